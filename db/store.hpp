@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fa_tune {
+
+// Rows as they are kept. Plain data: the store knows of nothing but rows.
+
+struct RunRow {
+  std::int64_t id = 0;
+  std::string space;        // name
+  std::string space_hash;   // Space::hash
+  std::string space_text;   // the YAML as it was
+  std::string problem;      // kind
+  std::string shape_json;   // the timed shape
+  std::string device;       // "cuda:0", "emulator:l4"
+  std::string device_name;  // "NVIDIA H100 80GB HBM3"
+  std::string arch;         // what was compiled for
+  std::string target;       // profile whose limits held
+  std::string time_kind;    // "measured" or "predicted"
+  std::string driver;
+  std::string compiler;     // "NVRTC 13.0"
+  std::string strategy;
+  std::uint64_t seed = 0;
+  std::string options_json;   // what else decides the run: generation size, jobs, ...
+  std::string state;          // "running", "done", "interrupted"
+  std::string started_at;     // UTC, ISO 8601
+  std::string finished_at;    // empty while running
+};
+
+// The stages of a trial, in order; the record says the last one reached.
+//   space, duplicate_source, compile, resources, duplicate_code, launch, gate, screen, final
+// and the outcome: "right", "refused" (with a reason) or "duplicate".
+struct TrialRow {
+  std::int64_t id = 0;       // over the whole database
+  std::int64_t run = 0;
+  std::int64_t number = 0;   // within the run, from 1
+  std::string config_json;
+  std::string operation;
+  std::string stage;
+  std::string outcome;       // "right", "refused", "duplicate"
+  std::string finding;       // a gate finding, a fault kind, "compile_error", "spill", ...; "right"
+  std::string message;       // one line
+  std::string source_hash;   // of sources; may be empty if none was made
+  std::string code_hash;
+  std::int64_t duplicate_of = 0;  // trial id, 0 for none
+  int registers = -1, spill_bytes = -1, static_shared_bytes = -1, dynamic_shared_bytes = -1;
+  double compile_ms = 0, gate_ms = 0, measure_ms = 0;
+  int gate_cases = 0;
+  double worst_ratio = 0, worst_rms = 0;
+  // Present only if the trial was timed. `time_kind` is the run's.
+  std::optional<double> time_us, time_low_us, time_high_us;
+  std::string detail_json;   // a prediction's counters and bound, else empty
+  std::string finished_at;
+};
+
+struct ParentRow {
+  std::int64_t trial = 0;   // trial id
+  std::int64_t parent = 0;  // trial id
+  int ordinal = 0;          // 0: the main parent
+  std::string genes_json;   // {"BLOCK_M":[64,32]}: value in the parent, value in the child; null if absent
+};
+
+struct SampleRow {
+  std::int64_t trial = 0;
+  std::string phase;  // "screen", "final"
+  std::vector<double> us;
+};
+
+// Which trials `best` chooses from.
+struct TrialFilter {
+  std::optional<std::int64_t> run;
+  std::optional<std::string> space;
+  std::optional<std::string> device;      // id or name
+  std::optional<std::string> shape_json;  // every key given must match
+  std::optional<std::string> time_kind;   // never mixed: without it, measured if there are any
+  int limit = 10;
+};
+
+// The database: the only writer, one transaction a trial. SQLite with WAL, synchronous=FULL, STRICT
+// tables and foreign keys; `application_id` marks the file as ours and `user_version` its schema.
+// Rows are never deleted. Opening throws UserError for a file that is not such a database or is newer
+// than this program (nothing is changed), MachineError for a disk that is full or a file that is
+// locked; so does every write, and then nothing of that transaction is kept.
+class Store {
+ public:
+  enum class Mode { read, write };  // write creates the file and brings an older schema up to date
+
+  Store(const std::filesystem::path& path, Mode mode);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  std::int64_t begin_run(const RunRow& run);
+  void set_run_state(std::int64_t run, const std::string& state);
+  std::optional<RunRow> run(std::int64_t id) const;
+  std::vector<RunRow> runs() const;  // newest first
+
+  // Written, and on disk, before the kernel of a trial first runs: so a crash has an owner. Returns how
+  // many attempts there now are for this trial number.
+  int record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json);
+  // Attempts without a trial: what was under way when a run died.
+  std::vector<std::pair<std::int64_t, std::string>> open_attempts(std::int64_t run) const;
+
+  // One trial with its parents (ids) and samples, whole or not at all. The source is kept once, by hash.
+  std::int64_t record_trial(const TrialRow& trial, const std::vector<ParentRow>& parents,
+                            const std::vector<SampleRow>& samples, const std::string& source_text);
+  // A finalist's new figure: samples are added and the row's time is replaced, stage becomes "final".
+  void record_final(std::int64_t trial, double time_us, double low_us, double high_us,
+                    const std::vector<double>& samples);
+  // A finalist that a fuller gate refused after all: its outcome changes, its samples stay.
+  void refuse_final(std::int64_t trial, const std::string& finding, const std::string& message);
+
+  std::vector<TrialRow> trials(std::int64_t run) const;  // by number
+  std::optional<TrialRow> trial(std::int64_t id) const;
+  std::vector<TrialRow> best(const TrialFilter& filter) const;  // fastest first; right ones only
+  std::vector<ParentRow> parents(std::int64_t trial) const;
+  std::vector<SampleRow> samples(std::int64_t trial) const;
+  std::optional<std::string> source(const std::string& hash) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace fa_tune

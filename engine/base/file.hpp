@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace fa_tune {
+
+// The whole file as bytes. Throws UserError that names the file and what is wrong with it.
+std::string read_file(const std::filesystem::path& path);
+
+// Writes to a temporary file beside it and renames, so that a reader sees the old content or the
+// new, never a part. Throws UserError where the folder does not exist or may not be written, and
+// MachineError where the disk is full.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace fa_tune

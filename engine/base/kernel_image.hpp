@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fa_tune {
+
+// What a device can load. A GPU takes machine code; the emulator takes the PTX it was made from.
+enum class BinaryKind { cubin, ptx };
+
+struct Dim3 {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+// How a kernel is started. One form for all templates: what a template does not use stays at 1 or 0.
+struct LaunchConfig {
+  Dim3 grid;
+  Dim3 block;
+  Dim3 cluster;
+  std::uint32_t dynamic_shared_bytes = 0;
+};
+
+// What ptxas says a kernel takes, a thread or a block. -1 where it is not known.
+struct KernelResources {
+  int registers = -1;            // a thread
+  int spill_store_bytes = -1;    // a thread
+  int spill_load_bytes = -1;     // a thread
+  int stack_bytes = -1;          // a thread
+  int static_shared_bytes = -1;  // a block
+};
+
+// A compiled kernel, ready to be loaded.
+struct KernelImage {
+  BinaryKind kind = BinaryKind::cubin;
+  std::string arch;    // "sm_89"
+  std::string kernel;  // the entry's (mangled) name
+  std::string bytes;   // a cubin or PTX text
+  KernelResources resources;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+
+namespace fa_tune {
+
+// Talk for a person, on standard error. Data never goes through here: it belongs to standard output.
+enum class LogLevel { debug, info, warning, error };
+
+void set_log_level(LogLevel level);
+void log_line(LogLevel level, const std::string& text);
+
+template <typename... Args>
+void log_debug(fmt::format_string<Args...> text, Args&&... args) {
+  log_line(LogLevel::debug, fmt::format(text, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_info(fmt::format_string<Args...> text, Args&&... args) {
+  log_line(LogLevel::info, fmt::format(text, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_warning(fmt::format_string<Args...> text, Args&&... args) {
+  log_line(LogLevel::warning, fmt::format(text, std::forward<Args>(args)...));
+}
+
+}  // namespace fa_tune

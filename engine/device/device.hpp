@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/base/kernel_image.hpp"
+
+namespace fa_tune {
+
+// What can go wrong when a kernel is loaded or run. All are findings about the kernel, except
+// `device_lost`, after which this Device object can do no more.
+enum class FaultKind {
+  load_failed,          // the image was refused
+  unknown_instruction,  // the emulator does not know an instruction; found before anything ran
+  resources,            // more threads, registers or shared memory than the device has
+  out_of_bounds,        // an access outside every allocation
+  misaligned,           // an access not aligned to its size
+  barrier,              // threads of a warp or block at different barriers
+  deadlock,             // every warp waits and none can go on
+  timeout,              // more instructions or time than allowed
+  trap,                 // the kernel stopped itself
+  device_lost,          // the context is dead or the device is gone
+};
+
+std::string to_text(FaultKind kind);
+
+struct Fault {
+  FaultKind kind = FaultKind::device_lost;
+  std::string message;  // one line: what, where, for which thread
+};
+
+// Handles are small numbers given by one Device and meaningless to every other.
+enum class KernelHandle : std::uint64_t {};
+enum class BufferHandle : std::uint64_t {};
+
+// An argument of a kernel: a buffer (passed as its device address) or the raw bytes of a scalar.
+using Argument = std::variant<BufferHandle, std::vector<std::byte>>;
+
+struct Launch {
+  KernelHandle kernel{};
+  LaunchConfig config;
+  std::vector<Argument> arguments;
+};
+
+// Measured: a clock ran. Predicted: a model was asked. The two never share a column, a ranking or a
+// sentence.
+enum class TimeKind { measured, predicted };
+
+std::string to_text(TimeKind kind);
+
+// How samples are to be taken. A sample is the time of `launches_per_sample` launches replayed back
+// to back as one graph, divided by their number. A device that predicts ignores all of this.
+struct TimingPlan {
+  int launches_per_sample = 20;
+  int samples = 30;
+  int warm_up_samples = 3;
+};
+
+struct Timing {
+  TimeKind kind = TimeKind::measured;
+  std::vector<double> samples_us;  // a launch, in the order they were taken; one if predicted
+  std::string model;               // if predicted: the profile's name
+  std::string detail_json;         // if predicted: what bounds it, the counters, as a JSON object
+};
+
+struct DeviceInfo {
+  std::string id;       // "cuda:0", "emulator:l4"
+  std::string name;     // "NVIDIA H100 80GB HBM3", "emulated NVIDIA L4"
+  std::string arch;     // "sm_90": what to compile for
+  std::string driver;   // version, empty for the emulator
+  BinaryKind accepts = BinaryKind::cubin;
+  TimeKind times = TimeKind::measured;
+  int sms = 0;
+  int shared_per_block = 0;  // bytes, with opt-in
+};
+
+// A place where kernels run: a GPU or the emulator. Everything above this line of the engine treats
+// the two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or the
+// Device is destroyed. After Fault device_lost every call returns it again.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const = 0;
+
+  virtual std::expected<KernelHandle, Fault> load(const KernelImage& image) = 0;
+  virtual void unload(KernelHandle kernel) = 0;
+
+  // Memory. Sizes and offsets in bytes; addresses are aligned to at least 256. Running out throws
+  // MachineError. Copies are complete when the call returns.
+  virtual BufferHandle allocate(std::size_t bytes) = 0;
+  virtual void release(BufferHandle buffer) = 0;
+  virtual std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                           std::span<const std::byte> bytes) = 0;
+  virtual std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                          std::span<std::byte> bytes) = 0;
+
+  // An argument that is `offset` bytes into a buffer, so that a guard band can precede the data.
+  virtual Argument address(BufferHandle buffer, std::size_t offset) = 0;
+
+  // Runs the kernel once and waits for it.
+  virtual std::expected<void, Fault> launch(const Launch& launch) = 0;
+
+  // Times it: on a GPU by graph replays between events, on the emulator by a model.
+  virtual std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) = 0;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+namespace fa_tune::emulator {
+
+// What a kernel did, counted while it ran. A 'warp instruction' is one instruction issued for one warp
+// (for a part of it, if its threads have parted).
+struct Counters {
+  std::uint64_t warp_instructions = 0;  // all that are issued, below included
+
+  // Warp instructions by the pipe that executes them.
+  std::uint64_t tensor = 0;      // mma
+  std::uint64_t fma_f32 = 0;     // f32 add, mul, fma
+  std::uint64_t half = 0;        // f16 and bf16 arithmetic
+  std::uint64_t alu = 0;         // integer, logic, compare, select, move, min, max, prmt
+  std::uint64_t special = 0;     // ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh
+  std::uint64_t convert = 0;     // cvt between types
+  std::uint64_t control = 0;     // branches, barriers, exit
+  std::uint64_t shuffle = 0;     // shfl, vote, match, redux
+  std::uint64_t load_store = 0;  // every memory instruction
+
+  std::uint64_t tensor_flop = 0;  // 2 * m * n * k each
+
+  // Shared memory: a wavefront serves 32 banks of 4 bytes once (ldmatrix: eight 16-byte rows).
+  std::uint64_t shared_wavefronts = 0;
+  std::uint64_t shared_wavefronts_ideal = 0;  // had there been no bank conflict
+  // Global memory in 32-byte sectors.
+  std::uint64_t global_sectors_read = 0;
+  std::uint64_t global_sectors_written = 0;
+  std::uint64_t local_accesses = 0;  // warp instructions that touch local memory
+
+  std::uint64_t barriers = 0;        // bar.sync, a warp each
+  std::uint64_t async_copies = 0;    // cp.async warp instructions
+  std::uint64_t async_waits = 0;     // cp.async.wait_group, wait_all
+  std::uint64_t divergent = 0;       // branches that parted a warp
+
+  std::uint64_t blocks = 0;  // CTAs that ran
+  std::uint64_t warps = 0;
+
+  Counters& operator+=(const Counters& other);
+  // Every count times blocks_total / blocks: a sample of CTAs scaled to the whole grid.
+  Counters scaled(double factor) const;
+};
+
+}  // namespace fa_tune::emulator

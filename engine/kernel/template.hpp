@@ -1,0 +1,88 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/kernel_image.hpp"
+#include "engine/base/value.hpp"
+#include "engine/space/space.hpp"
+
+namespace fa_tune {
+
+// The text of one variant, complete in itself, and the name of its kernel.
+struct Source {
+  std::string text;
+  std::string kernel;
+  std::string hash;  // SHA-256 of the text
+};
+
+// A kernel template: a real CUDA file and a manifest beside it that says what the file takes and how
+// it is launched.
+//
+//   # kernel_templates/attention/mma.yaml
+//   source: mma.cu
+//   kernel: attention_mma               # an extern "C" __global__ function
+//   problem: attention
+//   parameters: [BLOCK_M, BLOCK_N, WARPS]
+//   derived:
+//     THREADS: WARPS * 32
+//     SHARED_BYTES: (BLOCK_M + 2 * BLOCK_N) * problem.D * 2
+//   requires:
+//     - {expr: BLOCK_M % (WARPS * 16) == 0, because: every warp owns whole 16-row tiles}
+//   launch:
+//     grid: [ceil_div(problem.Lq, BLOCK_M), problem.H, problem.B]
+//     block: [THREADS, 1, 1]
+//     shared: SHARED_BYTES
+//   arguments: [Q, K, V, O, Lq, Lk, scale]
+//
+// A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
+// are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
+// other templates are not defined. Derived values that `defines` in the manifest lists are defined
+// too.
+class Template {
+ public:
+  // Throws UserError with file, line and column.
+  static Template load(const std::string& name, const std::filesystem::path& manifest);
+  // The same from text: for an exported file, which carries its manifest.
+  static Template parse(const std::string& name, const std::string& manifest_text,
+                        const std::string& cuda_text, const std::filesystem::path& manifest);
+
+  const std::string& name() const { return name_; }
+  const std::string& problem() const { return problem_; }
+  const std::string& kernel() const { return kernel_; }
+  const std::vector<std::string>& parameters() const { return parameters_; }
+  const std::vector<std::string>& arguments() const { return arguments_; }
+  // With only_for set to this template's name, ready to join a SpaceParts.
+  const std::vector<Derived>& derived() const { return derived_; }
+  const std::vector<Constraint>& requirements() const { return requirements_; }
+  // The CUDA text with its own #include "..." lines made flat, each file once.
+  const std::string& cuda_text() const { return cuda_text_; }
+  const std::string& manifest_text() const { return manifest_text_; }
+
+  // `problem_defines` come from the Problem ("HEAD_DIM" -> "64") and stand before the config's.
+  Source render(const Config& config,
+                const std::vector<std::pair<std::string, std::string>>& problem_defines) const;
+
+  // The geometry for `constants` ("problem.Lq", "device.sms", ...). Throws UserError where an
+  // expression of the manifest cannot be evaluated or gives a size outside what CUDA allows.
+  LaunchConfig launch(const Config& config, const Constants& constants) const;
+
+ private:
+  std::string name_;
+  std::string problem_;
+  std::string kernel_;
+  std::vector<std::string> parameters_;
+  std::vector<std::string> arguments_;
+  std::vector<std::string> defines_;
+  std::vector<Derived> derived_;
+  std::vector<Constraint> requirements_;
+  std::vector<Expression> grid_;
+  std::vector<Expression> block_;
+  std::vector<Expression> shared_;  // one
+  std::string cuda_text_;
+  std::string manifest_text_;
+};
+
+}  // namespace fa_tune

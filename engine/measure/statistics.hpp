@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fa_tune {
+
+// A figure with its spread, in the unit of the samples.
+struct Estimate {
+  double median = 0;
+  double low = 0;   // of a 95% percentile bootstrap interval of the median
+  double high = 0;
+  int samples = 0;
+};
+
+double median(std::span<const double> samples);  // NaN if empty
+
+// Percentile bootstrap of the median with `resamples` resamples from `seed`: the same samples and
+// seed give the same interval. One sample gives an interval of no width.
+Estimate estimate(std::span<const double> samples, std::uint64_t seed = 1, int resamples = 2000);
+
+}  // namespace fa_tune

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/value.hpp"
+
+namespace fa_tune {
+
+enum class DType { f16, bf16, f32, f64, i32 };
+
+std::size_t size_of(DType type);  // bytes an element
+
+enum class Role { input, output };
+
+// Data of one argument, row-major, innermost dimension last.
+struct Tensor {
+  std::string name;
+  DType type = DType::f16;
+  Role role = Role::input;
+  std::vector<std::int64_t> dims;  // elements
+  std::vector<std::byte> bytes;    // empty for outputs
+
+  std::int64_t elements() const;
+};
+
+struct Scalar {
+  std::string name;
+  std::vector<std::byte> bytes;  // as the kernel takes it
+};
+
+// How the inputs are drawn. Each catches faults the others hide.
+enum class Inputs {
+  normal,        // N(0, 1)
+  tripled,       // N(0, 3): a peaked softmax
+  small,         // N(0, 0.01): a flat one
+  negated,       // -N(0, 1) of the same seed: the result must move as the oracle's does
+  large_logits,  // a few keys dominate by more than 100 in the exponent
+  distinct_rows  // every row of V is a constant of its own, so a wrong row shows
+};
+
+std::string to_text(Inputs inputs);
+
+// A problem at one shape with data: what a kernel is given.
+struct Instance {
+  Constants shape;  // "B", "H", "Lq", ...; see Problem::shape
+  Inputs inputs = Inputs::normal;
+  std::uint64_t seed = 0;
+  std::vector<Tensor> tensors;  // inputs and outputs
+  std::vector<Scalar> scalars;
+};
+
+// What is right for one output tensor, and how far from it an element may be. The bound is made from
+// the error of a trusted computation in the kernel's own precision, so it scales with the data.
+struct Expectation {
+  std::string tensor;
+  std::vector<double> exact;  // computed in float64
+  std::vector<double> bound;  // |kernel - exact| must be <= this, element by element
+  double rms_bound = 0;       // ||kernel - exact|| / ||exact|| must be <= this
+};
+
+// A named list of shapes the gate tries.
+struct Suite {
+  std::string name;
+  std::vector<Constants> shapes;
+};
+
+// What is computed: shapes, inputs, the truth, and what a kernel must be told at compile time. The
+// engine knows of attention only what stands behind this interface.
+class Problem {
+ public:
+  virtual ~Problem() = default;
+
+  virtual std::string kind() const = 0;
+  // The shape that is timed, complete: every name an expression may use after "problem.".
+  virtual const Constants& shape() const = 0;
+  // "B=1 H=8 Lq=512 Lk=512 D=64 fp16": one line for a person.
+  virtual std::string describe(const Constants& shape) const = 0;
+
+  // Suites by name: `quick` (small, every kind of hard shape; for each trial), `seven`, `ten`,
+  // `ragged`. All keep what a compiled kernel fixes (D, dtype); `quick` and `ragged` keep `causal`
+  // as the timed shape has it.
+  virtual std::vector<Suite> suites() const = 0;
+
+  // #define lines a kernel for this shape needs. Two shapes with equal defines share a binary.
+  virtual std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const = 0;
+
+  virtual Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const = 0;
+  virtual std::vector<Expectation> expect(const Instance& instance) const = 0;
+
+  // The least a kernel must do at this shape, for rooflines: operations and compulsory bytes.
+  virtual double flop(const Constants& shape) const = 0;
+  virtual double bytes(const Constants& shape) const = 0;
+};
+
+// The problem a space names, with its settings ("shape.B" -> 1, "causal" -> false, ...). Throws
+// UserError for an unknown kind or setting, naming the known ones; `where` is put before the message.
+std::unique_ptr<Problem> make_problem(const std::string& kind,
+                                      const std::vector<std::pair<std::string, Value>>& settings,
+                                      const std::string& where);
+
+}  // namespace fa_tune

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/space/space.hpp"
+
+namespace fa_tune {
+
+// A search space as its YAML file says it, before device facts and template manifests join it.
+//
+//   space: l4
+//   target: l4                      # a device profile; its limits hold on every device
+//   problem:                        # `kind` names the problem, the rest is its own
+//     kind: attention
+//     shape: {B: 1, H: 8, Lq: 512, Lk: 512, D: 64}
+//     causal: false
+//     dtype: fp16
+//   templates:                      # name: manifest, relative to kernel_templates
+//     mma: attention/mma.yaml
+//   parameters:
+//     BLOCK_M: [16, 32, 64, 128]
+//     STAGES: {values: [1, 2, 3], when: "template == 'mma'"}
+//   derived:
+//     ROWS_PER_WARP: BLOCK_M / WARPS
+//   constraints:
+//     - BLOCK_M % 16 == 0
+//     - {expr: "ROWS_PER_WARP >= 16", because: "an mma tile has 16 rows"}
+//   presets:
+//     fa2: {template: mma, BLOCK_M: 128}
+//   budget: {trials: 120}           # and/or minutes: 3; what `evolve` takes when not told otherwise
+//
+// Every name in `templates` becomes a value of the first parameter, `template`.
+struct SpaceFile {
+  std::filesystem::path path;
+  std::string text;  // the file as read, kept with a run
+  std::string name;
+  std::string target;
+  Mark target_mark;
+  std::string problem_kind;
+  Mark problem_mark;
+  // Every leaf under `problem` but `kind`, by dotted path: "shape.B" -> 1, "causal" -> false.
+  std::vector<std::pair<std::string, Value>> problem_settings;
+  std::vector<std::pair<std::string, std::string>> templates;
+  std::map<std::string, Mark> template_marks;
+  std::vector<Parameter> parameters;  // `template` first
+  std::vector<Derived> derived;
+  std::vector<Constraint> constraints;
+  std::vector<Preset> presets;
+  std::optional<int> budget_trials;
+  std::optional<double> budget_seconds;
+};
+
+// Finds NAME as given, then under root/search_spaces. Throws UserError with line and column for
+// anything unexpected; an unknown key is answered with the nearest known one.
+SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root);
+SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path);
+
+}  // namespace fa_tune
