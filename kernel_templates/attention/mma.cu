@@ -1,0 +1,380 @@
+// FlashAttention-2 class attention for tensor cores of sm_80 and later.
+//
+//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H, Lk, D]
+//
+// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N. Its warps form a grid:
+// WARPS_M of them share the rows, WARPS_N share the keys of every tile. A warp keeps its scores, its
+// softmax state and its part of the output in registers; with WARPS_N > 1 the parts are joined once, at
+// the end, through shared memory.
+//
+// K and V come through rings of STAGES buffers, each tile a cp.async group, in the order K0 V0 K1 V1 ...
+// A tile takes two barriers: after the one before its QK^T the V buffer of the tile before is free, after
+// the one before its PV its own K buffer is free, and the next copy into that buffer starts there.
+//
+// Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
+// Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q
+// passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted:
+// only where a row's maximum moved in this warp); EPILOGUE (direct, staged: through shared memory, for
+// 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
+// Given by the problem: HEAD_DIM, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16.
+
+#include "copy.cuh"
+#include "element.cuh"
+#include "mask.cuh"
+#include "math.cuh"
+#include "mma.cuh"
+#include "tile.cuh"
+
+enum class QPlace { in_shared, in_registers, overlay };
+enum class Rescale { always, voted };
+enum class Epilogue { direct, staged };
+
+constexpr QPlace kQPlace = QPlace::Q_PLACE;
+constexpr Rescale kRescale = Rescale::RESCALE;
+constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
+using Shared = Tile<Layout::LAYOUT>;
+
+constexpr int kThreads = WARPS_M * WARPS_N * 32;
+constexpr int kWarpRows = BLOCK_M / WARPS_M;
+constexpr int kWarpKeys = BLOCK_N / WARPS_N;
+constexpr int kM = kWarpRows / 16;  // 16-row fragments a warp
+constexpr int kN = kWarpKeys / 8;   // 8-key fragments of the scores
+constexpr int kD = HEAD_DIM / 8;    // 8-column fragments of the output
+constexpr int kK = HEAD_DIM / 16;   // 16-deep steps of QK^T
+
+constexpr int kQBytes = Shared::bytes(BLOCK_M);
+constexpr int kTileBytes = Shared::bytes(BLOCK_N);
+// With `overlay` Q lies where the K buffers will be; the manifest sees to it that it fits there.
+constexpr int kKStart = kQPlace == QPlace::overlay ? 0 : kQBytes;
+constexpr int kVStart = kKStart + STAGES * kTileBytes;
+
+// What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the warp's
+// i-th 16 rows; index [..][h] is the half h.
+struct State {
+  float output[kM][kD][4];
+  float maximum[kM][2];  // of the unscaled scores
+  float sum[kM][2];      // this thread's columns only, until the end
+};
+
+__device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_tile, int step,
+                                       int warp_row, int lane) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+    ldmatrix_x4(fragments[i],
+                q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
+}
+
+// scores = Q K^T for this warp's rows and keys.
+__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4],
+                                             const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
+                                             unsigned k_tile, int warp_row, int warp_key, int lane) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int j = 0; j < kN; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) scores[i][j][e] = 0.0f;
+
+  const int key = warp_key + lane % 8 + lane / 16 * 8;
+#pragma unroll
+  for (int step = 0; step < kK; ++step) {
+    unsigned q_read[kM][4];
+    if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
+    const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
+#pragma unroll
+    for (int j = 0; j < kN; j += 2) {
+      unsigned k[4];
+      ldmatrix_x4(k, k_tile + Shared::offset(key + j * 8, step * 2 + lane / 8 % 2));
+#pragma unroll
+      for (int i = 0; i < kM; ++i) {
+        mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
+        mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
+      }
+    }
+  }
+}
+
+// Hides the keys a row must not see. `first_row` and `first_key` belong to this thread's fragments.
+__device__ __forceinline__ void mask(float (&scores)[kM][kN][4], int first_row, int first_key,
+                                     int lq, int lk) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int j = 0; j < kN; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int row = first_row + i * 16 + e / 2 * 8;
+        const int key = first_key + j * 8 + e % 2;
+        if (key >= lk || (CAUSAL && key > row + causal_offset(lq, lk)))
+          scores[i][j][e] = minus_infinity();
+      }
+}
+
+// Turns scores into probabilities relative to the running maximum, and moves the state with it.
+__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float scale_log2) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float before = state.maximum[i][h];
+      float largest = before;
+#pragma unroll
+      for (int j = 0; j < kN; ++j)
+        largest = fmaxf(largest, fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
+      // The four lanes of a quad hold one row.
+      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+      // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
+      const float reference = largest == minus_infinity() ? 0.0f : largest * scale_log2;
+      state.maximum[i][h] = largest;
+
+      if (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before)) {
+        const float shrink = exp2_approx(before * scale_log2 - reference);
+        state.sum[i][h] *= shrink;
+#pragma unroll
+        for (int d = 0; d < kD; ++d) {
+          state.output[i][d][2 * h] *= shrink;
+          state.output[i][d][2 * h + 1] *= shrink;
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < kN; ++j)
+#pragma unroll
+        for (int e = 2 * h; e < 2 * h + 2; ++e) {
+          scores[i][j][e] = exp2_approx(scores[i][j][e] * scale_log2 - reference);
+          state.sum[i][h] += scores[i][j][e];
+        }
+    }
+}
+
+// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand.
+__device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][kN][4],
+                                             unsigned v_tile, int warp_key, int lane) {
+#pragma unroll
+  for (int step = 0; step < kN / 2; ++step) {
+    unsigned a[kM][4];
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const auto& fragment = p[i][2 * step + part];
+        a[i][2 * part] = pack(fragment[0], fragment[1]);
+        a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
+      }
+    const int key = warp_key + step * 16 + lane % 16;
+#pragma unroll
+    for (int d = 0; d < kD; d += 2) {
+      unsigned v[4];
+      ldmatrix_x4_transposed(v, v_tile + Shared::offset(key, d + lane / 16));
+#pragma unroll
+      for (int i = 0; i < kM; ++i) {
+        mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);
+        mma_16x8x16(state.output[i][d + 1], a[i], v[2], v[3]);
+      }
+    }
+  }
+}
+
+// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
+// now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
+__device__ __forceinline__ void join_warps(State& state, float* exchange, int warp_m, int warp_n,
+                                           int lane, float scale_log2) {
+  constexpr int kWords = kM * (kD * 4 + 4);
+  // Word w of lane l at w * 32 + l: no bank conflicts.
+  const auto slot = [&](int n, int word) -> float& {
+    return exchange[((n * WARPS_M + warp_m) * kWords + word) * 32 + lane];
+  };
+  __syncthreads();
+  if (warp_n > 0) {
+    int word = 0;
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        slot(warp_n - 1, word++) = state.maximum[i][h];
+        slot(warp_n - 1, word++) = state.sum[i][h];
+      }
+#pragma unroll
+      for (int d = 0; d < kD; ++d)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) slot(warp_n - 1, word++) = state.output[i][d][e];
+    }
+  }
+  __syncthreads();
+  if (warp_n > 0) return;
+#pragma unroll
+  for (int n = 0; n < WARPS_N - 1; ++n) {
+    int word = 0;
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+      float mine[2], theirs[2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float their_maximum = slot(n, word++);
+        const float their_sum = slot(n, word++);
+        const float largest = fmaxf(state.maximum[i][h], their_maximum);
+        const float reference = largest == minus_infinity() ? 0.0f : largest * scale_log2;
+        mine[h] = exp2_approx(state.maximum[i][h] * scale_log2 - reference);
+        theirs[h] = exp2_approx(their_maximum * scale_log2 - reference);
+        state.maximum[i][h] = largest;
+        state.sum[i][h] = state.sum[i][h] * mine[h] + their_sum * theirs[h];
+      }
+#pragma unroll
+      for (int d = 0; d < kD; ++d)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          state.output[i][d][e] =
+              state.output[i][d][e] * mine[e / 2] + slot(n, word++) * theirs[e / 2];
+    }
+  }
+}
+
+// Divides by the row sums and stores this warp's rows.
+__device__ __forceinline__ void store(State& state, Element* o, char* staging, int first_row,
+                                      int warp_row, int lq, int lane) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float sum = state.sum[i][h];
+      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
+      const int tile_row = warp_row + i * 16 + h * 8 + lane / 4;
+#pragma unroll
+      for (int d = 0; d < kD; ++d) {
+        const unsigned pair =
+            pack(state.output[i][d][2 * h] * inverse, state.output[i][d][2 * h + 1] * inverse);
+        if constexpr (kEpilogue == Epilogue::staged) {
+          *reinterpret_cast<unsigned*>(staging + Shared::offset(tile_row, d) + lane % 4 * 4) = pair;
+        } else if (first_row + tile_row < lq) {
+          *reinterpret_cast<unsigned*>(o + static_cast<long long>(first_row + tile_row) * HEAD_DIM +
+                                       d * 8 + lane % 4 * 2) = pair;
+        }
+      }
+    }
+  if constexpr (kEpilogue == Epilogue::staged) {
+    __syncwarp();  // a warp stages and stores only its own rows
+    constexpr int kTotal = kWarpRows * Shared::kChunks;
+#pragma unroll
+    for (int index = lane; index < kTotal; index += 32) {
+      const int row = warp_row + index / Shared::kChunks;
+      const int chunk = index % Shared::kChunks;
+      if (first_row + row < lq)
+        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * HEAD_DIM +
+                                  chunk * 8) =
+            *reinterpret_cast<const uint4*>(staging + Shared::offset(row, chunk));
+    }
+  }
+}
+
+#if MIN_BLOCKS > 0
+extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
+#else
+extern "C" __global__ void __launch_bounds__(kThreads)
+#endif
+    attention_mma(const Element* __restrict__ q, const Element* __restrict__ k,
+                  const Element* __restrict__ v, Element* __restrict__ o, int lq, int lk,
+                  float scale) {
+  extern __shared__ __align__(128) char memory[];
+  const unsigned base = shared_address(memory);
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  const int warp_m = warp % WARPS_M;
+  const int warp_n = warp / WARPS_M;
+  const int warp_row = warp_m * kWarpRows;
+  const int warp_key = warp_n * kWarpKeys;
+
+  const long long head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
+  q += head * lq * HEAD_DIM;
+  k += head * lk * HEAD_DIM;
+  v += head * lk * HEAD_DIM;
+  o += head * lq * HEAD_DIM;
+  const int first_row = blockIdx.x * BLOCK_M;
+  const float scale_log2 = scale * kLog2E;
+
+  const int keys = visible_keys(min(first_row + BLOCK_M, lq) - 1, lq, lk);
+  const int tiles = (keys + BLOCK_N - 1) / BLOCK_N;
+
+  // A tile past the end copies nothing, but its (empty) group is committed all the same: so the number of
+  // groups that may still be under way at a wait does not depend on the tile.
+  const auto begin_k = [&](int tile) {
+    if (tile < tiles)
+      Shared::load<BLOCK_N, kThreads>(base + kKStart + tile % STAGES * kTileBytes, k, tile * BLOCK_N,
+                                      lk);
+    commit_copies();
+  };
+  const auto begin_v = [&](int tile) {
+    if (tile < tiles)
+      Shared::load<BLOCK_N, kThreads>(base + kVStart + tile % STAGES * kTileBytes, v, tile * BLOCK_N,
+                                      lk);
+    commit_copies();
+  };
+  constexpr int kPending = 2 * (STAGES - 1);
+
+  unsigned q_held[kK][kM][4];
+  Shared::load<BLOCK_M, kThreads>(base, q, first_row, lq);
+  commit_copies();
+  if constexpr (kQPlace == QPlace::overlay) {
+    wait_copies<0>();
+    __syncthreads();
+#pragma unroll
+    for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
+    __syncthreads();  // Q has been read by all: K may overwrite it
+  }
+#pragma unroll
+  for (int tile = 0; tile < STAGES; ++tile) {
+    begin_k(tile);
+    if (tile + 1 < STAGES) begin_v(tile);
+  }
+  if constexpr (kQPlace == QPlace::in_registers) {
+    wait_copies<2 * STAGES - 1>();
+    __syncthreads();
+#pragma unroll
+    for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
+  }
+
+  State state;
+#pragma unroll
+  for (int i = 0; i < kM; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      state.maximum[i][h] = minus_infinity();
+      state.sum[i][h] = 0.0f;
+    }
+#pragma unroll
+    for (int d = 0; d < kD; ++d)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) state.output[i][d][e] = 0.0f;
+  }
+
+  const int thread_row = first_row + warp_row + lane / 4;
+  for (int tile = 0; tile < tiles; ++tile) {
+    const int first_key = tile * BLOCK_N + warp_key;
+
+    wait_copies<kPending>();
+    __syncthreads();
+    begin_v(tile + STAGES - 1);
+    float scores[kM][kN][4];
+    multiply_q_k(scores, q_held, base, base + kKStart + tile % STAGES * kTileBytes, warp_row,
+                 warp_key, lane);
+
+    const bool past_end = first_key + kWarpKeys > lk;
+    const bool past_diagonal =
+        CAUSAL && first_key + kWarpKeys - 1 > first_row + warp_row + causal_offset(lq, lk);
+    if (past_end || past_diagonal)
+      mask(scores, thread_row, first_key + lane % 4 * 2, lq, lk);
+    soften(scores, state, scale_log2);
+
+    wait_copies<kPending>();
+    __syncthreads();
+    begin_k(tile + STAGES);
+    multiply_p_v(state, scores, base + kVStart + tile % STAGES * kTileBytes, warp_key, lane);
+  }
+  wait_copies<0>();
+
+  if constexpr (WARPS_N > 1)
+    join_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, scale_log2);
+  if constexpr (kEpilogue == Epilogue::staged) __syncthreads();  // all have done with what lies there
+  if (warp_n == 0) store(state, o, memory, first_row, warp_row, lq, lane);
+}

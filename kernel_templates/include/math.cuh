@@ -1,0 +1,12 @@
+// Single-precision helpers. exp2_approx maps to one ex2.approx.ftz: at most 2 ulp (PTX ISA: ex2).
+#pragma once
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ __forceinline__ float minus_infinity() { return __uint_as_float(0xff800000u); }
