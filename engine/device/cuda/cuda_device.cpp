@@ -1,0 +1,185 @@
+#include "engine/device/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/device/cuda/cuda_context.hpp"
+#include "engine/device/cuda/cuda_info.hpp"
+#include "engine/device/cuda/cuda_launch.hpp"
+#include "engine/device/cuda/cuda_timing.hpp"
+
+namespace fa_tune {
+namespace cuda {
+namespace {
+
+struct Buffer {
+  OwnedMemory memory;
+  std::size_t bytes = 0;
+};
+
+class CudaDevice : public Device {
+ public:
+  CudaDevice(std::shared_ptr<const DriverApi> api, int index, const CudaOptions& options)
+      : context_(std::move(api), index, options.deadline),
+        info_(describe_gpu(context_.api(), index, context_.device())) {}
+
+  ~CudaDevice() override { context_->cuCtxSetCurrent(context_.context()); }
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  const DeviceInfo& info() const override { return info_; }
+
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
+    auto kernel = load_kernel(context_, image);
+    if (!kernel) return std::unexpected(kernel.error());
+    const KernelHandle handle{++last_handle_};
+    kernels_.emplace(handle, std::move(*kernel));
+    return handle;
+  }
+
+  void unload(KernelHandle kernel) override {
+    (void)context_.enter();  // on a lost device the driver refuses, and there is nothing to free
+    kernels_.erase(kernel);
+  }
+
+  BufferHandle allocate(std::size_t bytes) override {
+    DevicePointer pointer = 0;
+    if (context_.enter()) {
+      // The driver refuses to allocate nothing, while a problem may well have an empty tensor.
+      const Result code = context_->cuMemAlloc_v2(&pointer, std::max<std::size_t>(bytes, 1));
+      if (auto done = context_.check(code, "allocation"); !done && !context_.lost()) {
+        std::size_t free = 0;
+        std::size_t total = 0;
+        context_->cuMemGetInfo_v2(&free, &total);
+        throw MachineError(fmt::format("{}: {} bytes were asked, {} of {} are free: {}", info_.id,
+                                       bytes, free, total, done.error().message));
+      }
+    }
+    const BufferHandle handle{++last_handle_};
+    buffers_.emplace(handle, Buffer{OwnedMemory(context_, pointer), bytes});
+    return handle;
+  }
+
+  void release(BufferHandle buffer) override {
+    (void)context_.enter();
+    buffers_.erase(buffer);
+  }
+
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    const DevicePointer to = inside(buffer, offset, bytes.size());
+    if (auto entered = context_.enter(); !entered || bytes.empty()) return entered;
+    const Result code =
+        context_->cuMemcpyHtoDAsync_v2(to, bytes.data(), bytes.size(), context_.stream());
+    if (auto sent = context_.check(code, "write"); !sent) return sent;
+    return context_.synchronize("write");
+  }
+
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    const DevicePointer from = inside(buffer, offset, bytes.size());
+    if (auto entered = context_.enter(); !entered || bytes.empty()) return entered;
+    const Result code =
+        context_->cuMemcpyDtoHAsync_v2(bytes.data(), from, bytes.size(), context_.stream());
+    if (auto sent = context_.check(code, "read"); !sent) return sent;
+    return context_.synchronize("read");
+  }
+
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    return bytes_of(inside(buffer, offset, 0));
+  }
+
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    if (auto entered = context_.enter(); !entered) return entered;
+    LoadedKernel& kernel = kernels_.at(launch.kernel);
+    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
+    if (auto admitted = prepared.admit(context_); !admitted) return admitted;
+    if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    return context_.synchronize(prepared.doing());
+  }
+
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
+    LoadedKernel& kernel = kernels_.at(launch.kernel);
+    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
+    if (auto admitted = prepared.admit(context_); !admitted) {
+      return std::unexpected(admitted.error());
+    }
+    auto samples = sample_launches(context_, prepared, plan);
+    if (!samples) return std::unexpected(samples.error());
+    Timing timing;
+    timing.kind = TimeKind::measured;
+    timing.samples_us = std::move(*samples);
+    return timing;
+  }
+
+ private:
+  static std::vector<std::byte> bytes_of(DevicePointer pointer) {
+    std::vector<std::byte> bytes(sizeof pointer);
+    std::memcpy(bytes.data(), &pointer, sizeof pointer);
+    return bytes;
+  }
+
+  DevicePointer inside(BufferHandle handle, std::size_t offset, std::size_t bytes) const {
+    const Buffer& buffer = buffers_.at(handle);
+    if (offset > buffer.bytes || bytes > buffer.bytes - offset) {
+      throw std::out_of_range(
+          fmt::format("{} bytes at {} are not inside a buffer of {}", bytes, offset, buffer.bytes));
+    }
+    return buffer.memory.get() + offset;
+  }
+
+  std::vector<std::vector<std::byte>> values_of(const Launch& launch) const {
+    std::vector<std::vector<std::byte>> values;
+    values.reserve(launch.arguments.size());
+    for (const Argument& argument : launch.arguments) {
+      if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
+        values.push_back(bytes_of(inside(*buffer, 0, 0)));
+      } else {
+        values.push_back(std::get<std::vector<std::byte>>(argument));
+      }
+    }
+    return values;
+  }
+
+  // Declared first, destroyed last: what follows belongs to it.
+  CudaContext context_;
+  DeviceInfo info_;
+  std::uint64_t last_handle_ = 0;
+  std::unordered_map<KernelHandle, LoadedKernel> kernels_;
+  std::unordered_map<BufferHandle, Buffer> buffers_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<Device> open_cuda(int index, const CudaOptions& options) {
+  return std::make_unique<cuda::CudaDevice>(cuda::load_driver(), index, options);
+}
+
+std::vector<DeviceInfo> list_cuda() {
+  std::vector<DeviceInfo> gpus;
+  try {
+    const auto api = cuda::load_driver();
+    int count = 0;
+    if (api->cuDeviceGetCount(&count) != cuda::success) return gpus;
+    for (int index = 0; index < count; ++index) {
+      cuda::DeviceOrdinal device = 0;
+      if (api->cuDeviceGet(&device, index) != cuda::success) continue;
+      gpus.push_back(cuda::describe_gpu(*api, index, device));
+    }
+  } catch (const std::exception&) {
+    // A GPU that cannot be described is one that cannot be used: the list goes without it.
+    return gpus;
+  }
+  return gpus;
+}
+
+}  // namespace fa_tune

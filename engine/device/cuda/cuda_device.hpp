@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "engine/device/device.hpp"
+
+namespace fa_tune {
+
+struct CudaOptions {
+  // How long one launch, one copy or one sample of a timing may take.
+  std::chrono::milliseconds deadline{10'000};
+};
+
+// GPU number `index` of the driver. Throws MachineError as load_driver does, or where there is no
+// such GPU. Beyond what Device promises: PTX is taken as well as cubins (the driver compiles it);
+// handles and ranges that are not the device's own throw std::out_of_range; on a lost device
+// allocate gives a handle to nothing, so that the loss is heard from the next call that can tell
+// it.
+std::unique_ptr<Device> open_cuda(int index, const CudaOptions& options = {});
+
+// What each GPU is, without making a context on it. Empty where there is no driver. Never throws.
+std::vector<DeviceInfo> list_cuda();
+
+}  // namespace fa_tune

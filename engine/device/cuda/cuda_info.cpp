@@ -1,0 +1,53 @@
+#include "engine/device/cuda/cuda_info.hpp"
+
+#include <array>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+
+namespace fa_tune::cuda {
+namespace {
+
+// "580.82.07, CUDA 13.0": the kernel module's version, if the system shows it, and the newest CUDA
+// the driver library knows. The driver API itself tells only the latter.
+std::string driver_version(int cuda_version) {
+  std::string module;
+  std::ifstream("/sys/module/nvidia/version") >> module;
+  const std::string cuda = fmt::format("CUDA {}.{}", cuda_version / 1000, cuda_version % 1000 / 10);
+  return module.empty() ? cuda : module + ", " + cuda;
+}
+
+}  // namespace
+
+DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
+  const auto need = [&](Result code) {
+    if (code == success) return;
+    throw MachineError(fmt::format("cuda:{} cannot be described: {}", index, api.describe(code)));
+  };
+  const auto attribute = [&](int which) {
+    int value = 0;
+    need(api.cuDeviceGetAttribute(&value, which, device));
+    return value;
+  };
+
+  std::array<char, 256> name{};
+  need(api.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device));
+  int version = 0;
+  need(api.cuDriverGetVersion(&version));
+
+  DeviceInfo info;
+  info.id = fmt::format("cuda:{}", index);
+  info.name = name.data();
+  info.arch = fmt::format("sm_{}{}", attribute(device_compute_capability_major),
+                          attribute(device_compute_capability_minor));
+  info.driver = driver_version(version);
+  info.accepts = BinaryKind::cubin;
+  info.times = TimeKind::measured;
+  info.sms = attribute(device_multiprocessor_count);
+  info.shared_per_block = attribute(device_max_shared_per_block_optin);
+  return info;
+}
+
+}  // namespace fa_tune::cuda

@@ -1,0 +1,153 @@
+#include "engine/device/cuda/cuda_launch.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace fa_tune::cuda {
+namespace {
+
+// The largest cluster that every GPU with clusters takes (CUDA C++ Programming Guide).
+constexpr std::uint64_t portable_cluster_blocks = 8;
+
+// The driver is not told how long an image is, so what is plainly not one must not reach it.
+bool looks_loadable(const KernelImage& image) {
+  if (image.kind == BinaryKind::cubin)
+    return image.bytes.starts_with(
+        "\x7f"
+        "ELF");
+  return image.bytes.find(".version") != std::string::npos;
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::vector<std::size_t> parameter_sizes(const DriverApi& api, Function function) {
+  std::vector<std::size_t> sizes;
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  while (api.cuFuncGetParamInfo(function, sizes.size(), &offset, &size) == success) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::expected<OwnedModule, Fault> load_module(CudaContext& context, const KernelImage& image,
+                                              const std::string& doing) {
+  std::array<char, 4096> log{};
+  std::array<int, 2> names{jit_error_log_buffer, jit_error_log_buffer_size};
+  // The driver takes the size by value in the place of a pointer, and writes it back there.
+  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  Module module = nullptr;
+  const Result code =
+      context->cuModuleLoadDataEx(&module, image.bytes.c_str(), static_cast<unsigned>(names.size()),
+                                  names.data(), values.data());
+  if (auto loaded = context.check(code, doing); !loaded) {
+    Fault fault = loaded.error();
+    // Whatever made it fail, the image was refused, unless the device is dead.
+    if (!context.lost()) fault.kind = FaultKind::load_failed;
+    if (const std::string text = one_line(log.data()); !text.empty()) fault.message += ": " + text;
+    return std::unexpected(std::move(fault));
+  }
+  return OwnedModule(context, module);
+}
+
+}  // namespace
+
+std::expected<LoadedKernel, Fault> load_kernel(CudaContext& context, const KernelImage& image) {
+  const std::string doing = "load of " + image.kernel;
+  if (!looks_loadable(image)) {
+    return std::unexpected(
+        Fault{FaultKind::load_failed,
+              fmt::format("{}: {} bytes that are not {}", doing, image.bytes.size(),
+                          image.kind == BinaryKind::cubin ? "a cubin" : "PTX")});
+  }
+  LoadedKernel kernel;
+  kernel.name = image.kernel;
+  auto module = load_module(context, image, doing);
+  if (!module) return std::unexpected(module.error());
+  kernel.module = std::move(*module);
+  auto found = context.check(
+      context->cuModuleGetFunction(&kernel.function, kernel.module.get(), image.kernel.c_str()),
+      doing);
+  if (!found) return std::unexpected(found.error());
+  auto limit =
+      context.check(context->cuFuncGetAttribute(&kernel.max_dynamic_shared,
+                                                function_max_dynamic_shared, kernel.function),
+                    doing);
+  if (!limit) return std::unexpected(limit.error());
+  if (context->cuFuncGetParamInfo != nullptr) {
+    kernel.parameter_sizes = parameter_sizes(context.api(), kernel.function);
+  }
+  return kernel;
+}
+
+PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
+                               std::vector<std::vector<std::byte>> values, Stream stream)
+    : kernel_(kernel),
+      values_(std::move(values)),
+      cluster_blocks_(config.cluster.count()),
+      doing_("launch of " + kernel.name) {
+  for (auto& value : values_) parameters_.push_back(value.data());
+  settings_.grid_x = config.grid.x;
+  settings_.grid_y = config.grid.y;
+  settings_.grid_z = config.grid.z;
+  settings_.block_x = config.block.x;
+  settings_.block_y = config.block.y;
+  settings_.block_z = config.block.z;
+  settings_.shared_bytes = config.dynamic_shared_bytes;
+  settings_.stream = stream;
+  if (cluster_blocks_ > 1) {
+    cluster_.id = launch_cluster_dimension;
+    cluster_.value.cluster[0] = config.cluster.x;
+    cluster_.value.cluster[1] = config.cluster.y;
+    cluster_.value.cluster[2] = config.cluster.z;
+    settings_.attributes = &cluster_;
+    settings_.attribute_count = 1;
+  }
+}
+
+std::expected<void, Fault> PreparedLaunch::admit(CudaContext& context) {
+  if (kernel_.parameter_sizes) {
+    const auto& sizes = *kernel_.parameter_sizes;
+    if (sizes.size() != values_.size()) {
+      return std::unexpected(Fault{FaultKind::load_failed,
+                                   fmt::format("{}: the kernel takes {} parameters, {} were given",
+                                               doing_, sizes.size(), values_.size())});
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == values_[i].size()) continue;
+      return std::unexpected(
+          Fault{FaultKind::load_failed, fmt::format("{}: parameter {} has {} bytes, {} were given",
+                                                    doing_, i, sizes[i], values_[i].size())});
+    }
+  }
+  const auto shared = static_cast<std::int64_t>(settings_.shared_bytes);
+  if (shared > kernel_.max_dynamic_shared) {
+    auto raised =
+        context.check(context->cuFuncSetAttribute(kernel_.function, function_max_dynamic_shared,
+                                                  static_cast<int>(shared)),
+                      fmt::format("{}: {} bytes of dynamic shared memory", doing_, shared));
+    if (!raised) return raised;
+    kernel_.max_dynamic_shared = static_cast<int>(shared);
+  }
+  if (cluster_blocks_ > portable_cluster_blocks && !kernel_.large_clusters) {
+    auto allowed = context.check(
+        context->cuFuncSetAttribute(kernel_.function, function_non_portable_cluster_size, 1),
+        fmt::format("{}: a cluster of {} blocks", doing_, cluster_blocks_));
+    if (!allowed) return allowed;
+    kernel_.large_clusters = true;
+  }
+  return {};
+}
+
+std::expected<void, Fault> PreparedLaunch::enqueue(CudaContext& context) {
+  return context.check(
+      context->cuLaunchKernelEx(&settings_, kernel_.function, parameters_.data(), nullptr), doing_);
+}
+
+}  // namespace fa_tune::cuda

@@ -1,0 +1,132 @@
+#include "engine/device/cuda/cuda_timing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace fa_tune::cuda {
+namespace {
+
+constexpr int queued = 2;  // samples in the stream at once: one runs, one waits
+
+std::expected<OwnedEvent, Fault> make_event(CudaContext& context) {
+  Event event = nullptr;
+  auto made = context.check(context->cuEventCreate(&event, event_default), "cuEventCreate");
+  if (!made) return std::unexpected(made.error());
+  return OwnedEvent(context, event);
+}
+
+// In a captured stream each launch follows the one before: the graph is a chain.
+std::expected<OwnedGraphExec, Fault> capture(CudaContext& context, PreparedLaunch& launch,
+                                             int launches) {
+  const std::string doing = launch.doing() + " in a graph";
+  auto begun = context.check(
+      context->cuStreamBeginCapture_v2(context.stream(), capture_thread_local), doing);
+  if (!begun) return std::unexpected(begun.error());
+  std::expected<void, Fault> enqueued;
+  for (int i = 0; i < launches && enqueued; ++i) enqueued = launch.enqueue(context);
+  // The capture must be ended even if a launch was refused, else the stream stays unusable.
+  Graph raw_graph = nullptr;
+  const Result end_code = context->cuStreamEndCapture(context.stream(), &raw_graph);
+  const OwnedGraph graph(context, raw_graph);
+  if (!enqueued) return std::unexpected(enqueued.error());
+  if (auto ended = context.check(end_code, doing); !ended) return std::unexpected(ended.error());
+  GraphExec exec = nullptr;
+  auto instantiated =
+      context.check(context->cuGraphInstantiateWithFlags(&exec, graph.get(), 0), doing);
+  if (!instantiated) return std::unexpected(instantiated.error());
+  return OwnedGraphExec(context, exec);
+}
+
+class Sampler {
+ public:
+  Sampler(CudaContext& context, std::string doing) : context_(context), doing_(std::move(doing)) {}
+
+  std::expected<void, Fault> prepare() {
+    for (auto& slot : slots_) {
+      for (OwnedEvent* event : {&slot.start, &slot.end}) {
+        auto made = make_event(context_);
+        if (!made) return std::unexpected(made.error());
+        *event = std::move(*made);
+      }
+    }
+    return {};
+  }
+
+  std::expected<void, Fault> submit(int sample,
+                                    const std::function<std::expected<void, Fault>()>& work) {
+    const Slot& slot = slot_of(sample);
+    auto done =
+        context_.check(context_->cuEventRecord(slot.start.get(), context_.stream()), doing_);
+    if (done) done = work();
+    if (done) {
+      done = context_.check(context_->cuEventRecord(slot.end.get(), context_.stream()), doing_);
+    }
+    return done;
+  }
+
+  // Microseconds between the sample's events, once both have happened.
+  std::expected<double, Fault> collect(int sample) {
+    const Slot& slot = slot_of(sample);
+    if (auto done = context_.wait(slot.end.get(), doing_); !done) {
+      return std::unexpected(done.error());
+    }
+    float milliseconds = 0;
+    auto read = context_.check(
+        context_->cuEventElapsedTime(&milliseconds, slot.start.get(), slot.end.get()), doing_);
+    if (!read) return std::unexpected(read.error());
+    return static_cast<double>(milliseconds) * 1e3;
+  }
+
+ private:
+  struct Slot {
+    OwnedEvent start;
+    OwnedEvent end;
+  };
+  const Slot& slot_of(int sample) const {
+    return slots_[static_cast<std::size_t>(sample % queued)];
+  }
+
+  CudaContext& context_;
+  std::string doing_;
+  std::array<Slot, queued> slots_;
+};
+
+}  // namespace
+
+std::expected<std::vector<double>, Fault> sample_launches(CudaContext& context,
+                                                          PreparedLaunch& launch,
+                                                          const TimingPlan& plan) {
+  const int launches = std::max(plan.launches_per_sample, 1);
+  const int warm_up = std::max(plan.warm_up_samples, 0);
+  const int total = warm_up + std::max(plan.samples, 0);
+
+  OwnedGraphExec graph;
+  std::function<std::expected<void, Fault>()> work = [&] { return launch.enqueue(context); };
+  if (launches > 1) {
+    auto captured = capture(context, launch, launches);
+    if (!captured) return std::unexpected(captured.error());
+    graph = std::move(*captured);
+    work = [&] {
+      return context.check(context->cuGraphLaunch(graph.get(), context.stream()), launch.doing());
+    };
+  }
+
+  Sampler sampler(context, launch.doing());
+  if (auto ready = sampler.prepare(); !ready) return std::unexpected(ready.error());
+  std::vector<double> samples;
+  samples.reserve(static_cast<std::size_t>(total - warm_up));
+  for (int i = 0; i < total + queued; ++i) {
+    if (const int finished = i - queued; finished >= 0 && finished < total) {
+      const auto elapsed = sampler.collect(finished);
+      if (!elapsed) return std::unexpected(elapsed.error());
+      if (finished >= warm_up) samples.push_back(*elapsed / launches);
+    }
+    if (i < total) {
+      if (auto sent = sampler.submit(i, work); !sent) return std::unexpected(sent.error());
+    }
+  }
+  return samples;
+}
+
+}  // namespace fa_tune::cuda

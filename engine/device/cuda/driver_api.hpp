@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+// The part of the CUDA driver API that is used here, declared anew so that neither building nor
+// starting needs CUDA: the library is opened when a GPU is asked for. Names, values and layouts are
+// those of cuda.h (CUDA 12 and 13); a test compares them with the header where one is installed.
+namespace fa_tune::cuda {
+
+using Result = int;  // CUresult
+inline constexpr Result success = 0;
+inline constexpr Result error_invalid_value = 1;
+inline constexpr Result error_out_of_memory = 2;
+inline constexpr Result error_no_device = 100;
+inline constexpr Result error_not_ready = 600;
+
+using DeviceOrdinal = int;               // CUdevice
+using DevicePointer = std::uint64_t;     // CUdeviceptr
+using Context = struct ContextTag*;      // CUcontext
+using Module = struct ModuleTag*;        // CUmodule
+using Function = struct FunctionTag*;    // CUfunction
+using Stream = struct StreamTag*;        // CUstream
+using Event = struct EventTag*;          // CUevent
+using Graph = struct GraphTag*;          // CUgraph
+using GraphExec = struct GraphExecTag*;  // CUgraphExec
+
+// CUdevice_attribute
+inline constexpr int device_multiprocessor_count = 16;
+inline constexpr int device_compute_capability_major = 75;
+inline constexpr int device_compute_capability_minor = 76;
+inline constexpr int device_max_shared_per_block_optin = 97;
+// CUfunction_attribute
+inline constexpr int function_max_dynamic_shared = 8;
+inline constexpr int function_non_portable_cluster_size = 14;
+// CUjit_option
+inline constexpr int jit_error_log_buffer = 5;
+inline constexpr int jit_error_log_buffer_size = 6;
+// CUstream_flags, CUstreamCaptureMode, CUlaunchAttributeID, CUevent_flags
+inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr int capture_thread_local = 1;
+inline constexpr int launch_cluster_dimension = 4;
+inline constexpr unsigned event_default = 0;
+
+// CUlaunchAttribute: the value is a union of 64 bytes, of which a cluster takes the first twelve.
+struct LaunchAttribute {
+  int id = 0;
+  char pad[4] = {};
+  union Value {
+    char bytes[64];
+    std::uint32_t cluster[3];
+  } value = {};
+};
+
+// CUlaunchConfig
+struct LaunchSettings {
+  std::uint32_t grid_x = 1, grid_y = 1, grid_z = 1;
+  std::uint32_t block_x = 1, block_y = 1, block_z = 1;
+  std::uint32_t shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  std::uint32_t attribute_count = 0;
+};
+
+// The entry points, each under the name it has in the library. Those with _v2 are what cuda.h's
+// macros turn the plain names into.
+struct DriverApi {
+  Result (*cuInit)(unsigned flags);
+  Result (*cuDriverGetVersion)(int* version);
+  Result (*cuGetErrorName)(Result code, const char** name);
+  Result (*cuGetErrorString)(Result code, const char** text);
+
+  Result (*cuDeviceGetCount)(int* count);
+  Result (*cuDeviceGet)(DeviceOrdinal* device, int ordinal);
+  Result (*cuDeviceGetName)(char* name, int length, DeviceOrdinal device);
+  Result (*cuDeviceGetAttribute)(int* value, int attribute, DeviceOrdinal device);
+  Result (*cuDevicePrimaryCtxRetain)(Context* context, DeviceOrdinal device);
+  Result (*cuDevicePrimaryCtxRelease_v2)(DeviceOrdinal device);
+  Result (*cuCtxSetCurrent)(Context context);
+
+  Result (*cuModuleLoadDataEx)(Module* module, const void* image, unsigned options, int* names,
+                               void** values);
+  Result (*cuModuleUnload)(Module module);
+  Result (*cuModuleGetFunction)(Function* function, Module module, const char* name);
+  Result (*cuFuncGetAttribute)(int* value, int attribute, Function function);
+  Result (*cuFuncSetAttribute)(Function function, int attribute, int value);
+  // Since 12.4; null in an older driver. Answers error_invalid_value past the last parameter.
+  Result (*cuFuncGetParamInfo)(Function function, std::size_t index, std::size_t* offset,
+                               std::size_t* size);
+
+  Result (*cuMemAlloc_v2)(DevicePointer* pointer, std::size_t bytes);
+  Result (*cuMemFree_v2)(DevicePointer pointer);
+  Result (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
+  Result (*cuMemcpyHtoDAsync_v2)(DevicePointer to, const void* from, std::size_t bytes,
+                                 Stream stream);
+  Result (*cuMemcpyDtoHAsync_v2)(void* to, DevicePointer from, std::size_t bytes, Stream stream);
+
+  Result (*cuStreamCreate)(Stream* stream, unsigned flags);
+  Result (*cuStreamDestroy_v2)(Stream stream);
+  Result (*cuStreamBeginCapture_v2)(Stream stream, int mode);
+  Result (*cuStreamEndCapture)(Stream stream, Graph* graph);
+  Result (*cuEventCreate)(Event* event, unsigned flags);
+  Result (*cuEventDestroy_v2)(Event event);
+  Result (*cuEventRecord)(Event event, Stream stream);
+  Result (*cuEventQuery)(Event event);
+  Result (*cuEventElapsedTime)(float* milliseconds, Event start, Event end);
+
+  Result (*cuLaunchKernelEx)(const LaunchSettings* settings, Function function, void** parameters,
+                             void** extra);
+  Result (*cuGraphInstantiateWithFlags)(GraphExec* exec, Graph graph, unsigned long long flags);
+  Result (*cuGraphLaunch)(GraphExec exec, Stream stream);
+  Result (*cuGraphExecDestroy)(GraphExec exec);
+  Result (*cuGraphDestroy)(Graph graph);
+
+  // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
+  std::string describe(Result code) const;
+};
+
+// Opens libcuda.so.1, or the file that the environment variable FA_TUNE_LIBCUDA names, and starts
+// the driver. The library is never closed: it keeps threads of its own. Throws MachineError (one
+// line) where the library, a function of it, or a device is missing.
+std::shared_ptr<const DriverApi> load_driver();
+
+}  // namespace fa_tune::cuda

@@ -1,0 +1,33 @@
+#include "engine/device/device.hpp"
+
+namespace fa_tune {
+
+std::string to_text(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::load_failed:
+      return "load_failed";
+    case FaultKind::unknown_instruction:
+      return "unknown_instruction";
+    case FaultKind::resources:
+      return "resources";
+    case FaultKind::out_of_bounds:
+      return "out_of_bounds";
+    case FaultKind::misaligned:
+      return "misaligned";
+    case FaultKind::barrier:
+      return "barrier";
+    case FaultKind::deadlock:
+      return "deadlock";
+    case FaultKind::timeout:
+      return "timeout";
+    case FaultKind::trap:
+      return "trap";
+    case FaultKind::device_lost:
+      return "device_lost";
+  }
+  return "device_lost";
+}
+
+std::string to_text(TimeKind kind) { return kind == TimeKind::measured ? "measured" : "predicted"; }
+
+}  // namespace fa_tune

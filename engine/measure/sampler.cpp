@@ -1,0 +1,124 @@
+#include "engine/measure/sampler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace fa_tune {
+namespace {
+
+// A sample must last long enough that the clock's resolution (0.5 us for events) and the gap
+// between two graphs are lost in it.
+constexpr double sample_us = 200;
+constexpr int most_launches = 200;
+
+constexpr int look_samples = 5;
+constexpr int most_looks = 8;
+constexpr double look_budget_us = 50'000;  // a slow kernel warms the GPU up in a single look
+constexpr double settled = 0.01;           // two looks that differ by less, relatively
+
+constexpr int screen_samples = 25;
+constexpr int final_samples = 100;
+constexpr int more_samples = 50;
+constexpr int most_samples = 300;
+constexpr double final_half_width = 0.005;  // of the median
+
+bool usable(double us) { return std::isfinite(us) && us > 0; }
+
+bool usable(const Timing& timing) {
+  return !timing.samples_us.empty() &&
+         std::all_of(timing.samples_us.begin(), timing.samples_us.end(),
+                     [](double us) { return usable(us); });
+}
+
+int launches_for(double us) {
+  return static_cast<int>(std::clamp(std::ceil(sample_us / us), 1.0, double{most_launches}));
+}
+
+// Takes samples; where the clock is too coarse for the plan (a sample of nothing, or nonsense),
+// again with more launches a sample, which `plan` then holds. With the most launches even an empty
+// kernel takes over 100 us: if that too is nonsense the device's clock is broken, and so the device
+// is.
+std::expected<Timing, Fault> take(Device& device, const Launch& launch, TimingPlan& plan) {
+  for (;;) {
+    auto timing = device.time(launch, plan);
+    if (!timing || usable(*timing)) return timing;
+    if (plan.launches_per_sample >= most_launches) {
+      return std::unexpected(Fault{FaultKind::device_lost,
+                                   fmt::format("{}: the clock gives no usable time for {} launches",
+                                               device.info().id, plan.launches_per_sample)});
+    }
+    plan.launches_per_sample = std::min(plan.launches_per_sample * 4, most_launches);
+  }
+}
+
+// Near enough that changing the plan is not worth another look.
+bool close(int launches, int wanted) {
+  return std::abs(launches - wanted) <= std::max(launches, wanted) / 5;
+}
+
+// Looks until the launches a sample needs are known and two looks agree: clocks rise, caches fill
+// and the driver settles meanwhile, so what the looks saw is thrown out. The number of launches a
+// sample.
+std::expected<int, Fault> settle(Device& device, const Launch& launch) {
+  TimingPlan plan{1, look_samples, 2};
+  int fewest = 1;  // with fewer the clock gave nonsense
+  double spent_us = 0;
+  double previous_us = 0;
+  for (int look = 0; look < most_looks && spent_us < look_budget_us; ++look) {
+    const int asked = plan.launches_per_sample;
+    const auto timing = take(device, launch, plan);
+    if (!timing) return std::unexpected(timing.error());
+    if (plan.launches_per_sample > asked) fewest = plan.launches_per_sample;
+    const double us = median(timing->samples_us);
+    spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
+    const int wanted = std::max(launches_for(us), fewest);
+    if (!close(plan.launches_per_sample, wanted)) {
+      plan.launches_per_sample = wanted;
+    } else if (std::abs(us - previous_us) <= settled * us) {
+      break;
+    }
+    previous_us = us;
+  }
+  return plan.launches_per_sample;
+}
+
+bool narrow(const Estimate& time) {
+  return (time.high - time.low) / 2 <= final_half_width * time.median;
+}
+
+}  // namespace
+
+std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort) {
+  if (device.info().times == TimeKind::predicted) {
+    auto timing = device.time(launch, TimingPlan{});
+    if (!timing) return std::unexpected(timing.error());
+    const Estimate time = estimate(timing->samples_us);
+    return Measurement{std::move(*timing), time};
+  }
+
+  const auto launches = settle(device, launch);
+  if (!launches) return std::unexpected(launches.error());
+  TimingPlan plan{*launches, effort == Effort::screen ? screen_samples : final_samples, 3};
+  auto timing = take(device, launch, plan);
+  if (!timing) return std::unexpected(timing.error());
+  Estimate time = estimate(timing->samples_us);
+
+  plan.samples = more_samples;
+  while (effort == Effort::final_ &&
+         (time.samples < final_samples || (!narrow(time) && time.samples < most_samples))) {
+    const int before = plan.launches_per_sample;
+    auto more = take(device, launch, plan);
+    if (!more) return std::unexpected(more.error());
+    // Samples of different length have different spread and are not mixed.
+    if (plan.launches_per_sample != before) timing->samples_us.clear();
+    timing->samples_us.insert(timing->samples_us.end(), more->samples_us.begin(),
+                              more->samples_us.end());
+    time = estimate(timing->samples_us);
+  }
+  return Measurement{std::move(*timing), time};
+}
+
+}  // namespace fa_tune
