@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,7 +16,8 @@ namespace fa_tune {
 // and strings; + - * / % (integer division truncates toward zero), comparisons (chained as in
 // Python: 16 <= BLOCK_M < 128), == != on all types, and or not, `x in [a, b, c]`, `a if c else b`,
 // min(...), max(...), ceil_div(a, b), abs(x), parentheses. Names may be dotted: device.sms,
-// problem.Lq. Overflow and division by zero are errors, never wrap.
+// problem.Lq. Overflow and division by zero are errors, never wrap. Also `//`, division that rounds
+// down, and `not in`. a % b goes with /: it has the sign of a. == of two types is an error.
 class Expression {
  public:
   // Looks a name up; returns nullptr for a name that holds no value now (an inactive parameter).
@@ -34,14 +37,23 @@ class Expression {
   // The names it mentions, each once, in order of appearance.
   const std::vector<std::string>& names() const { return names_; }
 
+  // Where a character of the text stands in the file, and where a name of names() first appears.
+  Mark mark_at(std::size_t offset) const;
+  Mark mark_of(const std::string& name) const;
+
+  // The parsed form, known to engine/space alone (expression_node.hpp).
   struct Node;
+  const Node& root() const { return *root_; }
 
  private:
+  friend class ExpressionParser;
+
   Expression() = default;
 
   std::string text_;
   Mark mark_;
   std::vector<std::string> names_;
+  std::vector<std::size_t> name_offsets_;
   std::shared_ptr<const Node> root_;
 };
 

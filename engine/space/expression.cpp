@@ -1,0 +1,264 @@
+#include "engine/space/expression.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "engine/base/yaml.hpp"
+#include "engine/space/expression_node.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Node = Expression::Node;
+
+const char* type_name(Cell::Type type) {
+  switch (type) {
+    case Cell::Type::integer:
+      return "an integer";
+    case Cell::Type::boolean:
+      return "true or false";
+    case Cell::Type::text:
+      return "text";
+    case Cell::Type::absent:
+      break;
+  }
+  return "nothing";
+}
+
+class Evaluator {
+ public:
+  Evaluator(const Expression& expression, std::span<const Cell> cells,
+            std::span<const std::uint32_t> slots)
+      : expression_(expression), cells_(cells), slots_(slots) {}
+
+  Cell evaluate(const Node& node) const {
+    switch (node.operation) {
+      case Operation::literal:
+        return node.literal;
+      case Operation::name:
+        return lookup(node);
+      case Operation::logical_not:
+        return Cell::boolean(!boolean(*node.children[0]));
+      case Operation::logical_and:
+        return Cell::boolean(boolean(*node.children[0]) && boolean(*node.children[1]));
+      case Operation::logical_or:
+        return Cell::boolean(boolean(*node.children[0]) || boolean(*node.children[1]));
+      case Operation::choose:
+        return evaluate(*node.children[boolean(*node.children[0]) ? 1 : 2]);
+      case Operation::compare:
+        return Cell::boolean(compare(node));
+      case Operation::in:
+        return Cell::boolean(is_member(node));
+      case Operation::not_in:
+        return Cell::boolean(!is_member(node));
+      case Operation::negate:
+        return Cell::integer(minus(node, 0, integer(*node.children[0])));
+      case Operation::absolute: {
+        const std::int64_t number = integer(*node.children[0]);
+        return Cell::integer(number < 0 ? minus(node, 0, number) : number);
+      }
+      case Operation::minimum:
+      case Operation::maximum:
+        return Cell::integer(extreme(node));
+      default:
+        return Cell::integer(
+            arithmetic(node, integer(*node.children[0]), integer(*node.children[1])));
+    }
+  }
+
+  bool boolean(const Node& node) const {
+    const Cell cell = evaluate(node);
+    if (cell.type != Cell::Type::boolean) wrong_type(node, "true or false", cell);
+    return cell.number != 0;
+  }
+
+  std::int64_t integer(const Node& node) const {
+    const Cell cell = evaluate(node);
+    if (cell.type != Cell::Type::integer) wrong_type(node, "an integer", cell);
+    return cell.number;
+  }
+
+ private:
+  Cell lookup(const Node& node) const {
+    const Cell cell = cells_[slots_[node.name]];
+    if (!cell.exists()) fail(node, quote_text(expression_.names()[node.name]) + " has no value");
+    return cell;
+  }
+
+  bool equal(const Node& node, const Cell& a, const Cell& b) const {
+    if (a.type != b.type)
+      fail(node, fmt::format("cannot compare {} with {}: {} and {}", type_name(a.type),
+                             type_name(b.type), to_text(a.value()), to_text(b.value())));
+    return a.type == Cell::Type::text ? *a.text == *b.text : a.number == b.number;
+  }
+
+  bool compare(const Node& node) const {
+    Cell left = evaluate(*node.children[0]);
+    for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
+      const Node& right_node = *node.children[i + 1];
+      const Cell right = evaluate(right_node);
+      if (!holds(node, node.comparisons[i], left, right)) return false;
+      left = right;
+    }
+    return true;
+  }
+
+  bool holds(const Node& node, Comparison comparison, const Cell& a, const Cell& b) const {
+    if (comparison == Comparison::equal) return equal(node, a, b);
+    if (comparison == Comparison::unequal) return !equal(node, a, b);
+    if (a.type != Cell::Type::integer) wrong_type(node, "integers to order", a);
+    if (b.type != Cell::Type::integer) wrong_type(node, "integers to order", b);
+    switch (comparison) {
+      case Comparison::less:
+        return a.number < b.number;
+      case Comparison::less_equal:
+        return a.number <= b.number;
+      case Comparison::greater:
+        return a.number > b.number;
+      default:
+        return a.number >= b.number;
+    }
+  }
+
+  bool is_member(const Node& node) const {
+    const Cell wanted = evaluate(*node.children[0]);
+    for (std::size_t i = 1; i < node.children.size(); ++i)
+      if (equal(node, wanted, evaluate(*node.children[i]))) return true;
+    return false;
+  }
+
+  std::int64_t extreme(const Node& node) const {
+    std::int64_t best = integer(*node.children[0]);
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      const std::int64_t number = integer(*node.children[i]);
+      best = node.operation == Operation::minimum ? std::min(best, number) : std::max(best, number);
+    }
+    return best;
+  }
+
+  std::int64_t minus(const Node& node, std::int64_t a, std::int64_t b) const {
+    std::int64_t result = 0;
+    if (__builtin_sub_overflow(a, b, &result)) overflow(node);
+    return result;
+  }
+
+  std::int64_t arithmetic(const Node& node, std::int64_t a, std::int64_t b) const {
+    std::int64_t result = 0;
+    bool overflowed = false;
+    switch (node.operation) {
+      case Operation::add:
+        overflowed = __builtin_add_overflow(a, b, &result);
+        break;
+      case Operation::subtract:
+        overflowed = __builtin_sub_overflow(a, b, &result);
+        break;
+      case Operation::multiply:
+        overflowed = __builtin_mul_overflow(a, b, &result);
+        break;
+      default:
+        return division(node, a, b);
+    }
+    if (overflowed) overflow(node);
+    return result;
+  }
+
+  std::int64_t division(const Node& node, std::int64_t a, std::int64_t b) const {
+    if (b == 0) fail(node, "division by zero");
+    // The one quotient beyond 64 bits is -2^63 / -1; the machine traps on its remainder too.
+    if (b == -1) return node.operation == Operation::modulo ? 0 : minus(node, 0, a);
+    const std::int64_t quotient = a / b;
+    const std::int64_t remainder = a % b;
+    const bool inexact = remainder != 0;
+    const bool negative = (a < 0) != (b < 0);
+    switch (node.operation) {
+      case Operation::modulo:
+        return remainder;
+      case Operation::floor_divide:
+        return inexact && negative ? quotient - 1 : quotient;
+      case Operation::ceil_divide:
+        return inexact && !negative ? quotient + 1 : quotient;
+      default:
+        return quotient;
+    }
+  }
+
+  [[noreturn]] void overflow(const Node& node) const { fail(node, "the result is beyond 64 bits"); }
+
+  [[noreturn]] void wrong_type(const Node& node, const char* wanted, const Cell& found) const {
+    fail(node, fmt::format("expected {}, found {}", wanted, to_text(found.value())));
+  }
+
+  [[noreturn]] void fail(const Node& node, const std::string& message) const {
+    std::string values;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const Cell cell = cells_[slots_[i]];
+      if (!cell.exists()) continue;
+      values += values.empty() ? ", where " : ", ";
+      values += expression_.names()[i] + " = " + to_text(cell.value());
+    }
+    throw UserError(prefix(expression_.mark_at(node.offset)) + message + " in " +
+                    quote_text(expression_.text()) + values);
+  }
+
+  const Expression& expression_;
+  std::span<const Cell> cells_;
+  std::span<const std::uint32_t> slots_;
+};
+
+// The names of an expression looked up once: the cells of an Evaluator, in the order of names().
+struct Lookup {
+  std::vector<Cell> cells;
+  std::vector<std::uint32_t> slots;
+
+  Lookup(const Expression& expression, const Expression::Scope& scope) {
+    for (const std::string& name : expression.names()) {
+      const Value* value = scope ? scope(name) : nullptr;
+      cells.push_back(value == nullptr ? Cell{} : Cell::of(*value));
+    }
+    slots.resize(cells.size());
+    std::iota(slots.begin(), slots.end(), 0U);
+  }
+};
+
+}  // namespace
+
+Cell Cell::of(const Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return integer(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) return boolean(*flag);
+  return {Type::text, 0, &std::get<std::string>(value)};
+}
+
+Value Cell::value() const {
+  if (type == Type::integer) return number;
+  if (type == Type::boolean) return number != 0;
+  return *text;
+}
+
+Cell evaluate_cells(const Expression& expression, std::span<const Cell> cells,
+                    std::span<const std::uint32_t> slots) {
+  return Evaluator(expression, cells, slots).evaluate(expression.root());
+}
+
+bool evaluate_cells_bool(const Expression& expression, std::span<const Cell> cells,
+                         std::span<const std::uint32_t> slots) {
+  return Evaluator(expression, cells, slots).boolean(expression.root());
+}
+
+Value Expression::evaluate(const Scope& scope) const {
+  const Lookup lookup(*this, scope);
+  return Evaluator(*this, lookup.cells, lookup.slots).evaluate(*root_).value();
+}
+
+bool Expression::evaluate_bool(const Scope& scope) const {
+  const Lookup lookup(*this, scope);
+  return Evaluator(*this, lookup.cells, lookup.slots).boolean(*root_);
+}
+
+std::int64_t Expression::evaluate_integer(const Scope& scope) const {
+  const Lookup lookup(*this, scope);
+  return Evaluator(*this, lookup.cells, lookup.slots).integer(*root_);
+}
+
+}  // namespace fa_tune

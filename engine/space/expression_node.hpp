@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/space/expression.hpp"
+
+// Private to engine/space: the tree behind an Expression and its evaluation without names, which a
+// space does millions of times while it lists its configs.
+namespace fa_tune {
+
+// A value that is cheap to copy: text is borrowed, from a Value or a literal that outlives it.
+struct Cell {
+  enum class Type : std::uint8_t { absent, integer, boolean, text };
+
+  Type type = Type::absent;
+  std::int64_t number = 0;  // of a boolean 0 or 1
+  const std::string* text = nullptr;
+
+  static Cell integer(std::int64_t number) { return {Type::integer, number, nullptr}; }
+  static Cell boolean(bool flag) { return {Type::boolean, flag ? 1 : 0, nullptr}; }
+  // Borrows the string of `value`.
+  static Cell of(const Value& value);
+
+  bool exists() const { return type != Type::absent; }
+  // Must exist.
+  Value value() const;
+};
+
+enum class Operation : std::uint8_t {
+  literal,
+  name,
+  negate,
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  ceil_divide,
+  absolute,
+  minimum,
+  maximum,
+  compare,  // children a, b, c with comparisons a ? b ? c
+  in,       // the first child among the others
+  not_in,
+  logical_and,
+  logical_or,
+  logical_not,
+  choose,  // children: condition, value if true, value if false
+};
+
+enum class Comparison : std::uint8_t { equal, unequal, less, less_equal, greater, greater_equal };
+
+struct Expression::Node {
+  Operation operation = Operation::literal;
+  std::size_t offset = 0;  // of the character an error about this node points at
+  std::size_t depth = 1;
+  std::size_t name = 0;  // position in Expression::names()
+  Cell literal;
+  std::string literal_text;  // what `literal` borrows
+  std::vector<Comparison> comparisons;
+  std::vector<std::unique_ptr<const Node>> children;
+};
+
+// Evaluates with the value of names()[i] in cells[slots[i]]. Throws as Expression::evaluate does;
+// the message tells the values of the names.
+Cell evaluate_cells(const Expression& expression, std::span<const Cell> cells,
+                    std::span<const std::uint32_t> slots);
+// The same where true or false is wanted.
+bool evaluate_cells_bool(const Expression& expression, std::span<const Cell> cells,
+                         std::span<const std::uint32_t> slots);
+
+// Words with a meaning of their own, which no parameter may be called.
+const std::vector<std::string>& reserved_words();
+
+}  // namespace fa_tune
