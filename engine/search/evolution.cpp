@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "engine/search/archive.hpp"
+#include "engine/search/strategies.hpp"
+
+namespace fa_tune {
+namespace {
+
+// A random start that is broad enough to hold every family of the space a few times over, yet a small part
+// of the smallest useful budget.
+constexpr int kStart = 24;
+// Parents come from the fastest right trials; further down there is little that the best have not got.
+constexpr std::size_t kElites = 16;
+// Shares of the operators once there are parents. Immigrants keep the search from closing in for good.
+constexpr double kMutate = 0.60;
+constexpr double kCrossover = 0.28;
+// How many genes a mutation moves: most move one; a few move more, to cross a ridge.
+constexpr double kFurther = 0.25;
+constexpr int kMostMoves = 4;
+constexpr int kAttempts = 40;
+
+// EvoEngineer's loop over genomes: presets and random configs to begin with, then children of parents
+// chosen by rank (p ~ 1 / (rank + population)), by mutation to neighbours, by crossover repaired to the
+// nearest valid config, and immigrants. Elites are never lost: the population is what the archive holds.
+class Evolution : public Strategy {
+ public:
+  Evolution(const Space& space, std::uint64_t seed)
+      : space_(space), archive_(space), random_(derive_seed(seed, "evolution")) {}
+
+  std::string name() const override { return "evolve"; }
+
+  std::vector<Proposal> ask(int n) override {
+    std::vector<Proposal> proposals;
+    while (static_cast<int>(proposals.size()) < n) {
+      auto proposal = next();
+      if (!proposal) break;
+      archive_.claim(proposal->config);
+      ++asked_;
+      proposals.push_back(std::move(*proposal));
+    }
+    return proposals;
+  }
+
+  void tell(const Told& told) override { archive_.tell(told); }
+
+ private:
+  std::optional<Proposal> next() {
+    const auto& presets = space_.parts().presets;
+    while (next_preset_ < presets.size()) {
+      const Config& config = presets[next_preset_++].config;
+      if (!archive_.claimed(config)) return Proposal{config, "preset", {}};
+    }
+    const double draw = random_.uniform();
+    if (asked_ >= kStart && !archive_.ranked().empty()) {
+      auto child = draw < kMutate                ? mutate()
+                   : draw < kMutate + kCrossover ? crossover()
+                                                 : std::nullopt;
+      if (child) return child;
+    }
+    const auto config = archive_.random_unclaimed(random_);
+    if (!config) return std::nullopt;
+    return Proposal{*config, "random", {}};
+  }
+
+  const Told& parent() {
+    const auto& ranked = archive_.ranked();
+    const std::size_t n = std::min(kElites, ranked.size());
+    double total = 0;
+    for (std::size_t rank = 0; rank < n; ++rank) total += 1.0 / static_cast<double>(rank + 1 + n);
+    double draw = random_.uniform() * total;
+    for (std::size_t rank = 0; rank < n; ++rank) {
+      draw -= 1.0 / static_cast<double>(rank + 1 + n);
+      if (draw < 0) return ranked[rank];
+    }
+    return ranked[n - 1];
+  }
+
+  std::optional<Proposal> mutate() {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const Told& from = parent();
+      Config config = from.config;
+      int moves = 1;
+      while (moves < kMostMoves && random_.uniform() < kFurther) ++moves;
+      for (int move = 0; move < moves; ++move) {
+        const auto around = space_.neighbors(config);
+        if (around.empty()) break;
+        config = around[random_.below(around.size())];
+      }
+      if (!archive_.claimed(config)) return Proposal{config, "mutate", {from.number}};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Proposal> crossover() {
+    if (archive_.ranked().size() < 2) return std::nullopt;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const Told& one = parent();
+      const Told& other = parent();
+      if (one.number == other.number) continue;
+      Config wish = one.config;
+      for (const auto& [name, value] : other.config.settings())
+        if (random_.uniform() < 0.5) wish.set(name, value);
+      Config config = space_.nearest(wish, random_);
+      if (!archive_.claimed(config))
+        return Proposal{config, "crossover", {one.number, other.number}};
+    }
+    return std::nullopt;
+  }
+
+  const Space& space_;
+  Archive archive_;
+  Random random_;
+  std::size_t next_preset_ = 0;
+  int asked_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_evolution(const Space& space, std::uint64_t seed) {
+  return std::make_unique<Evolution>(space, seed);
+}
+
+}  // namespace fa_tune

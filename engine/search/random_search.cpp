@@ -1,0 +1,46 @@
+#include "engine/search/archive.hpp"
+#include "engine/search/strategies.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Presets first, so that every strategy starts from the same baseline; then uniform without repetition.
+class RandomSearch : public Strategy {
+ public:
+  RandomSearch(const Space& space, std::uint64_t seed)
+      : space_(space), archive_(space), random_(derive_seed(seed, "random search")) {}
+
+  std::string name() const override { return "random"; }
+
+  std::vector<Proposal> ask(int n) override {
+    std::vector<Proposal> proposals;
+    const auto& presets = space_.parts().presets;
+    while (static_cast<int>(proposals.size()) < n && next_preset_ < presets.size()) {
+      const Config& config = presets[next_preset_++].config;
+      if (archive_.claim(config)) proposals.push_back({config, "preset", {}});
+    }
+    while (static_cast<int>(proposals.size()) < n) {
+      const auto config = archive_.random_unclaimed(random_);
+      if (!config) break;
+      archive_.claim(*config);
+      proposals.push_back({*config, "random", {}});
+    }
+    return proposals;
+  }
+
+  void tell(const Told& told) override { archive_.tell(told); }
+
+ private:
+  const Space& space_;
+  Archive archive_;
+  Random random_;
+  std::size_t next_preset_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_random_search(const Space& space, std::uint64_t seed) {
+  return std::make_unique<RandomSearch>(space, seed);
+}
+
+}  // namespace fa_tune

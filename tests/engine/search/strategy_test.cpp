@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "engine/base/error.hpp"
+#include "engine/search/strategy.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+std::vector<Value> range(std::int64_t first, std::int64_t last) {
+  std::vector<Value> values;
+  for (std::int64_t value = first; value <= last; ++value) values.emplace_back(value);
+  return values;
+}
+
+Config point(std::int64_t a, std::int64_t b, std::int64_t c) {
+  return Config({{"A", a}, {"B", b}, {"C", c}});
+}
+
+// 20 x 20 x 20 with a third of it cut away, and a preset.
+Space cube() {
+  SpaceParts parts;
+  parts.name = "cube";
+  for (const char* name : {"A", "B", "C"}) parts.parameters.push_back({name, range(0, 19), {}, {}});
+  parts.constraints.push_back({Expression::parse("(A + B) % 3 != 0"), "", ""});
+  parts.presets.push_back({"start", point(19, 0, 19), {}});
+  return Space::build(std::move(parts));
+}
+
+// A bowl with its bottom at (4, 9, 13); a fifth of the configs are 'wrong'.
+Told judge(const Config& config, std::uint64_t number) {
+  const auto at = [&](const char* name) {
+    return static_cast<double>(std::get<std::int64_t>(*config.find(name)));
+  };
+  const double distance = std::abs(at("A") - 4) + std::abs(at("B") - 9) + std::abs(at("C") - 13);
+  Told told{number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}};
+  if (told.right) told.time_us = 10 + distance;
+  return told;
+}
+
+struct Outcome {
+  std::vector<std::string> configs;
+  double best = INFINITY;
+};
+
+Outcome play(Strategy& strategy, int trials, int batch) {
+  Outcome outcome;
+  std::uint64_t number = 0;
+  while (static_cast<int>(outcome.configs.size()) < trials) {
+    const auto proposals = strategy.ask(batch);
+    if (proposals.empty()) break;
+    for (const Proposal& proposal : proposals) {
+      const Told told = judge(proposal.config, ++number);
+      for (const std::uint64_t parent : proposal.parents) CHECK(parent < number);
+      outcome.configs.push_back(proposal.config.to_json());
+      if (told.time_us) outcome.best = std::min(outcome.best, *told.time_us);
+      strategy.tell(told);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("every strategy: valid configs only, none twice, presets first, the same for the same seed") {
+  const Space space = cube();
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    auto one = make_strategy(name, space, 5), same = make_strategy(name, space, 5),
+         other = make_strategy(name, space, 6);
+    const Outcome a = play(*one, 200, 8), b = play(*same, 200, 8), c = play(*other, 200, 8);
+    CHECK(a.configs == b.configs);
+    CHECK(a.configs != c.configs);
+    CHECK(a.configs.front() == point(19, 0, 19).to_json());
+    CHECK(std::set<std::string>(a.configs.begin(), a.configs.end()).size() == a.configs.size());
+    for (const std::string& config : a.configs)
+      CHECK(space.index_of(Config::from_json(config)).has_value());
+  }
+}
+
+TEST_CASE("every strategy ends when the space is used up, having seen all of it") {
+  SpaceParts parts;
+  parts.name = "line";
+  parts.parameters.push_back({"A", range(0, 36), {}, {}});
+  const Space space = Space::build(std::move(parts));
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    auto strategy = make_strategy(name, space, 1);
+    std::set<std::string> seen;
+    std::uint64_t number = 0;
+    for (auto batch = strategy->ask(10); !batch.empty(); batch = strategy->ask(10))
+      for (const Proposal& proposal : batch) {
+        seen.insert(proposal.config.to_json());
+        strategy->tell({++number, proposal.config, number % 2 == 0, 1.0});
+      }
+    CHECK(seen.size() == 37);
+  }
+}
+
+TEST_CASE("evolve finds better than random at an equal budget, over seeds") {
+  const Space space = cube();
+  int wins = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    auto evolve = make_strategy("evolve", space, seed), random = make_strategy("random", space, seed);
+    if (play(*evolve, 150, 8).best < play(*random, 150, 8).best) ++wins;
+  }
+  CHECK(wins >= 17);
+}
+
+TEST_CASE("an unknown strategy is answered with the known ones") {
+  const Space space = cube();
+  CHECK_THROWS_WITH_AS(make_strategy("evolv", space, 1),
+                       "unknown strategy 'evolv', expected one of: evolve, random", UserError);
+}
