@@ -54,8 +54,9 @@ struct Instance {
   std::vector<Scalar> scalars;
 };
 
-// What is right for one output tensor, and how far from it an element may be. The bound is made from
-// the error of a trusted computation in the kernel's own precision, so it scales with the data.
+// What is right for one output tensor, and how far from it an element may be. The bound is made
+// from the error of a trusted computation in the kernel's own precision, so it scales with the
+// data.
 struct Expectation {
   std::string tensor;
   std::vector<double> exact;  // computed in float64
@@ -87,7 +88,8 @@ class Problem {
   virtual std::vector<Suite> suites() const = 0;
 
   // #define lines a kernel for this shape needs. Two shapes with equal defines share a binary.
-  virtual std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const = 0;
+  virtual std::vector<std::pair<std::string, std::string>> defines(
+      const Constants& shape) const = 0;
 
   virtual Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const = 0;
   virtual std::vector<Expectation> expect(const Instance& instance) const = 0;
@@ -98,7 +100,8 @@ class Problem {
 };
 
 // The problem a space names, with its settings ("shape.B" -> 1, "causal" -> false, ...). Throws
-// UserError for an unknown kind or setting, naming the known ones; `where` is put before the message.
+// UserError for an unknown kind or setting, naming the known ones; `where` is put before the
+// message.
 std::unique_ptr<Problem> make_problem(const std::string& kind,
                                       const std::vector<std::pair<std::string, Value>>& settings,
                                       const std::string& where);

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace fa_tune {
+
+// The two 16-bit floating-point formats of tensor cores, as bits: f16 is IEEE 754 binary16 (11
+// significant bits, smallest normal 2^-14), bf16 the upper half of binary32 (8 significant bits).
+// Rounding is to nearest, ties to even, once: from double straight to 16 bits, subnormals included.
+// What is too large becomes infinity; a NaN stays a (quiet) NaN.
+std::uint16_t to_f16(double value);
+std::uint16_t to_bf16(double value);
+
+// Exact.
+float from_f16(std::uint16_t bits);
+float from_bf16(std::uint16_t bits);
+
+// The nearest f16 or bf16 value of a finite float, kept as a float. Without branches, so that a
+// loop of it becomes vector code. Equal to from_f16(to_f16(value)) and from_bf16(to_bf16(value)).
+inline float round_to_f16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  // 13 bits of the significand go; adding 0xfff plus the last kept bit rounds ties to even.
+  const std::uint32_t rounded = (bits + 0xfffU + ((bits >> 13) & 1U)) & ~0x1fffU;
+  // Below 2^-14 the grid is 2^-24 wide, which is one unit of a float in [0.5, 1).
+  const float subnormal = (std::bit_cast<float>(magnitude) + 0.75F) - 0.75F;
+  const std::uint32_t sign = bits & 0x80000000U;
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal) | sign;
+  const std::uint32_t infinite = 0x7f800000U | sign;
+  const std::uint32_t normal = magnitude >= 0x477ff000U ? infinite : rounded;  // 65520 and above
+  return std::bit_cast<float>(magnitude < 0x38800000U ? small : normal);
+}
+
+inline float round_to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U);
+}
+
+}  // namespace fa_tune

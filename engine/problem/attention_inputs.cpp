@@ -1,0 +1,117 @@
+#include "engine/problem/attention_inputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/base/half.hpp"
+#include "engine/base/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+template <typename T>
+Scalar scalar(const std::string& name, T value) {
+  Scalar made{.name = name, .bytes = std::vector<std::byte>(sizeof value)};
+  std::memcpy(made.bytes.data(), &value, sizeof value);
+  return made;
+}
+
+Tensor tensor(const std::string& name, DType type, Role role, std::vector<std::int64_t> dims) {
+  return {.name = name, .type = type, .role = role, .dims = std::move(dims), .bytes = {}};
+}
+
+void store(Tensor& tensor, const std::vector<double>& values) {
+  tensor.bytes.resize(values.size() * 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = tensor.type == DType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
+    std::memcpy(tensor.bytes.data() + 2 * i, &bits, 2);
+  }
+}
+
+double spread_of(Inputs inputs) {
+  switch (inputs) {
+    case Inputs::tripled:
+      return 3;
+    case Inputs::small:
+      return 0.01;
+    case Inputs::negated:
+      return -1;
+    default:
+      return 1;
+  }
+}
+
+std::vector<double> draw(const Tensor& tensor, Inputs inputs, std::uint64_t seed) {
+  Random random(derive_seed(seed, tensor.name));
+  const double spread = spread_of(inputs);
+  std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+  for (double& value : values) value = spread * random.normal();
+  return values;
+}
+
+// Up to three keys a head, anywhere in it, whose logits are about 140 for every query while the
+// rest stay within a few: all queries lean towards one direction g (signs, so |g|^2 = D), these
+// keys point along it. Their logits differ by about 1, so that their shares are all visible.
+void add_dominating_keys(const AttentionShape& shape, std::uint64_t seed,
+                         std::vector<double>& queries, std::vector<double>& keys) {
+  constexpr double lean = 2;
+  const double logit = 140;
+  Random random(derive_seed(seed, "dominating keys"));
+  const auto D = static_cast<std::size_t>(shape.D);
+  std::vector<double> direction(D);
+  for (double& sign : direction) sign = random.below(2) == 0 ? -1 : 1;
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i] += lean * direction[i % D];
+
+  const auto Lk = static_cast<std::size_t>(shape.Lk);
+  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.B * shape.H); ++head) {
+    for (int n = 0; n < 3; ++n) {
+      const std::size_t key = head * Lk + random.below(Lk);
+      // scale * lean * length * D = logit, with scale = 1/sqrt(D)
+      const double length = (logit + n) / (lean * std::sqrt(static_cast<double>(D)));
+      for (std::size_t d = 0; d < D; ++d) keys[key * D + d] = length * direction[d];
+    }
+  }
+}
+
+// 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart.
+double row_constant(std::size_t row, std::uint64_t offset) {
+  const auto place = static_cast<double>((row * 37 + offset) % 509);
+  return (place - 254) / 127;
+}
+
+}  // namespace
+
+Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed) {
+  const std::vector<std::int64_t> query_dims = {shape.B, shape.H, shape.Lq, shape.D};
+  const std::vector<std::int64_t> key_dims = {shape.B, shape.H, shape.Lk, shape.D};
+  Tensor q = tensor("Q", shape.dtype, Role::input, query_dims);
+  Tensor k = tensor("K", shape.dtype, Role::input, key_dims);
+  Tensor v = tensor("V", shape.dtype, Role::input, key_dims);
+  Tensor o = tensor("O", shape.dtype, Role::output, query_dims);
+
+  std::vector<double> queries = draw(q, inputs, seed);
+  std::vector<double> keys = draw(k, inputs, seed);
+  std::vector<double> values = draw(v, inputs, seed);
+  if (inputs == Inputs::large_logits) add_dominating_keys(shape, seed, queries, keys);
+  if (inputs == Inputs::distinct_rows) {
+    const std::uint64_t offset = derive_seed(seed, "distinct rows") % 509;
+    const auto D = static_cast<std::size_t>(shape.D);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = row_constant(i / D, offset);
+  }
+  store(q, queries);
+  store(k, keys);
+  store(v, values);
+
+  const auto as_int = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.D)));
+  return {.shape = shape.constants(),
+          .inputs = inputs,
+          .seed = seed,
+          .tensors = {std::move(q), std::move(k), std::move(v), std::move(o)},
+          .scalars = {scalar("B", as_int(shape.B)), scalar("H", as_int(shape.H)),
+                      scalar("Lq", as_int(shape.Lq)), scalar("Lk", as_int(shape.Lk)),
+                      scalar("scale", scale)}};
+}
+
+}  // namespace fa_tune

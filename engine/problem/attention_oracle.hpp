@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/problem/attention_shape.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// Attention of one instance, computed three ways at once. Each vector has O's elements in O's
+// order.
+struct AttentionTruth {
+  // The plain formula in float64 from the rounded inputs: the largest score is subtracted before
+  // the exponential, nothing else is done to it.
+  std::vector<double> exact;
+  // What a kernel of the dtype gives when nothing is wrong with it: scores, exponentials and sums
+  // in float32, unnormalized P (relative to the row's largest score) rounded to the dtype, O
+  // rounded.
+  std::vector<double> trusted;
+  // sqrt(sum over keys of (p v)^2) / sum of p: times the relative error of an element of P, this is
+  // the standard deviation that rounding P gives to an element of O.
+  std::vector<float> spread;
+};
+
+AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance);
+
+}  // namespace fa_tune

@@ -1,0 +1,77 @@
+#include "engine/problem/attention_tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fa_tune {
+namespace {
+
+constexpr double rounding_of_p = 0.425;  // standard deviation, in units of the unit roundoff
+constexpr double element_factor = 8;
+constexpr double rms_factor = 1.25;
+constexpr double rms_factor_of_few_rows = 2;
+
+struct Precision {
+  int fraction_bits;
+  int min_exponent;
+
+  double unit_roundoff() const { return std::ldexp(1.0, -fraction_bits - 1); }
+  double half_ulp(double value) const {
+    const int exponent = value == 0 ? min_exponent : std::max(std::ilogb(value), min_exponent);
+    return std::ldexp(1.0, exponent - fraction_bits - 1);
+  }
+};
+
+Precision precision_of(DType dtype) {
+  if (dtype == DType::bf16) return {.fraction_bits = 7, .min_exponent = -126};
+  return {.fraction_bits = 10, .min_exponent = -14};
+}
+
+double noise_of(const Precision& precision, double exact, double spread) {
+  if (spread == 0 && exact == 0) return 0;
+  return std::hypot(rounding_of_p * precision.unit_roundoff() * spread,
+                    precision.half_ulp(exact) / std::sqrt(3.0));
+}
+
+}  // namespace
+
+Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth) {
+  const Precision precision = precision_of(shape.dtype);
+  const auto D = static_cast<std::size_t>(shape.D);
+  const std::size_t head_elements = static_cast<std::size_t>(shape.Lq) * D;
+  const std::size_t elements = truth.exact.size();
+
+  std::vector<double> bound(elements);
+  double exact_energy = 0, noise_energy = 0, squared_row_energies = 0;
+  for (std::size_t head = 0; head < elements; head += head_elements) {
+    double error_in_noise = 0;
+    for (std::size_t i = head; i < head + head_elements; ++i) {
+      bound[i] = noise_of(precision, truth.exact[i], truth.spread[i]);
+      const double error = truth.trusted[i] - truth.exact[i];
+      if (bound[i] > 0) error_in_noise += (error / bound[i]) * (error / bound[i]);
+    }
+    const double growth =
+        std::max(1.0, std::sqrt(error_in_noise / static_cast<double>(head_elements)));
+    for (std::size_t row = head; row < head + head_elements; row += D) {
+      double row_energy = 0;
+      for (std::size_t i = row; i < row + D; ++i) {
+        const double noise = growth * bound[i];
+        exact_energy += truth.exact[i] * truth.exact[i];
+        row_energy += noise * noise;
+        bound[i] = element_factor * noise;
+      }
+      noise_energy += row_energy;
+      squared_row_energies += row_energy * row_energy;
+    }
+  }
+
+  Expectation made{.tensor = "O", .exact = std::move(truth.exact), .bound = std::move(bound)};
+  if (noise_energy > 0) {
+    const double rows = noise_energy * noise_energy / squared_row_energies;
+    made.rms_bound = (rms_factor + rms_factor_of_few_rows / std::sqrt(rows)) *
+                     std::sqrt(noise_energy / exact_energy);
+  }
+  return made;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "engine/problem/attention_oracle.hpp"
+#include "engine/problem/attention_shape.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// How far a right kernel may be from the truth.
+//
+// Where errors come from, if scores, softmax and sums are kept in float32:
+//  1. P is rounded to the dtype. Relative to p the rounding error is uniform within u / x, where u
+//  is
+//     the unit roundoff (2^-11 for f16, 2^-8 for bf16) and x in [1, 2) p's significand; over x
+//     distributed as 1/x its standard deviation is u * sqrt(3 / (8 ln 2) / 3) = 0.425 u. Which way
+//     each p is rounded depends on what it is relative to (the row's maximum, the running one, a
+//     stale one, the sum): another tiling is another draw, so a bound must rest on the distribution
+//     and not on one computation's luck.
+//  2. O is rounded to the dtype: uniform within half a unit in the last place of O.
+// Hence noise = hypot(0.425 u * spread, half_ulp(O) / sqrt(3)), an element's standard deviation.
+// Float32 adds about a tenth of it at most. The trusted computation says whether that holds for the
+// data at hand: where its error is more than the noise over a head (root mean square), the noise of
+// that head grows by the ratio.
+//
+//   bound     = 8 * noise. Two million elements of a normal distribution stay within 5.3 of it.
+//   rms_bound = (1.25 + 2 / sqrt(n)) * the relative RMS that the noise gives, n being the number of
+//               rows that matter, (sum e)^2 / (sum e^2) for the rows' noise energies e: within one
+//               row with one large p all errors are the same draw. The 1.25 is there for what is
+//               not modelled; float16 accumulation makes the RMS 1.8 times as large or more.
+//
+// A row without a visible key must be 0 exactly.
+Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth);
+
+}  // namespace fa_tune

@@ -1,0 +1,15 @@
+#include "engine/base/error.hpp"
+#include "engine/problem/attention.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+std::unique_ptr<Problem> make_problem(const std::string& kind,
+                                      const std::vector<std::pair<std::string, Value>>& settings,
+                                      const std::string& where) {
+  if (kind == "attention")
+    return std::make_unique<AttentionProblem>(parse_attention(settings, where));
+  throw UserError(where + "unknown problem kind '" + kind + "': the known kinds are: attention");
+}
+
+}  // namespace fa_tune
