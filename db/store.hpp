@@ -26,29 +26,29 @@ struct RunRow {
   std::string target;       // profile whose limits held
   std::string time_kind;    // "measured" or "predicted"
   std::string driver;
-  std::string compiler;     // "NVRTC 13.0"
+  std::string compiler;  // "NVRTC 13.0"
   std::string strategy;
   std::uint64_t seed = 0;
-  std::string options_json;   // what else decides the run: generation size, jobs, ...
-  std::string state;          // "running", "done", "interrupted"
-  std::string started_at;     // UTC, ISO 8601
-  std::string finished_at;    // empty while running
+  std::string options_json;  // what else decides the run: generation size, jobs, ...
+  std::string state;         // "running", "done", "interrupted"
+  std::string started_at;    // UTC, ISO 8601
+  std::string finished_at;   // empty while running
 };
 
 // The stages of a trial, in order; the record says the last one reached.
 //   space, duplicate_source, compile, resources, duplicate_code, launch, gate, screen, final
 // and the outcome: "right", "refused" (with a reason) or "duplicate".
 struct TrialRow {
-  std::int64_t id = 0;       // over the whole database
+  std::int64_t id = 0;  // over the whole database
   std::int64_t run = 0;
-  std::int64_t number = 0;   // within the run, from 1
+  std::int64_t number = 0;  // within the run, from 1
   std::string config_json;
   std::string operation;
   std::string stage;
-  std::string outcome;       // "right", "refused", "duplicate"
-  std::string finding;       // a gate finding, a fault kind, "compile_error", "spill", ...; "right"
-  std::string message;       // one line
-  std::string source_hash;   // of sources; may be empty if none was made
+  std::string outcome;      // "right", "refused", "duplicate"
+  std::string finding;      // a gate finding, a fault kind, "compile_error", "spill", ...; "right"
+  std::string message;      // one line
+  std::string source_hash;  // of sources; may be empty if none was made
   std::string code_hash;
   std::int64_t duplicate_of = 0;  // trial id, 0 for none
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1, dynamic_shared_bytes = -1;
@@ -57,7 +57,7 @@ struct TrialRow {
   double worst_ratio = 0, worst_rms = 0;
   // Present only if the trial was timed. `time_kind` is the run's.
   std::optional<double> time_us, time_low_us, time_high_us;
-  std::string detail_json;   // a prediction's counters and bound, else empty
+  std::string detail_json;  // a prediction's counters and bound, else empty
   std::string finished_at;
 };
 
@@ -65,7 +65,8 @@ struct ParentRow {
   std::int64_t trial = 0;   // trial id
   std::int64_t parent = 0;  // trial id
   int ordinal = 0;          // 0: the main parent
-  std::string genes_json;   // {"BLOCK_M":[64,32]}: value in the parent, value in the child; null if absent
+  std::string
+      genes_json;  // {"BLOCK_M":[64,32]}: value in the parent, value in the child; null if absent
 };
 
 struct SampleRow {
@@ -74,21 +75,30 @@ struct SampleRow {
   std::vector<double> us;
 };
 
+// One of the two figures a trial may have: the final one does not wipe out the screen's.
+struct TimeRow {
+  std::string phase;  // "screen", "final"
+  double us = 0;
+  std::optional<double> low_us, high_us;
+};
+
 // Which trials `best` chooses from.
 struct TrialFilter {
   std::optional<std::int64_t> run;
   std::optional<std::string> space;
   std::optional<std::string> device;      // id or name
-  std::optional<std::string> shape_json;  // every key given must match
+  std::optional<std::string> shape_json;  // every key given must match; UserError if not an object
   std::optional<std::string> time_kind;   // never mixed: without it, measured if there are any
-  int limit = 10;
+  int limit = 10;                         // negative for all
 };
 
 // The database: the only writer, one transaction a trial. SQLite with WAL, synchronous=FULL, STRICT
 // tables and foreign keys; `application_id` marks the file as ours and `user_version` its schema.
-// Rows are never deleted. Opening throws UserError for a file that is not such a database or is newer
-// than this program (nothing is changed), MachineError for a disk that is full or a file that is
-// locked; so does every write, and then nothing of that transaction is kept.
+// Rows are never deleted. Opening throws UserError for a file that is not such a database or is
+// newer than this program (nothing is changed), MachineError for a disk that is full or a file that
+// is locked; so does every write, and then nothing of that transaction is kept. A row that breaks
+// the schema (an unknown stage, a time that is not a number) is a mistake in the engine:
+// std::logic_error. One thread at a time; another process may read meanwhile.
 class Store {
  public:
   enum class Mode { read, write };  // write creates the file and brings an older schema up to date
@@ -103,16 +113,18 @@ class Store {
   std::optional<RunRow> run(std::int64_t id) const;
   std::vector<RunRow> runs() const;  // newest first
 
-  // Written, and on disk, before the kernel of a trial first runs: so a crash has an owner. Returns how
-  // many attempts there now are for this trial number.
+  // Written, and on disk, before the kernel of a trial first runs: so a crash has an owner. Returns
+  // how many attempts there now are for this trial number.
   int record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json);
   // Attempts without a trial: what was under way when a run died.
   std::vector<std::pair<std::int64_t, std::string>> open_attempts(std::int64_t run) const;
 
-  // One trial with its parents (ids) and samples, whole or not at all. The source is kept once, by hash.
+  // One trial with its parents (ids) and samples, whole or not at all. The source is kept once, by
+  // hash.
   std::int64_t record_trial(const TrialRow& trial, const std::vector<ParentRow>& parents,
                             const std::vector<SampleRow>& samples, const std::string& source_text);
-  // A finalist's new figure: samples are added and the row's time is replaced, stage becomes "final".
+  // A finalist's new figure: samples are added and the row's time is replaced, stage becomes
+  // "final".
   void record_final(std::int64_t trial, double time_us, double low_us, double high_us,
                     const std::vector<double>& samples);
   // A finalist that a fuller gate refused after all: its outcome changes, its samples stay.
@@ -120,7 +132,11 @@ class Store {
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
   std::optional<TrialRow> trial(std::int64_t id) const;
-  std::vector<TrialRow> best(const TrialFilter& filter) const;  // fastest first; right ones only
+  std::optional<TrialRow> trial(std::int64_t run, std::int64_t number) const;
+  // Right ones only, fastest first; finals stand before those that were only screened, because the
+  // fastest of many screens is mostly the luckiest. Ties go to fewer registers, then to the older.
+  std::vector<TrialRow> best(const TrialFilter& filter) const;
+  std::vector<TimeRow> times(std::int64_t trial) const;  // screen, then final
   std::vector<ParentRow> parents(std::int64_t trial) const;
   std::vector<SampleRow> samples(std::int64_t trial) const;
   std::optional<std::string> source(const std::string& hash) const;

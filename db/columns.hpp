@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+
+namespace fa_tune {
+
+// Rows say 'none' with "", 0 or -1, the database says it with NULL: these go from one to the other.
+
+inline void bind_text(SQLite::Statement& statement, const char* name, const std::string& text) {
+  if (text.empty())
+    statement.bind(name);
+  else
+    statement.bind(name, text);
+}
+
+inline void bind_id(SQLite::Statement& statement, const char* name, std::int64_t id) {
+  if (id == 0)
+    statement.bind(name);
+  else
+    statement.bind(name, id);
+}
+
+inline void bind_count(SQLite::Statement& statement, const char* name, int count) {
+  if (count < 0)
+    statement.bind(name);
+  else
+    statement.bind(name, count);
+}
+
+inline void bind_real(SQLite::Statement& statement, const char* name, std::optional<double> value) {
+  if (value)
+    statement.bind(name, *value);
+  else
+    statement.bind(name);
+}
+
+inline std::string text_of(const SQLite::Column& column) { return column.getString(); }
+
+inline int count_of(const SQLite::Column& column) { return column.isNull() ? -1 : column.getInt(); }
+
+inline std::optional<double> real_of(const SQLite::Column& column) {
+  if (column.isNull()) return std::nullopt;
+  return column.getDouble();
+}
+
+// For a figure that may be 'not a number', which SQLite keeps as NULL.
+inline double real_or_nan(const SQLite::Column& column) {
+  return real_of(column).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace fa_tune

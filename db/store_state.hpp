@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <SQLiteCpp/Database.h>
+
+#include "db/failure.hpp"
+#include "db/store.hpp"
+
+namespace fa_tune {
+
+struct Store::State {
+  std::string path;  // for messages
+  std::unique_ptr<SQLite::Database> db;
+
+  // Runs `action` on the database, with SQLite's errors turned into ours.
+  template <typename Action>
+  auto guarded(Action&& action) const {
+    return translating_failures(path, [&] { return action(*db); });
+  }
+};
+
+}  // namespace fa_tune

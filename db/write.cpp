@@ -1,0 +1,243 @@
+#include <cmath>
+#include <stdexcept>
+
+#include <SQLiteCpp/Transaction.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "db/columns.hpp"
+#include "db/store_state.hpp"
+
+namespace fa_tune {
+namespace {
+
+using SQLite::Database;
+using SQLite::Statement;
+using SQLite::Transaction;
+using SQLite::TransactionBehavior;
+
+// SQLite would keep a NaN as NULL, that is as 'was not timed'.
+void require_time(std::optional<double> us) {
+  if (us && !(std::isfinite(*us) && *us > 0))
+    throw std::logic_error(fmt::format("a time of {} us cannot be recorded", *us));
+}
+
+void require_row(int changed, const char* what, std::int64_t id) {
+  if (changed != 1) throw std::logic_error(fmt::format("there is no {} {} to change", what, id));
+}
+
+std::int64_t space_id(Database& db, const RunRow& run) {
+  Statement insert(db,
+                   "INSERT INTO spaces (name, hash, text) VALUES (?, ?, ?) "
+                   "ON CONFLICT (name, hash, text) DO NOTHING");
+  insert.bind(1, run.space);
+  insert.bind(2, run.space_hash);
+  insert.bind(3, run.space_text);
+  insert.exec();
+  Statement query(db, "SELECT id FROM spaces WHERE name = ? AND hash = ? AND text = ?");
+  query.bind(1, run.space);
+  query.bind(2, run.space_hash);
+  query.bind(3, run.space_text);
+  query.executeStep();
+  return query.getColumn(0).getInt64();
+}
+
+std::int64_t device_id(Database& db, const RunRow& run) {
+  Statement insert(db,
+                   "INSERT INTO devices (device, name, driver) VALUES (?, ?, ?) "
+                   "ON CONFLICT (device, name, driver) DO NOTHING");
+  insert.bind(1, run.device);
+  insert.bind(2, run.device_name);
+  insert.bind(3, run.driver);
+  insert.exec();
+  Statement query(db, "SELECT id FROM devices WHERE device = ? AND name = ? AND driver = ?");
+  query.bind(1, run.device);
+  query.bind(2, run.device_name);
+  query.bind(3, run.driver);
+  query.executeStep();
+  return query.getColumn(0).getInt64();
+}
+
+void insert_samples(Database& db, std::int64_t trial, const std::string& phase,
+                    const std::vector<double>& us) {
+  for (const double sample : us) require_time(sample);
+  Statement insert(db, "INSERT INTO samples (trial, phase, us) VALUES (?, ?, ?)");
+  insert.bind(1, trial);
+  insert.bind(2, phase);
+  insert.bind(3, nlohmann::json(us).dump());
+  insert.exec();
+}
+
+void insert_source(Database& db, const std::string& hash, const std::string& text) {
+  Statement insert(db,
+                   "INSERT INTO sources (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING");
+  insert.bind(1, hash);
+  insert.bind(2, text);
+  insert.exec();
+}
+
+void insert_parent(Database& db, std::int64_t trial, const ParentRow& parent) {
+  Statement insert(db,
+                   "INSERT INTO lineage_edges (trial, parent, ordinal, genes) VALUES (?, ?, ?, ?)");
+  insert.bind(1, trial);
+  insert.bind(2, parent.parent);
+  insert.bind(3, parent.ordinal);
+  insert.bind(4, parent.genes_json.empty() ? "{}" : parent.genes_json);
+  insert.exec();
+}
+
+std::int64_t insert_trial(Database& db, const TrialRow& trial) {
+  Statement insert(
+      db,
+      "INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message, "
+      "source_hash, code_hash, duplicate_of, registers, spill_bytes, static_shared_bytes, "
+      "dynamic_shared_bytes, compile_ms, gate_ms, measure_ms, gate_cases, worst_ratio, worst_rms, "
+      "screen_us, screen_low_us, screen_high_us, final_us, final_low_us, final_high_us, detail, "
+      "finished_at) VALUES (:run, :number, :config, :operation, :stage, :outcome, :finding, "
+      ":message, :source_hash, :code_hash, :duplicate_of, :registers, :spill, :static_shared, "
+      ":dynamic_shared, :compile_ms, :gate_ms, :measure_ms, :gate_cases, :worst_ratio, :worst_rms, "
+      ":screen, :screen_low, :screen_high, :final, :final_low, :final_high, :detail, "
+      "coalesce(:finished_at, strftime('%Y-%m-%dT%H:%M:%SZ', 'now')))");
+  insert.bind(":run", trial.run);
+  insert.bind(":number", trial.number);
+  insert.bind(":config", trial.config_json);
+  insert.bind(":operation", trial.operation);
+  insert.bind(":stage", trial.stage);
+  insert.bind(":outcome", trial.outcome);
+  insert.bind(":finding", trial.finding);
+  insert.bind(":message", trial.message);
+  bind_text(insert, ":source_hash", trial.source_hash);
+  bind_text(insert, ":code_hash", trial.code_hash);
+  bind_id(insert, ":duplicate_of", trial.duplicate_of);
+  bind_count(insert, ":registers", trial.registers);
+  bind_count(insert, ":spill", trial.spill_bytes);
+  bind_count(insert, ":static_shared", trial.static_shared_bytes);
+  bind_count(insert, ":dynamic_shared", trial.dynamic_shared_bytes);
+  insert.bind(":compile_ms", trial.compile_ms);
+  insert.bind(":gate_ms", trial.gate_ms);
+  insert.bind(":measure_ms", trial.measure_ms);
+  insert.bind(":gate_cases", trial.gate_cases);
+  insert.bind(":worst_ratio", trial.worst_ratio);
+  insert.bind(":worst_rms", trial.worst_rms);
+  const std::string phase = trial.stage == "final" ? ":final" : ":screen";
+  bind_real(insert, phase.c_str(), trial.time_us);
+  bind_real(insert, (phase + "_low").c_str(), trial.time_low_us);
+  bind_real(insert, (phase + "_high").c_str(), trial.time_high_us);
+  bind_text(insert, ":detail", trial.detail_json);
+  bind_text(insert, ":finished_at", trial.finished_at);
+  insert.exec();
+  return db.getLastInsertRowid();
+}
+
+}  // namespace
+
+std::int64_t Store::begin_run(const RunRow& run) {
+  return state_->guarded([&](Database& db) {
+    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
+    Statement insert(
+        db,
+        "INSERT INTO runs (space, device, problem, shape, arch, target, time_kind, compiler, "
+        "strategy, seed, options, state, started_at, finished_at) VALUES (:space, :device, "
+        ":problem, :shape, :arch, :target, :time_kind, :compiler, :strategy, :seed, :options, "
+        ":state, coalesce(:started_at, strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), :finished_at)");
+    insert.bind(":space", space_id(db, run));
+    insert.bind(":device", device_id(db, run));
+    insert.bind(":problem", run.problem);
+    insert.bind(":shape", run.shape_json.empty() ? "{}" : run.shape_json);
+    insert.bind(":arch", run.arch);
+    insert.bind(":target", run.target);
+    insert.bind(":time_kind", run.time_kind);
+    insert.bind(":compiler", run.compiler);
+    insert.bind(":strategy", run.strategy);
+    insert.bind(":seed", std::to_string(run.seed));
+    insert.bind(":options", run.options_json.empty() ? "{}" : run.options_json);
+    insert.bind(":state", run.state.empty() ? "running" : run.state);
+    bind_text(insert, ":started_at", run.started_at);
+    bind_text(insert, ":finished_at", run.finished_at);
+    insert.exec();
+    const std::int64_t id = db.getLastInsertRowid();
+    transaction.commit();
+    return id;
+  });
+}
+
+void Store::set_run_state(std::int64_t run, const std::string& state) {
+  state_->guarded([&](Database& db) {
+    Statement update(db,
+                     "UPDATE runs SET state = :state, finished_at = iif(:state = 'running', NULL, "
+                     "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')) WHERE id = :run");
+    update.bind(":state", state);
+    update.bind(":run", run);
+    require_row(update.exec(), "run", run);
+  });
+}
+
+int Store::record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json) {
+  return state_->guarded([&](Database& db) {
+    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
+    Statement query(db, "SELECT count(*) + 1 FROM attempts WHERE run = ? AND number = ?");
+    query.bind(1, run);
+    query.bind(2, number);
+    query.executeStep();
+    const int attempt = query.getColumn(0).getInt();
+    Statement insert(db,
+                     "INSERT INTO attempts (run, number, attempt, config, started_at) "
+                     "VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))");
+    insert.bind(1, run);
+    insert.bind(2, number);
+    insert.bind(3, attempt);
+    insert.bind(4, config_json);
+    insert.exec();
+    transaction.commit();
+    return attempt;
+  });
+}
+
+std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<ParentRow>& parents,
+                                 const std::vector<SampleRow>& samples,
+                                 const std::string& source_text) {
+  for (const auto& us : {trial.time_us, trial.time_low_us, trial.time_high_us}) require_time(us);
+  return state_->guarded([&](Database& db) {
+    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
+    if (!trial.source_hash.empty() && !source_text.empty())
+      insert_source(db, trial.source_hash, source_text);
+    const std::int64_t id = insert_trial(db, trial);
+    for (const ParentRow& parent : parents) insert_parent(db, id, parent);
+    for (const SampleRow& series : samples) insert_samples(db, id, series.phase, series.us);
+    transaction.commit();
+    return id;
+  });
+}
+
+void Store::record_final(std::int64_t trial, double time_us, double low_us, double high_us,
+                         const std::vector<double>& samples) {
+  for (const double us : {time_us, low_us, high_us}) require_time(us);
+  state_->guarded([&](Database& db) {
+    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
+    Statement update(db,
+                     "UPDATE trials SET stage = 'final', final_us = ?, final_low_us = ?, "
+                     "final_high_us = ? WHERE id = ?");
+    update.bind(1, time_us);
+    update.bind(2, low_us);
+    update.bind(3, high_us);
+    update.bind(4, trial);
+    require_row(update.exec(), "trial", trial);
+    insert_samples(db, trial, "final", samples);
+    transaction.commit();
+  });
+}
+
+void Store::refuse_final(std::int64_t trial, const std::string& finding,
+                         const std::string& message) {
+  state_->guarded([&](Database& db) {
+    Statement update(db,
+                     "UPDATE trials SET stage = 'final', outcome = 'refused', finding = ?, "
+                     "message = ? WHERE id = ?");
+    update.bind(1, finding);
+    update.bind(2, message);
+    update.bind(3, trial);
+    require_row(update.exec(), "trial", trial);
+  });
+}
+
+}  // namespace fa_tune

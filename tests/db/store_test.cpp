@@ -1,0 +1,227 @@
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::test;
+
+TEST_CASE("a run comes back as it was, and its state moves") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  RunRow run = a_run();
+  run.id = store.begin_run(run);
+  const auto back = store.run(run.id);
+  REQUIRE(back);
+  CHECK(back->space == "l4");
+  CHECK(back->space_hash == "5ace");
+  CHECK(back->space_text == run.space_text);
+  CHECK(back->problem == "attention");
+  CHECK(back->shape_json == run.shape_json);
+  CHECK(back->device == "emulator:l4");
+  CHECK(back->device_name == "emulator of NVIDIA L4");
+  CHECK(back->arch == "sm_89");
+  CHECK(back->target == "l4");
+  CHECK(back->time_kind == "predicted");
+  CHECK(back->driver.empty());
+  CHECK(back->compiler == "NVRTC 13.0");
+  CHECK(back->strategy == "evolution");
+  CHECK(back->seed == 18'446'744'073'709'551'615U);
+  CHECK(back->options_json == R"({"jobs":2})");
+  CHECK(back->state == "running");
+  CHECK(back->started_at == "2026-01-02T03:04:05Z");
+  CHECK(back->finished_at.empty());
+
+  store.set_run_state(run.id, "interrupted");
+  CHECK(store.run(run.id)->state == "interrupted");
+  CHECK(store.run(run.id)->finished_at.size() == 20);
+  store.set_run_state(run.id, "running");
+  CHECK(store.run(run.id)->finished_at.empty());
+  CHECK_THROWS_AS(store.set_run_state(run.id, "asleep"), std::logic_error);
+  CHECK_THROWS_AS(store.set_run_state(99, "done"), std::logic_error);
+
+  const std::int64_t second = store.begin_run(run);
+  REQUIRE(store.runs().size() == 2);
+  CHECK(store.runs().front().id == second);
+  CHECK_FALSE(store.run(99));
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM spaces") == "1");
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM devices") == "1");
+}
+
+TEST_CASE("a trial comes back as it was, with parents, samples and source") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const std::int64_t first = store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
+  const TrialRow trial = a_trial(run, 2, 80);
+  const std::vector<double> us = {80.1, 1.0 / 3, 1e-3, 123456.789012345};
+  const std::int64_t id = store.record_trial(trial, {{0, first, 0, R"({"BLOCK_M":[1,2]})"}},
+                                             {{0, "screen", us}}, "kernel 2");
+  const auto back = store.trial(id);
+  REQUIRE(back);
+  CHECK(back->id == id);
+  CHECK(back->run == run);
+  CHECK(back->number == 2);
+  CHECK(back->config_json == trial.config_json);
+  CHECK(back->operation == "mutate");
+  CHECK(back->stage == "screen");
+  CHECK(back->outcome == "right");
+  CHECK(back->finding == "right");
+  CHECK(back->message.empty());
+  CHECK(back->source_hash == "source2");
+  CHECK(back->code_hash == "code2");
+  CHECK(back->duplicate_of == 0);
+  CHECK(back->registers == 96);
+  CHECK(back->spill_bytes == 0);
+  CHECK(back->static_shared_bytes == 1024);
+  CHECK(back->dynamic_shared_bytes == 49152);
+  CHECK(back->compile_ms == 312.5);
+  CHECK(back->gate_ms == 20.25);
+  CHECK(back->measure_ms == 7.125);
+  CHECK(back->gate_cases == 12);
+  CHECK(back->worst_ratio == 0.4);
+  CHECK(back->worst_rms == 0.0001);
+  CHECK(back->time_us == 80);
+  CHECK(back->time_low_us == trial.time_low_us);
+  CHECK(back->time_high_us == trial.time_high_us);
+  CHECK(back->detail_json == trial.detail_json);
+  CHECK(back->finished_at == trial.finished_at);
+  CHECK(store.trial(run, 2)->id == id);
+  CHECK_FALSE(store.trial(run, 3));
+
+  REQUIRE(store.parents(id).size() == 1);
+  CHECK(store.parents(id)[0].parent == first);
+  CHECK(store.parents(id)[0].genes_json == R"({"BLOCK_M":[1,2]})");
+  REQUIRE(store.samples(id).size() == 1);
+  CHECK(store.samples(id)[0].us == us);
+  CHECK(store.source("source2") == "kernel 2");
+  CHECK_FALSE(store.source("source3"));
+}
+
+TEST_CASE("a refused trial without figures has none when it comes back") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  TrialRow trial;
+  trial.run = store.begin_run(a_run());
+  trial.number = 1;
+  trial.config_json = "{}";
+  trial.stage = "gate";
+  trial.outcome = "refused";
+  trial.finding = "not_finite";
+  trial.message = "O[3] is NaN";
+  trial.worst_ratio = std::numeric_limits<double>::quiet_NaN();
+  trial.worst_rms = std::numeric_limits<double>::infinity();
+  const auto back = store.trial(store.record_trial(trial, {}, {}, ""));
+  CHECK(back->registers == -1);
+  CHECK(back->source_hash.empty());
+  CHECK_FALSE(back->time_us);
+  CHECK_FALSE(back->time_low_us);
+  CHECK(std::isnan(back->worst_ratio));
+  CHECK(std::isinf(back->worst_rms));
+  CHECK(back->finished_at.size() == 20);
+  CHECK(ask(folder / "a.db",
+            "SELECT count || message FROM (SELECT count, example AS message "
+            "FROM failures WHERE stage = 'gate')") == "1O[3] is NaN");
+}
+
+TEST_CASE("nothing is tried twice in a run, and a transaction is whole or not there") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const std::int64_t first = store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
+  const auto unchanged = [&] {
+    return ask(folder / "a.db",
+               "SELECT (SELECT count(*) FROM trials) || (SELECT count(*) FROM samples) || "
+               "(SELECT count(*) FROM lineage_edges) || (SELECT count(*) FROM sources)") == "1001";
+  };
+  TrialRow same_number = a_trial(run, 2, 90);
+  same_number.number = 1;
+  CHECK(has(message_of<UserError>([&] { store.record_trial(same_number, {}, {}, "x"); }),
+            "recorded already"));
+  CHECK(unchanged());
+  TrialRow same_config = a_trial(run, 1, 90);
+  same_config.number = 2;
+  CHECK_THROWS_AS(store.record_trial(same_config, {}, {}, "x"), UserError);
+  CHECK(unchanged());
+  // The last insert of the transaction is the one that fails.
+  const TrialRow good = a_trial(run, 2, 90);
+  CHECK_THROWS_AS(store.record_trial(good, {{0, first, 0, "{}"}}, {{0, "warm", {1.0}}}, "kernel 2"),
+                  std::logic_error);
+  CHECK(unchanged());
+  CHECK_THROWS_AS(store.record_trial(good, {{0, 77, 0, "{}"}}, {}, "kernel 2"), std::logic_error);
+  CHECK(unchanged());
+  CHECK_THROWS_AS(store.record_trial(good, {}, {{0, "screen", {std::nan("")}}}, "kernel 2"),
+                  std::logic_error);
+  CHECK(unchanged());
+  TrialRow unknown_stage = good;
+  unknown_stage.stage = "lunch";
+  CHECK_THROWS_AS(store.record_trial(unknown_stage, {}, {}, "kernel 2"), std::logic_error);
+  TrialRow no_source = good;
+  CHECK_THROWS_AS(store.record_trial(no_source, {}, {}, ""), std::logic_error);
+  CHECK(unchanged());
+  CHECK(store.record_trial(good, {}, {}, "kernel 2") == first + 1);
+  // Another run may try what this one tried, and the source is kept once.
+  CHECK_NOTHROW(store.record_trial(a_trial(store.begin_run(a_run()), 2, 90), {}, {}, "kernel 2"));
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM sources") == "2");
+}
+
+TEST_CASE("rows are never deleted") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  store.record_trial(a_trial(store.begin_run(a_run()), 1, 100), {}, {{0, "screen", {1}}}, "kernel");
+  for (const char* table : {"spaces", "devices", "runs", "trials", "samples", "sources"})
+    CHECK_THROWS(change(folder / "a.db", std::string("DELETE FROM ") + table));
+}
+
+TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const std::int64_t id =
+      store.record_trial(a_trial(run, 1, 100), {}, {{0, "screen", {99, 101}}}, "kernel 1");
+  store.record_final(id, 104, 103, 105, {103, 104, 105});
+  CHECK(store.trial(id)->stage == "final");
+  CHECK(store.trial(id)->time_us == 104);
+  CHECK(store.trial(id)->time_low_us == 103);
+  CHECK(store.trial(id)->time_high_us == 105);
+  const auto times = store.times(id);
+  REQUIRE(times.size() == 2);
+  CHECK(times[0].phase == "screen");
+  CHECK(times[0].us == 100);
+  CHECK(times[1].phase == "final");
+  CHECK(times[1].high_us == 105);
+  REQUIRE(store.samples(id).size() == 2);
+  CHECK(store.samples(id)[1].us == std::vector<double>{103, 104, 105});
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM sample_values") == "5");
+
+  store.refuse_final(id, "wrong_value", "ragged Lq=77: O[5] is 3, expected 4");
+  CHECK(store.trial(id)->outcome == "refused");
+  CHECK(store.trial(id)->finding == "wrong_value");
+  CHECK(store.samples(id).size() == 2);
+  CHECK(store.best({}).empty());
+  CHECK_THROWS_AS(store.record_final(99, 1, 1, 1, {1}), std::logic_error);
+  CHECK_THROWS_AS(store.refuse_final(99, "x", "y"), std::logic_error);
+  CHECK_THROWS_AS(store.record_final(id, 0, 0, 0, {}), std::logic_error);
+}
+
+TEST_CASE("attempts without a trial are what a run was at when it died") {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const TrialRow first = a_trial(run, 1, 100);
+  CHECK(store.record_attempt(run, 1, first.config_json) == 1);
+  CHECK(store.record_attempt(run, 2, R"({"a":1})") == 1);
+  CHECK(store.record_attempt(run, 2, R"({"a":2})") == 2);
+  CHECK(store.open_attempts(run).size() == 2);
+  store.record_trial(first, {}, {}, "kernel 1");
+  const auto open = store.open_attempts(run);
+  REQUIRE(open.size() == 1);
+  CHECK(open[0].first == 2);
+  CHECK(open[0].second == R"({"a":2})");
+  CHECK(store.open_attempts(run + 1).empty());
+  CHECK_THROWS_AS(store.record_attempt(99, 1, "{}"), std::logic_error);
+}
