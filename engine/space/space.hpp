@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/base/random.hpp"
@@ -14,7 +12,8 @@
 
 namespace fa_tune {
 
-// One gene: a name and the values it may take. With `when`, it exists only where that is true.
+// One gene: a name and the values it may take (1 to 255 of one type, none twice). With `when`, it
+// exists only where that is true and where all that it mentions exists.
 struct Parameter {
   std::string name;
   std::vector<Value> values;
@@ -24,6 +23,7 @@ struct Parameter {
 
 // A value computed from parameters, constants and earlier derived values. It exists where all it
 // mentions exists and, if `only_for` is not empty, where the parameter `template` has that value.
+// A name may be defined once for every template.
 struct Derived {
   std::string name;
   Expression expression;
@@ -38,6 +38,7 @@ struct Constraint {
   std::string only_for;
 };
 
+// A config that somebody thought good. It may leave out what is inactive or has one value alone.
 struct Preset {
   std::string name;
   Config config;
@@ -54,16 +55,21 @@ struct SpaceParts {
   Constants constants;  // full dotted names: "device.sms", "problem.Lq"
 };
 
+class SpacePlan;
+
 // All valid configs of a space, listed once when it is built, so that counting, indexing and
-// membership are exact. Knows nothing of CUDA. Immutable, safe to share between threads.
+// membership are exact. Knows nothing of CUDA. Immutable, safe to share between threads, cheap to
+// copy.
 class Space {
  public:
   // Throws UserError: a constraint that names nothing, a preset that is not valid (with the
-  // constraint it breaks), a space without one valid config (with the constraint that refuses most),
-  // or one with more valid configs than `limit`.
+  // constraint it breaks), a space without one valid config (with the constraint that refuses
+  // most), one with more valid configs than `limit` (or one that takes too long to list), and an
+  // expression that cannot be evaluated for some config (division by zero, overflow, mixed types).
+  // A parameter whose `when` mentions a later one is moved behind it: parts() has the order in use.
   static Space build(SpaceParts parts, std::uint64_t limit = 20'000'000);
 
-  const SpaceParts& parts() const { return parts_; }
+  const SpaceParts& parts() const;
   std::uint64_t count() const;           // valid configs
   double cartesian() const;              // product of the value counts, valid or not
   Config at(std::uint64_t index) const;  // 0..count()-1
@@ -71,27 +77,30 @@ class Space {
   // Uniform over the valid configs.
   Config sample(Random& random) const;
   // Every valid config that differs in one gene (or in one gene and those that appear or vanish
-  // with it), in a stable order.
+  // with it), in a stable order. Of a config that is not valid: none.
   std::vector<Config> neighbors(const Config& config) const;
   // The valid config with the most genes equal to `wish` (any values, valid or not); ties by
   // `random`.
   Config nearest(const Config& wish, Random& random) const;
   // The derived values of a config, by name.
   Constants derived(const Config& config) const;
-  // A preset by name, or nullptr.
+  // A preset by name, complete and in the space's order, or nullptr.
   const Preset* preset(const std::string& name) const;
   // Why a config is not valid, in one line; nothing if it is.
   std::optional<std::string> why_invalid(const Config& config) const;
-  // SHA-256 over parameters, derived values, constraints and constants: two runs may share what they
-  // learned if this is equal.
+  // SHA-256 over parameters, derived values, constraints and constants: two runs may share what
+  // they learned if this is equal.
   const std::string& hash() const { return hash_; }
 
  private:
-  SpaceParts parts_;
+  Config config_of(const std::uint8_t* row) const;
+
+  std::shared_ptr<const SpacePlan> plan_;
+  // Each valid config as a row of digits, one a parameter (position in Parameter::values, 255 where
+  // inactive). The rows stand in lexicographic order.
+  std::shared_ptr<const std::vector<std::uint8_t>> rows_;
+  std::vector<Preset> presets_;
   std::string hash_;
-  // Each valid config as one digit a parameter (position in Parameter::values, 255 where inactive).
-  std::vector<std::uint8_t> digits_;
-  std::unordered_map<std::string, std::uint64_t> index_;
 };
 
 }  // namespace fa_tune

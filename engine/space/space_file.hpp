@@ -32,7 +32,8 @@ namespace fa_tune {
 //     - {expr: "ROWS_PER_WARP >= 16", because: "an mma tile has 16 rows"}
 //   presets:
 //     fa2: {template: mma, BLOCK_M: 128}
-//   budget: {trials: 120}           # and/or minutes: 3; what `evolve` takes when not told otherwise
+//   budget: {trials: 120}           # and/or minutes: 3; what `evolve` takes when not told
+//   otherwise
 //
 // Every name in `templates` becomes a value of the first parameter, `template`.
 struct SpaceFile {

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/space/expression_node.hpp"
+#include "engine/space/space.hpp"
+
+// Private to engine/space.
+namespace fa_tune {
+
+// The digit of a parameter that does not exist in a config.
+inline constexpr std::uint8_t inactive = 255;
+
+// A space with its names turned into slots of an array of cells: constants, then parameters, then
+// derived values. A config is tried one parameter (one level) after another; as soon as the last
+// value that a constraint mentions is there, the constraint is tried.
+class SpacePlan {
+ public:
+  // An expression with the slots of its names.
+  struct Compiled {
+    const Expression* expression = nullptr;
+    std::vector<std::uint32_t> slots;
+  };
+  struct Step {
+    Compiled compiled;
+    const std::string* only_for = nullptr;   // nullptr for all templates
+    const Constraint* constraint = nullptr;  // nullptr for a derived value
+    std::uint32_t target = 0;                // the slot of a derived value
+  };
+  struct Level {
+    std::uint32_t slot = 0;
+    std::vector<Cell> values;
+    std::optional<Compiled> when;
+    std::vector<Step> steps;  // in the order they must run
+  };
+  using Cells = std::vector<Cell>;
+  using Digits = std::vector<std::uint8_t>;
+
+  // Takes parts that were checked and ordered (space_parts.hpp).
+  explicit SpacePlan(SpaceParts parts);
+  SpacePlan(const SpacePlan&) = delete;  // cells and steps point into parts_
+  SpacePlan& operator=(const SpacePlan&) = delete;
+
+  const SpaceParts& parts() const { return parts_; }
+  const std::vector<Level>& levels() const { return levels_; }
+
+  // Cells with the constants set; `refusal` gets the constraint that refuses them, if one does.
+  Cells start(const Step** refusal) const;
+  // Whether a level's parameter exists, the levels before it being set.
+  bool is_active(const Level& level, const Cells& cells) const;
+  // Computes what the level's value completes; the step that refuses it, or nullptr.
+  const Step* run(const Level& level, Cells& cells) const;
+
+  // Whether a config is valid: its digits or, in one line, why not. With `complete`, what has one
+  // value alone may be left out.
+  std::expected<Digits, std::string> check(const Config& config, bool complete) const;
+  // The digits of the values alone, in no way checked; nothing where a name or value is unknown.
+  std::optional<Digits> digits_of(const Config& config) const;
+  // Derived values by name, for any values of the parameters.
+  Constants derived(const Config& config) const;
+
+ private:
+  Compiled compile(const Expression& expression) const;
+  void assign_slots();
+  void place_steps();
+  bool applies(const Step& step, const Cells& cells) const;
+  void clear_other_templates(const Level& level, Cells& cells) const;
+  void derive(const Step& step, Cells& cells) const;
+  const Step* run(const std::vector<Step>& steps, Cells& cells) const;
+  std::string describe_refusal(const Step& step, const Cells& cells) const;
+  std::optional<std::string> odd_name(const Config& config) const;
+
+  SpaceParts parts_;
+  std::map<std::string, std::uint32_t> slots_;
+  std::optional<std::uint32_t> template_slot_;
+  std::vector<std::uint32_t> slots_of_one_template_;  // derived values with an only_for
+  std::vector<Step> constant_steps_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace fa_tune
