@@ -25,6 +25,7 @@ std::uint16_t encode(double value, const Format& format) {
     return static_cast<std::uint16_t>(sign | infinity | quiet);
   }
   if (value == 0) return static_cast<std::uint16_t>(sign);  // to frexp zero has an exponent of 0
+  if (value == 0) return static_cast<std::uint16_t>(sign);  // it has no exponent to speak of
   int exponent = 0;
   std::frexp(value, &exponent);  // |value| = [0.5, 1) * 2^exponent
   exponent = std::max(exponent - 1, format.min_exponent);

@@ -8,8 +8,9 @@ namespace {
 
 constexpr double rounding_of_p = 0.425;  // standard deviation, in units of the unit roundoff
 constexpr double element_factor = 8;
-constexpr double rms_factor = 1.25;
-constexpr double rms_factor_of_few_rows = 2;
+
+// How much more than its expectation a root mean square over so many rows may be.
+double rms_factor(double rows) { return 1.25 + 2 / std::sqrt(rows); }
 
 struct Precision {
   int fraction_bits;
@@ -42,7 +43,7 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
   const std::size_t elements = truth.exact.size();
 
   std::vector<double> bound(elements);
-  double exact_energy = 0, noise_energy = 0, squared_row_energies = 0;
+  double exact_energy = 0, noise_energy = 0, squared_row_energies = 0, rows_seen = 0;
   for (std::size_t head = 0; head < elements; head += head_elements) {
     double error_in_noise = 0;
     for (std::size_t i = head; i < head + head_elements; ++i) {
@@ -62,14 +63,15 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
       }
       noise_energy += row_energy;
       squared_row_energies += row_energy * row_energy;
+      if (row_energy > 0) ++rows_seen;
     }
   }
 
   Expectation made{.tensor = "O", .exact = std::move(truth.exact), .bound = std::move(bound)};
   if (noise_energy > 0) {
-    const double rows = noise_energy * noise_energy / squared_row_energies;
-    made.rms_bound = (rms_factor + rms_factor_of_few_rows / std::sqrt(rows)) *
-                     std::sqrt(noise_energy / exact_energy);
+    const double rows_that_matter = noise_energy * noise_energy / squared_row_energies;
+    made.rms_bound = rms_factor(rows_that_matter) * std::sqrt(noise_energy / exact_energy);
+    made.scaled_rms_bound = rms_factor(rows_seen) / element_factor;
   }
   return made;
 }

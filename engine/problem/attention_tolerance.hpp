@@ -22,11 +22,13 @@ namespace fa_tune {
 // data at hand: where its error is more than the noise over a head (root mean square), the noise of
 // that head grows by the ratio.
 //
-//   bound     = 8 * noise. Two million elements of a normal distribution stay within 5.3 of it.
-//   rms_bound = (1.25 + 2 / sqrt(n)) * the relative RMS that the noise gives, n being the number of
-//               rows that matter, (sum e)^2 / (sum e^2) for the rows' noise energies e: within one
-//               row with one large p all errors are the same draw. The 1.25 is there for what is
-//               not modelled; float16 accumulation makes the RMS 1.8 times as large or more.
+//   bound            = 8 * noise. Two million elements of a normal distribution stay within 5.3.
+//   rms_bound        = f(n) * the relative RMS that the noise gives; n: the rows that matter,
+//                      (sum e)^2 / (sum e^2) for the rows' noise energies e.
+//   scaled_rms_bound = f(rows) / 8, of errors in units of the bound.
+//   f(n)             = 1.25 + 2 / sqrt(n). Within one row with one large p all errors are the same
+//                      draw, so n counts rows and not elements. 1.25 leaves room for what is not
+//                      modelled; accumulating in 16 bits makes the RMS 1.6 times as large or more.
 //
 // A row without a visible key must be 0 exactly.
 Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth);

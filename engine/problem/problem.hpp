@@ -62,6 +62,11 @@ struct Expectation {
   std::vector<double> exact;  // computed in float64
   std::vector<double> bound;  // |kernel - exact| must be <= this, element by element
   double rms_bound = 0;       // ||kernel - exact|| / ||exact|| must be <= this
+  // The root mean square of |kernel - exact| / bound, over the elements whose bound is not 0, must
+  // be
+  // <= this. Every row counts the same here; in the ratio above rows with large errors drown
+  // others.
+  double scaled_rms_bound = 1;
 };
 
 // A named list of shapes the gate tries.
