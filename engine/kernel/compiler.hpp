@@ -25,8 +25,9 @@ struct Compiled {
   std::vector<std::string> warnings;
   double milliseconds = 0;  // spent in the compiler now; 0 if from the cache
   bool from_cache = false;
-  // Equal for two variants whose machine code is equal: SHA-256 of the kernel's .text section, or
-  // of the PTX without comments and blank lines.
+  // Equal for two variants whose machine code is equal: SHA-256 of the kernel's .text section with
+  // the constants it reads and its static shared size, or of the PTX without comments and blank
+  // lines. Says nothing of how the kernel is launched.
   std::string code_hash;
 };
 
@@ -34,6 +35,9 @@ struct Compiled {
 struct CompileFailure {
   std::string message;  // the first error, one line, with its line in the source
   std::string log;      // everything it said, at most 64 KiB
+  // The same request will fail again. False where another try may do better (no memory, a time
+  // limit, a compiler that died): such a failure is not remembered.
+  bool lasting = true;
 };
 
 using CompileOutcome = std::expected<Compiled, CompileFailure>;
@@ -43,22 +47,37 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
   virtual CompileOutcome compile(const CompileRequest& request) = 0;
-  // "NVRTC 13.0": part of every cache key and of a run's record.
+  // "NVRTC 13.0.88": part of every cache key and of a run's record.
   virtual std::string version() const = 0;
 };
 
 // NVRTC in this process, opened at run time. Looks at FA_TUNE_NVRTC (a file), then beside the
 // program (../lib), the loader's path, /usr/local/cuda*/lib64, and the local environment that
-// tools/fa-tune sets up. Throws MachineError that lists where it looked.
+// tools/fa-tune sets up (wheels under .venv in FA_TUNE_ROOT, else above the program).
+// FA_TUNE_HIDE_TOOLKIT=1 leaves out the loader's path and /usr/local. Throws MachineError that
+// lists where it looked.
 std::unique_ptr<Compiler> open_nvrtc();
 
+// Which NVRTC open_nvrtc() would use, for a person who asks what this machine has. Never throws for
+// a machine without one: then `found` is false and `problem` says where it was looked for.
+struct NvrtcFacts {
+  bool found = false;
+  std::string path;
+  std::string version;  // "NVRTC 13.0.88"
+  std::string problem;
+};
+NvrtcFacts describe_nvrtc();
+
 // Remembers outcomes, failures too, on disk under `folder` by SHA-256 of (source, arch, kind,
-// options, version). Entries are written whole and checked when read; a damaged one is compiled anew.
+// options, version). Entries are written whole and checked when read; a damaged one is compiled
+// anew. Several processes may share a folder. A folder that cannot be written costs time, not the
+// outcome: it is said once on standard error.
 std::unique_ptr<Compiler> with_cache(std::unique_ptr<Compiler> inner,
                                      const std::filesystem::path& folder);
 
-// Compiles on `threads` threads, in the order asked. Its destructor drops what has not begun and
-// waits for what has.
+// Compiles on `threads` threads (at least one), in the order asked. Its destructor drops what has
+// not begun, whose futures then throw std::future_error (broken promise), and waits for what has.
+// What a compiler throws comes out of the future. The compiler must outlive the pool.
 class CompilePool {
  public:
   CompilePool(Compiler& compiler, int threads);

@@ -18,8 +18,8 @@ struct Source {
   std::string hash;  // SHA-256 of the text
 };
 
-// A kernel template: a real CUDA file and a manifest beside it that says what the file takes and how
-// it is launched.
+// A kernel template: a real CUDA file and a manifest beside it that says what the file takes and
+// how it is launched.
 //
 //   # kernel_templates/attention/mma.yaml
 //   source: mma.cu
@@ -40,12 +40,14 @@ struct Source {
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
 // other templates are not defined. Derived values that `defines` in the manifest lists are defined
-// too.
+// too; they may rest on parameters alone. grid and block take one to three sizes; `launch` may have
+// `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
 class Template {
  public:
   // Throws UserError with file, line and column.
   static Template load(const std::string& name, const std::filesystem::path& manifest);
-  // The same from text: for an exported file, which carries its manifest.
+  // The same from text, whose includes are flat already: for an exported file, which carries its
+  // manifest. `manifest` is the name that messages give.
   static Template parse(const std::string& name, const std::string& manifest_text,
                         const std::string& cuda_text, const std::filesystem::path& manifest);
 
@@ -62,6 +64,7 @@ class Template {
   const std::string& manifest_text() const { return manifest_text_; }
 
   // `problem_defines` come from the Problem ("HEAD_DIM" -> "64") and stand before the config's.
+  // Throws UserError where the config lacks a parameter of this template.
   Source render(const Config& config,
                 const std::vector<std::pair<std::string, std::string>>& problem_defines) const;
 
@@ -80,7 +83,8 @@ class Template {
   std::vector<Constraint> requirements_;
   std::vector<Expression> grid_;
   std::vector<Expression> block_;
-  std::vector<Expression> shared_;  // one
+  std::vector<Expression> cluster_;  // none: 1 x 1 x 1
+  std::vector<Expression> shared_;   // one, or none for 0 bytes
   std::string cuda_text_;
   std::string manifest_text_;
 };

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_tune {
+
+// One section of an ELF file. `bytes` points into the file that was read; it is empty for a section
+// that takes no room in the file (NOBITS), whose size is in `size` all the same.
+struct ElfSection {
+  std::string name;
+  std::uint32_t type = 0;
+  std::uint64_t size = 0;
+  std::string_view bytes;
+};
+
+// The sections of a 64-bit little-endian ELF file, which a cubin is (System V ABI, chapter 4).
+// Every offset is checked against the file, so cut or hostile bytes give an error, one line.
+std::expected<std::vector<ElfSection>, std::string> read_elf_sections(std::string_view file);
+
+}  // namespace fa_tune

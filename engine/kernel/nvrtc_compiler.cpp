@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/kernel/code_hash.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compiler_log.hpp"
+#include "engine/kernel/nvrtc_library.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Nvrtc = NvrtcFunctions;
+
+// Owns one nvrtcProgram.
+class Program {
+ public:
+  Program(const Nvrtc& functions, const std::string& source, const std::string& name)
+      : functions_(functions) {
+    created_ = functions_.create(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr);
+  }
+  ~Program() {
+    if (program_ != nullptr) functions_.destroy(&program_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  Nvrtc::Result compile(const std::vector<std::string>& options) {
+    if (created_ != Nvrtc::success) return created_;
+    std::vector<const char*> words;
+    words.reserve(options.size());
+    for (const std::string& option : options) words.push_back(option.c_str());
+    return functions_.compile(program_, static_cast<int>(words.size()), words.data());
+  }
+
+  std::string log() const { return text(functions_.log_size, functions_.log); }
+  std::string ptx() const { return text(functions_.ptx_size, functions_.ptx); }
+  std::string cubin() const { return bytes(functions_.cubin_size, functions_.cubin); }
+
+ private:
+  using Size = decltype(Nvrtc::log_size);
+  using Copy = decltype(Nvrtc::log);
+
+  std::string bytes(Size size, Copy copy) const {
+    std::size_t count = 0;
+    if (created_ != Nvrtc::success || size(program_, &count) != Nvrtc::success) return {};
+    std::string result(count, '\0');
+    if (count > 0 && copy(program_, result.data()) != Nvrtc::success) return {};
+    return result;
+  }
+  // The same without the NUL that NVRTC counts in.
+  std::string text(Size size, Copy copy) const {
+    std::string result = bytes(size, copy);
+    result.resize(std::min(result.find('\0'), result.size()));
+    return result;
+  }
+
+  const Nvrtc& functions_;
+  Nvrtc::Program program_ = nullptr;
+  Nvrtc::Result created_;
+};
+
+// "13.0.88" out of the comment every PTX begins with: "... release 13.0, V13.0.88". nvrtcVersion()
+// gives no build, and two builds make different code. Falls back to "13.0".
+std::string full_version(const NvrtcLibrary& library) {
+  const std::string plain = fmt::format("{}.{}", library.major, library.minor);
+  Program empty(library.functions, "", "version.cu");
+  empty.compile({});
+  const std::string ptx = empty.ptx();
+  const std::size_t at = ptx.find(", V" + plain + ".");
+  if (at == std::string::npos) return plain;
+  const std::size_t begin = at + 3;
+  return ptx.substr(begin, ptx.find_first_not_of("0123456789.", begin) - begin);
+}
+
+class NvrtcCompiler final : public Compiler {
+ public:
+  explicit NvrtcCompiler(NvrtcLibrary library)
+      : library_(std::move(library)), version_("NVRTC " + full_version(library_)) {}
+
+  std::string version() const override { return version_; }
+  CompileOutcome compile(const CompileRequest& request) override;
+
+ private:
+  std::vector<std::string> options(const CompileRequest& request) const;
+  CompileFailure failure(const Program& program, Nvrtc::Result result, const LogFacts& facts) const;
+
+  NvrtcLibrary library_;
+  std::string version_;
+};
+
+// With a real architecture NVRTC makes machine code and keeps the PTX on the way, so that one
+// compile serves the emulator and still says what ptxas thinks of the kernel.
+std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
+  std::vector<std::string> list = {"--gpu-architecture=" + request.arch, "--std=c++17",
+                                   "--ptxas-options=-v", "-default-device"};
+  // Sources are flat: what lies in the working folder must not change what is compiled.
+  if (library_.major >= 13) list.emplace_back("--no-source-include");
+  list.insert(list.end(), request.options.begin(), request.options.end());
+  return list;
+}
+
+CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result result,
+                                      const LogFacts& facts) const {
+  CompileFailure refused;
+  refused.message = facts.first_error.empty() ? fmt::format("{} gave no message ({})", version_,
+                                                            library_.functions.error_string(result))
+                                              : facts.first_error;
+  refused.log = clip_log(program.log());
+  refused.lasting = result == Nvrtc::compilation_failed;
+  return refused;
+}
+
+CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string& kernel = request.source.kernel;
+  Program program(library_.functions, request.source.text, kernel + ".cu");
+  const Nvrtc::Result result = program.compile(options(request));
+  LogFacts facts = read_compiler_log(program.log(), kernel);
+  if (result != Nvrtc::success) return std::unexpected(failure(program, result, facts));
+  const std::string cubin = program.cubin();
+  // Read for PTX too: it shows that the entry is there under its name.
+  const auto machine_code = cubin_code_hash(cubin, kernel);
+  if (!machine_code)
+    return std::unexpected(
+        CompileFailure{fmt::format("no kernel '{}': {}; is it extern \"C\" __global__?", kernel,
+                                   machine_code.error()),
+                       clip_log(program.log())});
+  Compiled compiled;
+  compiled.image = {request.kind, request.arch, kernel, "", facts.resources};
+  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin : program.ptx();
+  compiled.code_hash =
+      request.kind == BinaryKind::cubin ? *machine_code : ptx_code_hash(compiled.image.bytes);
+  compiled.warnings = std::move(facts.warnings);
+  compiled.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return compiled;
+}
+
+}  // namespace
+
+std::unique_ptr<Compiler> open_nvrtc() {
+  auto library = load_nvrtc();
+  if (!library)
+    throw MachineError(
+        "NVRTC, the CUDA compiler library, was not found; run tools/setup, install a CUDA toolkit "
+        "or "
+        "set FA_TUNE_NVRTC to the file libnvrtc.so. Tried: " +
+        library.error());
+  return std::make_unique<NvrtcCompiler>(std::move(*library));
+}
+
+NvrtcFacts describe_nvrtc() {
+  const auto library = load_nvrtc();
+  if (!library) return {false, "", "", library.error()};
+  return {true, library->path, "NVRTC " + full_version(*library), ""};
+}
+
+}  // namespace fa_tune

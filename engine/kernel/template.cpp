@@ -1,0 +1,178 @@
+#include "engine/kernel/template.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/hash.hpp"
+#include "engine/base/yaml.hpp"
+#include "engine/kernel/derived_scope.hpp"
+#include "engine/kernel/flatten.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::vector<std::string> names(const YamlNode& list, std::string_view what) {
+  std::vector<std::string> result;
+  for (const YamlNode& item : list.items(what)) {
+    const std::string& name = item.name(what);
+    if (std::ranges::find(result, name) != result.end())
+      item.fail(fmt::format("{}: '{}' is there twice", what, name));
+    result.push_back(name);
+  }
+  return result;
+}
+
+Expression expression(const YamlNode& node, std::string_view what) {
+  return Expression::parse(node.text(what), node.text_mark());
+}
+
+Constraint requirement(const YamlNode& node, const std::string& only_for) {
+  if (!node.is_map()) return {expression(node, "requires"), "", only_for};
+  node.check_keys("requires", {"expr", "because"});
+  const YamlNode* because = node.find("because");
+  return {expression(node.at("expr"), "expr"), because == nullptr ? "" : because->text("because"),
+          only_for};
+}
+
+// One to three sizes, x first.
+std::vector<Expression> sizes(const YamlNode& node, std::string_view what) {
+  const auto& items = node.items(what);
+  if (items.empty() || items.size() > 3)
+    node.expected(what, "a list of one to three sizes, x first");
+  std::vector<Expression> result;
+  for (const YamlNode& item : items) result.push_back(expression(item, what));
+  return result;
+}
+
+std::vector<Derived> derived_values(const YamlNode& node, const std::string& only_for,
+                                    const std::vector<std::string>& parameters) {
+  std::vector<Derived> result;
+  for (const YamlEntry& entry : node.entries("derived")) {
+    if (!is_identifier(entry.key))
+      throw UserError(prefix(entry.key_mark) +
+                      "derived: expected a name of letters, digits and _, " + "found " +
+                      quote_text(entry.key));
+    if (std::ranges::find(parameters, entry.key) != parameters.end())
+      throw UserError(prefix(entry.key_mark) + "derived: " + entry.key +
+                      " is a parameter; give the derived value another name");
+    result.push_back({entry.key, expression(entry.value, entry.key), only_for});
+  }
+  return result;
+}
+
+// A source is written before a shape or a device is known, so what is defined in it may rest on
+// parameters alone.
+void check_defines(const YamlNode& node, const std::vector<std::string>& defines,
+                   const std::vector<Derived>& derived) {
+  std::vector<std::string> known;
+  for (const Derived& value : derived) known.push_back(value.name);
+  for (const std::string& name : defines) {
+    if (std::ranges::find(known, name) == known.end())
+      node.fail("defines: '" + name + "' is no derived value" + did_you_mean(name, known));
+    std::set<std::string> needed = {name};
+    for (auto value = derived.rbegin(); value != derived.rend(); ++value) {
+      if (!needed.contains(value->name)) continue;
+      for (const std::string& used : value->expression.names()) {
+        if (used.find('.') != std::string::npos)
+          node.fail(
+              fmt::format("defines: '{}' rests on {}, which is not known when the source is "
+                          "written; only parameters are",
+                          name, used));
+        needed.insert(used);
+      }
+    }
+  }
+}
+
+std::string define_text(const Value& value) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "1" : "0";
+  return to_text(value);
+}
+
+}  // namespace
+
+Template Template::load(const std::string& name, const std::filesystem::path& manifest) {
+  const std::string text = read_file(manifest);
+  const YamlNode root = YamlNode::parse(text, manifest);
+  if (!root.is_map()) root.expected("a template's manifest", "a map with `source`, `kernel`, ...");
+  const std::filesystem::path source = manifest.parent_path() / root.at("source").text("source");
+  return parse(name, text, flatten_includes(source, template_root(manifest)), manifest);
+}
+
+Template Template::parse(const std::string& name, const std::string& manifest_text,
+                         const std::string& cuda_text, const std::filesystem::path& manifest) {
+  const YamlNode root = YamlNode::parse(manifest_text, manifest);
+  root.check_keys("a template's manifest", {"source", "kernel", "problem", "parameters", "defines",
+                                            "derived", "requires", "launch", "arguments"});
+  Template result;
+  result.name_ = name;
+  result.manifest_text_ = manifest_text;
+  result.cuda_text_ = cuda_text;
+  root.at("source").text("source");
+  result.kernel_ = root.at("kernel").name("kernel");
+  result.problem_ = root.at("problem").name("problem");
+  result.parameters_ = names(root.at("parameters"), "parameters");
+  result.arguments_ = names(root.at("arguments"), "arguments");
+  if (const YamlNode* node = root.find("derived"))
+    result.derived_ = derived_values(*node, name, result.parameters_);
+  if (const YamlNode* node = root.find("defines")) {
+    result.defines_ = names(*node, "defines");
+    check_defines(*node, result.defines_, result.derived_);
+  }
+  if (const YamlNode* node = root.find("requires"))
+    for (const YamlNode& item : node->items("requires"))
+      result.requirements_.push_back(requirement(item, name));
+  const YamlNode& launch = root.at("launch");
+  launch.check_keys("launch", {"grid", "block", "cluster", "shared"});
+  result.grid_ = sizes(launch.at("grid"), "grid");
+  result.block_ = sizes(launch.at("block"), "block");
+  if (const YamlNode* node = launch.find("cluster")) result.cluster_ = sizes(*node, "cluster");
+  if (const YamlNode* node = launch.find("shared"))
+    result.shared_.push_back(expression(*node, "shared"));
+  return result;
+}
+
+Source Template::render(
+    const Config& config,
+    const std::vector<std::pair<std::string, std::string>>& problem_defines) const {
+  Source source;
+  source.kernel = kernel_;
+  std::set<std::string> defined;
+  const auto define = [&](const std::string& name, const std::string& text) {
+    if (!defined.insert(name).second)
+      throw UserError(
+          fmt::format("template '{}': {} is defined by the problem and again by the "
+                      "template; rename it in the template",
+                      name_, name));
+    source.text += fmt::format("#define {} {}\n", name, text);
+  };
+  for (const auto& [name, text] : problem_defines) define(name, text);
+  for (const std::string& name : parameters_) {
+    const Value* value = config.find(name);
+    if (value == nullptr)
+      throw UserError(
+          fmt::format("template '{}' takes {}, which the config {} does not have; add it to "
+                      "the space's parameters for this template",
+                      name_, name, config.to_json()));
+    define(name, define_text(*value));
+  }
+  if (!defines_.empty()) {
+    const DerivedScope scope(config, {}, derived_);
+    for (const std::string& name : defines_) {
+      const Value* value = scope.find(name);
+      if (value == nullptr)
+        throw UserError(fmt::format("template '{}': {} has no value for the config {}", name_, name,
+                                    config.to_json()));
+      define(name, define_text(*value));
+    }
+  }
+  source.text += "\n" + cuda_text_;
+  source.hash = sha256(source.text);
+  return source;
+}
+
+}  // namespace fa_tune

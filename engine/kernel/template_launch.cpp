@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/kernel/derived_scope.hpp"
+#include "engine/kernel/template.hpp"
+
+namespace fa_tune {
+
+DerivedScope::DerivedScope(const Config& config, const Constants& constants,
+                           const std::vector<Derived>& derived)
+    : config_(config), constants_(constants) {
+  const auto has_value = [this](const std::string& name) { return find(name) != nullptr; };
+  for (const Derived& value : derived)
+    if (std::ranges::all_of(value.expression.names(), has_value))
+      values_.insert_or_assign(value.name, value.expression.evaluate(lookup()));
+}
+
+const Value* DerivedScope::find(const std::string& name) const {
+  // Before the config: a parameter of another template may go by the same name.
+  if (const auto at = values_.find(name); at != values_.end()) return &at->second;
+  if (const Value* value = config_.find(name)) return value;
+  const auto at = constants_.find(name);
+  return at == constants_.end() ? nullptr : &at->second;
+}
+
+namespace {
+
+// Limits that hold on every GPU since compute capability 5.0 (CUDA C++ programming guide,
+// "Technical specifications per compute capability"); a device's own, tighter ones are the device's
+// to check.
+struct Limits {
+  std::int64_t x, y, z, product;
+};
+constexpr Limits kGrid = {2147483647, 65535, 65535, INT64_MAX};
+constexpr Limits kBlock = {1024, 1024, 64, 1024};
+constexpr Limits kCluster = {16, 16, 16, 16};
+constexpr std::int64_t kMaxShared = std::int64_t{1} << 31;
+
+struct Subject {
+  const Config& config;
+  const Expression::Scope& scope;
+};
+
+std::int64_t evaluate(const Expression& expression, std::string_view what, std::int64_t least,
+                      std::int64_t most, const Subject& subject) {
+  const std::int64_t value = expression.evaluate_integer(subject.scope);
+  if (value < least || value > most)
+    throw UserError(fmt::format("{}{} is {} = {}, expected {} to {}, for the config {}",
+                                prefix(expression.mark()), what, expression.text(), value, least,
+                                most, subject.config.to_json()));
+  return value;
+}
+
+Dim3 evaluate(const std::vector<Expression>& sizes, const std::string& what, const Limits& limits,
+              const Subject& subject) {
+  const std::int64_t most[3] = {limits.x, limits.y, limits.z};
+  const char* const axes[3] = {".x", ".y", ".z"};
+  std::int64_t size[3] = {1, 1, 1};
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    size[i] = evaluate(sizes[i], what + axes[i], 1, most[i], subject);
+  const Dim3 dims = {static_cast<std::uint32_t>(size[0]), static_cast<std::uint32_t>(size[1]),
+                     static_cast<std::uint32_t>(size[2])};
+  if (dims.count() > static_cast<std::uint64_t>(limits.product))
+    throw UserError(fmt::format("{}{} is {} x {} x {} = {}, expected at most {}, for the config {}",
+                                prefix(sizes.front().mark()), what, size[0], size[1], size[2],
+                                dims.count(), limits.product, subject.config.to_json()));
+  return dims;
+}
+
+}  // namespace
+
+LaunchConfig Template::launch(const Config& config, const Constants& constants) const {
+  const DerivedScope values(config, constants, derived_);
+  const Expression::Scope scope = values.lookup();
+  const Subject subject = {config, scope};
+  LaunchConfig launch;
+  launch.grid = evaluate(grid_, "grid", kGrid, subject);
+  launch.block = evaluate(block_, "block", kBlock, subject);
+  launch.cluster = evaluate(cluster_, "cluster", kCluster, subject);
+  if (launch.grid.x % launch.cluster.x != 0 || launch.grid.y % launch.cluster.y != 0 ||
+      launch.grid.z % launch.cluster.z != 0)
+    throw UserError(
+        fmt::format("{}cluster does not divide the grid {} x {} x {}, for the config {}",
+                    prefix(cluster_.front().mark()), launch.grid.x, launch.grid.y, launch.grid.z,
+                    config.to_json()));
+  if (!shared_.empty())
+    launch.dynamic_shared_bytes =
+        static_cast<std::uint32_t>(evaluate(shared_.front(), "shared", 0, kMaxShared, subject));
+  return launch;
+}
+
+}  // namespace fa_tune
