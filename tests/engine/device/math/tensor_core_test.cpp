@@ -1,0 +1,250 @@
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/half.hpp"
+#include "engine/base/random.hpp"
+#include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "warp.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr auto kAmpere = TensorRule::ampere;
+constexpr auto kHopper = TensorRule::hopper;
+
+struct Factors {
+  double a;
+  double b;
+};
+
+std::uint32_t bits(double value) { return std::bit_cast<std::uint32_t>(static_cast<float>(value)); }
+
+// One dot-add through the whole instruction (row 0, column 0), by the public function.
+std::uint32_t add_f32(TensorRule rule, double c, const std::vector<Factors>& products,
+                      Element element = Element::f16) {
+  Warp warp;
+  warp.c[0][0] = bits(c);
+  for (std::size_t k = 0; k < products.size(); ++k) {
+    const bool f16 = element == Element::f16;
+    const std::uint32_t a = f16 ? to_f16(products[k].a) : to_bf16(products[k].a);
+    const std::uint32_t b = f16 ? to_f16(products[k].b) : to_bf16(products[k].b);
+    const std::size_t lane = k % 8 / 2;
+    warp.a[2 * (k / 8)][lane] |= a << (16 * (k % 2));
+    warp.b[k / 8][lane] |= b << (16 * (k % 2));
+  }
+  const auto mma = element == Element::f16 ? mma_m16n8k16_f32_f16 : mma_m16n8k16_f32_bf16;
+  mma(rule, warp.d_lanes.data(), warp.a_lanes.data(), warp.b_lanes.data(), warp.c_lanes.data());
+  return warp.d[0][0];
+}
+
+std::uint32_t add_f16(TensorRule rule, double c, const std::vector<Factors>& products) {
+  Warp warp;
+  warp.c[0][0] = to_f16(c);
+  for (std::size_t k = 0; k < products.size(); ++k) {
+    const std::size_t lane = k % 8 / 2;
+    warp.a[2 * (k / 8)][lane] |= std::uint32_t{to_f16(products[k].a)} << (16 * (k % 2));
+    warp.b[k / 8][lane] |= std::uint32_t{to_f16(products[k].b)} << (16 * (k % 2));
+  }
+  mma_m16n8k16_f16_f16(rule, warp.d_lanes.data(), warp.a_lanes.data(), warp.b_lanes.data(),
+                       warp.c_lanes.data());
+  return warp.d[0][0] & 0xFFFF;
+}
+
+double power(int exponent) { return std::ldexp(1.0, exponent); }
+
+// Where the exponents of random operands lie.
+enum class Range { all_finite, near, with_zeros, tiny, huge, anything };
+
+std::uint16_t random_element(Random& random, Element element, Range range) {
+  auto x = static_cast<std::uint16_t>(random.next());
+  const int fraction = element == Element::f16 ? 10 : 7;
+  const std::uint16_t top = element == Element::f16 ? 31 : 255;
+  const std::uint64_t pick = random.below(100);
+  std::uint64_t exponent = random.below(top);
+  if (range == Range::near) exponent = static_cast<std::uint64_t>(top / 2 - 3) + random.below(6);
+  if (range == Range::tiny) exponent = element == Element::f16 ? 0 : 62 + random.below(30);
+  if (range == Range::huge && element == Element::bf16) exponent = 170 + random.below(12);
+  if (range == Range::with_zeros && pick < 30) exponent = 0;
+  if (range == Range::with_zeros && pick < 20) x &= 0x8000;
+  if (range == Range::anything && pick < 1) exponent = top;
+  if (range == Range::anything && pick < 2 && element == Element::f16) x &= 0xFC00;
+  const auto mask = static_cast<std::uint16_t>(top << fraction);
+  return static_cast<std::uint16_t>((x & ~mask) | (exponent << fraction));
+}
+
+std::uint32_t random_f32(Random& random, Element element, Range range) {
+  auto x = static_cast<std::uint32_t>(random.next());
+  std::uint64_t exponent = random.below(255);
+  if (range == Range::near) exponent = 120 + random.below(12);
+  if (range == Range::all_finite && element == Element::f16) exponent = 80 + random.below(80);
+  if (range == Range::tiny) exponent = random.below(60);
+  if (range == Range::huge) exponent = 220 + random.below(20);
+  if (range == Range::with_zeros && random.below(2) == 0) exponent = 0;
+  if (range == Range::with_zeros && random.below(4) == 0) x &= 0x80000000U;
+  if (range == Range::anything && random.below(30) == 0) exponent = 255;
+  if (range == Range::anything && random.below(2) == 0) x &= 0xFF800000U;
+  return (x & 0x807FFFFFU) | static_cast<std::uint32_t>(exponent << 23);
+}
+
+void fill(Random& random, const MmaKind& kind, Range range, Warp& warp) {
+  const auto pair = [&](Element element) {
+    const std::uint32_t low = random_element(random, element, range);
+    return low | std::uint32_t{random_element(random, element, range)} << 16;
+  };
+  for (auto& r : warp.a) {
+    for (auto& x : r) x = pair(kind.element);
+  }
+  for (auto& r : warp.b) {
+    for (auto& x : r) x = pair(kind.element);
+  }
+  for (auto& r : warp.c) {
+    for (auto& x : r) {
+      x = kind.accumulator == Accumulator::f16 ? pair(Element::f16)
+                                               : random_f32(random, kind.element, range);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("terms are truncated toward zero when they are aligned") {
+  // Beside 1 the last place that counts is 2^-24 (ampere) or 2^-25 (hopper).
+  CHECK(add_f32(kAmpere, 1.0, {{-power(-12), power(-13)}}) == bits(1.0));
+  CHECK(add_f32(kHopper, 1.0, {{-power(-12), power(-13)}}) == 0x3F7FFFFF);
+  CHECK(add_f32(kAmpere, 1.0, {{-power(-12), power(-12)}}) == 0x3F7FFFFF);
+  CHECK(add_f32(kHopper, 1.0, {{-power(-13), power(-13)}}) == bits(1.0));
+  // The result is truncated, not rounded: 1 + 2^-23 * 0.75.
+  CHECK(add_f32(kAmpere, 1.0, {{power(-12), power(-12)}, {power(-12), power(-13)}}) == bits(1.0));
+  CHECK(add_f32(kHopper, -1.0, {{-power(-12), power(-12)}, {-power(-12), power(-13)}}) ==
+        bits(-1.0));
+}
+
+TEST_CASE("ampere takes k in two halves, hopper at once") {
+  std::vector<Factors> products(16, {0.0, 0.0});
+  products[0] = {power(-12), power(-12)};
+  products[8] = {power(-12), power(-12)};
+  CHECK(add_f32(kAmpere, 1.0, products) == 0x3F800000);  // each half loses its 2^-24
+  CHECK(add_f32(kHopper, 1.0, products) == 0x3F800001);
+  products[1] = products[8];
+  products[8] = {0.0, 0.0};
+  CHECK(add_f32(kAmpere, 1.0, products) == 0x3F800001);  // both in one half
+}
+
+TEST_CASE("the exponent of a product is not renormalized") {
+  // 1.5 * 1.5 = 2.25 counts as 2^0, so 2^-24 survives beside it.
+  CHECK(add_f32(kAmpere, power(-24), {{1.5, 1.5}, {-1.5, 1.5}}) == bits(power(-24)));
+  CHECK(add_f32(kAmpere, power(-24), {{1.5, 3.0}, {-1.5, 3.0}}) == 0);
+  CHECK(add_f32(kHopper, power(-25), {{1.5, 1.5}, {-1.5, 1.5}}) == bits(power(-25)));
+}
+
+TEST_CASE("subnormals are kept and have the smallest normal exponent") {
+  CHECK(add_f32(kAmpere, 0.0, {{power(-24), 1.0}}) == bits(power(-24)));
+  CHECK(add_f32(kAmpere, 0.0, {{power(-24), power(-24)}}) == bits(power(-48)));
+  // 2^-24 counts as 2^-14: what is below 2^-38 is lost beside it.
+  CHECK(add_f32(kAmpere, power(-39), {{power(-24), 1.0}}) == bits(power(-24)));
+  CHECK(add_f32(kHopper, power(-39), {{power(-24), 1.0}}) == bits(power(-24) + power(-39)));
+  CHECK(add_f32(kAmpere, std::bit_cast<float>(1U), {}) == 1U);
+  CHECK(add_f32(kHopper, std::bit_cast<float>(0x807FFFFFU), {}) == 0x807FFFFFU);
+}
+
+TEST_CASE("a zero has no say in the exponent") {
+  CHECK(add_f32(kAmpere, power(-30), {{0.0, 65504.0}, {power(-20), power(-20)}}) ==
+        bits(power(-30) + power(-40)));
+}
+
+TEST_CASE("zeros, infinities and NaN") {
+  const double infinity = INFINITY;
+  for (const TensorRule rule : {kAmpere, kHopper}) {
+    CHECK(add_f32(rule, -0.0, {{-0.0, 1.0}, {0.0, -1.0}}) == 0);
+    CHECK(add_f32(rule, 1.0, {{-1.0, 1.0}}) == 0);
+    CHECK(add_f32(rule, -infinity, {{1.0, 1.0}}) == 0xFF800000);
+    CHECK(add_f32(rule, 1.0, {{infinity, -2.0}}) == 0xFF800000);
+    CHECK(add_f32(rule, 1.0, {{infinity, 0.0}}) == 0x7FFFFFFF);
+    CHECK(add_f32(rule, -infinity, {{infinity, 1.0}}) == 0x7FFFFFFF);
+    CHECK(add_f32(rule, NAN, {}) == 0x7FFFFFFF);
+    CHECK(add_f32(rule, -NAN, {{1.0, 1.0}}) == 0x7FFFFFFF);
+    // Too large becomes infinity, though the rounding is toward zero.
+    CHECK(add_f32(rule, power(127), {{power(64), power(63)}}, Element::bf16) == 0x7F800000);
+    // Beyond the range in between, not in the end.
+    CHECK(add_f32(rule, 1.0, {{power(100), power(100)}, {-power(100), power(100)}, {0, 0}},
+                  Element::bf16) == 0);
+    CHECK(add_f32(rule, 0.0, {{power(-70), power(-70)}}, Element::bf16) ==
+          std::bit_cast<std::uint32_t>(std::ldexp(1.0F, -140)));
+  }
+}
+
+TEST_CASE("16 terms of full size do not wrap around") {
+  // The aligned sum is a little above 2^31.
+  const double c = 1.5 * power(30);
+  const double exact = c + 16 * 65504.0 * 65504.0;
+  const std::vector<Factors> positive(16, {65504.0, 65504.0});
+  const std::vector<Factors> negative(16, {-65504.0, 65504.0});
+  const std::uint32_t sum = add_f32(kHopper, c, positive);
+  CHECK(std::abs(std::bit_cast<float>(sum) - exact) < exact * power(-23));
+  CHECK(add_f32(kHopper, -c, negative) == (sum | 0x80000000U));
+}
+
+TEST_CASE("f16 results are rounded to nearest even") {
+  for (const TensorRule rule : {kAmpere, kHopper}) {
+    CHECK(add_f16(rule, 1.0, {{power(-6), power(-5)}}) == to_f16(1.0));  // tie, down
+    CHECK(add_f16(rule, 1.0 + power(-10), {{power(-6), power(-5)}}) == to_f16(1.0 + power(-9)));
+    CHECK(add_f16(rule, 1.0, {{power(-6), power(-5)}, {power(-10), power(-10)}}) ==
+          to_f16(1.0 + power(-10)));
+    CHECK(add_f16(rule, 65504.0, {{15.0, 1.0}}) == 0x7BFF);
+    CHECK(add_f16(rule, 65504.0, {{16.0, 1.0}}) == 0x7C00);
+    CHECK(add_f16(rule, power(-24), {{power(-12), power(-13)}}) == 2);  // 1.5 units, tie to even
+    // c, a subnormal, ranks as 2^-14: beside it 2^-40 is lost, and 2.5 units are a tie.
+    CHECK(add_f16(rule, power(-23), {{power(-12), power(-13)}, {power(-20), power(-20)}}) == 2);
+    CHECK(add_f16(rule, NAN, {}) == 0x7FFF);
+    CHECK(add_f16(rule, -0.0, {}) == 0);
+  }
+}
+
+TEST_CASE("the fast path equals the plain one bit for bit") {
+  if (!avx2_available()) return;
+  Random random(20240607);
+  const MmaKind kinds[] = {
+      {Element::f16, Accumulator::f32, 16, kAmpere},
+      {Element::f16, Accumulator::f32, 16, kHopper},
+      {Element::bf16, Accumulator::f32, 16, kAmpere},
+      {Element::bf16, Accumulator::f32, 16, kHopper},
+      {Element::f16, Accumulator::f32, 8, kAmpere},
+      {Element::f16, Accumulator::f32, 8, kHopper},
+      {Element::f16, Accumulator::f16, 16, kAmpere},
+      {Element::f16, Accumulator::f16, 16, kHopper},
+  };
+  constexpr int kRounds = 100;  // 8 kinds, 6 ranges, 128 outputs each: 614,400 dot-adds
+  for (const MmaKind& kind : kinds) {
+    for (const Range range : {Range::all_finite, Range::near, Range::with_zeros, Range::tiny,
+                              Range::huge, Range::anything}) {
+      int rows_left = 0;
+      int different = 0;
+      for (int round = 0; round < kRounds; ++round) {
+        Warp fast;
+        Warp plain;
+        fill(random, kind, range, fast);
+        plain.a = fast.a;
+        plain.b = fast.b;
+        plain.c = fast.c;
+        rows_left += mma_avx2(kind, fast.fragments());
+        mma_reference(kind, plain.fragments());
+        different += fast.d == plain.d ? 0 : 1;
+      }
+      CAPTURE(static_cast<int>(kind.element));
+      CAPTURE(static_cast<int>(kind.accumulator));
+      CAPTURE(kind.k);
+      CAPTURE(static_cast<int>(kind.rule));
+      CAPTURE(static_cast<int>(range));
+      CHECK(different == 0);
+      // What is compared must be the fast path, not the plain one with itself. (f16 sums of large
+      // products overflow in the first half, and infinities are left to the plain one.)
+      const bool wide = kind.element == Element::f16 && kind.accumulator == Accumulator::f32;
+      if (range == Range::near || (wide && range == Range::all_finite)) CHECK(rows_left == 0);
+      if (range == Range::anything) CHECK(rows_left > 0);
+    }
+  }
+}
