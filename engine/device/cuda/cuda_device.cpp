@@ -51,16 +51,16 @@ class CudaDevice : public Device {
 
   BufferHandle allocate(std::size_t bytes) override {
     DevicePointer pointer = 0;
-    if (context_.enter()) {
-      // The driver refuses to allocate nothing, while a problem may well have an empty tensor.
-      const Result code = context_->cuMemAlloc_v2(&pointer, std::max<std::size_t>(bytes, 1));
-      if (auto done = context_.check(code, "allocation"); !done && !context_.lost()) {
-        std::size_t free = 0;
-        std::size_t total = 0;
-        context_->cuMemGetInfo_v2(&free, &total);
-        throw MachineError(fmt::format("{}: {} bytes were asked, {} of {} are free: {}", info_.id,
-                                       bytes, free, total, done.error().message));
-      }
+    // The driver refuses to allocate nothing, while a problem may well have an empty tensor.
+    const std::size_t asked = std::max<std::size_t>(bytes, 1);
+    auto done = context_.enter();
+    if (done) done = context_.check(context_->cuMemAlloc_v2(&pointer, asked), "allocation");
+    if (!done && !context_.lost()) {
+      std::size_t free = 0;
+      std::size_t total = 0;
+      context_->cuMemGetInfo_v2(&free, &total);
+      throw MachineError(fmt::format("{}: {} bytes were asked, {} of {} are free: {}", info_.id,
+                                     bytes, free, total, done.error().message));
     }
     const BufferHandle handle{++last_handle_};
     buffers_.emplace(handle, Buffer{OwnedMemory(context_, pointer), bytes});

@@ -26,14 +26,17 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::vector<std::size_t> parameter_sizes(const DriverApi& api, Function function) {
+std::optional<std::vector<std::size_t>> parameter_sizes(const DriverApi& api, Function function) {
+  if (api.cuFuncGetParamInfo == nullptr) return std::nullopt;
   std::vector<std::size_t> sizes;
-  std::size_t offset = 0;
-  std::size_t size = 0;
-  while (api.cuFuncGetParamInfo(function, sizes.size(), &offset, &size) == success) {
+  for (;;) {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+    const Result code = api.cuFuncGetParamInfo(function, sizes.size(), &offset, &size);
+    if (code == error_invalid_value) return sizes;  // past the last
+    if (code != success) return std::nullopt;
     sizes.push_back(size);
   }
-  return sizes;
 }
 
 std::expected<OwnedModule, Fault> load_module(CudaContext& context, const KernelImage& image,
@@ -80,9 +83,7 @@ std::expected<LoadedKernel, Fault> load_kernel(CudaContext& context, const Kerne
                                                 function_max_dynamic_shared, kernel.function),
                     doing);
   if (!limit) return std::unexpected(limit.error());
-  if (context->cuFuncGetParamInfo != nullptr) {
-    kernel.parameter_sizes = parameter_sizes(context.api(), kernel.function);
-  }
+  kernel.parameter_sizes = parameter_sizes(context.api(), kernel.function);
   return kernel;
 }
 

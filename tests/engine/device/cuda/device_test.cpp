@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "fake_driver.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::cuda::fake;
+
+namespace {
+
+std::span<const std::byte> bytes_of(const std::vector<float>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+std::vector<float> read_floats(Device& device, BufferHandle buffer, std::size_t offset, int count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  REQUIRE(device.read(buffer, offset, std::as_writable_bytes(std::span(values))));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("a GPU's facts are asked from the driver") {
+  const FakeDriver driver;
+  driver->gpus = 3;
+  const auto device = open_cuda(2);
+  const DeviceInfo& info = device->info();
+  CHECK(info.id == "cuda:2");
+  CHECK(info.name == "Fake GPU 2");
+  CHECK(info.arch == "sm_90");
+  CHECK(info.driver.find("CUDA 13.0") != std::string::npos);
+  CHECK(info.sms == 132);
+  CHECK(info.shared_per_block == 232448);
+  CHECK(info.accepts == BinaryKind::cubin);
+  CHECK(info.times == TimeKind::measured);
+}
+
+TEST_CASE("memory is written and read at offsets, and given back") {
+  const FakeDriver driver;
+  {
+    const auto device = open_cuda(0);
+    const BufferHandle buffer = device->allocate(64);
+    REQUIRE(device->write(buffer, 0, bytes_of({1, 2, 3, 4})));
+    REQUIRE(device->write(buffer, 8, bytes_of({30})));
+    CHECK(read_floats(*device, buffer, 4, 3) == std::vector<float>{2, 30, 4});
+    CHECK(driver->live.at("memory") == 1);
+    device->release(buffer);
+    CHECK(driver->live.at("memory") == 0);
+    CHECK_THROWS_AS((void)device->write(buffer, 0, bytes_of({1})), std::out_of_range);
+    device->allocate(16);  // left to the destructor
+  }
+  CHECK(driver.leaks() == 0);
+}
+
+TEST_CASE("an empty buffer can be had, and copies of nothing touch no driver") {
+  const FakeDriver driver;
+  const auto device = open_cuda(0);
+  const BufferHandle empty = device->allocate(0);
+  CHECK(device->write(empty, 0, {}));
+  CHECK(device->read(empty, 0, {}));
+  CHECK(driver.calls("cuMemcpyHtoDAsync_v2") == 0);
+}
+
+TEST_CASE("ranges outside a buffer are a programming error, not a copy") {
+  const FakeDriver driver;
+  const auto device = open_cuda(0);
+  const BufferHandle buffer = device->allocate(16);
+  std::vector<std::byte> bytes(8);
+  CHECK_THROWS_AS((void)device->write(buffer, 12, bytes), std::out_of_range);
+  CHECK_THROWS_AS((void)device->read(buffer, static_cast<std::size_t>(-4), bytes),
+                  std::out_of_range);
+  CHECK_THROWS_AS((void)device->address(buffer, 17), std::out_of_range);
+  CHECK(driver.calls("cuMemcpyHtoDAsync_v2") == 0);
+}
+
+TEST_CASE("out of memory says what was asked and what is there, and the device goes on") {
+  const FakeDriver driver;
+  driver->memory = 1000;
+  const auto device = open_cuda(0);
+  try {
+    device->allocate(4000);
+    FAIL("no exception");
+  } catch (const MachineError& error) {
+    const std::string text = error.what();
+    CHECK(text.find("4000 bytes") != std::string::npos);
+    CHECK(text.find("1000 of 1000") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  }
+  CHECK(device->write(device->allocate(16), 0, bytes_of({1})));
+}
+
+TEST_CASE("a kernel gets its arguments: buffers, addresses within them, scalars") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  {
+    const auto device = open_cuda(0);
+    const auto kernel = device->load(image_of("scale"));
+    REQUIRE(kernel);
+    const BufferHandle x = device->allocate(64);
+    const BufferHandle y = device->allocate(64);
+    REQUIRE(device->write(x, 0, bytes_of({1, 2, 3, 4, 5})));
+    REQUIRE(device->write(y, 0, bytes_of({-1, -1, -1, -1, -1})));
+    Launch launch{*kernel, {}, {x, device->address(y, 4), scalar(2.5F), scalar(3)}};
+    launch.config = {{4, 2, 3}, {64, 2, 1}, {1, 1, 1}, 1024};
+    REQUIRE(device->launch(launch));
+    CHECK(read_floats(*device, y, 0, 5) == std::vector<float>{-1, 2.5F, 5, 7.5F, -1});
+
+    REQUIRE(driver->launches.size() == 1);
+    const LaunchRecord& seen = driver->launches[0];
+    CHECK(seen.kernel == "scale");
+    CHECK(seen.settings.grid_x == 4);
+    CHECK(seen.settings.grid_y == 2);
+    CHECK(seen.settings.grid_z == 3);
+    CHECK(seen.settings.block_x == 64);
+    CHECK(seen.settings.block_y == 2);
+    CHECK(seen.settings.block_z == 1);
+    CHECK(seen.settings.shared_bytes == 1024);
+    CHECK(seen.settings.stream != nullptr);
+    CHECK(seen.settings.attribute_count == 0);
+    CHECK(seen.settings.attributes == nullptr);
+    device->unload(*kernel);
+    CHECK(driver->live.at("module") == 0);
+    CHECK_THROWS_AS((void)device->launch(launch), std::out_of_range);
+  }
+  CHECK(driver.leaks() == 0);
+}
+
+TEST_CASE("a cluster is passed on, and a large one is allowed first, once") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  driver->kernels["scale"].parameter_sizes = {};
+  driver->kernels["scale"].body = nullptr;
+  const auto device = open_cuda(0);
+  Launch launch{*device->load(image_of("scale")), {}, {}};
+  launch.config.cluster = {2, 1, 4};
+  REQUIRE(device->launch(launch));
+  const std::uint32_t* cluster = driver->launches.back().cluster;
+  CHECK(std::vector<std::uint32_t>(cluster, cluster + 3) == std::vector<std::uint32_t>{2, 1, 4});
+  CHECK(driver.calls("cuFuncSetAttribute") == 0);
+  launch.config.cluster = {16, 1, 1};
+  REQUIRE(device->launch(launch));
+  REQUIRE(device->launch(launch));
+  CHECK(driver.calls("cuFuncSetAttribute") == 1);
+}
+
+TEST_CASE("shared memory above 48 KB is asked for when it is needed, and only then") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  driver->kernels["scale"].parameter_sizes = {};
+  driver->kernels["scale"].body = nullptr;
+  const auto device = open_cuda(0);
+  Launch launch{*device->load(image_of("scale")), {}, {}};
+  launch.config.dynamic_shared_bytes = 48 * 1024;
+  REQUIRE(device->launch(launch));
+  CHECK(driver.calls("cuFuncSetAttribute") == 0);
+  launch.config.dynamic_shared_bytes = 100 * 1024;
+  REQUIRE(device->launch(launch));
+  launch.config.dynamic_shared_bytes = 90 * 1024;
+  REQUIRE(device->launch(launch));
+  CHECK(driver.calls("cuFuncSetAttribute") == 1);
+  launch.config.dynamic_shared_bytes = 300 * 1024;
+  const auto refused = device->launch(launch);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == FaultKind::resources);
+  CHECK(refused.error().message.find("307200 bytes") != std::string::npos);
+  launch.config.dynamic_shared_bytes = 100 * 1024;
+  CHECK(device->launch(launch));
+}
+
+TEST_CASE("arguments that do not match the kernel's parameters are refused before the driver") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(image_of("scale"));
+  const BufferHandle x = device->allocate(64);
+  const auto few = device->launch({*kernel, {}, {x, x, scalar(1.0F)}});
+  REQUIRE_FALSE(few);
+  CHECK(few.error().kind == FaultKind::load_failed);
+  CHECK(few.error().message.find("takes 4 parameters, 3 were given") != std::string::npos);
+  const auto wide = device->launch({*kernel, {}, {x, x, scalar(1.0), scalar(1)}});
+  REQUIRE_FALSE(wide);
+  CHECK(wide.error().message.find("parameter 2 has 4 bytes, 8 were given") != std::string::npos);
+  CHECK(driver->launches.empty());
+}
+
+TEST_CASE("an image that is refused says what the driver's compiler said") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  driver->jit_log = "line 3\nbad register\n";
+  {
+    const auto device = open_cuda(0);
+    driver.fail("cuModuleLoadDataEx:1:209");
+    const auto refused = device->load(image_of("scale"));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == FaultKind::load_failed);
+    CHECK(refused.error().message.find("line 3 bad register") != std::string::npos);
+    CHECK(refused.error().message.find('\n') == std::string::npos);
+
+    const auto absent = device->load(image_of("nowhere"));
+    REQUIRE_FALSE(absent);
+    CHECK(absent.error().kind == FaultKind::load_failed);
+
+    KernelImage garbage = image_of("scale");
+    garbage.bytes = "not machine code";
+    const int before = driver.calls("cuModuleLoadDataEx");
+    CHECK(device->load(garbage).error().kind == FaultKind::load_failed);
+    CHECK(driver.calls("cuModuleLoadDataEx") == before);
+
+    KernelImage ptx{BinaryKind::ptx, "sm_90", "scale", ".version 8.0 scale", {}};
+    CHECK(device->load(ptx));
+  }
+  CHECK(driver.leaks() == 0);
+}

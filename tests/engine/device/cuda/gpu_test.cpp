@@ -1,0 +1,216 @@
+// On a real GPU. Kernels are PTX, which the driver compiles: no CUDA toolkit is needed.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "engine/device/cuda/cuda_device.hpp"
+#include "engine/measure/sampler.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+// For any GPU since Turing. scale: y[i] = factor * x[i]. Others do what they are called.
+const char* const text = R"(
+.version 6.3
+.target sm_75
+.address_size 64
+
+.extern .shared .align 16 .b8 pool[];
+
+.visible .entry scale(.param .u64 px, .param .u64 py, .param .f32 pfactor, .param .u32 pn) {
+  .reg .pred %p<2>; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [px]; ld.param.u64 %rd2, [py];
+  ld.param.f32 %f1, [pfactor]; ld.param.u32 %r1, [pn];
+  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  setp.ge.s32 %p1, %r5, %r1; @%p1 bra done;
+  mul.wide.s32 %rd3, %r5, 4;
+  add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+  ld.global.f32 %f2, [%rd4]; mul.f32 %f3, %f1, %f2; st.global.f32 [%rd5], %f3;
+done: ret;
+}
+
+.visible .entry empty() { ret; }
+
+.visible .entry last_shared_byte(.param .u64 py, .param .u32 pat) {
+  .reg .b32 %r<4>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [py]; ld.param.u32 %r1, [pat];
+  mov.u32 %r2, pool; add.s32 %r2, %r2, %r1;
+  st.shared.u32 [%r2], 77; ld.shared.u32 %r3, [%r2]; st.global.u32 [%rd1], %r3;
+  ret;
+}
+
+.visible .entry wild() {
+  .reg .b64 %rd<2>; mov.u64 %rd1, 64; st.global.u32 [%rd1], 1; ret;
+}
+
+.visible .entry crooked(.param .u64 py) {
+  .reg .b64 %rd<2>; ld.param.u64 %rd1, [py]; add.s64 %rd1, %rd1, 2; st.global.u32 [%rd1], 1; ret;
+}
+
+.visible .entry stop() { trap; ret; }
+
+.visible .entry spin(.param .u64 py) {
+  .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [py];
+again:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.u32 %p1, %r1, 0; @%p1 bra again;
+  ret;
+}
+)";
+
+KernelImage ptx(const std::string& kernel) { return {BinaryKind::ptx, "sm_75", kernel, text, {}}; }
+
+template <typename T>
+std::vector<std::byte> scalar(T value) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+LaunchConfig config(std::uint32_t grid, std::uint32_t block, std::uint32_t shared = 0) {
+  return {{grid, 1, 1}, {block, 1, 1}, {1, 1, 1}, shared};
+}
+
+}  // namespace
+
+TEST_CASE("a kernel computes, at offsets into buffers") {
+  const auto device = open_cuda(0);
+  MESSAGE(device->info().name, ", ", device->info().arch, ", ", device->info().driver);
+  CHECK(device->info().sms > 0);
+  CHECK(device->info().shared_per_block >= 48 * 1024);
+  const auto kernel = device->load(ptx("scale"));
+  REQUIRE_MESSAGE(kernel, (kernel ? "" : kernel.error().message));
+  constexpr int n = 100'000;
+  std::vector<float> x(n);
+  for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(i);
+  const BufferHandle in = device->allocate(n * 4 + 256);
+  const BufferHandle out = device->allocate(n * 4 + 256);
+  REQUIRE(device->write(in, 256, std::as_bytes(std::span(x))));
+  const Launch launch{*kernel,
+                      config((n + 127) / 128, 128),
+                      {device->address(in, 256), out, scalar(3.0F), scalar(n)}};
+  REQUIRE(device->launch(launch));
+  std::vector<float> y(n);
+  REQUIRE(device->read(out, 0, std::as_writable_bytes(std::span(y))));
+  bool right = true;
+  for (std::size_t i = 0; i < y.size(); ++i) right &= y[i] == 3.0F * x[i];
+  CHECK(right);
+}
+
+TEST_CASE("all the shared memory the device tells of can be used, and no more") {
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(ptx("last_shared_byte"));
+  REQUIRE(kernel);
+  const BufferHandle out = device->allocate(4);
+  const int all = device->info().shared_per_block;
+  Launch launch{*kernel, config(1, 1, static_cast<std::uint32_t>(all)), {out, scalar(all - 4)}};
+  REQUIRE(device->launch(launch));
+  std::uint32_t value = 0;
+  REQUIRE(device->read(out, 0, std::as_writable_bytes(std::span(&value, 1))));
+  CHECK(value == 77);
+  launch.config.dynamic_shared_bytes += 1024;
+  CHECK(device->launch(launch).error().kind == FaultKind::resources);
+}
+
+TEST_CASE("times are of the right size and repeat") {
+  const auto device = open_cuda(0);
+  const auto empty = device->load(ptx("empty"));
+  REQUIRE(empty);
+  const auto nothing = measure(*device, {*empty, config(1, 32), {}}, Effort::final_);
+  REQUIRE(nothing);
+  MESSAGE("an empty kernel in a graph: ", nothing->time_us.median, " us, ", nothing->time_us.low,
+          " to ", nothing->time_us.high);
+  CHECK(nothing->time_us.median > 0.3);
+  CHECK(nothing->time_us.median < 10);
+
+  const auto scale = device->load(ptx("scale"));
+  constexpr int n = 1 << 26;
+  const BufferHandle buffer = device->allocate(std::size_t{n} * 4);
+  const Launch big{*scale, config(n / 256, 256), {buffer, buffer, scalar(1.0F), scalar(n)}};
+  const auto first = measure(*device, big, Effort::final_);
+  const auto second = measure(*device, big, Effort::final_);
+  REQUIRE(first);
+  REQUIRE(second);
+  const double gb_per_s = 2.0 * n * 4 / first->time_us.median / 1e3;
+  MESSAGE("256 MiB read and written: ", first->time_us.median, " us, ", gb_per_s, " GB/s");
+  CHECK(gb_per_s > 50);
+  CHECK(gb_per_s < 20'000);
+  CHECK(second->time_us.median == doctest::Approx(first->time_us.median).epsilon(0.05));
+}
+
+TEST_CASE("what is too much for the device is refused, and the device goes on") {
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(ptx("empty"));
+  REQUIRE(kernel);
+  CHECK(device->launch({*kernel, config(1, 4096), {}}).error().kind == FaultKind::resources);
+  CHECK(device->time({*kernel, config(1, 4096), {}}, {}).error().kind == FaultKind::resources);
+  CHECK(device->launch({*kernel, config(1, 32), {}}));
+  CHECK(device->time({*kernel, config(1, 32), {}}, {}));
+  KernelImage broken = ptx("empty");
+  broken.bytes += "\nthis is not PTX";
+  const auto refused = device->load(broken);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == FaultKind::load_failed);
+  MESSAGE(refused.error().message);
+}
+
+int main(int argc, char** argv) {
+  // Faults kill the process's context for good, and a hang stays on the GPU until the process ends:
+  // each of these gets a process of its own, `test_cuda_gpu --fault NAME`.
+  if (argc == 3 && std::strcmp(argv[1], "--fault") == 0) {
+    const std::string name = argv[2];
+    const auto device = open_cuda(0, {std::chrono::milliseconds(500)});
+    const auto kernel = device->load(ptx(name));
+    if (!kernel) {
+      std::printf("%s\n", to_text(kernel.error().kind).c_str());
+      return 1;
+    }
+    Launch launch{*kernel, config(1, 1), {}};
+    if (name == "spin" || name == "crooked") {
+      const BufferHandle buffer = device->allocate(256);
+      const std::vector<std::byte> zeros(256);
+      if (!device->write(buffer, 0, zeros)) return 1;
+      launch.arguments = {buffer};
+    }
+    const auto first = device->launch(launch);
+    const auto second = device->launch(launch);
+    std::printf("%s %s\n", first ? "done" : to_text(first.error().kind).c_str(),
+                second ? "done" : to_text(second.error().kind).c_str());
+    std::fflush(stdout);
+    std::_Exit(0);
+  }
+  try {
+    open_cuda(0);
+  } catch (const MachineError& error) {
+    std::printf("SKIPPED: no GPU test ran: %s\n", error.what());
+    return 77;
+  }
+  doctest::Context context(argc, argv);
+  const int failed = context.run();
+  if (failed != 0 || context.shouldExit()) return failed;
+
+  const std::pair<const char*, const char*> faults[] = {{"wild", "out_of_bounds device_lost\n"},
+                                                        {"crooked", "misaligned device_lost\n"},
+                                                        {"stop", "trap device_lost\n"},
+                                                        {"spin", "timeout device_lost\n"}};
+  int wrong = 0;
+  for (const auto& [name, expected] : faults) {
+    const std::string command = std::string(argv[0]) + " --fault " + name;
+    FILE* pipe = popen(command.c_str(), "r");
+    char line[256] = {};
+    if (pipe == nullptr || std::fgets(line, sizeof line, pipe) == nullptr) line[0] = '\0';
+    if (pipe != nullptr) pclose(pipe);
+    const bool right = std::strcmp(line, expected) == 0;
+    std::printf("%s: %s%s", name, right ? "" : "WRONG: ", *line ? line : "nothing\n");
+    wrong += right ? 0 : 1;
+  }
+  return wrong;
+}

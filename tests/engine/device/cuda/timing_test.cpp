@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "fake_driver.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::cuda::fake;
+
+namespace {
+
+Kernel lasting(double us) { return {{}, nullptr, us, cuda::success, false}; }
+
+}  // namespace
+
+TEST_CASE("a graph of the launches is replayed once a sample and once a warm-up") {
+  const FakeDriver driver;
+  driver->kernels["k"] = lasting(7.5);
+  {
+    const auto device = open_cuda(0);
+    const Launch launch{*device->load(image_of("k")), {}, {}};
+    const auto timing = device->time(launch, {20, 30, 4});
+    REQUIRE(timing);
+    CHECK(timing->kind == TimeKind::measured);
+    CHECK(timing->model.empty());
+    REQUIRE(timing->samples_us.size() == 30);
+    for (const double us : timing->samples_us) CHECK(us == doctest::Approx(7.5).epsilon(1e-4));
+    CHECK(driver->launches.size() == 20);
+    CHECK(std::all_of(driver->launches.begin(), driver->launches.end(),
+                      [](const LaunchRecord& record) { return record.captured; }));
+    CHECK(driver->graph_launches == 34);
+    CHECK(driver->kernels_run == 20 * 34);
+    CHECK(driver->live.at("graph") == 0);
+    CHECK(driver->live.at("exec") == 0);
+    CHECK(driver->live.at("event") == 1);  // the device's own
+  }
+  CHECK(driver.leaks() == 0);
+}
+
+TEST_CASE("one launch a sample needs no graph") {
+  const FakeDriver driver;
+  driver->kernels["k"] = lasting(1234);
+  const auto device = open_cuda(0);
+  const Launch launch{*device->load(image_of("k")), {}, {}};
+  const auto timing = device->time(launch, {1, 10, 2});
+  REQUIRE(timing);
+  CHECK(timing->samples_us == std::vector<double>(10, timing->samples_us[0]));
+  CHECK(timing->samples_us[0] == doctest::Approx(1234).epsilon(1e-4));
+  CHECK(driver->graph_launches == 0);
+  CHECK(driver.calls("cuStreamBeginCapture_v2") == 0);
+  CHECK(driver->kernels_run == 12);
+}
+
+TEST_CASE("the more launches a graph has, the less its start weighs") {
+  const FakeDriver driver;
+  driver->kernels["k"] = lasting(5);
+  driver->graph_gap_us = 10;
+  const auto device = open_cuda(0);
+  const Launch launch{*device->load(image_of("k")), {}, {}};
+  CHECK(device->time(launch, {2, 1, 0})->samples_us[0] == doctest::Approx(10).epsilon(1e-3));
+  CHECK(device->time(launch, {100, 1, 0})->samples_us[0] == doctest::Approx(5.1).epsilon(1e-3));
+}
+
+TEST_CASE("the next sample is in the stream before the last one is waited for") {
+  const FakeDriver driver;
+  driver->kernels["k"] = lasting(5);
+  const auto device = open_cuda(0);
+  const Launch launch{*device->load(image_of("k")), {}, {}};
+  REQUIRE(device->time(launch, {10, 6, 0}));
+  int in_stream = 0;
+  int most = 0;
+  for (const std::string& call : driver->calls) {
+    if (call == "cuGraphLaunch") most = std::max(most, ++in_stream);
+    if (call == "cuEventElapsedTime") --in_stream;
+  }
+  CHECK(in_stream == 0);
+  CHECK(most == 2);
+}
+
+TEST_CASE("a launch that is refused inside a capture leaves the stream usable") {
+  const FakeDriver driver;
+  driver->kernels["k"] = lasting(5);
+  const auto device = open_cuda(0);
+  const Launch launch{*device->load(image_of("k")), {}, {}};
+  driver.fail("cuLaunchKernelEx:3:701");
+  const auto refused = device->time(launch, {5, 2, 0});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == FaultKind::resources);
+  CHECK(device->launch(launch));
+  CHECK(device->time(launch, {5, 2, 0}));
+}
+
+TEST_CASE("a kernel that faults in a replay is told as its fault") {
+  const FakeDriver driver;
+  driver->kernels["k"] = lasting(5);
+  driver->kernels["k"].error = 700;
+  {
+    const auto device = open_cuda(0);
+    const Launch launch{*device->load(image_of("k")), {}, {}};
+    const auto timing = device->time(launch, {5, 2, 0});
+    REQUIRE_FALSE(timing);
+    CHECK(timing.error().kind == FaultKind::out_of_bounds);
+  }
+  CHECK(driver.leaks() == 0);
+}

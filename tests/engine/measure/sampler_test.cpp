@@ -1,0 +1,210 @@
+#include "engine/measure/sampler.hpp"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/random.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+// A device whose only use is its clock: `clock` gives the sample that a plan gets at its n-th
+// taking.
+class ClockDevice : public Device {
+ public:
+  explicit ClockDevice(std::function<double(const TimingPlan&, int)> clock)
+      : clock_(std::move(clock)) {
+    info_.id = "fake:0";
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  std::expected<KernelHandle, Fault> load(const KernelImage&) override { return KernelHandle{1}; }
+  void unload(KernelHandle) override {}
+  BufferHandle allocate(std::size_t) override { return BufferHandle{1}; }
+  void release(BufferHandle) override {}
+  std::expected<void, Fault> write(BufferHandle, std::size_t, std::span<const std::byte>) override {
+    return {};
+  }
+  std::expected<void, Fault> read(BufferHandle, std::size_t, std::span<std::byte>) override {
+    return {};
+  }
+  Argument address(BufferHandle buffer, std::size_t) override { return buffer; }
+  std::expected<void, Fault> launch(const Launch&) override { return {}; }
+
+  std::expected<Timing, Fault> time(const Launch&, const TimingPlan& plan) override {
+    plans.push_back(plan);
+    if (static_cast<int>(plans.size()) > fault_after) return std::unexpected(fault);
+    Timing timing;
+    timing.kind = info_.times;
+    if (info_.times == TimeKind::predicted) {
+      timing.model = "fake";
+      timing.samples_us = {clock_(plan, taken_++)};
+      return timing;
+    }
+    taken_ += plan.warm_up_samples;
+    for (int i = 0; i < plan.samples; ++i) timing.samples_us.push_back(clock_(plan, taken_++));
+    return timing;
+  }
+
+  DeviceInfo info_;
+  std::vector<TimingPlan> plans;
+  int fault_after = std::numeric_limits<int>::max();
+  Fault fault{FaultKind::trap, "planted"};
+
+ private:
+  std::function<double(const TimingPlan&, int)> clock_;
+  int taken_ = 0;
+};
+
+double noise(int n) {
+  Random random(derive_seed(1, "noise", static_cast<std::uint64_t>(n)));
+  return random.normal();
+}
+
+}  // namespace
+
+TEST_CASE("a sample is made long enough, and no longer than the cap") {
+  struct Case {
+    double us;
+    int fewest;
+    int most;
+  };
+  for (const Case c : {Case{0.5, 200, 200}, Case{6, 17, 60}, Case{90, 2, 4}, Case{5000, 1, 1}}) {
+    ClockDevice device([&](const TimingPlan&, int) { return c.us; });
+    const auto result = measure(device, {}, Effort::screen);
+    REQUIRE(result);
+    CAPTURE(c.us);
+    const TimingPlan& last = device.plans.back();
+    CHECK(last.launches_per_sample >= c.fewest);
+    CHECK(last.launches_per_sample <= c.most);
+    CHECK(last.launches_per_sample * std::max(c.us, 0.9) >= 100);
+    CHECK(result->time_us.median == c.us);
+  }
+}
+
+TEST_CASE("a first look that overestimates a short kernel is corrected by the next") {
+  // One launch between two events costs 8 us more than a launch in a graph.
+  ClockDevice device(
+      [](const TimingPlan& plan, int) { return 2 + 8.0 / plan.launches_per_sample; });
+  const auto result = measure(device, {}, Effort::screen);
+  REQUIRE(result);
+  CHECK(device.plans.front().launches_per_sample == 1);
+  CHECK(device.plans.back().launches_per_sample >= 75);
+  CHECK(result->time_us.median < 2.2);
+}
+
+TEST_CASE("screening takes 20 to 30 samples, all kept") {
+  ClockDevice device([](const TimingPlan&, int n) { return 50 + 5 * noise(n); });
+  const auto result = measure(device, {}, Effort::screen);
+  REQUIRE(result);
+  CHECK(result->time_us.samples >= 20);
+  CHECK(result->time_us.samples <= 30);
+  CHECK(static_cast<int>(result->timing.samples_us.size()) == result->time_us.samples);
+  CHECK(result->timing.kind == TimeKind::measured);
+  CHECK(device.plans.back().warm_up_samples >= 1);
+}
+
+TEST_CASE("a final measurement stops at 100 samples when they agree") {
+  ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
+  const auto result = measure(device, {}, Effort::final_);
+  REQUIRE(result);
+  CHECK(result->time_us.samples == 100);
+}
+
+TEST_CASE("a final measurement of a noisy kernel takes more samples, up to 300") {
+  ClockDevice device([](const TimingPlan&, int n) { return 50 + 10 * noise(n); });
+  const auto result = measure(device, {}, Effort::final_);
+  REQUIRE(result);
+  CHECK(result->time_us.samples == 300);
+  CHECK(result->timing.samples_us.size() == 300);
+
+  ClockDevice middling([](const TimingPlan&, int n) { return 50 + 1.3 * noise(n); });
+  const auto between = measure(middling, {}, Effort::final_);
+  REQUIRE(between);
+  CHECK(between->time_us.samples > 100);
+  CHECK(between->time_us.samples < 300);
+  CHECK((between->time_us.high - between->time_us.low) / 2 <= 0.005 * between->time_us.median);
+}
+
+TEST_CASE("times that still fall while the GPU warms up are thrown out") {
+  ClockDevice device([](const TimingPlan&, int n) { return 100 * (1 + std::exp(-n / 6.0)); });
+  const auto result = measure(device, {}, Effort::screen);
+  REQUIRE(result);
+  CHECK(result->time_us.median == doctest::Approx(100).epsilon(0.01));
+  CHECK(result->timing.samples_us.front() < 102);
+}
+
+TEST_CASE("a clock that never settles does not hold the measurement up") {
+  ClockDevice device([](const TimingPlan&, int n) { return n / 7 % 2 == 0 ? 100.0 : 150.0; });
+  const auto result = measure(device, {}, Effort::screen);
+  REQUIRE(result);
+  CHECK(device.plans.size() <= 12);
+}
+
+TEST_CASE("a slow kernel is not launched over and over only to settle") {
+  ClockDevice device([](const TimingPlan&, int) { return 200'000.0; });
+  REQUIRE(measure(device, {}, Effort::screen));
+  CHECK(device.plans.size() == 2);
+  CHECK(device.plans.back().launches_per_sample == 1);
+}
+
+TEST_CASE("a device that predicts is asked once") {
+  for (const Effort effort : {Effort::screen, Effort::final_}) {
+    ClockDevice device([](const TimingPlan&, int) { return 12.5; });
+    device.info_.times = TimeKind::predicted;
+    const auto result = measure(device, {}, effort);
+    REQUIRE(result);
+    CHECK(device.plans.size() == 1);
+    CHECK(result->timing.kind == TimeKind::predicted);
+    CHECK(result->timing.model == "fake");
+    CHECK(result->time_us.median == 12.5);
+    CHECK(result->time_us.low == 12.5);
+    CHECK(result->time_us.high == 12.5);
+    CHECK(result->time_us.samples == 1);
+  }
+}
+
+TEST_CASE("a fault at any point is passed on") {
+  ClockDevice sound([](const TimingPlan&, int n) { return 50 + 10 * noise(n); });
+  REQUIRE(measure(sound, {}, Effort::final_));
+  const int calls = static_cast<int>(sound.plans.size());
+  REQUIRE(calls > 3);
+  for (int n = 0; n < calls; ++n) {
+    ClockDevice device([](const TimingPlan&, int k) { return 50 + 10 * noise(k); });
+    device.fault_after = n;
+    const auto result = measure(device, {}, Effort::final_);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().kind == FaultKind::trap);
+    CHECK(result.error().message == "planted");
+  }
+  ClockDevice predicting([](const TimingPlan&, int) { return 1.0; });
+  predicting.info_.times = TimeKind::predicted;
+  predicting.fault_after = 0;
+  CHECK_FALSE(measure(predicting, {}, Effort::screen));
+}
+
+TEST_CASE("a clock too coarse for one launch is given more of them") {
+  // Ticks of 16 us: a 3 us launch takes no time at all, five of them one tick.
+  ClockDevice device([](const TimingPlan& plan, int) {
+    return std::floor(3.0 * plan.launches_per_sample / 16) * 16 / plan.launches_per_sample;
+  });
+  const auto result = measure(device, {}, Effort::screen);
+  REQUIRE(result);
+  CHECK(device.plans.back().launches_per_sample >= 34);
+  CHECK(result->time_us.median == doctest::Approx(3).epsilon(0.1));
+}
+
+TEST_CASE("a clock that only gives nonsense is a lost device, not a time") {
+  for (const double nonsense : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    ClockDevice device([&](const TimingPlan&, int) { return nonsense; });
+    const auto result = measure(device, {}, Effort::screen);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().kind == FaultKind::device_lost);
+    CHECK(result.error().message.find("fake:0") != std::string::npos);
+    CHECK(device.plans.back().launches_per_sample == 200);
+  }
+}

@@ -1,0 +1,102 @@
+#include "engine/measure/statistics.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/random.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+// Skewed, as times are: a floor and a long tail. Its true median is 10 * (1 + 0.05 * exp(0)).
+std::vector<double> synthetic_times(std::uint64_t seed, int count) {
+  Random random(seed);
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) samples.push_back(10 * (1 + 0.05 * std::exp(random.normal())));
+  return samples;
+}
+constexpr double true_median = 10.5;
+
+}  // namespace
+
+TEST_CASE("median of odd, even, unsorted and empty samples") {
+  CHECK(median(std::vector<double>{3, 1, 2}) == 2);
+  CHECK(median(std::vector<double>{4, 1, 3, 2}) == 2.5);
+  CHECK(median(std::vector<double>{7}) == 7);
+  CHECK(std::isnan(median({})));
+  CHECK(std::isnan(median(std::vector<double>{1, std::nan(""), 3})));
+}
+
+TEST_CASE("an estimate of nothing, of one sample and of equal samples") {
+  const Estimate none = estimate({});
+  CHECK(std::isnan(none.median));
+  CHECK(none.samples == 0);
+  const Estimate one = estimate(std::vector<double>{5.5});
+  CHECK(one.median == 5.5);
+  CHECK(one.low == 5.5);
+  CHECK(one.high == 5.5);
+  CHECK(one.samples == 1);
+  const Estimate equal = estimate(std::vector<double>(20, 3.0));
+  CHECK(equal.low == 3.0);
+  CHECK(equal.high == 3.0);
+  const Estimate broken = estimate(std::vector<double>{1, std::nan(""), 3});
+  CHECK(std::isnan(broken.median));
+  CHECK(std::isnan(broken.low));
+}
+
+TEST_CASE("the same samples and seed give the same interval, whatever their order") {
+  auto samples = synthetic_times(3, 51);
+  const Estimate first = estimate(samples, 9);
+  std::swap(samples[4], samples[40]);
+  const Estimate again = estimate(samples, 9);
+  CHECK(first.low == again.low);
+  CHECK(first.high == again.high);
+  CHECK(first.low <= first.median);
+  CHECK(first.median <= first.high);
+  CHECK(first.samples == 51);
+}
+
+TEST_CASE("an interval stays within the samples and narrows as they grow in number") {
+  const auto few = synthetic_times(5, 20);
+  const auto many = synthetic_times(5, 2000);
+  const Estimate wide = estimate(few);
+  const Estimate tight = estimate(many, 1, 500);
+  CHECK(wide.low >= 10);
+  CHECK((tight.high - tight.low) < (wide.high - wide.low) / 3);
+  CHECK(tight.median == doctest::Approx(true_median).epsilon(0.01));
+}
+
+TEST_CASE("a single outlier moves neither the median nor its interval much") {
+  auto samples = synthetic_times(11, 100);
+  const Estimate before = estimate(samples);
+  samples[17] = 1e6;
+  const Estimate after = estimate(samples);
+  CHECK(after.median == doctest::Approx(before.median).epsilon(0.005));
+  CHECK(after.high < 12);
+}
+
+TEST_CASE("of two samples the interval can reach both") {
+  const Estimate two = estimate(std::vector<double>{1, 3});
+  CHECK(two.median == 2);
+  CHECK(two.low == 1);
+  CHECK(two.high == 3);
+}
+
+TEST_CASE("a 95% interval covers the true median about as often as it says") {
+  for (const int count : {25, 30, 100}) {
+    int covered = 0;
+    constexpr int runs = 400;
+    for (int seed = 0; seed < runs; ++seed) {
+      const auto samples = synthetic_times(derive_seed(17, "coverage", seed * 1000 + count), count);
+      const Estimate e = estimate(samples, seed, 500);
+      if (e.low <= true_median && true_median <= e.high) ++covered;
+    }
+    CAPTURE(count);
+    CAPTURE(covered);
+    CHECK(covered >= runs * 90 / 100);
+    CHECK(covered <= runs * 99 / 100);
+  }
+}
