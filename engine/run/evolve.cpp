@@ -1,0 +1,244 @@
+#include "engine/run/evolve.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/run/finals.hpp"
+#include "engine/run/trial.hpp"
+#include "engine/search/strategy.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Trials asked for at once: compiled side by side, told together. Fixed, and kept with a run, because the
+// strategy's answers depend on it and must not depend on the machine.
+constexpr int kGeneration = 16;
+
+// {"BLOCK_M":[64,32]}: what a child changed; null where a gene was or is absent.
+std::string changed_genes(const Config& parent, const Config& child) {
+  nlohmann::ordered_json genes = nlohmann::ordered_json::object();
+  const auto json = [](const Value* value) {
+    return value == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(to_json(*value));
+  };
+  for (const auto& [name, value] : parent.settings()) {
+    const Value* now = child.find(name);
+    if (now == nullptr || *now != value) genes[name] = {json(&value), json(now)};
+  }
+  for (const auto& [name, value] : child.settings())
+    if (parent.find(name) == nullptr) genes[name] = {json(nullptr), json(&value)};
+  return genes.dump();
+}
+
+RunRow describe_run(const Project& project, const Device& device, const Compiler& compiler,
+                    const EvolveOptions& options) {
+  RunRow run;
+  run.space = project.file.name;
+  run.space_hash = project.space.hash();
+  run.space_text = project.file.text;
+  run.problem = project.problem->kind();
+  run.shape_json = to_json(project.problem->shape());
+  run.device = device.info().id;
+  run.device_name = device.info().name;
+  run.arch = device.info().arch;
+  run.target = project.target.name;
+  run.time_kind = to_text(device.info().times);
+  run.driver = device.info().driver;
+  run.compiler = compiler.version();
+  run.strategy = options.strategy;
+  run.seed = options.seed;
+  nlohmann::ordered_json json = {{"generation", kGeneration}};
+  if (options.trials) json["trials"] = *options.trials;
+  if (options.seconds) json["seconds"] = *options.seconds;
+  run.options_json = json.dump();
+  return run;
+}
+
+void require_same(const std::string& what, const std::string& stored, const std::string& now) {
+  if (stored != now)
+    throw UserError(fmt::format("the run cannot be resumed: its {} was '{}', now it is '{}'", what,
+                                stored.substr(0, 60), now.substr(0, 60)));
+}
+
+// Everything one call of evolve() holds.
+class Evolution {
+ public:
+  Evolution(const Project& project, Device& device, Compiler& compiler, Store& store,
+            const EvolveOptions& options, EvolveListener& listener, const std::atomic<bool>& stop)
+      : project_(project),
+        device_(device),
+        compiler_(compiler),
+        store_(store),
+        options_(options),
+        listener_(listener),
+        stop_(stop),
+        pool_(compiler, options.jobs),
+        truth_(*project.problem) {}
+
+  EvolveResult run() {
+    begin();
+    const TrialSeeds seeds{derive_seed(seed_, "gate"), derive_seed(seed_, "timing")};
+    TrialRunner runner(project_, device_, pool_, truth_, seeds);
+    const auto strategy = make_strategy(strategy_, project_.space, seed_);
+    search(runner, *strategy);
+    if (!result_.interrupted && !result_.device_lost)
+      result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
+                                        listener_, stop_, result_.device_lost);
+    const bool done = !result_.interrupted && !result_.device_lost;
+    store_.set_run_state(result_.run, done ? "done" : "interrupted");
+    return result_;
+  }
+
+ private:
+  void begin() {
+    const RunRow now = describe_run(project_, device_, compiler_, options_);
+    strategy_ = options_.strategy;
+    seed_ = options_.seed;
+    if (!options_.resume) {
+      result_.run = store_.begin_run(now);
+      return;
+    }
+    const auto stored = store_.run(*options_.resume);
+    if (!stored)
+      throw UserError(fmt::format("there is no run {} to resume in this database", *options_.resume));
+    require_same("space, with its templates and device facts,", stored->space_hash, now.space_hash);
+    require_same("device", stored->device_name, now.device_name);
+    require_same("compiler", stored->compiler, now.compiler);
+    result_.run = stored->id;
+    strategy_ = stored->strategy;
+    seed_ = stored->seed;
+    for (TrialRow& trial : store_.trials(stored->id))
+      stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
+    store_.set_run_state(result_.run, "running");
+  }
+
+  bool budget_left() const {
+    if (options_.trials && result_.tally.trials >= *options_.trials) return false;
+    return !options_.seconds || result_.tally.seconds < *options_.seconds;
+  }
+
+  void search(TrialRunner& runner, Strategy& strategy) {
+    std::uint64_t number = 0;
+    while (true) {
+      // Asked for in full even where the budget ends within: a run resumed with more of it must get the
+      // same proposals.
+      const auto proposals = strategy.ask(kGeneration);
+      if (proposals.empty()) return;
+      std::vector<std::unique_ptr<Variant>> variants(proposals.size());
+      for (std::size_t i = 0; i < proposals.size(); ++i)
+        if (!stored_.contains(number + 1 + i)) variants[i] = runner.prepare(proposals[i].config);
+
+      std::vector<Told> told;
+      for (std::size_t i = 0; i < proposals.size(); ++i) {
+        ++number;
+        const auto known = stored_.find(number);
+        if (known == stored_.end()) {
+          if (stop_) result_.interrupted = true;
+          if (stop_ || !budget_left()) return;
+        }
+        const TrialRow row = known == stored_.end()
+                                 ? try_one(runner, *variants[i], proposals[i], number)
+                                 : recall(runner, known->second, proposals[i]);
+        variants[i].reset();
+        told.push_back(tell_of(row, proposals[i].config));
+        count(row, known == stored_.end());
+        if (result_.device_lost) return;
+      }
+      for (const Told& each : told) strategy.tell(each);
+    }
+  }
+
+  TrialRow try_one(TrialRunner& runner, Variant& variant, const Proposal& proposal,
+                   std::uint64_t number) {
+    FinishedTrial trial;
+    trial.row.run = result_.run;
+    trial.row.number = static_cast<std::int64_t>(number);
+    trial.row.operation = proposal.operation;
+    if (runner.admit(variant, trial)) {
+      const int attempts =
+          store_.record_attempt(result_.run, trial.row.number, trial.row.config_json);
+      // A death is retried once; a kernel that took two engines with it is not tried a third time.
+      if (attempts <= 2) {
+        runner.judge(variant, trial);
+      } else {
+        trial.row.stage = "launch";
+        trial.row.outcome = "refused";
+        trial.row.finding = "crash";
+        trial.row.message = fmt::format("the engine died {} times while it ran", attempts - 1);
+      }
+    }
+    std::vector<ParentRow> parents;
+    for (std::size_t i = 0; i < proposal.parents.size(); ++i) {
+      const TrialRow& parent = rows_.at(proposal.parents[i]);
+      parents.push_back({0, parent.id, static_cast<int>(i),
+                         changed_genes(Config::from_json(parent.config_json), proposal.config)});
+    }
+    std::vector<SampleRow> samples;
+    if (!trial.samples_us.empty()) samples.push_back({0, "screen", trial.samples_us});
+    trial.row.id = store_.record_trial(trial.row, parents, samples, trial.source_text);
+    runner.remember(trial.row);
+    result_.device_lost = trial.device_lost;
+    return trial.row;
+  }
+
+  TrialRow recall(TrialRunner& runner, TrialRow row, const Proposal& proposal) {
+    require_same(fmt::format("trial {}", row.number), row.config_json, proposal.config.to_json());
+    runner.remember(row);
+    // The search knew the screen's figure, whatever the finals said later.
+    for (const TimeRow& time : store_.times(row.id))
+      if (time.phase == "screen") row.time_us = time.us;
+    return row;
+  }
+
+  Told tell_of(const TrialRow& row, const Config& config) {
+    rows_.emplace(static_cast<std::uint64_t>(row.number), row);
+    times_[row.id] = row.time_us;
+    const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : row.time_us;
+    return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time};
+  }
+
+  void count(const TrialRow& row, bool fresh) {
+    Tally& tally = result_.tally;
+    ++tally.trials;
+    tally.right += row.outcome == "right";
+    tally.refused += row.outcome == "refused";
+    tally.duplicate += row.outcome == "duplicate";
+    tally.seconds += (row.gate_ms + row.measure_ms + row.compile_ms / options_.jobs) / 1000;
+    if (row.outcome == "right") {
+      if (!tally.best || *row.time_us < *tally.best->time_us) tally.best = row;
+      const auto& presets = project_.space.parts().presets;
+      if (!presets.empty() && presets.front().config.to_json() == row.config_json)
+        tally.baseline = row;
+    }
+    if (fresh) listener_.on_trial(row, tally);
+  }
+
+  const Project& project_;
+  Device& device_;
+  Compiler& compiler_;
+  Store& store_;
+  const EvolveOptions& options_;
+  EvolveListener& listener_;
+  const std::atomic<bool>& stop_;
+  CompilePool pool_;
+  TruthCache truth_;
+  EvolveResult result_;
+  std::string strategy_;
+  std::uint64_t seed_ = 0;
+  std::map<std::uint64_t, TrialRow> stored_;                  // by number, of the run that is resumed
+  std::map<std::uint64_t, TrialRow> rows_;                    // by number
+  std::map<std::int64_t, std::optional<double>> times_;       // by id, of the screen
+};
+
+}  // namespace
+
+EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
+                    const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop) {
+  return Evolution(project, device, compiler, store, options, listener, stop).run();
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/run/project.hpp"
+
+namespace fa_tune {
+
+struct EvolveOptions {
+  // The search ends at whichever comes first; one must be given. Seconds are spent on trials, earlier
+  // sessions of a resumed run included, and do not cover the finals.
+  std::optional<int> trials;
+  std::optional<double> seconds;
+  std::uint64_t seed = 1;
+  std::string strategy = "evolve";
+  int jobs = 1;  // compiler threads; what is found does not depend on it
+  std::optional<std::int64_t> resume;
+};
+
+// How a run stands, for whoever watches it.
+struct Tally {
+  int trials = 0;
+  int right = 0;
+  int refused = 0;
+  int duplicate = 0;
+  double seconds = 0;                 // spent on trials
+  std::optional<TrialRow> best;       // the fastest right one so far, by its screen
+  std::optional<TrialRow> baseline;   // the first preset, if it is right
+};
+
+// Told of a run's progress on the thread that runs it.
+class EvolveListener {
+ public:
+  virtual ~EvolveListener() = default;
+  virtual void on_trial(const TrialRow& trial, const Tally& tally) = 0;
+  virtual void on_final(const TrialRow& trial, int done, int of) = 0;
+};
+
+struct EvolveResult {
+  std::int64_t run = 0;
+  Tally tally;
+  bool interrupted = false;
+  bool device_lost = false;
+};
+
+// Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes each to
+// the store before the next begins, then takes the best and the presets through the finals. The store has
+// all that is needed to go on: the strategy is told the stored trials again and so comes to where it was.
+// `stop` is looked at between trials. Throws UserError if a run to resume does not fit (another space,
+// device, or templates that have changed).
+EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
+                    const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop);
+
+}  // namespace fa_tune

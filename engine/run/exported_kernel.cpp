@@ -1,0 +1,41 @@
+#include "engine/run/exported_kernel.hpp"
+
+#include "engine/base/hash.hpp"
+#include "engine/run/project.hpp"
+
+namespace fa_tune {
+
+ExportedKernel::ExportedKernel(const Exported& exported, const Problem& problem,
+                               const DeviceProfile& target, Compiler& compiler, Device& device)
+    : exported_(exported),
+      problem_(problem),
+      target_(target),
+      compiler_(compiler),
+      device_(device),
+      template_(Template::parse(exported.template_name, exported.manifest_text, exported.cuda_text,
+                                "exported manifest")) {}
+
+ExportedKernel::~ExportedKernel() {
+  if (kernel_) device_.unload(*kernel_);
+}
+
+bool ExportedKernel::fits(const Constants& shape) const {
+  return problem_.defines(shape) == problem_.defines(exported_.shape);
+}
+
+std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& shape) {
+  if (!fits(shape)) return std::unexpected("the exported file is compiled for another kind of shape");
+  if (!kernel_) {
+    const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
+    const auto compiled =
+        compiler_.compile({source, device_.info().arch, device_.info().accepts, {}});
+    if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
+    const auto loaded = device_.load(compiled->image);
+    if (!loaded) return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
+    kernel_ = *loaded;
+  }
+  return BoundKernel{*kernel_, template_.launch(exported_.config, scope_of(target_, shape)),
+                     template_.arguments()};
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,119 @@
+#include "engine/run/finals.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/random.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/measure/sampler.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune {
+namespace {
+
+// How many of the best are measured again: enough that the truly fastest is among them although screens
+// differ by a few percent, few enough to take seconds.
+constexpr int kFinalists = 12;
+
+class Finals {
+ public:
+  Finals(const Project& project, Device& device, CompilePool& pool, Store& store,
+         std::uint64_t seed)
+      : project_(project),
+        device_(device),
+        pool_(pool),
+        store_(store),
+        truth_(*project.problem) {
+    for (const Suite& suite : project.problem->suites()) {
+      const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
+      cases_.insert(cases_.end(), cases.begin(), cases.end());
+    }
+    timed_ = truth_.get({project.problem->shape(), Inputs::normal, derive_seed(seed, "final time")});
+  }
+
+  // True if the trial still stands.
+  bool judge(TrialRow& trial) {
+    const Config config = Config::from_json(trial.config_json);
+    Variant variant(
+        project_.template_of(config), *project_.problem,
+        [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
+    const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
+    device_lost = device_lost || verdict.device_lost;
+    if (!verdict.right())
+      return refuse(trial, to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
+    const auto bound = variant.bind(project_.problem->shape());
+    if (!bound) return refuse(trial, to_text(Finding::not_bound), bound.error());
+    const TimedLaunch timed(device_, *bound, timed_->instance);
+    const auto measured = measure(device_, timed.launch(), Effort::final_);
+    if (!measured) {
+      device_lost = device_lost || measured.error().kind == FaultKind::device_lost;
+      return refuse(trial, to_text(measured.error().kind), measured.error().message);
+    }
+    trial.stage = "final";
+    trial.time_us = measured->time_us.median;
+    trial.time_low_us = measured->time_us.low;
+    trial.time_high_us = measured->time_us.high;
+    store_.record_final(trial.id, measured->time_us.median, measured->time_us.low,
+                        measured->time_us.high, measured->timing.samples_us);
+    return true;
+  }
+
+  bool device_lost = false;
+
+ private:
+  bool refuse(TrialRow& trial, const std::string& finding, const std::string& message) {
+    trial.outcome = "refused";
+    trial.finding = finding;
+    trial.message = message;
+    store_.refuse_final(trial.id, finding, message);
+    return false;
+  }
+
+  const Project& project_;
+  Device& device_;
+  CompilePool& pool_;
+  Store& store_;
+  TruthCache truth_;
+  std::vector<GateCase> cases_;
+  std::shared_ptr<const TruthCache::Entry> timed_;
+};
+
+bool is_preset(const Space& space, const TrialRow& trial) {
+  return std::ranges::any_of(space.parts().presets, [&](const Preset& preset) {
+    return preset.config.to_json() == trial.config_json;
+  });
+}
+
+}  // namespace
+
+bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
+                std::int64_t run, std::uint64_t seed, EvolveListener& listener,
+                const std::atomic<bool>& stop, bool& device_lost) {
+  const bool predicts = device.info().times == TimeKind::predicted;
+  TrialFilter all;
+  all.run = run;
+  all.limit = -1;
+  std::vector<TrialRow> ranked = store.best(all);
+  // Finals stand before screens in the store's ranking; here the fastest of both is wanted first.
+  std::ranges::stable_sort(ranked, {}, [](const TrialRow& trial) { return *trial.time_us; });
+
+  std::vector<TrialRow> finalists;
+  for (const TrialRow& trial : ranked)
+    if (static_cast<int>(finalists.size()) < kFinalists ||
+        (!predicts && is_preset(project.space, trial)))
+      finalists.push_back(trial);
+
+  Finals finals(project, device, pool, store, seed);
+  int done = 0;
+  for (TrialRow& trial : finalists) {
+    if (stop) return false;
+    const bool stands = trial.stage == "final" || finals.judge(trial);
+    listener.on_final(trial, ++done, predicts ? 1 : static_cast<int>(finalists.size()));
+    device_lost = finals.device_lost;
+    if (device_lost) return false;
+    if (stands && predicts) return true;
+  }
+  return true;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,78 @@
+#include "engine/run/project.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+void require_parameters(const SpaceFile& file, const Template& wanted, const Mark& mark) {
+  for (const std::string& name : wanted.parameters()) {
+    const bool known = std::ranges::any_of(
+        file.parameters, [&](const Parameter& parameter) { return parameter.name == name; });
+    if (!known)
+      throw UserError(prefix(mark) + "template '" + wanted.name() + "' needs the parameter '" + name +
+                      "': add it under 'parameters'");
+  }
+}
+
+}  // namespace
+
+Constants scope_of(const DeviceProfile& target, const Constants& shape) {
+  Constants constants;
+  for (const auto& [name, value] : target.facts()) constants["device." + name] = value;
+  for (const auto& [name, value] : shape) constants["problem." + name] = value;
+  return constants;
+}
+
+const Template& Project::template_of(const Config& config) const {
+  const Value* name = config.find("template");
+  for (const Template& candidate : templates)
+    if (name != nullptr && Value(candidate.name()) == *name) return candidate;
+  throw UserError("config " + config.to_json() + ": names no template of space '" + file.name + "'");
+}
+
+Constants Project::scope(const Constants& shape) const { return scope_of(target, shape); }
+
+Project open_project(SpaceFile file, const std::filesystem::path& root) {
+  DeviceProfile target;
+  try {
+    target = load_profile(file.target, root);
+  } catch (const UserError& error) {
+    throw UserError(prefix(file.target_mark) + "target: " + error.what());
+  }
+  auto problem = make_problem(file.problem_kind, file.problem_settings, prefix(file.problem_mark));
+
+  SpaceParts parts;
+  parts.name = file.name;
+  parts.parameters = file.parameters;
+  parts.derived = file.derived;
+  parts.constraints = file.constraints;
+  parts.presets = file.presets;
+  parts.constants = scope_of(target, problem->shape());
+  std::vector<Template> templates;
+  for (const auto& [name, manifest] : file.templates) {
+    const Mark& mark = file.template_marks.at(name);
+    const std::filesystem::path path = root / "kernel_templates" / manifest;
+    if (!std::filesystem::is_regular_file(path))
+      throw UserError(prefix(mark) + "template '" + name + "': there is no kernel_templates/" +
+                      manifest);
+    Template loaded = Template::load(name, path);
+    if (loaded.problem() != problem->kind())
+      throw UserError(prefix(mark) + "template '" + name + "' solves '" + loaded.problem() +
+                      "', but the space's problem is '" + problem->kind() + "'");
+    require_parameters(file, loaded, mark);
+    const auto& derived = loaded.derived();
+    const auto& requirements = loaded.requirements();
+    // A template's own derived values come first, so that the space's may use them.
+    parts.derived.insert(parts.derived.begin(), derived.begin(), derived.end());
+    parts.constraints.insert(parts.constraints.end(), requirements.begin(), requirements.end());
+    templates.push_back(std::move(loaded));
+  }
+  Space space = Space::build(std::move(parts));
+  return {std::move(file), std::move(target), std::move(problem), std::move(templates),
+          std::move(space)};
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device/profile.hpp"
+#include "engine/kernel/template.hpp"
+#include "engine/problem/problem.hpp"
+#include "engine/space/space_file.hpp"
+
+namespace fa_tune {
+
+// What expressions of a manifest may use at `shape`: "device.*" of the target and "problem.*".
+Constants scope_of(const DeviceProfile& target, const Constants& shape);
+
+// A space joined with what it names: the target's limits, the problem, the templates.
+struct Project {
+  SpaceFile file;
+  DeviceProfile target;
+  std::unique_ptr<Problem> problem;
+  std::vector<Template> templates;
+  Space space;
+
+  // The template a config chose.
+  const Template& template_of(const Config& config) const;
+  Constants scope(const Constants& shape) const;
+};
+
+// Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or does
+// not fit: an unknown target or problem, a template that is not there, that solves another problem, or
+// that wants a parameter the space lacks.
+Project open_project(SpaceFile file, const std::filesystem::path& root);
+
+}  // namespace fa_tune

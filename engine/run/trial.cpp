@@ -1,0 +1,156 @@
+#include "engine/run/trial.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/measure/sampler.hpp"
+
+namespace fa_tune {
+namespace {
+
+class Stopwatch {
+ public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+bool refuse(FinishedTrial& trial, const std::string& stage, const std::string& finding,
+            const std::string& message) {
+  trial.row.stage = stage;
+  trial.row.outcome = "refused";
+  trial.row.finding = finding;
+  trial.row.message = message;
+  return false;
+}
+
+bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) {
+  trial.row.stage = stage;
+  trial.row.outcome = "duplicate";
+  trial.row.finding = "duplicate";
+  trial.row.duplicate_of = of;
+  return false;
+}
+
+// Equal machine code started in another way is another variant.
+std::string code_key(const TrialRow& row) {
+  return row.code_hash + "/" + std::to_string(row.dynamic_shared_bytes);
+}
+
+}  // namespace
+
+TrialRunner::TrialRunner(const Project& project, Device& device, CompilePool& pool,
+                         TruthCache& truth, TrialSeeds seeds)
+    : project_(project), device_(device), pool_(pool), truth_(truth) {
+  for (const Suite& suite : project.problem->suites()) {
+    // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
+    const bool timed = suite.name == "mission" && device.info().times == TimeKind::measured;
+    if (suite.name != "quick" && !timed) continue;
+    const auto cases = gate_cases(suite, seeds.gate);
+    cases_.insert(cases_.end(), cases.begin(), cases.end());
+  }
+  timed_ = truth_.get({project.problem->shape(), Inputs::normal, seeds.timing});
+}
+
+TrialRunner::~TrialRunner() = default;
+
+std::unique_ptr<Variant> TrialRunner::prepare(const Config& config) {
+  auto variant = std::make_unique<Variant>(
+      project_.template_of(config), *project_.problem,
+      [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
+  // A source seen before is refused before it is compiled.
+  if (!trial_of_source_.contains(variant->source().hash)) variant->begin();
+  return variant;
+}
+
+bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
+  TrialRow& row = trial.row;
+  row.config_json = variant.config().to_json();
+  row.source_hash = variant.source().hash;
+  trial.source_text = variant.source().text;
+  if (const auto known = trial_of_source_.find(row.source_hash); known != trial_of_source_.end())
+    return duplicate(trial, "duplicate_source", known->second);
+
+  const CompileOutcome& outcome = variant.compiled();
+  if (!outcome) return refuse(trial, "compile", "compile_error", outcome.error().message);
+  const KernelResources& resources = outcome->image.resources;
+  const LaunchConfig launch = variant.launch_config(project_.problem->shape());
+  row.compile_ms = outcome->milliseconds;
+  row.code_hash = outcome->code_hash;
+  row.registers = resources.registers;
+  row.spill_bytes = resources.spill_store_bytes;
+  row.static_shared_bytes = resources.static_shared_bytes;
+  row.dynamic_shared_bytes = static_cast<int>(launch.dynamic_shared_bytes);
+
+  const int shared = std::max(0, resources.static_shared_bytes) + row.dynamic_shared_bytes;
+  const int shared_limit = std::min(project_.target.shared_per_block, device_.info().shared_per_block);
+  if (shared > shared_limit)
+    return refuse(trial, "resources", "shared_memory",
+                  fmt::format("{} bytes of shared memory a block, {} are there", shared, shared_limit));
+  const auto threads = static_cast<std::int64_t>(launch.block.count());
+  if (threads > project_.target.max_threads_per_block ||
+      threads * resources.registers > project_.target.registers_per_block)
+    return refuse(trial, "resources", "registers",
+                  fmt::format("{} threads of {} registers, a block has {}", threads,
+                              resources.registers, project_.target.registers_per_block));
+  if (resources.spill_store_bytes > kMostSpillBytes)
+    return refuse(trial, "resources", "spills",
+                  fmt::format("{} bytes a thread are spilled, at most {} are accepted",
+                              resources.spill_store_bytes, kMostSpillBytes));
+  if (const auto known = trial_of_code_.find(code_key(row)); known != trial_of_code_.end())
+    return duplicate(trial, "duplicate_code", known->second);
+  return true;
+}
+
+void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
+  TrialRow& row = trial.row;
+  const Stopwatch gate_watch;
+  const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
+  row.gate_ms = gate_watch.milliseconds();
+  row.gate_cases = verdict.cases;
+  row.worst_ratio = verdict.worst_ratio;
+  row.worst_rms = verdict.worst_rms;
+  trial.device_lost = verdict.device_lost;
+  if (!verdict.right()) {
+    const bool unbound = verdict.finding == Finding::not_bound;
+    const std::string where = verdict.where.empty() ? "" : " (" + verdict.where + ")";
+    refuse(trial, unbound ? "launch" : "gate", to_text(verdict.finding), verdict.message + where);
+    return;
+  }
+
+  const Stopwatch measure_watch;
+  const auto bound = variant.bind(project_.problem->shape());
+  if (!bound) {
+    refuse(trial, "launch", to_text(Finding::not_bound), bound.error());
+    return;
+  }
+  const TimedLaunch timed(device_, *bound, timed_->instance);
+  const auto measured = measure(device_, timed.launch(), Effort::screen);
+  row.measure_ms = measure_watch.milliseconds();
+  if (!measured) {
+    trial.device_lost = measured.error().kind == FaultKind::device_lost;
+    refuse(trial, "screen", to_text(measured.error().kind), measured.error().message);
+    return;
+  }
+  row.stage = "screen";
+  row.outcome = "right";
+  row.finding = "right";
+  row.time_us = measured->time_us.median;
+  row.time_low_us = measured->time_us.low;
+  row.time_high_us = measured->time_us.high;
+  row.detail_json = measured->timing.detail_json;
+  trial.samples_us = measured->timing.samples_us;
+}
+
+void TrialRunner::remember(const TrialRow& row) {
+  if (row.outcome == "duplicate") return;
+  if (!row.source_hash.empty()) trial_of_source_.try_emplace(row.source_hash, row.id);
+  if (!row.code_hash.empty()) trial_of_code_.try_emplace(code_key(row), row.id);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,62 @@
+#include "engine/run/variant.hpp"
+
+#include "engine/base/error.hpp"
+
+namespace fa_tune {
+
+Variant::Variant(const Template& from, const Problem& problem,
+                 std::function<Constants(const Constants& shape)> scope, Config config,
+                 CompilePool& pool, Device& device)
+    : template_(from),
+      problem_(problem),
+      scope_(std::move(scope)),
+      config_(std::move(config)),
+      pool_(pool),
+      device_(device),
+      source_(template_.render(config_, problem_.defines(problem_.shape()))) {}
+
+Variant::~Variant() {
+  for (auto& [defines, build] : builds_)
+    if (build.kernel) device_.unload(*build.kernel);
+}
+
+Variant::Build& Variant::build(const Defines& defines) {
+  const auto [place, inserted] = builds_.try_emplace(defines);
+  if (inserted)
+    place->second.pending = pool_.submit({template_.render(config_, defines), device_.info().arch,
+                                          device_.info().accepts, {}});
+  return place->second;
+}
+
+void Variant::begin() { build(problem_.defines(problem_.shape())); }
+
+CompileOutcome& Variant::finished(Build& build) {
+  if (!build.outcome) build.outcome = build.pending.get();
+  return *build.outcome;
+}
+
+const CompileOutcome& Variant::compiled() {
+  return finished(build(problem_.defines(problem_.shape())));
+}
+
+LaunchConfig Variant::launch_config(const Constants& shape) const {
+  return template_.launch(config_, scope_(shape));
+}
+
+std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
+  Build& built = build(problem_.defines(shape));
+  const CompileOutcome& outcome = finished(built);
+  if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
+  if (!built.kernel) {
+    const auto loaded = device_.load(outcome->image);
+    if (!loaded) return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
+    built.kernel = *loaded;
+  }
+  return BoundKernel{*built.kernel, launch_config(shape), template_.arguments()};
+}
+
+Binder Variant::binder() {
+  return [this](const Constants& shape) { return bind(shape); };
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <future>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/device/device.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/template.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// One config of one template on its way to a device: its source, its binaries (one for each set of the
+// problem's defines) and the loaded kernels, which are unloaded when it goes.
+class Variant {
+ public:
+  // `scope` gives the constants of the template's manifest for a shape. All references must outlive
+  // the Variant.
+  Variant(const Template& from, const Problem& problem,
+          std::function<Constants(const Constants& shape)> scope, Config config, CompilePool& pool,
+          Device& device);
+  ~Variant();
+  Variant(const Variant&) = delete;
+  Variant& operator=(const Variant&) = delete;
+
+  const Config& config() const { return config_; }
+  const Source& source() const { return source_; }  // for the timed shape
+  // Hands the timed shape's source to the compiler and returns, so that it is compiled while other
+  // trials are at the device.
+  void begin();
+  // Waits for the compiler.
+  const CompileOutcome& compiled();
+  LaunchConfig launch_config(const Constants& shape) const;
+
+  // Compiles (if its defines are new), loads and describes the launch for a shape. The message says
+  // which of these failed.
+  std::expected<BoundKernel, std::string> bind(const Constants& shape);
+  Binder binder();
+
+ private:
+  struct Build {
+    std::future<CompileOutcome> pending;
+    std::optional<CompileOutcome> outcome;
+    std::optional<KernelHandle> kernel;
+  };
+  using Defines = std::vector<std::pair<std::string, std::string>>;
+
+  Build& build(const Defines& defines);
+  CompileOutcome& finished(Build& build);
+
+  const Template& template_;
+  const Problem& problem_;
+  std::function<Constants(const Constants& shape)> scope_;
+  Config config_;
+  CompilePool& pool_;
+  Device& device_;
+  Source source_;
+  std::map<Defines, Build> builds_;
+};
+
+}  // namespace fa_tune

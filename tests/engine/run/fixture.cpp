@@ -1,0 +1,58 @@
+#include "tests/engine/run/fixture.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "engine/base/file.hpp"
+#include "engine/device/open.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune::test {
+
+std::filesystem::path root() { return FA_TUNE_ROOT; }
+
+std::string replace(std::string text, const Replacements& replacements) {
+  for (const auto& [from, to] : replacements) {
+    const std::size_t place = text.find(from);
+    if (place == std::string::npos || text.find(from, place + 1) != std::string::npos)
+      throw std::logic_error("not there exactly once: " + from);
+    text.replace(place, from.size(), to);
+  }
+  return text;
+}
+
+Project project(const std::string& name, const Replacements& replacements) {
+  const auto path = root() / "search_spaces" / name;
+  return open_project(parse_space_file(replace(read_file(path), replacements), path), root());
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "fa_tune_XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+  path_ = pattern;
+}
+
+Folder::~Folder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+Bench::Bench(const Project& project, const std::string& device)
+    : project_(project),
+      device_(open_device(device, project.target, root())),
+      compiler_(open_nvrtc()),
+      pool_(std::make_unique<CompilePool>(*compiler_, 2)),
+      truth_(*project.problem) {}
+
+Verdict Bench::gate(const Template& from, const Config& config, const std::string& suite,
+                    std::uint64_t seed) {
+  Variant variant(
+      from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
+      config, *pool_, *device_);
+  for (const Suite& each : project_.problem->suites())
+    if (each.name == suite)
+      return Gate(*device_, truth_).check(variant.binder(), gate_cases(each, seed));
+  throw std::logic_error("no suite " + suite);
+}
+
+}  // namespace fa_tune::test

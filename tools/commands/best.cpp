@@ -1,0 +1,46 @@
+#include "engine/report/best.hpp"
+
+#include <fmt/core.h>
+
+#include "engine/base/log.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/filters.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  Filters filters;
+  std::string format = "table";
+  int limit = 10;
+};
+
+int best(const Arguments& arguments) {
+  const Store store(arguments.filters.db, Store::Mode::read);
+  TrialFilter filter = arguments.filters.resolved();
+  filter.limit = arguments.limit;
+  const auto trials = best_trials(store, filter);
+  fmt::print("{}", arguments.format == "json"  ? best_json(trials)
+                   : arguments.format == "csv" ? best_csv(trials)
+                                               : best_table(trials));
+  if (!trials.empty()) return 0;
+  log_warning("{}: no trial that passed answers to this", arguments.filters.db);
+  return 1;
+}
+
+}  // namespace
+
+void add_best(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("best", "list the fastest right kernels of a database");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->filters.add_to(*command);
+  command->add_option("--format", arguments->format, "table, json or csv")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  command->add_option("-n,--limit", arguments->limit, "how many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  command->callback([arguments, &action] { action = [arguments] { return best(*arguments); }; });
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace fa_tune {
+
+// What the command line asked for; its result is the exit code: 0 done, 1 the work was done and nothing
+// passed, 130 interrupted. Exceptions become 2 and 3 in main.
+using Action = std::function<int()>;
+
+// Each adds one subcommand to `app` and, when that is chosen, sets `action`. One file a subcommand.
+void add_evolve(CLI::App& app, Action& action);
+void add_best(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
+void add_lineage(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_space(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
+
+}  // namespace fa_tune

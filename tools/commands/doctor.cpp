@@ -1,0 +1,53 @@
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+
+#include "engine/base/root.hpp"
+#include "engine/device/open.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+void say(const char* what, bool good, const std::string& text) {
+  fmt::print("{:<10} {:<8} {}\n", what, good ? "ok" : "missing", text);
+}
+
+// What is installed, what is missing and what a run would use. Exit code 3 if nothing could run.
+int doctor() {
+  const auto root = find_root();
+  say("root", !root.empty(),
+      root.empty() ? "kernel_templates and search_spaces not found: set FA_TUNE_ROOT" : root.string());
+  const NvrtcFacts nvrtc = describe_nvrtc();
+  say("compiler", nvrtc.found,
+      nvrtc.found ? fmt::format("{}, {}", nvrtc.version, nvrtc.path)
+                  : "no libnvrtc: tools/setup installs it, or set FA_TUNE_NVRTC to the library");
+  const auto gpus = list_gpus();
+  for (const DeviceInfo& gpu : gpus)
+    say("gpu", true, fmt::format("{}  {}, {}, {} SMs, driver {}", gpu.id, gpu.name, gpu.arch, gpu.sms,
+                                 gpu.driver));
+  if (gpus.empty()) say("gpu", false, "no NVIDIA driver or no GPU: kernels will run in the emulator");
+  std::string profiles;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(root / "search_spaces" / "devices", error))
+    if (file.path().extension() == ".yaml")
+      profiles += (profiles.empty() ? "" : ", ") + file.path().stem().string();
+  say("emulator", !profiles.empty(), "profiles: " + profiles);
+  say("database", true, std::string("SQLite ") + sqlite3_libversion());
+  say("cache", true, cache_folder().string());
+  fmt::print("\n--device auto would use {}\n",
+             gpus.empty() ? "the emulator with the space's target" : gpus.front().id);
+  return root.empty() || !nvrtc.found ? 3 : 0;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("doctor", "say what is installed, missing, and would be used");
+  command->callback([&action] { action = doctor; });
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,156 @@
+#include "engine/run/evolve.hpp"
+
+#include <fmt/core.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
+#include "engine/device/open.hpp"
+#include "engine/search/strategy.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+#include "tools/commands/progress.hpp"
+#include "tools/commands/summary.hpp"
+
+namespace fa_tune {
+namespace {
+
+// A search that nobody bounded: long enough to find something, short enough to wait for.
+constexpr int kDefaultTrials = 100;
+
+std::atomic<bool> stop_asked{false};
+
+// The first Ctrl-C ends the run after the trial under way; a second one has the default effect.
+void on_interrupt(int signal) {
+  stop_asked = true;
+  std::signal(signal, SIG_DFL);
+}
+
+struct Arguments {
+  std::string space;
+  std::string db = "fa.db";
+  std::string device = "auto";
+  std::string budget;
+  std::optional<std::uint64_t> seed;
+  std::string strategy = "evolve";
+  std::optional<std::int64_t> resume;
+  int jobs = default_jobs();
+};
+
+SpaceFile stored_space(const Arguments& arguments, const Store& store) {
+  const auto run = store.run(*arguments.resume);
+  if (!run)
+    throw UserError(fmt::format("{}: there is no run {} to resume", arguments.db, *arguments.resume));
+  return parse_space_file(run->space_text, run->space + " (as stored with the run)");
+}
+
+// As typed, else as the resumed run had it, else as the space says.
+void set_budget(EvolveOptions& options, const Arguments& arguments, const Store& store,
+                const SpaceFile& file) {
+  if (!arguments.budget.empty()) {
+    const Budget budget = parse_budget(arguments.budget);
+    options.trials = budget.trials;
+    options.seconds = budget.seconds;
+    return;
+  }
+  if (arguments.resume) {
+    const auto stored =
+        nlohmann::json::parse(store.run(*arguments.resume)->options_json, nullptr, false);
+    if (stored.contains("trials")) options.trials = stored["trials"].get<int>();
+    if (stored.contains("seconds")) options.seconds = stored["seconds"].get<double>();
+    return;
+  }
+  options.trials = file.budget_trials;
+  options.seconds = file.budget_seconds;
+  if (!options.trials && !options.seconds) options.trials = kDefaultTrials;
+}
+
+void announce(const Project& project, const Device& device, const EvolveOptions& options,
+              const Compiler& compiler) {
+  log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
+           project.problem->describe(project.problem->shape()));
+  log_info("device {}: {}, compiled for {} by {}, {} compiler threads", device.info().id,
+           device.info().name, device.info().arch, compiler.version(), options.jobs);
+  if (device.info().times == TimeKind::predicted)
+    log_info("no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
+             project.target.title);
+  else if (device.info().arch != project.target.arch)
+    log_info("the space's target is {} ({}): its limits hold here too, so that a winner fits it",
+             project.target.title, project.target.arch);
+}
+
+int evolve_command(const Arguments& arguments) {
+  const auto root = require_root();
+  if (!arguments.resume && arguments.space.empty())
+    throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
+  // All input is read before the database is made: a typo must not leave an empty file behind.
+  std::optional<Project> project;
+  if (!arguments.resume) project = open_project(load_space_file(arguments.space, root), root);
+  const auto compiler = open_compiler();
+  std::unique_ptr<Device> device;
+  if (project) device = open_device(arguments.device, project->target, root);
+  Store store(arguments.db, Store::Mode::write);
+  if (!project) {
+    project = open_project(stored_space(arguments, store), root);
+    device = open_device(arguments.device, project->target, root);
+  }
+
+  EvolveOptions options;
+  options.resume = arguments.resume;
+  options.strategy = arguments.strategy;
+  options.jobs = arguments.jobs;
+  if (arguments.seed) options.seed = *arguments.seed;
+  make_strategy(options.strategy, project->space, options.seed);  // refuses an unknown name early
+  set_budget(options, arguments, store, project->file);
+  announce(*project, *device, options, *compiler);
+
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  EvolveResult result;
+  {
+    Progress progress(options, to_text(device->info().times));
+    result = evolve(*project, *device, *compiler, store, options, progress, stop_asked);
+  }
+  fmt::print("{}", summarize(*project, store, result, arguments.db));
+  const std::string resume = fmt::format("fa-tune evolve --db {} --device {} --resume {}",
+                                         arguments.db, arguments.device, result.run);
+  if (result.device_lost)
+    throw MachineError("the device was lost; all finished trials are kept. Go on with: " + resume);
+  if (result.interrupted) {
+    log_info("interrupted; nothing is lost. Go on with: {}", resume);
+    return 130;
+  }
+  if (result.tally.right == 0) {
+    log_warning("no variant passed; see the reasons with: sqlite3 {} 'select * from failures'",
+                arguments.db);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_evolve(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("evolve", "search a space for its fastest right kernel");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("--space", arguments->space, "space file, as a path or a name in search_spaces");
+  command->add_option("--db", arguments->db, "database to write")->capture_default_str();
+  command
+      ->add_option("--device", arguments->device,
+                   "auto, cuda:N, or emulator:PROFILE (l4, a100, h100)")
+      ->capture_default_str();
+  command->add_option("--budget", arguments->budget,
+                      "trials (200) or time (90s, 10m); the space's own if not given");
+  command->add_option("--seed", arguments->seed, "the run's seed, 1 if not given");
+  command->add_option("--strategy", arguments->strategy, "how to search: evolve or random")
+      ->capture_default_str();
+  command->add_option("--resume", arguments->resume, "go on with this run of the database");
+  command->add_option("--jobs", arguments->jobs, "compiler threads")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->callback([arguments, &action] { action = [arguments] { return evolve_command(*arguments); }; });
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,67 @@
+#include "engine/report/export.hpp"
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/log.hpp"
+#include "engine/run/project.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/filters.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  Filters filters;
+  std::optional<std::int64_t> trial;
+  std::string out;
+};
+
+std::int64_t chosen(const Store& store, const Arguments& arguments) {
+  if (arguments.trial) return *arguments.trial;
+  TrialFilter filter = arguments.filters.resolved();
+  filter.limit = 1;
+  const auto best = store.best(filter);
+  if (best.empty())
+    throw UserError(arguments.filters.db + ": no trial that passed answers to this");
+  return best.front().id;
+}
+
+int export_command(const Arguments& arguments) {
+  const Store store(arguments.filters.db, Store::Mode::read);
+  ExportFacts facts = export_facts(store, chosen(store, arguments));
+  if (facts.verdict != "right")
+    throw UserError(fmt::format("trial {} was not found right ({}): it is not exported", facts.trial,
+                                facts.verdict));
+  const auto run = store.run(facts.run);
+  const auto root = require_root();
+  const Project project =
+      open_project(parse_space_file(run->space_text, facts.space + " (as stored with the run)"), root);
+  const Template& from = project.template_of(facts.config);
+  facts.version = FA_TUNE_VERSION;
+  facts.template_name = from.name();
+  facts.manifest_text = from.manifest_text();
+  facts.kernel = from.kernel();
+  facts.settings = project.file.problem_settings;
+  facts.launch = from.launch(facts.config, project.scope(project.problem->shape()));
+  write_file(arguments.out, export_text(facts));
+  log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
+           arguments.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("export", "write a winner as one .cu file");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->filters.add_to(*command);
+  command->add_option("--trial", arguments->trial, "this trial; the best one if not given");
+  command->add_option("--out", arguments->out, "file to write")->required();
+  command->callback(
+      [arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,55 @@
+#include "tools/commands/options.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <thread>
+
+#include "engine/base/error.hpp"
+#include "engine/base/root.hpp"
+
+namespace fa_tune {
+
+Budget parse_budget(const std::string& text) {
+  const UserError wrong("--budget '" + text +
+                        "': expected a number of trials (200) or a time (90s, 10m, 2h)");
+  std::int64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  constexpr std::int64_t kMost = 100'000'000;
+  if (error != std::errc() || number <= 0 || number > kMost) throw wrong;
+  const std::string unit(rest, text.data() + text.size());
+  Budget budget;
+  if (unit.empty())
+    budget.trials = static_cast<int>(number);
+  else if (unit == "s" || unit == "m" || unit == "h")
+    budget.seconds = static_cast<double>(number) * (unit == "s" ? 1 : unit == "m" ? 60 : 3600);
+  else
+    throw wrong;
+  return budget;
+}
+
+std::string format_seconds(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::lround(std::max(0.0, seconds)));
+  if (whole < 100) return fmt::format("{} s", whole);
+  if (whole < 6000) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);
+}
+
+std::filesystem::path require_root() {
+  const auto root = find_root();
+  if (root.empty())
+    throw MachineError(
+        "the folders kernel_templates and search_spaces were not found above this program or the "
+        "current folder: set FA_TUNE_ROOT to the project's folder");
+  return root;
+}
+
+std::unique_ptr<Compiler> open_compiler() {
+  return with_cache(open_nvrtc(), cache_folder() / "kernels");
+}
+
+int default_jobs() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+}  // namespace fa_tune

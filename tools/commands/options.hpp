@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/kernel/compiler.hpp"
+
+namespace fa_tune {
+
+// What `--budget` says: "200" is trials, "90s", "10m" and "2h" are time.
+struct Budget {
+  std::optional<int> trials;
+  std::optional<double> seconds;
+};
+
+// Throws UserError for anything else, zero included.
+Budget parse_budget(const std::string& text);
+
+// "95 s", "12m 05s": for people.
+std::string format_seconds(double seconds);
+
+// The folder with templates and spaces; throws MachineError that says how to point at it.
+std::filesystem::path require_root();
+
+// NVRTC behind the cache on disk.
+std::unique_ptr<Compiler> open_compiler();
+
+// How many threads a machine gives the compiler.
+int default_jobs();
+
+}  // namespace fa_tune

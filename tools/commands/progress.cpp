@@ -1,0 +1,72 @@
+#include "tools/commands/progress.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Without a terminal: a line for every so many trials, and for each new best.
+constexpr int kEvery = 20;
+
+double seconds_left(const EvolveOptions& options, const Tally& tally) {
+  const double each = tally.trials > 0 ? tally.seconds / tally.trials : 0;
+  double left = 1e18;
+  if (options.trials) left = each * (*options.trials - tally.trials);
+  if (options.seconds) left = std::min(left, *options.seconds - tally.seconds);
+  return left;
+}
+
+}  // namespace
+
+Progress::Progress(const EvolveOptions& options, std::string kind)
+    : options_(options), kind_(std::move(kind)), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (width_ > 0) std::fputc('\n', stderr);
+}
+
+void Progress::on_trial(const TrialRow& trial, const Tally& tally) {
+  ++fresh_;
+  std::string of = options_.trials ? fmt::format("/{}", *options_.trials) : "";
+  std::string line = fmt::format("[{:>4}{}] right {}  refused {}  duplicate {}", tally.trials, of,
+                                 tally.right, tally.refused, tally.duplicate);
+  bool better = false;
+  if (tally.best) {
+    better = best_us_ == 0 || *tally.best->time_us < best_us_;
+    best_us_ = *tally.best->time_us;
+    line += fmt::format("  best {:.2f} us {}", best_us_, kind_);
+    if (tally.baseline && *tally.baseline->time_us > best_us_)
+      line += fmt::format(" ({:.1f}x)", *tally.baseline->time_us / best_us_);
+  }
+  if (tally.seconds > 0)
+    line += fmt::format("  {:.1f}/s  {} left", tally.trials / tally.seconds,
+                        format_seconds(seconds_left(options_, tally)));
+  (void)trial;
+  show(line, better || fresh_ % kEvery == 0);
+}
+
+void Progress::on_final(const TrialRow& trial, int done, int of) {
+  show(fmt::format("[final {}/{}] trial {}: {}", done, of, trial.number,
+                   trial.outcome == "right" ? fmt::format("{:.2f} us {}", *trial.time_us, kind_)
+                                            : "refused: " + trial.message),
+       true);
+}
+
+void Progress::show(const std::string& line, bool important) {
+  if (terminal_) {
+    const std::size_t blank = width_ > line.size() ? width_ - line.size() : 0;
+    fmt::print(stderr, "\r{}{}", line, std::string(blank, ' '));
+    width_ = line.size();
+  } else if (important) {
+    fmt::print(stderr, "{}\n", line);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,81 @@
+#include "tools/commands/summary.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace fa_tune {
+namespace {
+
+std::string settings_text(const std::string& config_json) {
+  std::string text;
+  std::string line = "   ";
+  const Config config = Config::from_json(config_json);
+  for (const auto& [name, value] : config.settings()) {
+    const std::string item = " " + name + " " + to_text(value);
+    if (line.size() + item.size() > 96) {
+      text += line + "\n";
+      line = "   ";
+    }
+    line += item;
+  }
+  return text + line + "\n";
+}
+
+// Against a kernel that was timed in the same way: finals with finals, else by the screens.
+std::string compared(const Store& store, const TrialRow& best, const TrialRow& other) {
+  double mine = *best.time_us;
+  double theirs = *other.time_us;
+  if (best.stage != other.stage) {
+    for (const TimeRow& time : store.times(best.id))
+      if (time.phase == "screen") mine = time.us;
+    for (const TimeRow& time : store.times(other.id))
+      if (time.phase == "screen") theirs = time.us;
+  }
+  return fmt::format("{:>9.2f} us  {:>7.2f}x", theirs, theirs / mine);
+}
+
+}  // namespace
+
+std::string summarize(const Project& project, const Store& store, const EvolveResult& result,
+                      const std::string& db) {
+  const auto run = store.run(result.run);
+  TrialFilter filter;
+  filter.run = result.run;
+  filter.limit = 1;
+  const auto ranked = store.best(filter);
+  std::string text;
+  if (ranked.empty()) return text;
+  const TrialRow& best = ranked.front();
+  const bool predicted = run->time_kind == "predicted";
+
+  text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run,
+                      *best.time_us,
+                      predicted ? "predicted for " + project.target.title + " (no GPU was used)"
+                                : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
+                                              best.time_low_us.value_or(*best.time_us),
+                                              best.time_high_us.value_or(*best.time_us)));
+  text += settings_text(best.config_json);
+  const auto trials = store.trials(result.run);
+  for (const Preset& preset : project.space.parts().presets) {
+    const auto found = std::ranges::find_if(trials, [&](const TrialRow& trial) {
+      return trial.config_json == preset.config.to_json();
+    });
+    if (found == trials.end()) continue;
+    text += found->outcome == "right" && found->time_us
+                ? fmt::format("  against preset {:<12} {}\n", preset.name,
+                              compared(store, best, *found))
+                : fmt::format("  against preset {:<12} {}: {}\n", preset.name, found->outcome,
+                              found->message);
+  }
+  text += fmt::format(
+      "\nnext:\n"
+      "  fa-tune best --db {0}\n"
+      "  fa-tune show {1} --db {0}\n"
+      "  fa-tune export --db {0} --out winner.cu\n"
+      "  fa-tune verify winner.cu\n",
+      db, best.id);
+  return text;
+}
+
+}  // namespace fa_tune

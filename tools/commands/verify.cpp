@@ -1,0 +1,130 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <random>
+
+#include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
+#include "engine/device/open.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/report/export.hpp"
+#include "engine/report/table.hpp"
+#include "engine/run/exported_kernel.hpp"
+#include "engine/run/variant.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::string db = "fa.db";
+  std::optional<std::int64_t> trial;
+  std::string device = "auto";
+  std::vector<std::string> suites;
+  std::optional<std::uint64_t> seed;
+};
+
+// Those asked for, else all; a name that is none of them is the user's slip.
+std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::string>& names) {
+  std::vector<Suite> chosen;
+  std::string known;
+  const auto all = problem.suites();
+  for (const Suite& suite : all) known += (known.empty() ? "" : ", ") + suite.name;
+  for (const std::string& name : names)
+    if (std::ranges::none_of(all, [&](const Suite& suite) { return suite.name == name; }))
+      throw UserError("--suite '" + name + "': expected one of " + known);
+  for (const Suite& suite : all)
+    if (names.empty() || std::ranges::find(names, suite.name) != names.end()) chosen.push_back(suite);
+  return chosen;
+}
+
+// Gates suite by suite and prints a row each; `fits` says which shapes the kernel can be bound to.
+int gate_suites(const Problem& problem, Device& device, const Binder& bind,
+                const std::function<bool(const Constants&)>& fits, const Arguments& arguments) {
+  // Fresh inputs each time, unless the user wants to see a verdict again.
+  const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  log_info("gating on {} ({}), seed {}", device.info().id, device.info().name, seed);
+  TruthCache truth(problem);
+  Gate gate(device, truth);
+  Table table({{"suite", Align::left},
+               {"cases", Align::right},
+               {"error/allowed", Align::right},
+               {"rel. RMS", Align::right},
+               {"verdict", Align::wrap}});
+  bool right = true;
+  for (Suite suite : chosen_suites(problem, arguments.suites)) {
+    std::erase_if(suite.shapes, [&](const Constants& shape) { return !fits(shape); });
+    const Verdict verdict = gate.check(bind, gate_cases(suite, seed));
+    right = right && verdict.right();
+    table.add({suite.name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
+               fmt::format("{:.2e}", verdict.worst_rms),
+               verdict.right() ? "right"
+                               : to_text(verdict.finding) + ": " + verdict.message + " (" +
+                                     verdict.where + ")"});
+    if (verdict.device_lost) break;
+  }
+  fmt::print("{}", table.text());
+  return right ? 0 : 1;
+}
+
+int verify_file(const Arguments& arguments) {
+  const Exported exported = read_exported(arguments.file);
+  if (exported.edited)
+    log_warning("{}: the kernel's text was edited since it was exported; what is there now is gated",
+                arguments.file);
+  const auto problem = make_problem(exported.problem, exported.settings, arguments.file + ": ");
+  const auto root = require_root();
+  const DeviceProfile target = load_profile(exported.target, root);
+  const auto device = open_device(arguments.device, target, root);
+  const auto compiler = open_compiler();
+  ExportedKernel kernel(exported, *problem, target, *compiler, *device);
+  return gate_suites(
+      *problem, *device, [&](const Constants& shape) { return kernel.bind(shape); },
+      [&](const Constants& shape) { return kernel.fits(shape); }, arguments);
+}
+
+int verify_trial(const Arguments& arguments) {
+  const Store store(arguments.db, Store::Mode::read);
+  const auto trial = store.trial(*arguments.trial);
+  if (!trial) throw UserError(fmt::format("{}: there is no trial {}", arguments.db, *arguments.trial));
+  const auto run = store.run(trial->run);
+  const auto root = require_root();
+  const Project project =
+      open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"), root);
+  const auto device = open_device(arguments.device, project.target, root);
+  const auto compiler = open_compiler();
+  CompilePool pool(*compiler, default_jobs());
+  const Config config = Config::from_json(trial->config_json);
+  Variant variant(
+      project.template_of(config), *project.problem,
+      [&](const Constants& shape) { return project.scope(shape); }, config, pool, *device);
+  if (variant.source().hash != trial->source_hash)
+    log_warning("the templates have changed since trial {}: what they give now is gated", trial->id);
+  return gate_suites(
+      *project.problem, *device, variant.binder(), [](const Constants&) { return true; }, arguments);
+}
+
+int verify(const Arguments& arguments) {
+  if (arguments.file.empty() == !arguments.trial)
+    throw UserError("verify takes either an exported FILE or --trial ID with --db");
+  return arguments.trial ? verify_trial(arguments) : verify_file(arguments);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("verify", "gate a kernel again, on fresh inputs");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("file", arguments->file, "an exported .cu file");
+  command->add_option("--trial", arguments->trial, "a trial of the database instead");
+  command->add_option("--db", arguments->db, "database to read")->capture_default_str();
+  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
+      ->capture_default_str();
+  command->add_option("--suite", arguments->suites, "only these suites; all if not given");
+  command->add_option("--seed", arguments->seed, "of the inputs; fresh if not given");
+  command->callback([arguments, &action] { action = [arguments] { return verify(*arguments); }; });
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,54 @@
+#include <cstdio>
+#include <exception>
+
+#include "engine/base/error.hpp"
+#include "tools/commands/command.hpp"
+
+namespace {
+
+// Exit codes; README has the table.
+constexpr int kUserError = 2;
+constexpr int kMachineError = 3;
+constexpr int kOwnError = 70;  // EX_SOFTWARE: a mistake in this program
+
+int complain(const char* what, int code) {
+  std::fprintf(stderr, "fa-tune: %s\n", what);
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Finds fast CUDA kernels by evolution.", "fa-tune");
+  app.set_version_flag("--version", FA_TUNE_VERSION);
+  app.require_subcommand(1);
+  fa_tune::Action action;
+  fa_tune::add_evolve(app, action);
+  fa_tune::add_best(app, action);
+  fa_tune::add_export(app, action);
+  fa_tune::add_lineage(app, action);
+  fa_tune::add_show(app, action);
+  fa_tune::add_verify(app, action);
+  fa_tune::add_space(app, action);
+  fa_tune::add_doctor(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kUserError;
+  }
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const fa_tune::UserError& error) {
+    return complain(error.what(), kUserError);
+  } catch (const fa_tune::MachineError& error) {
+    return complain(error.what(), kMachineError);
+  } catch (const std::exception& error) {
+    return complain((std::string("internal error, please report it: ") + error.what()).c_str(),
+                    kOwnError);
+  }
+}
