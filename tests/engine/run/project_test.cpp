@@ -1,0 +1,67 @@
+// What a space file may get wrong once it is joined with profiles, problems and templates.
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "tests/engine/run/fixture.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+std::string complaint(const test::Replacements& change) {
+  try {
+    test::project("l4.yaml", change);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  const bool found = text.find(part) != std::string::npos;
+  if (!found) MESSAGE("got: ", text);
+  return found && text.find('\n') == std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the shipped space is good and its presets are in it") {
+  const Project project = test::project("l4.yaml");
+  CHECK(project.space.count() > 1000);
+  for (const char* name : {"plain", "fa2"}) {
+    const Preset* preset = project.space.preset(name);
+    REQUIRE(preset != nullptr);
+    CHECK(project.space.index_of(preset->config).has_value());
+  }
+  const Config fa2 = project.space.preset("fa2")->config;
+  const LaunchConfig launch =
+      project.template_of(fa2).launch(fa2, project.scope(project.problem->shape()));
+  CHECK(launch.grid == Dim3{4, 8, 1});
+  CHECK(launch.block == Dim3{128, 1, 1});
+  CHECK(launch.dynamic_shared_bytes == 3 * 128 * 128);
+}
+
+TEST_CASE("every shipped space is good") {
+  for (const auto& file : std::filesystem::directory_iterator(test::root() / "search_spaces")) {
+    if (file.path().extension() != ".yaml") continue;
+    CAPTURE(file.path().string());
+    CHECK(test::project(file.path().filename().string()).space.count() > 0);
+  }
+}
+
+TEST_CASE("what does not fit together is named with its place") {
+  CHECK(has(complaint({{"parameters:", "paramters:"}}), "did you mean 'parameters'"));
+  CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "WARPS_X * WARPS_N <= 8"}}), "WARPS_X"));
+  CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "BLOCK_M < 0"}}), "no valid config"));
+  CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "attention/mmma.yaml"));
+  CHECK(has(complaint({{"target: l4", "target: l5"}}), "l4"));
+  CHECK(has(complaint({{"kind: attention", "kind: atention"}}), "attention"));
+  CHECK(has(complaint({{"  EPILOGUE: {values: [direct, staged], when: \"template == 'mma'\"}\n", ""},
+                       {", EPILOGUE: staged", ""}}),
+            "needs the parameter 'EPILOGUE'"));
+  CHECK(has(complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
+            "plain"));
+  // Each carries file, line and column.
+  CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "l4.yaml:1"));
+}
