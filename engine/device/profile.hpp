@@ -11,7 +11,7 @@ namespace fa_tune {
 // What is known of one model of GPU: the limits a kernel must fit and the rates it could reach.
 // Read from search_spaces/devices/NAME.yaml, where each figure has its source.
 struct DeviceProfile {
-  std::string name;  // "l4"
+  std::string name;   // "l4"
   std::string title;  // "NVIDIA L4"
   std::string arch;   // "sm_89"
 
@@ -31,16 +31,26 @@ struct DeviceProfile {
   std::int64_t l2_bytes = 0;
 
   // Rates.
-  double clock_mhz = 0;             // SM clock sustained under load
-  double dram_gb_per_s = 0;         // 1e9 bytes a second
+  double clock_mhz = 0;      // SM clock sustained under load
+  double dram_gb_per_s = 0;  // 1e9 bytes a second
   double l2_bytes_per_clock_sm = 0;
   double shared_bytes_per_clock_sm = 0;
   double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
   double fma_f32_per_clock_sm = 0;          // lanes
   double alu_int_per_clock_sm = 0;          // lanes
   double special_per_clock_sm = 0;          // lanes: ex2, rcp, ...
+  double half_per_clock_sm = 0;             // lanes of f16x2 arithmetic
+  double convert_per_clock_sm = 0;          // lanes: cvt between types
   double issue_per_clock_sm = 0;            // warp instructions
   double launch_us = 0;                     // an empty kernel in a graph
+
+  // Latencies in clocks, from issue to a result that can be used.
+  double arithmetic_latency = 0;
+  double special_latency = 0;
+  double tensor_latency = 0;
+  double shared_latency = 0;
+  double l2_latency = 0;  // a global load that L2 answers
+  double barrier_latency = 0;
 
   // The limits (not the rates) by the names an expression uses after "device.".
   Constants facts() const;

@@ -1,0 +1,136 @@
+#include "engine/device/profile.hpp"
+
+#include <algorithm>
+#include <climits>
+
+#include "engine/base/file.hpp"
+#include "engine/base/yaml.hpp"
+
+namespace fa_tune {
+
+namespace {
+
+struct Limit {
+  std::string_view key;
+  int DeviceProfile::*field;
+};
+
+struct Rate {
+  std::string_view key;
+  double DeviceProfile::*field;
+};
+
+// l2_bytes, which is wider than an int, is the one limit that is not here.
+constexpr Limit kLimits[] = {
+    {"sms", &DeviceProfile::sms},
+    {"max_threads_per_block", &DeviceProfile::max_threads_per_block},
+    {"max_threads_per_sm", &DeviceProfile::max_threads_per_sm},
+    {"max_blocks_per_sm", &DeviceProfile::max_blocks_per_sm},
+    {"registers_per_sm", &DeviceProfile::registers_per_sm},
+    {"registers_per_block", &DeviceProfile::registers_per_block},
+    {"max_registers_per_thread", &DeviceProfile::max_registers_per_thread},
+    {"register_allocation_unit", &DeviceProfile::register_allocation_unit},
+    {"shared_per_block", &DeviceProfile::shared_per_block},
+    {"shared_per_sm", &DeviceProfile::shared_per_sm},
+    {"shared_reserved_per_block", &DeviceProfile::shared_reserved_per_block},
+    {"shared_allocation_unit", &DeviceProfile::shared_allocation_unit},
+};
+
+constexpr Rate kRates[] = {
+    {"clock_mhz", &DeviceProfile::clock_mhz},
+    {"dram_gb_per_s", &DeviceProfile::dram_gb_per_s},
+    {"l2_bytes_per_clock_sm", &DeviceProfile::l2_bytes_per_clock_sm},
+    {"shared_bytes_per_clock_sm", &DeviceProfile::shared_bytes_per_clock_sm},
+    {"tensor_f16_flop_per_clock_sm", &DeviceProfile::tensor_f16_flop_per_clock_sm},
+    {"fma_f32_per_clock_sm", &DeviceProfile::fma_f32_per_clock_sm},
+    {"alu_int_per_clock_sm", &DeviceProfile::alu_int_per_clock_sm},
+    {"special_per_clock_sm", &DeviceProfile::special_per_clock_sm},
+    {"half_per_clock_sm", &DeviceProfile::half_per_clock_sm},
+    {"convert_per_clock_sm", &DeviceProfile::convert_per_clock_sm},
+    {"issue_per_clock_sm", &DeviceProfile::issue_per_clock_sm},
+    {"launch_us", &DeviceProfile::launch_us},
+    {"arithmetic_latency", &DeviceProfile::arithmetic_latency},
+    {"special_latency", &DeviceProfile::special_latency},
+    {"tensor_latency", &DeviceProfile::tensor_latency},
+    {"shared_latency", &DeviceProfile::shared_latency},
+    {"l2_latency", &DeviceProfile::l2_latency},
+    {"barrier_latency", &DeviceProfile::barrier_latency},
+};
+
+void check_known_keys(const YamlNode& root) {
+  std::vector<std::string> known = {"name", "title", "arch", "l2_bytes"};
+  for (const Limit& limit : kLimits) known.emplace_back(limit.key);
+  for (const Rate& rate : kRates) known.emplace_back(rate.key);
+  for (const YamlEntry& entry : root.entries("a device profile")) {
+    if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+    throw UserError(prefix(entry.key_mark) + "unknown key " + quote_text(entry.key) +
+                    " in a device profile" + did_you_mean(entry.key, known));
+  }
+}
+
+// "sm_" and digits, and a letter as in sm_90a.
+bool is_arch(const std::string& text) {
+  if (!text.starts_with("sm_") || text.size() < 5) return false;
+  const bool letter = text.back() == 'a' || text.back() == 'f';
+  return std::all_of(text.begin() + 3, text.end() - (letter ? 1 : 0),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+DeviceProfile read_profile(const std::filesystem::path& file) {
+  const YamlNode root = YamlNode::parse(read_file(file), file);
+  check_known_keys(root);
+  DeviceProfile profile;
+  profile.name = root.at("name").name("name");
+  profile.title = root.at("title").text("title");
+  profile.arch = root.at("arch").text("arch");
+  if (!is_arch(profile.arch)) root.at("arch").expected("arch", "an architecture such as sm_89");
+  for (const Limit& limit : kLimits) {
+    profile.*limit.field = static_cast<int>(root.at(limit.key).integer(limit.key, 1, INT_MAX));
+  }
+  profile.l2_bytes = root.at("l2_bytes").integer("l2_bytes", 1, INT64_MAX);
+  for (const Rate& rate : kRates) {
+    const double value = root.at(rate.key).number(rate.key);
+    if (value <= 0) root.at(rate.key).expected(rate.key, "a number above zero");
+    profile.*rate.field = value;
+  }
+  return profile;
+}
+
+// The profiles that lie in search_spaces/devices, by name and in order.
+std::vector<std::string> known_profiles(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Constants DeviceProfile::facts() const {
+  Constants facts;
+  for (const Limit& limit : kLimits) {
+    facts[std::string(limit.key)] = static_cast<std::int64_t>(this->*limit.field);
+  }
+  facts["l2_bytes"] = l2_bytes;
+  return facts;
+}
+
+DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error)) return read_profile(name);
+  const std::filesystem::path folder = root / "search_spaces" / "devices";
+  const std::vector<std::string> known = known_profiles(folder);
+  if (std::find(known.begin(), known.end(), name) != known.end()) {
+    return read_profile(folder / (name + ".yaml"));
+  }
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  if (list.empty()) list = "none in " + folder.string();
+  throw UserError("no device profile " + quote_text(name) + did_you_mean(name, known) +
+                  " (known: " + list + "; or give the path of a profile's file)");
+}
+
+}  // namespace fa_tune

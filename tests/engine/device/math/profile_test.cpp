@@ -1,0 +1,86 @@
+#include "engine/device/profile.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+std::string message(const std::string& name) {
+  try {
+    load_profile(name, FA_TUNE_ROOT);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The H100's profile with one text replaced, in a file of its own; what loading it says.
+std::string message_with(const std::string& from, const std::string& to) {
+  const std::filesystem::path root = FA_TUNE_ROOT;
+  std::string text = read_file(root / "search_spaces/devices/h100.yaml");
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  const auto file = std::filesystem::temp_directory_path() / "fa_tune_profile_test.yaml";
+  write_file(file, text);
+  const std::string said = message(file.string());
+  std::filesystem::remove(file);
+  return said;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the profiles that come with fa-tune load and agree with the public rates") {
+  const DeviceProfile l4 = load_profile("l4", FA_TUNE_ROOT);
+  CHECK(l4.arch == "sm_89");
+  CHECK(l4.shared_per_block == 99 * 1024);
+  CHECK(l4.shared_per_sm == 100 * 1024);
+  CHECK(l4.l2_bytes == 48LL * 1024 * 1024);
+  CHECK(58 * l4.tensor_f16_flop_per_clock_sm * 2.04e9 == doctest::Approx(121e12).epsilon(0.01));
+
+  const DeviceProfile a100 = load_profile("a100", FA_TUNE_ROOT);
+  CHECK(a100.arch == "sm_80");
+  CHECK(a100.sms * a100.tensor_f16_flop_per_clock_sm * a100.clock_mhz * 1e6 ==
+        doctest::Approx(312e12).epsilon(0.01));
+
+  const DeviceProfile h100 = load_profile("h100", FA_TUNE_ROOT);
+  CHECK(h100.name == "h100");
+  CHECK(h100.arch == "sm_90");
+  CHECK(h100.sms == 132);
+  CHECK(h100.max_threads_per_sm == 2048);
+  CHECK(h100.launch_us == 0.9);
+}
+
+TEST_CASE("facts are the limits, under the names of the fields") {
+  const Constants facts = load_profile("l4", FA_TUNE_ROOT).facts();
+  CHECK(integer(facts, "sms") == 58);
+  CHECK(integer(facts, "max_threads_per_block") == 1024);
+  CHECK(integer(facts, "shared_per_block") == 101376);
+  CHECK(integer(facts, "l2_bytes") == 50331648);
+  CHECK(facts.size() == 13);
+}
+
+TEST_CASE("a profile that does not exist is answered with those that do") {
+  const std::string said = message("h10");
+  CHECK(contains(said, "no device profile 'h10', did you mean 'h100'?"));
+  CHECK(contains(said, "known: a100, h100, l4"));
+}
+
+TEST_CASE("slips in a profile are answered with their place") {
+  CHECK(contains(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
+  CHECK(contains(message_with("launch_us:", "lunch_us:"), "fa_tune_profile_test.yaml:38:1: "));
+  CHECK(contains(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
+  CHECK(contains(message_with("sms: 132", "sms: many"), ":12:6: sms: expected an integer"));
+  CHECK(contains(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
+  CHECK(contains(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
+  CHECK(contains(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
+  CHECK(contains(message_with("sms: 132", "sms: 132\nsms: 133"), ":13:"));
+}
