@@ -1,0 +1,119 @@
+#include "engine/report/best.hpp"
+
+#include <map>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"') quoted += '"';
+    quoted += character;
+  }
+  return quoted + '"';
+}
+
+std::string csv_number(std::optional<double> number) {
+  return number ? fmt::format("{}", *number) : "";
+}
+
+nlohmann::ordered_json json_number(std::optional<double> number) {
+  if (!number) return nullptr;
+  return *number;
+}
+
+std::string count_text(int count) { return count < 0 ? "-" : std::to_string(count); }
+
+}  // namespace
+
+std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filter) {
+  std::vector<TrialOfRun> trials;
+  std::map<std::int64_t, RunRow> runs;
+  for (const TrialRow& trial : store.best(filter)) {
+    auto run = runs.find(trial.run);
+    if (run == runs.end()) run = runs.emplace(trial.run, store.run(trial.run).value()).first;
+    trials.push_back({trial, run->second});
+  }
+  return trials;
+}
+
+std::string best_table(const std::vector<TrialOfRun>& trials) {
+  if (trials.empty()) return "No right trial with a time matches.\n";
+  std::vector<std::pair<std::string, Table>> tables;
+  for (const auto& [trial, run] : trials) {
+    const std::string context = context_text(run);
+    auto table = tables.begin();
+    while (table != tables.end() && table->first != context) ++table;
+    if (table == tables.end()) {
+      tables.emplace_back(context, Table({{"trial", Align::right},
+                                          {"run", Align::right},
+                                          {run.time_kind + " us", Align::right},
+                                          {"interval", Align::right},
+                                          {"stage"},
+                                          {"registers", Align::right},
+                                          {"spilled", Align::right},
+                                          {"config", Align::wrap}}));
+      table = tables.end() - 1;
+    }
+    table->second.add({std::to_string(trial.id), std::to_string(run.id), time_text(trial.time_us),
+                       interval_text(trial.time_low_us, trial.time_high_us), trial.stage,
+                       count_text(trial.registers), count_text(trial.spill_bytes),
+                       settings_text(trial.config_json)});
+  }
+  std::string text;
+  for (const auto& [context, table] : tables) {
+    if (!text.empty()) text += '\n';
+    for (const std::string& line : wrap_words(context, kPageWidth)) text += line + '\n';
+    text += table.text();
+  }
+  return text;
+}
+
+std::string best_json(const std::vector<TrialOfRun>& trials) {
+  auto array = nlohmann::ordered_json::array();
+  for (const auto& [trial, run] : trials)
+    array.push_back({{"trial", trial.id},
+                     {"space", run.space},
+                     {"device", run.device},
+                     {"arch", run.arch},
+                     {"config", nlohmann::ordered_json::parse(trial.config_json)},
+                     {"time_us",
+                      {{"median", json_number(trial.time_us)},
+                       {"low", json_number(trial.time_low_us)},
+                       {"high", json_number(trial.time_high_us)},
+                       {"kind", run.time_kind}}},
+                     {"verdict", trial.outcome},
+                     {"source_hash", trial.source_hash},
+                     {"run", run.id},
+                     {"seed", run.seed}});
+  return array.dump(2) + "\n";
+}
+
+std::string best_csv(const std::vector<TrialOfRun>& trials) {
+  std::string text =
+      "trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,"
+      "source_hash,run,seed\n";
+  for (const auto& [trial, run] : trials) {
+    std::string row;
+    for (const std::string& field :
+         {std::to_string(trial.id), run.space, run.device, run.arch, trial.config_json,
+          csv_number(trial.time_us), csv_number(trial.time_low_us), csv_number(trial.time_high_us),
+          run.time_kind, trial.outcome, trial.source_hash, std::to_string(run.id),
+          std::to_string(run.seed)}) {
+      if (!row.empty()) row += ',';
+      row += csv_field(field);
+    }
+    text += row + '\n';
+  }
+  return text;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/report/rows.hpp"
+
+namespace fa_tune {
+
+// The trials Store::best finds, with their runs, in its order.
+std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filter);
+
+// For a person: a table for each space, shape and device among them, since times of different ones
+// do not compare.
+std::string best_table(const std::vector<TrialOfRun>& trials);
+
+// An array of objects, in order; stable:
+//   trial, run, seed  integers        space, device, arch, verdict, source_hash  strings
+//   config            object          time_us  {median, low, high, kind}, low and high may be null
+std::string best_json(const std::vector<TrialOfRun>& trials);
+
+// A header row and one row a trial, quoted as RFC 4180 says, lines ended by "\n":
+//   trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,
+//   source_hash,run,seed
+// config is JSON in one field.
+std::string best_csv(const std::vector<TrialOfRun>& trials);
+
+}  // namespace fa_tune

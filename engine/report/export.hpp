@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/base/kernel_image.hpp"
+#include "engine/base/value.hpp"
+
+namespace fa_tune {
+
+// An exported variant is one .cu file that nvcc and NVRTC build alike. On top it says in comments
+// where it came from; then, between two marker lines, JSON that `verify` reads back; then the body:
+// the #define lines and the flat source, byte for byte what was compiled and gated.
+//
+// Every line above the body starts with "//", and JSON has no line breaks inside its strings, so no
+// manifest, however hostile, can end the comment; "*/" is written "*\/" besides, for those who wrap
+// the file in a comment of their own.
+
+struct ExportFacts {
+  // Provenance, for a person.
+  std::string version;  // of fa-tune
+  std::string space;
+  std::string space_hash;
+  std::int64_t trial = 0;   // id
+  std::int64_t number = 0;  // within the run
+  std::int64_t run = 0;
+  std::uint64_t seed = 0;
+  std::string device;
+  std::string device_name;
+  std::string driver;
+  std::string arch;  // "sm_89"
+  std::string target;
+  std::string compiler;
+  std::string when;  // the trial's, UTC
+  std::string stage;
+  std::optional<double> time_us, time_low_us, time_high_us;
+  std::string time_kind;  // "measured", "predicted"
+  std::string verdict;    // "right"
+  int gate_cases = 0;
+  double worst_ratio = 0;  // error over what is allowed
+  LaunchConfig launch;     // for the timed shape
+  KernelResources resources;
+
+  // What `verify` needs.
+  std::string template_name;
+  std::string manifest_text;
+  std::string kernel;  // the function's name
+  Config config;
+  std::string problem;                                  // kind
+  std::vector<std::pair<std::string, Value>> settings;  // as make_problem takes them
+  Constants shape;                                      // the timed one
+
+  std::string body;  // Source::text
+};
+
+// The facts the store knows; left to fill in: version, launch, template_name, manifest_text,
+// kernel, settings and body (unless the store has the trial's source). Throws UserError for an
+// unknown trial.
+ExportFacts export_facts(const Store& store, std::int64_t trial);
+
+// Throws UserError where the manifest is not UTF-8 or is no manifest.
+std::string export_text(const ExportFacts& facts);
+
+struct Exported {
+  std::string template_name;
+  std::string manifest_text;
+  std::string kernel;
+  std::string arch;
+  std::string cuda_text;  // the body, its #define lines included
+  Config config;
+  std::string problem;
+  std::vector<std::pair<std::string, Value>> settings;
+  Constants shape;
+  bool edited = false;  // the body is not what was exported: a fact to tell, not an error
+};
+
+// The inverse. Throws UserError with file and line for a file that export_text did not make, is of
+// another format number, or whose block between the markers was damaged.
+Exported parse_exported(const std::string& text, const std::string& file);
+Exported read_exported(const std::filesystem::path& path);
+
+}  // namespace fa_tune

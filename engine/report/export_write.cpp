@@ -1,0 +1,154 @@
+#include <sstream>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/hash.hpp"
+#include "engine/base/yaml.hpp"
+#include "engine/report/export.hpp"
+#include "engine/report/export_format.hpp"
+#include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
+
+namespace fa_tune {
+namespace {
+
+// A line break would leave the comment, a backslash at a line's end would join the next line to it.
+std::string one_line(std::string text) {
+  for (char& character : text)
+    if (static_cast<unsigned char>(character) < ' ' || character == '\x7f' || character == '\\')
+      character = '?';
+  return text;
+}
+
+// The expressions of the manifest's launch section, as written.
+struct LaunchTexts {
+  std::string grid, block, shared;
+};
+
+LaunchTexts launch_texts(const ExportFacts& facts) {
+  const YamlNode root = YamlNode::parse(facts.manifest_text, facts.template_name + ".yaml");
+  const YamlNode& launch = root.at("launch");
+  const auto joined = [&](const char* key) {
+    std::string text;
+    for (const std::string& part : launch.at(key).texts(key))
+      text += (text.empty() ? "[" : ", ") + part;
+    return text + "]";
+  };
+  const YamlNode* const shared = launch.find("shared");
+  return {joined("grid"), joined("block"), shared == nullptr ? "0" : shared->text("shared")};
+}
+
+class Comment {
+ public:
+  void line(const std::string& text) { text_ += text.empty() ? "//\n" : "// " + text + "\n"; }
+
+  void fact(std::string label, const std::string& value) {
+    constexpr std::size_t kLabel = 11;
+    for (const std::string& part : wrap_words(one_line(value), kPageWidth - kLabel - 3)) {
+      line(fmt::format("{:<{}}{}", label, kLabel, part));
+      label.clear();
+    }
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string dims_text(const Dim3& dims) {
+  return fmt::format("{} x {} x {}", dims.x, dims.y, dims.z);
+}
+
+std::string count_text(int count, const char* unit) {
+  return count < 0 ? fmt::format("{} not known", unit) : fmt::format("{} {}", count, unit);
+}
+
+std::string provenance(const ExportFacts& facts) {
+  Comment comment;
+  comment.fact("", fmt::format("Kernel {} of template {}, exported by fa-tune {}.", facts.kernel,
+                               facts.template_name, facts.version));
+  comment.fact("", fmt::format("Build: nvcc -arch={} -c FILE.cu", facts.arch));
+  comment.line("");
+  comment.fact("space", fmt::format("{}, hash {}", facts.space, facts.space_hash));
+  comment.fact("problem", facts.problem + " " + settings_text(to_json(facts.shape)));
+  comment.fact("trial", fmt::format("{}: number {} of run {}, seed {}", facts.trial, facts.number,
+                                    facts.run, facts.seed));
+  comment.fact("device", fmt::format("{}, {}{}", facts.device, facts.device_name,
+                                     facts.driver.empty() ? "" : ", driver " + facts.driver));
+  comment.fact("compiler",
+               fmt::format("{} for {}, limits of {}", facts.compiler, facts.arch, facts.target));
+  comment.fact("when", facts.when);
+  if (facts.time_us)
+    comment.fact(
+        "time",
+        fmt::format("{} us {}, interval {} us, stage {}", time_text(facts.time_us), facts.time_kind,
+                    interval_text(facts.time_low_us, facts.time_high_us), facts.stage));
+  else
+    comment.fact("time", "none: the trial was not timed");
+  comment.fact("verdict", fmt::format("{}; {} gate cases, worst error {:.3g} of what is allowed",
+                                      facts.verdict, facts.gate_cases, facts.worst_ratio));
+  comment.fact("config", settings_text(facts.config.to_json()));
+  const LaunchTexts launch = launch_texts(facts);
+  comment.fact("grid", fmt::format("{} blocks = {}", dims_text(facts.launch.grid), launch.grid));
+  comment.fact("block",
+               fmt::format("{} threads = {}", dims_text(facts.launch.block), launch.block));
+  if (facts.launch.cluster.count() > 1)
+    comment.fact("cluster", dims_text(facts.launch.cluster) + " blocks");
+  comment.fact("shared", fmt::format("{} bytes dynamic = {}", facts.launch.dynamic_shared_bytes,
+                                     launch.shared));
+  comment.fact("resources",
+               fmt::format("{}, {}, {}", count_text(facts.resources.registers, "registers"),
+                           count_text(facts.resources.spill_store_bytes, "bytes spilled"),
+                           count_text(facts.resources.static_shared_bytes, "bytes static shared")));
+  comment.line("");
+  return comment.text();
+}
+
+// Lines of the manifest as an array: a person can read it, and a diff shows one line a change.
+nlohmann::ordered_json lines_of(const std::string& text) {
+  auto lines = nlohmann::ordered_json::array();
+  std::size_t start = 0;
+  for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
+    lines.push_back(text.substr(start, end - start));
+  lines.push_back(text.substr(start));
+  return lines;
+}
+
+std::string block(const ExportFacts& facts) {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["template"] = facts.template_name;
+  json["kernel"] = facts.kernel;
+  json["arch"] = facts.arch;
+  json["config"] = Json::parse(facts.config.to_json());
+  json["problem"] = facts.problem;
+  json["settings"] = Json::parse(Config(facts.settings).to_json());
+  json["shape"] = Json::parse(to_json(facts.shape));
+  json["body_sha256"] = sha256(facts.body);
+  json["manifest"] = lines_of(facts.manifest_text);
+  std::istringstream lines;
+  try {
+    lines.str(json.dump(1, ' ', true));
+  } catch (const nlohmann::json::exception&) {
+    throw UserError(facts.template_name + ": its manifest is not UTF-8 text; mend it");
+  }
+  std::string text(kExportBegin);
+  text += '\n';
+  for (std::string line; std::getline(lines, line);) {
+    for (std::size_t at = 0; (at = line.find("*/", at)) != std::string::npos; at += 3)
+      line.insert(at + 1, 1, '\\');
+    text += "// " + line + '\n';
+  }
+  return text + std::string(kExportEnd) + '\n';
+}
+
+}  // namespace
+
+std::string export_text(const ExportFacts& facts) {
+  return provenance(facts) + block(facts) + facts.body;
+}
+
+}  // namespace fa_tune

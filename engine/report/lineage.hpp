@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+
+namespace fa_tune {
+
+// One step of an ancestry: a trial and how it came from its parents.
+struct LineageStep {
+  TrialRow trial;
+  std::vector<ParentRow> parents;  // the main one first; none at the root
+};
+
+// The main line from the root to `trial`, oldest first. Throws UserError for an unknown trial.
+std::vector<LineageStep> main_line(const Store& store, std::int64_t trial);
+
+// That line as a page: trial, operator, genes changed, time, gain against the main parent, and what
+// it all brought. Other parents stand with the genes they gave.
+std::string lineage_text(const Store& store, std::int64_t trial);
+
+}  // namespace fa_tune

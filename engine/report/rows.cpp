@@ -1,0 +1,31 @@
+#include "engine/report/rows.hpp"
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/report/words.hpp"
+
+namespace fa_tune {
+
+TrialOfRun require_trial(const Store& store, std::int64_t trial) {
+  const auto row = store.trial(trial);
+  if (!row)
+    throw UserError(fmt::format(
+        "trial {}: the database has no such trial; 'fa-tune best' lists the good ones", trial));
+  return {*row, store.run(row->run).value()};
+}
+
+Constants shape_of(const std::string& json) {
+  const Config settings = Config::from_json(json);
+  return {settings.settings().begin(), settings.settings().end()};
+}
+
+std::string context_text(const RunRow& run) {
+  const std::string device = run.device_name.empty() || run.device_name == run.device
+                                 ? run.device + " (" + run.arch + ")"
+                                 : run.device_name + " (" + run.device + ", " + run.arch + ")";
+  return fmt::format("{}: {} {} on {}, {} times", run.space, run.problem,
+                     settings_text(run.shape_json), device, run.time_kind);
+}
+
+}  // namespace fa_tune

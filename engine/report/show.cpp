@@ -1,0 +1,117 @@
+#include "engine/report/show.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/rows.hpp"
+#include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Labels on the left, wrapped text on the right.
+class Page {
+ public:
+  void section(const std::string& title) { text_ += (text_.empty() ? "" : "\n") + title + '\n'; }
+
+  void line(std::string label, const std::string& value) {
+    constexpr std::size_t kLabel = 18;
+    for (const std::string& part :
+         wrap_words(value.empty() ? "-" : value, kPageWidth - kLabel - 2)) {
+      text_ += fmt::format("  {:<{}}{}\n", label, kLabel, part);
+      label.clear();
+    }
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string bytes_text(int bytes) { return bytes < 0 ? "-" : fmt::format("{} bytes", bytes); }
+
+void show_origin(Page& page, const Store& store, const TrialOfRun& both) {
+  const auto& [trial, run] = both;
+  page.section(fmt::format("Trial {}: number {} of run {}", trial.id, trial.number, run.id));
+  page.line("space", run.space + ", hash " + run.space_hash);
+  page.line("problem", run.problem + " " + settings_text(run.shape_json));
+  page.line("device", run.device + ", " + run.device_name);
+  page.line("compiled", fmt::format("{} for {}, limits of {}", run.compiler, run.arch, run.target));
+  page.line("driver", run.driver);
+  page.line("strategy", fmt::format("{}, seed {}", run.strategy, run.seed));
+  page.line("finished", trial.finished_at);
+  page.line("config", settings_text(trial.config_json));
+  page.line("operator", trial.operation);
+  for (const ParentRow& parent : store.parents(trial.id))
+    page.line(parent.ordinal == 0 ? "parent" : "other parent",
+              fmt::format("trial {}: {}", parent.parent, genes_text(parent.genes_json)));
+}
+
+void show_verdict(Page& page, const TrialRow& trial) {
+  page.section("Verdict");
+  page.line("outcome", fmt::format("{} at stage {}", trial.outcome, trial.stage));
+  if (trial.finding != trial.outcome) page.line("finding", trial.finding);
+  if (!trial.message.empty()) page.line("message", trial.message);
+  if (trial.duplicate_of != 0)
+    page.line("duplicate of", fmt::format("trial {}", trial.duplicate_of));
+  if (trial.gate_cases > 0) {
+    page.line("gate cases", std::to_string(trial.gate_cases));
+    page.line("worst error", fmt::format("{:.3g} of what is allowed, relative RMS {:.3g}",
+                                         trial.worst_ratio, trial.worst_rms));
+  }
+}
+
+void show_cost(Page& page, const TrialRow& trial) {
+  page.section("Cost");
+  page.line("registers", trial.registers < 0 ? "-" : std::to_string(trial.registers));
+  page.line("spilled", bytes_text(trial.spill_bytes));
+  page.line("static shared", bytes_text(trial.static_shared_bytes));
+  page.line("dynamic shared", bytes_text(trial.dynamic_shared_bytes));
+  page.line("spent", fmt::format("compile {:.1f} ms, gate {:.1f} ms, measure {:.1f} ms",
+                                 trial.compile_ms, trial.gate_ms, trial.measure_ms));
+  page.line("source", trial.source_hash);
+  page.line("code", trial.code_hash);
+}
+
+void show_times(Page& page, const Store& store, const TrialOfRun& both) {
+  const auto& [trial, run] = both;
+  page.section(run.time_kind == "measured" ? "Time, measured" : "Time, predicted");
+  const auto times = store.times(trial.id);
+  if (times.empty()) page.line("time", "none: the trial was not timed");
+  for (const TimeRow& time : times)
+    page.line(time.phase, fmt::format("{} us, interval {}", time_text(time.us),
+                                      interval_text(time.low_us, time.high_us)));
+  for (const SampleRow& series : store.samples(trial.id)) {
+    if (series.us.empty()) continue;
+    const auto [low, high] = std::minmax_element(series.us.begin(), series.us.end());
+    page.line(series.phase + " samples", fmt::format("{}, from {} to {} us", series.us.size(),
+                                                     time_text(*low), time_text(*high)));
+  }
+}
+
+void show_detail(Page& page, const std::string& json) {
+  const auto detail = nlohmann::ordered_json::parse(json, nullptr, false);
+  if (!detail.is_object()) return;
+  page.section("Detail");
+  for (const auto& [name, value] : detail.items())
+    page.line(name, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+}  // namespace
+
+std::string show_text(const Store& store, std::int64_t trial) {
+  const TrialOfRun both = require_trial(store, trial);
+  Page page;
+  show_origin(page, store, both);
+  show_verdict(page, both.trial);
+  show_cost(page, both.trial);
+  show_times(page, store, both);
+  if (!both.trial.detail_json.empty()) show_detail(page, both.trial.detail_json);
+  return page.text();
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace fa_tune {
+
+// How reports write what rows hold. Text that is not of the expected form is shown as it stands: a
+// report is no place to fail.
+
+// {"template":"mma","BLOCK_M":64} -> "mma BLOCK_M=64"; a shape the same way.
+std::string settings_text(const std::string& json);
+
+// {"BLOCK_M":[64,32],"STAGES":[null,2]} -> "BLOCK_M 64 -> 32, STAGES none -> 2"; "-" for none.
+std::string genes_text(const std::string& json);
+
+// "80.12": microseconds with two decimals, four below one; "-" for none.
+std::string time_text(std::optional<double> us);
+// "79.90 .. 80.40", "-" for none.
+std::string interval_text(std::optional<double> low_us, std::optional<double> high_us);
+
+// The part of the parent's time that was saved: "+20.0%" for 80 us after 100; "-" where either is
+// missing.
+std::string gain_text(std::optional<double> parent_us, std::optional<double> us);
+
+}  // namespace fa_tune
