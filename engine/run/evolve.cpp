@@ -1,7 +1,6 @@
 #include "engine/run/evolve.hpp"
 
 #include <fmt/core.h>
-
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
@@ -14,15 +13,16 @@
 namespace fa_tune {
 namespace {
 
-// Trials asked for at once: compiled side by side, told together. Fixed, and kept with a run, because the
-// strategy's answers depend on it and must not depend on the machine.
+// Trials asked for at once: compiled side by side, told together. Fixed, and kept with a run,
+// because the strategy's answers depend on it and must not depend on the machine.
 constexpr int kGeneration = 16;
 
 // {"BLOCK_M":[64,32]}: what a child changed; null where a gene was or is absent.
 std::string changed_genes(const Config& parent, const Config& child) {
   nlohmann::ordered_json genes = nlohmann::ordered_json::object();
   const auto json = [](const Value* value) {
-    return value == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(to_json(*value));
+    return value == nullptr ? nlohmann::ordered_json()
+                            : nlohmann::ordered_json::parse(to_json(*value));
   };
   for (const auto& [name, value] : parent.settings()) {
     const Value* now = child.find(name);
@@ -103,7 +103,8 @@ class Evolution {
     }
     const auto stored = store_.run(*options_.resume);
     if (!stored)
-      throw UserError(fmt::format("there is no run {} to resume in this database", *options_.resume));
+      throw UserError(
+          fmt::format("there is no run {} to resume in this database", *options_.resume));
     require_same("space, with its templates and device facts,", stored->space_hash, now.space_hash);
     require_same("device", stored->device_name, now.device_name);
     require_same("compiler", stored->compiler, now.compiler);
@@ -123,8 +124,8 @@ class Evolution {
   void search(TrialRunner& runner, Strategy& strategy) {
     std::uint64_t number = 0;
     while (true) {
-      // Asked for in full even where the budget ends within: a run resumed with more of it must get the
-      // same proposals.
+      // Asked for in full even where the budget ends within: a run resumed with more of it must get
+      // the same proposals.
       const auto proposals = strategy.ask(kGeneration);
       if (proposals.empty()) return;
       std::vector<std::unique_ptr<Variant>> variants(proposals.size());
@@ -228,9 +229,9 @@ class Evolution {
   EvolveResult result_;
   std::string strategy_;
   std::uint64_t seed_ = 0;
-  std::map<std::uint64_t, TrialRow> stored_;                  // by number, of the run that is resumed
-  std::map<std::uint64_t, TrialRow> rows_;                    // by number
-  std::map<std::int64_t, std::optional<double>> times_;       // by id, of the screen
+  std::map<std::uint64_t, TrialRow> stored_;             // by number, of the run that is resumed
+  std::map<std::uint64_t, TrialRow> rows_;               // by number
+  std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen
 };
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace fa_tune {
 
 struct EvolveOptions {
-  // The search ends at whichever comes first; one must be given. Seconds are spent on trials, earlier
-  // sessions of a resumed run included, and do not cover the finals.
+  // The search ends at whichever comes first; one must be given. Seconds are spent on trials,
+  // earlier sessions of a resumed run included, and do not cover the finals.
   std::optional<int> trials;
   std::optional<double> seconds;
   std::uint64_t seed = 1;
@@ -30,9 +30,9 @@ struct Tally {
   int right = 0;
   int refused = 0;
   int duplicate = 0;
-  double seconds = 0;                 // spent on trials
-  std::optional<TrialRow> best;       // the fastest right one so far, by its screen
-  std::optional<TrialRow> baseline;   // the first preset, if it is right
+  double seconds = 0;                // spent on trials
+  std::optional<TrialRow> best;      // the fastest right one so far, by its screen
+  std::optional<TrialRow> baseline;  // the first preset, if it is right
 };
 
 // Told of a run's progress on the thread that runs it.
@@ -50,11 +50,11 @@ struct EvolveResult {
   bool device_lost = false;
 };
 
-// Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes each to
-// the store before the next begins, then takes the best and the presets through the finals. The store has
-// all that is needed to go on: the strategy is told the stored trials again and so comes to where it was.
-// `stop` is looked at between trials. Throws UserError if a run to resume does not fit (another space,
-// device, or templates that have changed).
+// Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes
+// each to the store before the next begins, then takes the best and the presets through the finals.
+// The store has all that is needed to go on: the strategy is told the stored trials again and so
+// comes to where it was. `stop` is looked at between trials. Throws UserError if a run to resume
+// does not fit (another space, device, or templates that have changed).
 EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
                     const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop);

@@ -24,14 +24,16 @@ bool ExportedKernel::fits(const Constants& shape) const {
 }
 
 std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& shape) {
-  if (!fits(shape)) return std::unexpected("the exported file is compiled for another kind of shape");
+  if (!fits(shape))
+    return std::unexpected("the exported file is compiled for another kind of shape");
   if (!kernel_) {
     const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
     const auto compiled =
         compiler_.compile({source, device_.info().arch, device_.info().accepts, {}});
     if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
     const auto loaded = device_.load(compiled->image);
-    if (!loaded) return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
+    if (!loaded)
+      return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     kernel_ = *loaded;
   }
   return BoundKernel{*kernel_, template_.launch(exported_.config, scope_of(target_, shape)),

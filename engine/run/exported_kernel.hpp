@@ -14,8 +14,9 @@
 
 namespace fa_tune {
 
-// The kernel of an exported file, compiled as it stands there. Its #define lines fix what the problem's
-// defines say for the exported shape, so it can be bound to the shapes that share them and to no others.
+// The kernel of an exported file, compiled as it stands there. Its #define lines fix what the
+// problem's defines say for the exported shape, so it can be bound to the shapes that share them
+// and to no others.
 class ExportedKernel {
  public:
   // References must outlive it. `target` gives what the manifest may call "device.*".

@@ -11,24 +11,21 @@
 namespace fa_tune {
 namespace {
 
-// How many of the best are measured again: enough that the truly fastest is among them although screens
-// differ by a few percent, few enough to take seconds.
+// How many of the best are measured again: enough that the truly fastest is among them although
+// screens differ by a few percent, few enough to take seconds.
 constexpr int kFinalists = 12;
 
 class Finals {
  public:
   Finals(const Project& project, Device& device, CompilePool& pool, Store& store,
          std::uint64_t seed)
-      : project_(project),
-        device_(device),
-        pool_(pool),
-        store_(store),
-        truth_(*project.problem) {
+      : project_(project), device_(device), pool_(pool), store_(store), truth_(*project.problem) {
     for (const Suite& suite : project.problem->suites()) {
       const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
       cases_.insert(cases_.end(), cases.begin(), cases.end());
     }
-    timed_ = truth_.get({project.problem->shape(), Inputs::normal, derive_seed(seed, "final time")});
+    timed_ =
+        truth_.get({project.problem->shape(), Inputs::normal, derive_seed(seed, "final time")});
   }
 
   // True if the trial still stands.

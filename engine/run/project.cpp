@@ -12,8 +12,8 @@ void require_parameters(const SpaceFile& file, const Template& wanted, const Mar
     const bool known = std::ranges::any_of(
         file.parameters, [&](const Parameter& parameter) { return parameter.name == name; });
     if (!known)
-      throw UserError(prefix(mark) + "template '" + wanted.name() + "' needs the parameter '" + name +
-                      "': add it under 'parameters'");
+      throw UserError(prefix(mark) + "template '" + wanted.name() + "' needs the parameter '" +
+                      name + "': add it under 'parameters'");
   }
 }
 
@@ -30,7 +30,8 @@ const Template& Project::template_of(const Config& config) const {
   const Value* name = config.find("template");
   for (const Template& candidate : templates)
     if (name != nullptr && Value(candidate.name()) == *name) return candidate;
-  throw UserError("config " + config.to_json() + ": names no template of space '" + file.name + "'");
+  throw UserError("config " + config.to_json() + ": names no template of space '" + file.name +
+                  "'");
 }
 
 Constants Project::scope(const Constants& shape) const { return scope_of(target, shape); }

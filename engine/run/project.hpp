@@ -28,9 +28,9 @@ struct Project {
   Constants scope(const Constants& shape) const;
 };
 
-// Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or does
-// not fit: an unknown target or problem, a template that is not there, that solves another problem, or
-// that wants a parameter the space lacks.
+// Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or
+// does not fit: an unknown target or problem, a template that is not there, that solves another
+// problem, or that wants a parameter the space lacks.
 Project open_project(SpaceFile file, const std::filesystem::path& root);
 
 }  // namespace fa_tune

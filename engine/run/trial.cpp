@@ -1,9 +1,9 @@
 #include "engine/run/trial.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <chrono>
+
+#include <fmt/core.h>
 
 #include "engine/measure/sampler.hpp"
 
@@ -13,7 +13,8 @@ namespace {
 class Stopwatch {
  public:
   double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_)
+        .count();
   }
 
  private:
@@ -88,10 +89,12 @@ bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
   row.dynamic_shared_bytes = static_cast<int>(launch.dynamic_shared_bytes);
 
   const int shared = std::max(0, resources.static_shared_bytes) + row.dynamic_shared_bytes;
-  const int shared_limit = std::min(project_.target.shared_per_block, device_.info().shared_per_block);
+  const int shared_limit =
+      std::min(project_.target.shared_per_block, device_.info().shared_per_block);
   if (shared > shared_limit)
-    return refuse(trial, "resources", "shared_memory",
-                  fmt::format("{} bytes of shared memory a block, {} are there", shared, shared_limit));
+    return refuse(
+        trial, "resources", "shared_memory",
+        fmt::format("{} bytes of shared memory a block, {} are there", shared, shared_limit));
   const auto threads = static_cast<std::int64_t>(launch.block.count());
   if (threads > project_.target.max_threads_per_block ||
       threads * resources.registers > project_.target.registers_per_block)

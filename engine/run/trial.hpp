@@ -16,8 +16,8 @@
 
 namespace fa_tune {
 
-// Bytes a thread may spill before a variant is refused unseen. Small spills can win with mma.sync; beyond
-// this, in a sweep of 350 variants on an H100, none came within 2x of the best.
+// Bytes a thread may spill before a variant is refused unseen. Small spills can win with mma.sync;
+// beyond this, in a sweep of 350 variants on an H100, none came within 2x of the best.
 constexpr int kMostSpillBytes = 512;
 
 // A trial after its last stage, with its samples: what one transaction writes.
@@ -28,14 +28,16 @@ struct FinishedTrial {
   bool device_lost = false;
 };
 
-// The seed of everything that a run draws for its trials' gates and clock, apart from the search's own.
+// The seed of everything that a run draws for its trials' gates and clock, apart from the search's
+// own.
 struct TrialSeeds {
   std::uint64_t gate = 0;
   std::uint64_t timing = 0;
 };
 
-// Takes single trials of one run through their stages in fixed order, cheapest first: compile, resources,
-// duplicate, launch and gate, screen. Each stops the trial where it refuses, and the row says why.
+// Takes single trials of one run through their stages in fixed order, cheapest first: compile,
+// resources, duplicate, launch and gate, screen. Each stops the trial where it refuses, and the row
+// says why.
 class TrialRunner {
  public:
   // All must outlive the runner.
@@ -50,7 +52,8 @@ class TrialRunner {
   // Gates and times it.
   void judge(Variant& variant, FinishedTrial& trial);
 
-  // Makes a stored trial known, so that a later one with the same code is found out as its duplicate.
+  // Makes a stored trial known, so that a later one with the same code is found out as its
+  // duplicate.
   void remember(const TrialRow& row);
 
  private:

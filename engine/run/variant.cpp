@@ -23,8 +23,8 @@ Variant::~Variant() {
 Variant::Build& Variant::build(const Defines& defines) {
   const auto [place, inserted] = builds_.try_emplace(defines);
   if (inserted)
-    place->second.pending = pool_.submit({template_.render(config_, defines), device_.info().arch,
-                                          device_.info().accepts, {}});
+    place->second.pending = pool_.submit(
+        {template_.render(config_, defines), device_.info().arch, device_.info().accepts, {}});
   return place->second;
 }
 
@@ -49,7 +49,8 @@ std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
   if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
   if (!built.kernel) {
     const auto loaded = device_.load(outcome->image);
-    if (!loaded) return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
+    if (!loaded)
+      return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     built.kernel = *loaded;
   }
   return BoundKernel{*built.kernel, launch_config(shape), template_.arguments()};

@@ -15,8 +15,8 @@
 
 namespace fa_tune {
 
-// One config of one template on its way to a device: its source, its binaries (one for each set of the
-// problem's defines) and the loaded kernels, which are unloaded when it goes.
+// One config of one template on its way to a device: its source, its binaries (one for each set of
+// the problem's defines) and the loaded kernels, which are unloaded when it goes.
 class Variant {
  public:
   // `scope` gives the constants of the template's manifest for a shape. All references must outlive

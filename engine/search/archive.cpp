@@ -10,8 +10,9 @@ bool Archive::claimed(const Config& config) const { return claimed_.contains(con
 
 std::optional<Config> Archive::random_unclaimed(Random& random) const {
   if (exhausted()) return std::nullopt;
-  // Guessing is cheap while most are left; after that, walk on from a random place. The walk alone would
-  // favour configs behind a claimed stretch, and only near the end of a space does that happen.
+  // Guessing is cheap while most are left; after that, walk on from a random place. The walk alone
+  // would favour configs behind a claimed stretch, and only near the end of a space does that
+  // happen.
   constexpr int kGuesses = 64;
   for (int guess = 0; guess < kGuesses; ++guess) {
     Config config = space_.sample(random);
@@ -27,8 +28,8 @@ std::optional<Config> Archive::random_unclaimed(Random& random) const {
 
 void Archive::tell(const Told& told) {
   if (!told.right || !told.time_us) return;
-  const auto place = std::upper_bound(
-      ranked_.begin(), ranked_.end(), told, [](const Told& a, const Told& b) {
+  const auto place =
+      std::upper_bound(ranked_.begin(), ranked_.end(), told, [](const Told& a, const Told& b) {
         return *a.time_us != *b.time_us ? *a.time_us < *b.time_us : a.number < b.number;
       });
   ranked_.insert(place, told);

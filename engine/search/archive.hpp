@@ -11,8 +11,8 @@
 
 namespace fa_tune {
 
-// What a strategy remembers of a run: which configs were proposed, and the right ones by time. Shared by
-// all strategies, so that 'never twice' is kept in one place.
+// What a strategy remembers of a run: which configs were proposed, and the right ones by time.
+// Shared by all strategies, so that 'never twice' is kept in one place.
 class Archive {
  public:
   explicit Archive(const Space& space) : space_(space) {}

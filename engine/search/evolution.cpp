@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 
 #include "engine/search/archive.hpp"
 #include "engine/search/strategies.hpp"
@@ -6,22 +8,28 @@
 namespace fa_tune {
 namespace {
 
-// A random start that is broad enough to hold every family of the space a few times over, yet a small part
-// of the smallest useful budget.
+// A random start that is broad enough to hold every family of the space a few times over, yet a
+// small part of the smallest useful budget.
 constexpr int kStart = 24;
-// Parents come from the fastest right trials; further down there is little that the best have not got.
+// Parents come from the fastest right trials; further down there is little that the best have not
+// got.
 constexpr std::size_t kElites = 16;
-// Shares of the operators once there are parents. Immigrants keep the search from closing in for good.
+// Shares of the operators once there are parents. Immigrants keep the search from closing in for
+// good.
 constexpr double kMutate = 0.60;
 constexpr double kCrossover = 0.28;
 // How many genes a mutation moves: most move one; a few move more, to cross a ridge.
 constexpr double kFurther = 0.25;
 constexpr int kMostMoves = 4;
+// Moves to the next value up or down. Most genes are ordered (sizes, depths), and near a good value
+// the next one is the best guess; the other moves may go anywhere.
+constexpr double kAdjacent = 0.5;
 constexpr int kAttempts = 40;
 
-// EvoEngineer's loop over genomes: presets and random configs to begin with, then children of parents
-// chosen by rank (p ~ 1 / (rank + population)), by mutation to neighbours, by crossover repaired to the
-// nearest valid config, and immigrants. Elites are never lost: the population is what the archive holds.
+// EvoEngineer's loop over genomes: presets and random configs to begin with, then children of
+// parents chosen by rank (p ~ 1 / (rank + population)), by mutation to neighbours, by crossover
+// repaired to the nearest valid config, and immigrants. Elites are never lost: the population is
+// what the archive holds.
 class Evolution : public Strategy {
  public:
   Evolution(const Space& space, std::uint64_t seed)
@@ -75,6 +83,20 @@ class Evolution : public Strategy {
     return ranked[n - 1];
   }
 
+  // One gene differs, by one place in its list of values.
+  bool adjacent(const Config& from, const Config& to) const {
+    std::ptrdiff_t distance = 0;
+    for (const Parameter& parameter : space_.parts().parameters) {
+      const Value* a = from.find(parameter.name);
+      const Value* b = to.find(parameter.name);
+      if ((a == nullptr) != (b == nullptr)) return false;
+      if (a == nullptr || *a == *b) continue;
+      const auto& values = parameter.values;
+      distance += std::abs(std::ranges::find(values, *a) - std::ranges::find(values, *b));
+    }
+    return distance == 1;
+  }
+
   std::optional<Proposal> mutate() {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const Told& from = parent();
@@ -82,9 +104,10 @@ class Evolution : public Strategy {
       int moves = 1;
       while (moves < kMostMoves && random_.uniform() < kFurther) ++moves;
       for (int move = 0; move < moves; ++move) {
-        const auto around = space_.neighbors(config);
-        if (around.empty()) break;
-        config = around[random_.below(around.size())];
+        auto around = space_.neighbors(config);
+        if (random_.uniform() < kAdjacent)
+          std::erase_if(around, [&](const Config& to) { return !adjacent(config, to); });
+        if (!around.empty()) config = around[random_.below(around.size())];
       }
       if (!archive_.claimed(config)) return Proposal{config, "mutate", {from.number}};
     }

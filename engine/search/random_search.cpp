@@ -4,7 +4,8 @@
 namespace fa_tune {
 namespace {
 
-// Presets first, so that every strategy starts from the same baseline; then uniform without repetition.
+// Presets first, so that every strategy starts from the same baseline; then uniform without
+// repetition.
 class RandomSearch : public Strategy {
  public:
   RandomSearch(const Space& space, std::uint64_t seed)

@@ -13,11 +13,12 @@ namespace fa_tune {
 // A config to try and where it came from.
 struct Proposal {
   Config config;
-  std::string operation;  // "preset", "random", "mutate", "crossover", "repair"
+  std::string operation;               // "preset", "random", "mutate", "crossover", "repair"
   std::vector<std::uint64_t> parents;  // trial numbers within the run, the first being the main one
 };
 
-// What became of a proposal. `number` counts a run's trials from 1 in the order they were asked for.
+// What became of a proposal. `number` counts a run's trials from 1 in the order they were asked
+// for.
 struct Told {
   std::uint64_t number = 0;
   Config config;
@@ -25,9 +26,9 @@ struct Told {
   std::optional<double> time_us;  // present if right
 };
 
-// Decides what to try next. A strategy is a pure function of its seed and what it was told: given the
-// same tells in the same order it asks for the same configs, so a run is resumed by telling it the
-// stored trials again. It never proposes a config twice in a run.
+// Decides what to try next. A strategy is a pure function of its seed and what it was told: given
+// the same tells in the same order it asks for the same configs, so a run is resumed by telling it
+// the stored trials again. It never proposes a config twice in a run.
 class Strategy {
  public:
   virtual ~Strategy() = default;

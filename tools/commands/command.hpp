@@ -1,12 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace fa_tune {
 
-// What the command line asked for; its result is the exit code: 0 done, 1 the work was done and nothing
-// passed, 130 interrupted. Exceptions become 2 and 3 in main.
+// What the command line asked for; its result is the exit code: 0 done, 1 the work was done and
+// nothing passed, 130 interrupted. Exceptions become 2 and 3 in main.
 using Action = std::function<int()>;
 
 // Each adds one subcommand to `app` and, when that is chosen, sets `action`. One file a subcommand.

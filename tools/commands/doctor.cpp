@@ -1,7 +1,7 @@
+#include <filesystem>
+
 #include <fmt/core.h>
 #include <sqlite3.h>
-
-#include <filesystem>
 
 #include "engine/base/root.hpp"
 #include "engine/device/open.hpp"
@@ -20,19 +20,23 @@ void say(const char* what, bool good, const std::string& text) {
 int doctor() {
   const auto root = find_root();
   say("root", !root.empty(),
-      root.empty() ? "kernel_templates and search_spaces not found: set FA_TUNE_ROOT" : root.string());
+      root.empty() ? "kernel_templates and search_spaces not found: set FA_TUNE_ROOT"
+                   : root.string());
   const NvrtcFacts nvrtc = describe_nvrtc();
   say("compiler", nvrtc.found,
       nvrtc.found ? fmt::format("{}, {}", nvrtc.version, nvrtc.path)
                   : "no libnvrtc: tools/setup installs it, or set FA_TUNE_NVRTC to the library");
   const auto gpus = list_gpus();
   for (const DeviceInfo& gpu : gpus)
-    say("gpu", true, fmt::format("{}  {}, {}, {} SMs, driver {}", gpu.id, gpu.name, gpu.arch, gpu.sms,
-                                 gpu.driver));
-  if (gpus.empty()) say("gpu", false, "no NVIDIA driver or no GPU: kernels will run in the emulator");
+    say("gpu", true,
+        fmt::format("{}  {}, {}, {} SMs, driver {}", gpu.id, gpu.name, gpu.arch, gpu.sms,
+                    gpu.driver));
+  if (gpus.empty())
+    say("gpu", false, "no NVIDIA driver or no GPU: kernels will run in the emulator");
   std::string profiles;
   std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(root / "search_spaces" / "devices", error))
+  for (const auto& file :
+       std::filesystem::directory_iterator(root / "search_spaces" / "devices", error))
     if (file.path().extension() == ".yaml")
       profiles += (profiles.empty() ? "" : ", ") + file.path().stem().string();
   say("emulator", !profiles.empty(), "profiles: " + profiles);

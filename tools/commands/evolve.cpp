@@ -1,8 +1,8 @@
 #include "engine/run/evolve.hpp"
 
-#include <fmt/core.h>
-
 #include <csignal>
+
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
@@ -42,7 +42,8 @@ struct Arguments {
 SpaceFile stored_space(const Arguments& arguments, const Store& store) {
   const auto run = store.run(*arguments.resume);
   if (!run)
-    throw UserError(fmt::format("{}: there is no run {} to resume", arguments.db, *arguments.resume));
+    throw UserError(
+        fmt::format("{}: there is no run {} to resume", arguments.db, *arguments.resume));
   return parse_space_file(run->space_text, run->space + " (as stored with the run)");
 }
 
@@ -74,8 +75,9 @@ void announce(const Project& project, const Device& device, const EvolveOptions&
   log_info("device {}: {}, compiled for {} by {}, {} compiler threads", device.info().id,
            device.info().name, device.info().arch, compiler.version(), options.jobs);
   if (device.info().times == TimeKind::predicted)
-    log_info("no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
-             project.target.title);
+    log_info(
+        "no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
+        project.target.title);
   else if (device.info().arch != project.target.arch)
     log_info("the space's target is {} ({}): its limits hold here too, so that a winner fits it",
              project.target.title, project.target.arch);
@@ -135,7 +137,8 @@ int evolve_command(const Arguments& arguments) {
 void add_evolve(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("evolve", "search a space for its fastest right kernel");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("--space", arguments->space, "space file, as a path or a name in search_spaces");
+  command->add_option("--space", arguments->space,
+                      "space file, as a path or a name in search_spaces");
   command->add_option("--db", arguments->db, "database to write")->capture_default_str();
   command
       ->add_option("--device", arguments->device,
@@ -150,7 +153,8 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--jobs", arguments->jobs, "compiler threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  command->callback([arguments, &action] { action = [arguments] { return evolve_command(*arguments); }; });
+  command->callback(
+      [arguments, &action] { action = [arguments] { return evolve_command(*arguments); }; });
 }
 
 }  // namespace fa_tune

@@ -33,12 +33,12 @@ int export_command(const Arguments& arguments) {
   const Store store(arguments.filters.db, Store::Mode::read);
   ExportFacts facts = export_facts(store, chosen(store, arguments));
   if (facts.verdict != "right")
-    throw UserError(fmt::format("trial {} was not found right ({}): it is not exported", facts.trial,
-                                facts.verdict));
+    throw UserError(fmt::format("trial {} was not found right ({}): it is not exported",
+                                facts.trial, facts.verdict));
   const auto run = store.run(facts.run);
   const auto root = require_root();
-  const Project project =
-      open_project(parse_space_file(run->space_text, facts.space + " (as stored with the run)"), root);
+  const Project project = open_project(
+      parse_space_file(run->space_text, facts.space + " (as stored with the run)"), root);
   const Template& from = project.template_of(facts.config);
   facts.version = FA_TUNE_VERSION;
   facts.template_name = from.name();

@@ -1,7 +1,8 @@
 #include "tools/commands/filters.hpp"
 
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
 
@@ -29,7 +30,8 @@ std::string shape_json(const std::string& text) {
 void Filters::add_to(CLI::App& command) {
   command.add_option("--db", db, "database to read")->capture_default_str();
   command.add_option("--space", filter.space, "only trials of this space");
-  command.add_option("--device", filter.device, "only trials of this device (cuda:0, emulator:l4, or its name)");
+  command.add_option("--device", filter.device,
+                     "only trials of this device (cuda:0, emulator:l4, or its name)");
   command.add_option("--shape", shape, "only trials timed at this shape (Lq=512,D=64)");
   command.add_option("--run", filter.run, "only trials of this run");
   command

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "db/store.hpp"
 

@@ -11,9 +11,11 @@ void add_lineage(CLI::App& app, Action& action) {
     std::int64_t trial = 0;
     std::string db = "fa.db";
   };
-  auto* command = app.add_subcommand("lineage", "tell how a trial came about, step by step, with the gain of each");
+  auto* command = app.add_subcommand(
+      "lineage", "tell how a trial came about, step by step, with the gain of each");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")->required();
+  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
+      ->required();
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();
   command->callback([arguments, &action] {
     action = [arguments] {

@@ -1,11 +1,11 @@
 #include "tools/commands/options.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <thread>
+
+#include <fmt/core.h>
 
 #include "engine/base/error.hpp"
 #include "engine/base/root.hpp"

@@ -1,10 +1,10 @@
 #include "tools/commands/progress.hpp"
 
-#include <fmt/core.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
+
+#include <fmt/core.h>
+#include <unistd.h>
 
 #include "tools/commands/options.hpp"
 

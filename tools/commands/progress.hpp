@@ -6,7 +6,8 @@
 
 namespace fa_tune {
 
-// Shows a run on standard error: on a terminal one line that is rewritten, else a line now and then.
+// Shows a run on standard error: on a terminal one line that is rewritten, else a line now and
+// then.
 class Progress : public EvolveListener {
  public:
   // `kind` is "measured" or "predicted"; `options` gives the budget for 'time left'.

@@ -13,7 +13,8 @@ void add_show(CLI::App& app, Action& action) {
   };
   auto* command = app.add_subcommand("show", "show all that is recorded of a trial");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")->required();
+  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
+      ->required();
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();
   command->callback([arguments, &action] {
     action = [arguments] {

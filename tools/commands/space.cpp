@@ -30,7 +30,8 @@ int check(const Arguments& arguments) {
   fmt::print("  target      {} ({})\n", project.target.title, project.target.arch);
   fmt::print("  parameters  {}, {} constraints, {} presets\n", parts.parameters.size(),
              parts.constraints.size(), parts.presets.size());
-  fmt::print("  configs     {} valid of {:.6g}\n", project.space.count(), project.space.cartesian());
+  fmt::print("  configs     {} valid of {:.6g}\n", project.space.count(),
+             project.space.cartesian());
   return 0;
 }
 
@@ -57,12 +58,14 @@ void add_space(CLI::App& app, Action& action) {
     auto* sub = command->add_subcommand(name, help);
     sub->add_option("space", arguments->space, "space file, as a path or a name in search_spaces")
         ->required();
-    sub->callback([arguments, run, &action] { action = [arguments, run] { return run(*arguments); }; });
+    sub->callback(
+        [arguments, run, &action] { action = [arguments, run] { return run(*arguments); }; });
     return sub;
   };
   add("check", "say whether it is good, and what it holds", check);
   add("count", "print the number of valid configs", count);
-  auto* sampler = add("sample", "print valid configs drawn at random, one JSON object a line", sample);
+  auto* sampler =
+      add("sample", "print valid configs drawn at random, one JSON object a line", sample);
   sampler->add_option("-n,--count", arguments->count, "how many")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));

@@ -1,8 +1,8 @@
 #include "tools/commands/summary.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+
+#include <fmt/core.h>
 
 namespace fa_tune {
 namespace {
@@ -49,12 +49,12 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
   const TrialRow& best = ranked.front();
   const bool predicted = run->time_kind == "predicted";
 
-  text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run,
-                      *best.time_us,
-                      predicted ? "predicted for " + project.target.title + " (no GPU was used)"
-                                : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
-                                              best.time_low_us.value_or(*best.time_us),
-                                              best.time_high_us.value_or(*best.time_us)));
+  text +=
+      fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, *best.time_us,
+                  predicted ? "predicted for " + project.target.title + " (no GPU was used)"
+                            : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
+                                          best.time_low_us.value_or(*best.time_us),
+                                          best.time_high_us.value_or(*best.time_us)));
   text += settings_text(best.config_json);
   const auto trials = store.trials(result.run);
   for (const Preset& preset : project.space.parts().presets) {

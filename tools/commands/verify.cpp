@@ -1,7 +1,7 @@
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <random>
+
+#include <fmt/core.h>
 
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
@@ -36,7 +36,8 @@ std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::
     if (std::ranges::none_of(all, [&](const Suite& suite) { return suite.name == name; }))
       throw UserError("--suite '" + name + "': expected one of " + known);
   for (const Suite& suite : all)
-    if (names.empty() || std::ranges::find(names, suite.name) != names.end()) chosen.push_back(suite);
+    if (names.empty() || std::ranges::find(names, suite.name) != names.end())
+      chosen.push_back(suite);
   return chosen;
 }
 
@@ -58,8 +59,8 @@ int gate_suites(const Problem& problem, Device& device, const Binder& bind,
     std::erase_if(suite.shapes, [&](const Constants& shape) { return !fits(shape); });
     const Verdict verdict = gate.check(bind, gate_cases(suite, seed));
     right = right && verdict.right();
-    table.add({suite.name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
-               fmt::format("{:.2e}", verdict.worst_rms),
+    table.add({suite.name, std::to_string(verdict.cases),
+               fmt::format("{:.3f}", verdict.worst_ratio), fmt::format("{:.2e}", verdict.worst_rms),
                verdict.right() ? "right"
                                : to_text(verdict.finding) + ": " + verdict.message + " (" +
                                      verdict.where + ")"});
@@ -72,8 +73,9 @@ int gate_suites(const Problem& problem, Device& device, const Binder& bind,
 int verify_file(const Arguments& arguments) {
   const Exported exported = read_exported(arguments.file);
   if (exported.edited)
-    log_warning("{}: the kernel's text was edited since it was exported; what is there now is gated",
-                arguments.file);
+    log_warning(
+        "{}: the kernel's text was edited since it was exported; what is there now is gated",
+        arguments.file);
   const auto problem = make_problem(exported.problem, exported.settings, arguments.file + ": ");
   const auto root = require_root();
   const DeviceProfile target = load_profile(exported.target, root);
@@ -88,11 +90,12 @@ int verify_file(const Arguments& arguments) {
 int verify_trial(const Arguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
   const auto trial = store.trial(*arguments.trial);
-  if (!trial) throw UserError(fmt::format("{}: there is no trial {}", arguments.db, *arguments.trial));
+  if (!trial)
+    throw UserError(fmt::format("{}: there is no trial {}", arguments.db, *arguments.trial));
   const auto run = store.run(trial->run);
   const auto root = require_root();
-  const Project project =
-      open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"), root);
+  const Project project = open_project(
+      parse_space_file(run->space_text, run->space + " (as stored with the run)"), root);
   const auto device = open_device(arguments.device, project.target, root);
   const auto compiler = open_compiler();
   CompilePool pool(*compiler, default_jobs());
@@ -101,9 +104,11 @@ int verify_trial(const Arguments& arguments) {
       project.template_of(config), *project.problem,
       [&](const Constants& shape) { return project.scope(shape); }, config, pool, *device);
   if (variant.source().hash != trial->source_hash)
-    log_warning("the templates have changed since trial {}: what they give now is gated", trial->id);
+    log_warning("the templates have changed since trial {}: what they give now is gated",
+                trial->id);
   return gate_suites(
-      *project.problem, *device, variant.binder(), [](const Constants&) { return true; }, arguments);
+      *project.problem, *device, variant.binder(), [](const Constants&) { return true; },
+      arguments);
 }
 
 int verify(const Arguments& arguments) {

@@ -1,11 +1,12 @@
-// The whole loop on the emulator, at a small shape: determinism, stop and resume, budgets, duplicates.
+// The whole loop on the emulator, at a small shape: determinism, stop and resume, budgets,
+// duplicates.
 
 #include "engine/run/evolve.hpp"
 
-#include <doctest/doctest.h>
-
 #include <map>
 #include <set>
+
+#include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
 #include "engine/device/open.hpp"
@@ -56,8 +57,8 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
 std::vector<std::string> story(const Store& store, std::int64_t run) {
   std::vector<std::string> lines;
   for (const TrialRow& trial : store.trials(run)) {
-    std::string line = std::to_string(trial.number) + trial.config_json + trial.operation + trial.stage +
-                       trial.outcome + trial.finding + trial.code_hash;
+    std::string line = std::to_string(trial.number) + trial.config_json + trial.operation +
+                       trial.stage + trial.outcome + trial.finding + trial.code_hash;
     if (trial.time_us) line += std::to_string(*trial.time_us);
     for (const ParentRow& parent : store.parents(trial.id))
       line += "<" + std::to_string(store.trial(parent.parent)->number) + parent.genes_json;
@@ -139,7 +140,8 @@ TEST_CASE("what cannot be resumed is refused") {
   CHECK_THROWS_AS(run(store, options), UserError);
 
   options.resume = first;
-  const Project other = test::project("l4.yaml", {{"STAGES: {values: [1, 2, 3]", "STAGES: {values: [1, 2]"}});
+  const Project other =
+      test::project("l4.yaml", {{"STAGES: {values: [1, 2, 3]", "STAGES: {values: [1, 2]"}});
   const auto device = open_device("emulator:l4", other.target, test::root());
   Quiet listener;
   const std::atomic<bool> stop{false};

@@ -17,8 +17,8 @@ using Replacements = std::vector<std::pair<std::string, std::string>>;
 
 std::filesystem::path root();
 
-// `text` with each first occurrence replaced. Throws std::logic_error if one is not there exactly once:
-// a planted fault whose place has moved must be noticed.
+// `text` with each first occurrence replaced. Throws std::logic_error if one is not there exactly
+// once: a planted fault whose place has moved must be noticed.
 std::string replace(std::string text, const Replacements& replacements);
 
 // The shipped space of that name, its YAML changed by `replacements`.

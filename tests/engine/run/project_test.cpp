@@ -57,11 +57,13 @@ TEST_CASE("what does not fit together is named with its place") {
   CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "attention/mmma.yaml"));
   CHECK(has(complaint({{"target: l4", "target: l5"}}), "l4"));
   CHECK(has(complaint({{"kind: attention", "kind: atention"}}), "attention"));
-  CHECK(has(complaint({{"  EPILOGUE: {values: [direct, staged], when: \"template == 'mma'\"}\n", ""},
-                       {", EPILOGUE: staged", ""}}),
-            "needs the parameter 'EPILOGUE'"));
-  CHECK(has(complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
-            "plain"));
+  CHECK(
+      has(complaint({{"  EPILOGUE: {values: [direct, staged], when: \"template == 'mma'\"}\n", ""},
+                     {", EPILOGUE: staged", ""}}),
+          "needs the parameter 'EPILOGUE'"));
+  CHECK(
+      has(complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
+          "plain"));
   // Each carries file, line and column.
   CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "l4.yaml:1"));
 }

@@ -1,7 +1,7 @@
-#include <doctest/doctest.h>
-
 #include <cstdlib>
 #include <set>
+
+#include <doctest/doctest.h>
 
 #include "engine/base/random.hpp"
 #include "tests/engine/run/fixture.hpp"
@@ -43,6 +43,7 @@ TEST_CASE("random valid configs are all accepted, causal") {
 }
 
 TEST_CASE("random valid configs are all accepted, D = 128") {
-  accept_all({{"D: 64", "D: 128"}, {"  fa2: {template: mma, BLOCK_M: 128", "  fa2: {template: mma, BLOCK_M: 64"}},
+  accept_all({{"D: 64", "D: 128"},
+              {"  fa2: {template: mma, BLOCK_M: 128", "  fa2: {template: mma, BLOCK_M: 64"}},
              variants() / 4, 13);
 }

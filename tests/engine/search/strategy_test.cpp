@@ -1,11 +1,12 @@
-#include <doctest/doctest.h>
+#include "engine/search/strategy.hpp"
 
 #include <cmath>
 #include <functional>
 #include <set>
 
+#include <doctest/doctest.h>
+
 #include "engine/base/error.hpp"
-#include "engine/search/strategy.hpp"
 
 using namespace fa_tune;
 
@@ -66,7 +67,8 @@ Outcome play(Strategy& strategy, int trials, int batch) {
 
 }  // namespace
 
-TEST_CASE("every strategy: valid configs only, none twice, presets first, the same for the same seed") {
+TEST_CASE(
+    "every strategy: valid configs only, none twice, presets first, the same for the same seed") {
   const Space space = cube();
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
@@ -105,7 +107,8 @@ TEST_CASE("evolve finds better than random at an equal budget, over seeds") {
   const Space space = cube();
   int wins = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    auto evolve = make_strategy("evolve", space, seed), random = make_strategy("random", space, seed);
+    auto evolve = make_strategy("evolve", space, seed),
+         random = make_strategy("random", space, seed);
     if (play(*evolve, 150, 8).best < play(*random, 150, 8).best) ++wins;
   }
   CHECK(wins >= 17);
