@@ -85,6 +85,21 @@ TEST_CASE("of two samples the interval can reach both") {
   CHECK(two.high == 3);
 }
 
+TEST_CASE("an interval of symmetric samples is symmetric, also where their number is even") {
+  for (const int count : {20, 21}) {
+    std::vector<double> samples;
+    for (int i = 0; i < count; ++i) samples.push_back(i);
+    double middle = 0;
+    constexpr int runs = 40;
+    for (int seed = 0; seed < runs; ++seed) {
+      const Estimate e = estimate(samples, static_cast<std::uint64_t>(seed), 500);
+      middle += (e.low + e.high) / 2 / runs;
+    }
+    CAPTURE(count);
+    CHECK(middle == doctest::Approx((count - 1) / 2.0).epsilon(0.02));
+  }
+}
+
 TEST_CASE("a 95% interval covers the true median about as often as it says") {
   for (const int count : {25, 30, 100}) {
     int covered = 0;
