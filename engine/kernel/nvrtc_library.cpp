@@ -87,6 +87,14 @@ bool bind_all(void* handle, NvrtcFunctions& functions) {
          bind(handle, "nvrtcGetPTX", functions.ptx);
 }
 
+// NVRTC opens its built-in headers' library by bare name at the first compile. The wheels carry no
+// path for the loader, which would find another NVRTC's or none; one that is loaded already is
+// taken.
+void load_builtins_beside(const std::string& library) {
+  for (const fs::path& file : entries(fs::path(library).parent_path(), "libnvrtc-builtins.so"))
+    if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+}
+
 std::expected<NvrtcLibrary, std::string> try_load(const std::string& candidate) {
   void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -102,6 +110,7 @@ std::expected<NvrtcLibrary, std::string> try_load(const std::string& candidate) 
   Dl_info info = {};
   const bool known = dladdr(reinterpret_cast<void*>(library.functions.version), &info) != 0;
   library.path = known && info.dli_fname != nullptr ? info.dli_fname : candidate;
+  load_builtins_beside(library.path);
   return library;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
@@ -82,4 +83,17 @@ TEST_CASE("NVRTC: wheels of the local environment are found, the newest first, t
   const auto list = nvrtc_candidates();
   CHECK(list.front() == "libnvrtc.so.13");
   CHECK(lists(list, "cu13/lib/libnvrtc.so.13"));
+}
+
+TEST_CASE("NVRTC: the library it opens by bare name is loaded from its own folder beforehand") {
+  const auto library = load_nvrtc();
+  if (!library) FAIL(library.error());
+  int beside = 0, loaded = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(library->path).parent_path())) {
+    if (!entry.path().filename().string().starts_with("libnvrtc-builtins.so")) continue;
+    ++beside;
+    if (dlopen(entry.path().c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) ++loaded;
+  }
+  CHECK(beside > 0);
+  CHECK(loaded > 0);
 }
