@@ -90,6 +90,7 @@ class Oracle {
     truth_.exact.resize(elements);
     truth_.trusted.resize(elements);
     truth_.spread.resize(elements);
+    truth_.p_variation.resize(elements / D_);
   }
 
   AttentionTruth run() {
@@ -170,6 +171,13 @@ class Oracle {
     return sum;
   }
 
+  static float variation(const double* p, std::size_t keys, double sum) {
+    const double mean = sum / static_cast<double>(keys);
+    double squares = 0;
+    for (std::size_t key = 0; key < keys; ++key) squares += (p[key] - mean) * (p[key] - mean);
+    return static_cast<float>(std::sqrt(squares / static_cast<double>(keys)) / mean);
+  }
+
   // Sums of `weights` times `rows` for queries [first, last), [query][D].
   template <typename Real>
   std::vector<Real> weigh(const std::vector<Real>& weights, const std::vector<Real>& rows,
@@ -213,7 +221,9 @@ class Oracle {
     const auto trusted = weigh(rounded, head_.single.values, first, last);
     const auto variance = weigh(squared, head_.squared_values, first, last);
     for (std::size_t row = 0; row < last - first; ++row) {
-      if (visible(first + row) == 0) continue;  // what is masked as a whole is 0, as it stands
+      const std::size_t keys = visible(first + row);
+      if (keys == 0) continue;  // what is masked as a whole is 0, as it stands
+      truth_.p_variation[head * Lq_ + first + row] = variation(&p[row * stride], keys, sum[row]);
       for (std::size_t d = 0; d < D_; ++d) {
         const std::size_t to = (head * Lq_ + first + row) * D_ + d;
         truth_.exact[to] = exact[row * D_ + d] / sum[row];

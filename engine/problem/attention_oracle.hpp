@@ -20,6 +20,8 @@ struct AttentionTruth {
   // sqrt(sum over keys of (p v)^2) / sum of p: times the relative error of an element of P, this is
   // the standard deviation that rounding P gives to an element of O.
   std::vector<float> spread;
+  // For each row of O: the standard deviation of its visible p over their mean; 0 for a flat row.
+  std::vector<float> p_variation;
 };
 
 AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance);

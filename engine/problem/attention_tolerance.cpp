@@ -6,7 +6,10 @@
 namespace fa_tune {
 namespace {
 
-constexpr double rounding_of_p = 0.425;  // standard deviation, in units of the unit roundoff
+// Standard deviations of the relative error of p, in units of the unit roundoff.
+constexpr double rounding_of_p = 0.425;
+constexpr double rounding_of_flat_p = 1;
+constexpr double flat_variation = 4;  // of a row's p, in the same units
 constexpr double element_factor = 8;
 
 // How much more than its expectation a root mean square over so many rows may be.
@@ -28,9 +31,11 @@ Precision precision_of(DType dtype) {
   return {.fraction_bits = 10, .min_exponent = -14};
 }
 
-double noise_of(const Precision& precision, double exact, double spread) {
+double noise_of(const Precision& precision, double exact, double spread, double variation) {
   if (spread == 0 && exact == 0) return 0;
-  return std::hypot(rounding_of_p * precision.unit_roundoff() * spread,
+  const double unit = precision.unit_roundoff();
+  const bool flat = variation < flat_variation * unit;
+  return std::hypot((flat ? rounding_of_flat_p : rounding_of_p) * unit * spread,
                     precision.half_ulp(exact) / std::sqrt(3.0));
 }
 
@@ -47,7 +52,7 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
   for (std::size_t head = 0; head < elements; head += head_elements) {
     double error_in_noise = 0;
     for (std::size_t i = head; i < head + head_elements; ++i) {
-      bound[i] = noise_of(precision, truth.exact[i], truth.spread[i]);
+      bound[i] = noise_of(precision, truth.exact[i], truth.spread[i], truth.p_variation[i / D]);
       const double error = truth.trusted[i] - truth.exact[i];
       if (bound[i] > 0) error_in_noise += (error / bound[i]) * (error / bound[i]);
     }

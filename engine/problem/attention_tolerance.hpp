@@ -16,11 +16,13 @@ namespace fa_tune {
 //     each p is rounded depends on what it is relative to (the row's maximum, the running one, a
 //     stale one, the sum): another tiling is another draw, so a bound must rest on the distribution
 //     and not on one computation's luck.
+//     Where all p of a row are nearly one value (within 4 u), they may lie astride a rounding
+//     boundary, half of them off by +u and half by -u: there it is u.
 //  2. O is rounded to the dtype: uniform within half a unit in the last place of O.
-// Hence noise = hypot(0.425 u * spread, half_ulp(O) / sqrt(3)), an element's standard deviation.
-// Float32 adds about a tenth of it at most. The trusted computation says whether that holds for the
-// data at hand: where its error is more than the noise over a head (root mean square), the noise of
-// that head grows by the ratio.
+// Hence noise = hypot(0.425 u (or u) * spread, half_ulp(O) / sqrt(3)), an element's standard
+// deviation. Float32 adds about a tenth of it at most. The trusted computation says whether that
+// holds for the data at hand: where its error is more than the noise over a head (root mean
+// square), the noise of that head grows by the ratio.
 //
 //   bound            = 8 * noise. Two million elements of a normal distribution stay within 5.3.
 //   rms_bound        = f(n) * the relative RMS that the noise gives; n: the rows that matter,
