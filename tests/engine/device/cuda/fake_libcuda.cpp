@@ -12,12 +12,13 @@ using fake::State;
 
 namespace fa_tune::cuda {
 struct ContextTag {};
-struct ModuleTag {
-  std::string names;  // all of the image, in which a kernel's name is looked for
-};
 struct FunctionTag {
   std::string name;
   int max_dynamic = 48 * 1024;
+};
+struct ModuleTag {
+  std::string names;  // all of the image, in which a kernel's name is looked for
+  std::vector<std::unique_ptr<FunctionTag>> functions = {};
 };
 struct EventTag {
   double at_us = -1;
@@ -47,9 +48,25 @@ State& state() {
   return the;
 }
 
-std::vector<std::unique_ptr<FunctionTag>>& functions() {
-  static std::vector<std::unique_ptr<FunctionTag>> all;
+// Whatever the driver handed out. What is never given back (as after a hang) goes at the next
+// reset.
+std::map<void*, std::shared_ptr<void>>& objects() {
+  static std::map<void*, std::shared_ptr<void>> all;
   return all;
+}
+
+template <typename T, typename... Args>
+T* make(const char* kind, Args&&... args) {
+  auto object = std::make_shared<T>(T{std::forward<Args>(args)...});
+  T* raw = object.get();
+  objects().emplace(raw, std::move(object));
+  ++state().live[kind];
+  return raw;
+}
+
+void drop(const char* kind, void* object) {
+  objects().erase(object);
+  --state().live[kind];
 }
 
 ContextTag the_context;
@@ -107,8 +124,9 @@ extern "C" {
 
 State* fake_cuda_state() { return &state(); }
 void fake_cuda_reset() {
+  for (const auto& [start, bytes] : state().blocks) std::free(reinterpret_cast<void*>(start));
   state() = State{};
-  functions().clear();
+  objects().clear();
 }
 
 Result cuInit(unsigned) {
@@ -189,20 +207,19 @@ Result cuModuleLoadDataEx(Module* module, const void* image, unsigned options, i
     }
     return failed;
   }
-  ++state().live["module"];
-  *module = new ModuleTag{static_cast<const char*>(image)};
+  *module = make<ModuleTag>("module", static_cast<const char*>(image));
   return success;
 }
 Result cuModuleUnload(Module module) {
-  --state().live["module"];
-  delete module;
+  drop("module", module);
   return enter("cuModuleUnload");
 }
 Result cuModuleGetFunction(Function* function, Module module, const char* name) {
   if (const Result failed = enter("cuModuleGetFunction")) return failed;
   if (module->names.find(name) == std::string::npos || !state().kernels.contains(name)) return 500;
-  functions().push_back(std::make_unique<FunctionTag>(FunctionTag{name}));
-  *function = functions().back().get();
+  auto& made = module->functions.emplace_back(std::make_unique<FunctionTag>());
+  made->name = name;
+  *function = made.get();
   return success;
 }
 Result cuFuncGetAttribute(int* value, int attribute, Function function) {
@@ -273,13 +290,11 @@ Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Str
 Result cuStreamCreate(Stream* stream, unsigned flags) {
   if (const Result failed = enter("cuStreamCreate")) return failed;
   if (flags != stream_non_blocking) return error_invalid_value;
-  ++state().live["stream"];
-  *stream = new StreamTag;
+  *stream = make<StreamTag>("stream");
   return success;
 }
 Result cuStreamDestroy_v2(Stream stream) {
-  --state().live["stream"];
-  delete stream;
+  drop("stream", stream);
   return enter("cuStreamDestroy_v2");
 }
 Result cuStreamBeginCapture_v2(Stream stream, int) {
@@ -294,19 +309,16 @@ Result cuStreamEndCapture(Stream stream, Graph* graph) {
   if (!stream->capturing) return 903;
   stream->capturing = false;
   if (failed != success) return failed;
-  ++state().live["graph"];
-  *graph = new GraphTag{std::move(stream->nodes)};
+  *graph = make<GraphTag>("graph", std::move(stream->nodes));
   return success;
 }
 Result cuEventCreate(Event* event, unsigned) {
   if (const Result failed = enter("cuEventCreate")) return failed;
-  ++state().live["event"];
-  *event = new EventTag;
+  *event = make<EventTag>("event");
   return success;
 }
 Result cuEventDestroy_v2(Event event) {
-  --state().live["event"];
-  delete event;
+  drop("event", event);
   return enter("cuEventDestroy_v2");
 }
 Result cuEventRecord(Event event, Stream stream) {
@@ -355,8 +367,7 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
 }
 Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long) {
   if (const Result failed = enter("cuGraphInstantiateWithFlags")) return failed;
-  ++state().live["exec"];
-  *exec = new GraphExecTag{graph->nodes};
+  *exec = make<GraphExecTag>("exec", graph->nodes);
   return success;
 }
 Result cuGraphLaunch(GraphExec exec, Stream) {
@@ -367,13 +378,11 @@ Result cuGraphLaunch(GraphExec exec, Stream) {
   return success;
 }
 Result cuGraphExecDestroy(GraphExec exec) {
-  --state().live["exec"];
-  delete exec;
+  drop("exec", exec);
   return enter("cuGraphExecDestroy");
 }
 Result cuGraphDestroy(Graph graph) {
-  --state().live["graph"];
-  delete graph;
+  drop("graph", graph);
   return enter("cuGraphDestroy");
 }
 
