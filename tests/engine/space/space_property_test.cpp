@@ -304,3 +304,34 @@ TEST_CASE("space: samples are uniform over the valid configs, however lopsided t
   // Four standard deviations above the mean of chi-square with cells - 1 degrees of freedom.
   CHECK(chi_square < cells - 1 + 4 * std::sqrt(2 * (cells - 1)));
 }
+
+TEST_CASE("space: the hotspot kernel's space has the count that the field publishes") {
+  // 22.2 million combinations, 349,853 valid, as in Kernel Tuner's benchmark of space construction.
+  PartsWriter writer("hotspot");
+  const auto range = [](int first, int last, int step) {
+    std::vector<Value> values;
+    for (int value = first; value <= last; value += step) values.push_back(number(value));
+    return values;
+  };
+  std::vector<Value> widths = range(32, 1024, 32);
+  for (const int width : {16, 8, 4, 2, 1}) widths.insert(widths.begin(), number(width));
+  const std::string tile =
+      "(BLOCK_X * TILE_X + 2 * TIME) * (BLOCK_Y * TILE_Y + 2 * TIME) * (2 + POWER) * 4";
+  writer.parameter("BLOCK_X", widths)
+      .parameter("BLOCK_Y", {1, 2, 4, 8, 16, 32})
+      .parameter("TILE_X", range(1, 10, 1))
+      .parameter("TILE_Y", range(1, 10, 1))
+      .parameter("TIME", range(1, 10, 1))
+      .parameter("UNROLL", range(1, 10, 1))
+      .parameter("POWER", {0, 1})
+      .parameter("BLOCKS", {0, 1, 2, 3, 4})
+      .derived("SHARED", tile)
+      .constraint("32 <= BLOCK_X * BLOCK_Y <= 1024")
+      .constraint("TIME % UNROLL == 0")
+      .constraint("SHARED <= 49152")
+      .constraint("BLOCKS == 0 or SHARED * BLOCKS <= 102400");
+  const Space space = writer.build(1'000'000);
+  CHECK(space.cartesian() == 22'200'000);
+  CHECK(space.count() == 349'853);
+  CHECK(space.index_of(space.at(300'000)) == 300'000);
+}
