@@ -72,6 +72,11 @@ TEST_CASE("occupancy: worked by hand from the rules") {
   CHECK(on_l4(128, 128, 0).limited_by == "registers");
   // 129 registers: 4128, rounded up to 4352 a warp: 3 a partition, 12 an SM, 3 blocks.
   CHECK(on_l4(129, 128, 0).blocks_per_sm == 3);
+  // 73 registers: 2336, rounded up to 2560 a warp: 6 a partition, 24 an SM, 6 blocks (not 7).
+  CHECK(on_l4(73, 128, 0).blocks_per_sm == 6);
+  // 192 registers: 6144 a warp: 2 a partition, 8 an SM, though 10 times 6144 would fit it: 4
+  // blocks.
+  CHECK(on_l4(192, 64, 0).blocks_per_sm == 4);
   // 48 KB and the reserved 1 KB are 49 of 100 KB: 2 blocks. 50 KB would be 51: 1.
   CHECK(on_l4(32, 128, 48 * 1024).blocks_per_sm == 2);
   CHECK(on_l4(32, 128, 49 * 1024).blocks_per_sm == 2);
@@ -187,6 +192,17 @@ TEST_CASE("a grid pays by the busiest SM") {
   CHECK(time(132) == doctest::Approx(time(16)).epsilon(0.01));
   CHECK(time(133) > 1.5 * time(132));
   CHECK(time(264) == doctest::Approx(time(133)).epsilon(0.01));
+
+  const auto bound = [&](std::uint32_t blocks, std::uint32_t warps, const char* name) {
+    const Prediction p =
+        predict(h100, resources(255), launch(blocks, 32 * warps), attention(blocks, warps));
+    return nlohmann::json::parse(p.detail_json)["bounds_us"][name].get<double>();
+  };
+  // The second round waits for the first: a warp's chain twice over.
+  CHECK(bound(264, 8, "latency") > 2 * bound(132, 8, "latency"));
+  // Two warps reach two of the four partitions, and so half of the rate of the tensor cores.
+  CHECK(bound(132, 2, "tensor") == doctest::Approx(bound(132, 4, "tensor")));
+  CHECK(bound(132, 8, "tensor") == doctest::Approx(2 * bound(132, 4, "tensor")));
 }
 
 TEST_CASE("known kernels come out plausible on the H100") {
