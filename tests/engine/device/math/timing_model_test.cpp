@@ -201,8 +201,8 @@ TEST_CASE("a grid pays by the busiest SM") {
   // The second round waits for the first: a warp's chain twice over.
   CHECK(bound(264, 8, "latency") > 2 * bound(132, 8, "latency"));
   // Two warps reach two of the four partitions, and so half of the rate of the tensor cores.
-  CHECK(bound(132, 2, "tensor") == doctest::Approx(bound(132, 4, "tensor")));
-  CHECK(bound(132, 8, "tensor") == doctest::Approx(2 * bound(132, 4, "tensor")));
+  CHECK(bound(132, 2, "tensor") == doctest::Approx(bound(132, 4, "tensor")).epsilon(0.01));
+  CHECK(bound(132, 8, "tensor") == doctest::Approx(2 * bound(132, 4, "tensor")).epsilon(0.01));
 }
 
 TEST_CASE("known kernels come out plausible on the H100") {
