@@ -30,18 +30,18 @@ std::string to_text(Finding finding);
 
 struct Verdict {
   Finding finding = Finding::right;
-  std::string message;       // one line; empty if right
-  std::string where;         // the shape and inputs of the case that decided
-  int cases = 0;             // run, the deciding one included
-  double worst_ratio = 0;    // largest error / bound over all cases
-  double worst_rms = 0;      // largest relative RMS error
+  std::string message;     // one line; empty if right
+  std::string where;       // the shape and inputs of the case that decided
+  int cases = 0;           // run, the deciding one included
+  double worst_ratio = 0;  // largest error / bound over all cases
+  double worst_rms = 0;    // largest relative RMS error
   bool device_lost = false;
 
   bool right() const { return finding == Finding::right; }
 };
 
-// A kernel made ready for one shape. `argument_names` are those of the template's manifest; each is a
-// tensor or scalar of the Instance.
+// A kernel made ready for one shape. `argument_names` are those of the template's manifest; each is
+// a tensor or scalar of the Instance.
 struct BoundKernel {
   KernelHandle kernel{};
   LaunchConfig launch;
@@ -58,12 +58,13 @@ struct GateCase {
   std::uint64_t seed = 0;
 };
 
-// The cases of a suite with seeds drawn from `seed`: each shape with inputs that take turns, so that
-// all kinds occur.
+// The cases of a suite with seeds drawn from `seed`: each shape with inputs that take turns, so
+// that all kinds occur.
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed);
 
-// Instances with their truth, kept by case because float64 attention is slow: a run gates hundreds of
-// kernels on the same cases. Bounded by bytes; the kernel under test never sees what is kept here.
+// Instances with their truth, kept by case because float64 attention is slow: a run gates hundreds
+// of kernels on the same cases. Bounded by bytes; the kernel under test never sees what is kept
+// here.
 class TruthCache {
  public:
   explicit TruthCache(const Problem& problem, std::size_t max_bytes = std::size_t{1} << 30);
@@ -94,8 +95,8 @@ class Gate {
   TruthCache& truth_;
 };
 
-// Arguments for timing a kernel at one shape with real data: buffers filled from an Instance. Owns the
-// buffers; the Launch is valid as long as it lives.
+// Arguments for timing a kernel at one shape with real data: buffers filled from an Instance. Owns
+// the buffers; the Launch is valid as long as it lives.
 class TimedLaunch {
  public:
   // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance.

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "engine/gate/arguments.hpp"
+#include "engine/gate/compare.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/gate/guarded_buffer.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Refusal {
+  Finding finding = Finding::right;
+  std::string message;
+  bool device_lost = false;
+};
+
+Refusal refusal_of(const Fault& fault) {
+  const bool never_ran = fault.kind == FaultKind::load_failed ||
+                         fault.kind == FaultKind::unknown_instruction ||
+                         fault.kind == FaultKind::resources;
+  return {.finding = never_ran ? Finding::not_bound : Finding::fault,
+          .message = to_text(fault.kind) + ": " + fault.message,
+          .device_lost = fault.kind == FaultKind::device_lost};
+}
+
+std::string where_text(const GateCase& gate_case) {
+  std::string text;
+  for (const auto& [name, value] : gate_case.shape) text += name + "=" + to_text(value) + " ";
+  return text + fmt::format("inputs={} seed={}", to_text(gate_case.inputs), gate_case.seed);
+}
+
+// One kernel on one instance, in buffers of its own.
+class CaseRun {
+ public:
+  CaseRun(Device& device, const BoundKernel& kernel, const TruthCache::Entry& truth)
+      : device_(device), truth_(truth) {
+    for (const Tensor& tensor : truth.instance.tensors) buffers_.emplace_back(device, tensor);
+    launch_ = {.kernel = kernel.kernel,
+               .config = kernel.launch,
+               .arguments = make_arguments(kernel.argument_names, truth.instance,
+                                           [&](std::size_t i) { return buffers_[i].argument(); })};
+  }
+
+  // The cheap questions first; the second run only for what the first shows no fault in.
+  std::optional<Refusal> check(Verdict& verdict) {
+    if (auto refusal = run()) return refusal;
+    if (auto refusal = compare_outputs(verdict)) return refusal;
+    const auto first = outputs();
+    if (auto refusal = run()) return refusal;
+    return compare_runs(first);
+  }
+
+ private:
+  std::optional<Refusal> run() {
+    for (GuardedBuffer& buffer : buffers_)
+      if (const auto done = buffer.fill(); !done) return refusal_of(done.error());
+    if (const auto done = device_.launch(launch_); !done) return refusal_of(done.error());
+    for (GuardedBuffer& buffer : buffers_)
+      if (const auto done = buffer.fetch(); !done) return refusal_of(done.error());
+    for (const GuardedBuffer& buffer : buffers_)
+      if (auto damage = buffer.guard_damage())
+        return Refusal{.finding = Finding::guard_damaged, .message = *damage};
+    for (const GuardedBuffer& buffer : buffers_)
+      if (auto change = buffer.input_change())
+        return Refusal{.finding = Finding::input_changed, .message = *change};
+    return std::nullopt;
+  }
+
+  std::optional<Refusal> compare_outputs(Verdict& verdict) const {
+    for (const GuardedBuffer& buffer : buffers_) {
+      if (buffer.tensor().role != Role::output) continue;
+      const auto expectation = std::find_if(
+          truth_.expectations.begin(), truth_.expectations.end(),
+          [&](const Expectation& each) { return each.tensor == buffer.tensor().name; });
+      const Comparison comparison = compare(buffer.tensor(), buffer.data(), *expectation);
+      verdict.worst_ratio = std::max(verdict.worst_ratio, comparison.worst_ratio);
+      verdict.worst_rms = std::max(verdict.worst_rms, comparison.rms);
+      if (comparison.finding != Finding::right)
+        return Refusal{.finding = comparison.finding, .message = comparison.message};
+    }
+    return std::nullopt;
+  }
+
+  std::vector<std::vector<std::byte>> outputs() const {
+    std::vector<std::vector<std::byte>> all;
+    for (const GuardedBuffer& buffer : buffers_)
+      if (buffer.tensor().role == Role::output)
+        all.emplace_back(buffer.data().begin(), buffer.data().end());
+    return all;
+  }
+
+  std::optional<Refusal> compare_runs(const std::vector<std::vector<std::byte>>& first) const {
+    std::size_t next = 0;
+    for (const GuardedBuffer& buffer : buffers_) {
+      const Tensor& tensor = buffer.tensor();
+      if (tensor.role != Role::output) continue;
+      const std::vector<std::byte>& before = first[next++];
+      const auto differ = std::mismatch(before.begin(), before.end(), buffer.data().begin());
+      if (differ.first == before.end()) continue;
+      const auto element =
+          static_cast<std::size_t>(differ.first - before.begin()) / size_of(tensor.type);
+      return Refusal{.finding = Finding::not_deterministic,
+                     .message = fmt::format("{} = {:.6g} in one run and {:.6g} in the next",
+                                            element_name(tensor, element),
+                                            element_value(tensor.type, before, element),
+                                            element_value(tensor.type, buffer.data(), element))};
+    }
+    return std::nullopt;
+  }
+
+  Device& device_;
+  const TruthCache::Entry& truth_;
+  std::deque<GuardedBuffer> buffers_;
+  Launch launch_;
+};
+
+}  // namespace
+
+Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
+  Verdict verdict;
+  for (const GateCase& gate_case : cases) {
+    ++verdict.cases;
+    std::optional<Refusal> refusal;
+    if (const auto kernel = bind(gate_case.shape)) {
+      const auto truth = truth_.get(gate_case);
+      refusal = CaseRun(device_, *kernel, *truth).check(verdict);
+    } else {
+      refusal = Refusal{.finding = Finding::not_bound, .message = kernel.error()};
+    }
+    if (!refusal) continue;
+    verdict.finding = refusal->finding;
+    verdict.message = refusal->message;
+    verdict.device_lost = refusal->device_lost;
+    verdict.where = where_text(gate_case);
+    break;
+  }
+  return verdict;
+}
+
+}  // namespace fa_tune

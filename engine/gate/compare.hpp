@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "engine/gate/gate.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// "O[0,1,76,3]": the element's index in each dimension.
+std::string element_name(const Tensor& tensor, std::size_t element);
+double element_value(DType type, std::span<const std::byte> bytes, std::size_t element);
+
+// What came out against what is right.
+struct Comparison {
+  Finding finding = Finding::right;  // or not_finite, wrong, imprecise
+  std::string message;               // one line; empty if right
+  double worst_ratio = 0;            // error / bound; of the finite elements
+  double rms = 0;                    // ||error|| / ||exact||
+};
+
+Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
+                   const Expectation& expectation);
+
+}  // namespace fa_tune

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// A tensor on a device between two guard bands. The bands hold a pattern that differs from place to
+// place and is NaN in every floating-point type, so that what reads beyond a tensor, and uses it,
+// shows too. Owns its device memory. The device and the tensor must outlive it.
+class GuardedBuffer {
+ public:
+  static constexpr std::size_t guard_bytes = 4096;  // on each side; keeps 256-byte alignment
+
+  GuardedBuffer(Device& device, const Tensor& tensor);
+  ~GuardedBuffer();
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+
+  const Tensor& tensor() const { return tensor_; }
+  Argument argument() const { return device_.address(buffer_, guard_bytes); }
+
+  // Writes guards and data; an output's data is all ones, a NaN.
+  std::expected<void, Fault> fill();
+  // Reads everything back, for the three below.
+  std::expected<void, Fault> fetch();
+
+  std::span<const std::byte> data() const;
+  // One line each, or nothing.
+  std::optional<std::string> guard_damage() const;
+  std::optional<std::string> input_change() const;
+
+ private:
+  Device& device_;
+  const Tensor& tensor_;
+  std::size_t data_bytes_;
+  std::vector<std::byte> written_;
+  std::vector<std::byte> fetched_;
+  BufferHandle buffer_;
+};
+
+}  // namespace fa_tune

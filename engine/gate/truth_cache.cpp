@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "engine/gate/gate.hpp"
+
+namespace fa_tune {
+namespace {
+
+using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
+
+std::string key_of(const GateCase& gate_case) {
+  return to_json(gate_case.shape) + " " + to_text(gate_case.inputs) + " " +
+         std::to_string(gate_case.seed);
+}
+
+std::size_t bytes_of(const TruthCache::Entry& entry) {
+  std::size_t bytes = sizeof entry;
+  for (const Tensor& tensor : entry.instance.tensors) bytes += tensor.bytes.capacity();
+  for (const Expectation& expectation : entry.expectations)
+    bytes += (expectation.exact.capacity() + expectation.bound.capacity()) * sizeof(double);
+  return bytes;
+}
+
+// A truth with a hole in it would let anything pass, so it is a mistake of the engine, not a
+// finding.
+void require_sound(const TruthCache::Entry& entry, const std::string& key) {
+  for (const Tensor& tensor : entry.instance.tensors) {
+    if (tensor.role != Role::output) continue;
+    const auto found = std::find_if(entry.expectations.begin(), entry.expectations.end(),
+                                    [&](const Expectation& e) { return e.tensor == tensor.name; });
+    const auto elements = static_cast<std::size_t>(tensor.elements());
+    if (found == entry.expectations.end() || found->exact.size() != elements ||
+        found->bound.size() != elements)
+      throw std::logic_error("no truth for every element of " + tensor.name + " in case " + key);
+    const auto is_number = [](double value) { return !std::isnan(value); };
+    const auto is_bound = [](double value) { return value >= 0 && std::isfinite(value); };
+    if (!std::all_of(found->exact.begin(), found->exact.end(), is_number) ||
+        !std::all_of(found->bound.begin(), found->bound.end(), is_bound) ||
+        !is_bound(found->rms_bound) || !is_bound(found->scaled_rms_bound))
+      throw std::logic_error("the truth of " + tensor.name + " is no number in case " + key);
+  }
+}
+
+}  // namespace
+
+// Entries in the order of their last use, newest first. An entry under way is a future, so that a
+// second thread that asks for it waits instead of computing it again.
+struct TruthCache::State {
+  struct Slot {
+    std::string key;
+    std::shared_future<EntryPtr> entry;
+    std::size_t bytes = 0;  // 0 while under way
+  };
+
+  State(const Problem& of, std::size_t limit) : problem(of), max_bytes(limit) {}
+
+  const Problem& problem;
+  std::size_t max_bytes;
+  std::mutex mutex;
+  std::list<Slot> slots;
+  std::unordered_map<std::string, std::list<Slot>::iterator> by_key;
+  std::size_t bytes = 0;
+
+  EntryPtr compute(const GateCase& gate_case, const std::string& key) const {
+    auto entry = std::make_shared<Entry>();
+    entry->instance = problem.make(gate_case.shape, gate_case.inputs, gate_case.seed);
+    entry->expectations = problem.expect(entry->instance);
+    require_sound(*entry, key);
+    return entry;
+  }
+
+  void drop(std::list<Slot>::iterator slot) {
+    bytes -= slot->bytes;
+    by_key.erase(slot->key);
+    slots.erase(slot);
+  }
+
+  // Drops the longest unused, but never `keep` nor what is under way.
+  void make_room(std::list<Slot>::iterator keep) {
+    for (auto slot = slots.end(); bytes > max_bytes && slot != slots.begin();) {
+      --slot;
+      if (slot == keep || slot->bytes == 0) continue;
+      const auto victim = slot++;
+      drop(victim);
+    }
+  }
+};
+
+TruthCache::TruthCache(const Problem& problem, std::size_t max_bytes)
+    : state_(std::make_unique<State>(problem, max_bytes)) {}
+
+TruthCache::~TruthCache() = default;
+
+std::shared_ptr<const TruthCache::Entry> TruthCache::get(const GateCase& gate_case) {
+  const std::string key = key_of(gate_case);
+  std::promise<EntryPtr> promise;
+  std::list<State::Slot>::iterator slot;
+  {
+    std::unique_lock lock(state_->mutex);
+    if (const auto found = state_->by_key.find(key); found != state_->by_key.end()) {
+      state_->slots.splice(state_->slots.begin(), state_->slots, found->second);
+      const auto entry = found->second->entry;
+      lock.unlock();
+      return entry.get();
+    }
+    state_->slots.push_front({.key = key, .entry = promise.get_future().share()});
+    slot = state_->slots.begin();
+    state_->by_key[key] = slot;
+  }
+  try {
+    EntryPtr entry = state_->compute(gate_case, key);
+    promise.set_value(entry);
+    const std::lock_guard lock(state_->mutex);
+    slot->bytes = bytes_of(*entry);
+    state_->bytes += slot->bytes;
+    state_->make_room(slot);
+    return entry;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    const std::lock_guard lock(state_->mutex);
+    state_->drop(slot);
+    throw;
+  }
+}
+
+}  // namespace fa_tune

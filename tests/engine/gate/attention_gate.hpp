@@ -1,0 +1,97 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/gate/gate.hpp"
+#include "engine/problem/attention.hpp"
+#include "tests/engine/gate/fake_device.hpp"
+#include "tests/engine/problem/host_attention.hpp"
+
+namespace fa_tune {
+
+// What a planted kernel gets: its shape and its memory, as raw as a GPU kernel's.
+struct AttentionCall {
+  AttentionShape shape;
+  float scale = 0;
+  std::uint16_t* Q = nullptr;
+  std::uint16_t* K = nullptr;
+  std::uint16_t* V = nullptr;
+  std::uint16_t* O = nullptr;
+  int number = 0;  // of the launch
+
+  std::size_t query_elements() const {
+    return static_cast<std::size_t>(shape.B * shape.H * shape.Lq * shape.D);
+  }
+  std::size_t key_elements() const {
+    return static_cast<std::size_t>(shape.B * shape.H * shape.Lk * shape.D);
+  }
+  // O = what `kernel` makes of Q, K and V.
+  void attend(const HostAttention& kernel) const {
+    kernel.run(shape, scale, {Q, query_elements()}, {K, key_elements()}, {V, key_elements()},
+               {O, query_elements()});
+  }
+};
+
+using PlantedKernel = std::function<std::optional<Fault>(const AttentionCall&)>;
+
+// An attention problem, a fake device and a gate between them.
+class AttentionGate {
+ public:
+  explicit AttentionGate(const AttentionShape& timed) : problem_(timed), truth_(problem_) {}
+
+  const AttentionProblem& problem() const { return problem_; }
+  TruthCache& truth() { return truth_; }
+
+  std::vector<GateCase> cases(const std::string& suite, std::uint64_t seed = 1) const {
+    for (const Suite& each : problem_.suites())
+      if (each.name == suite) return gate_cases(each, seed);
+    return {};
+  }
+
+  Verdict check(const PlantedKernel& kernel, const std::vector<GateCase>& cases) {
+    FakeDevice device;
+    const Binder bind = [&](const Constants& shape) -> std::expected<BoundKernel, std::string> {
+      const AttentionShape sizes = AttentionShape::from(shape);
+      const KernelHandle handle = device.add([&kernel, sizes](const FakeDevice::Call& call) {
+        const auto tensor = [&](std::size_t i) {
+          return reinterpret_cast<std::uint16_t*>(call.pointers.at(i));
+        };
+        AttentionCall made{.shape = sizes,
+                           .Q = tensor(0),
+                           .K = tensor(1),
+                           .V = tensor(2),
+                           .O = tensor(3),
+                           .number = call.number};
+        std::memcpy(&made.scale, call.scalars.at(2).data(), sizeof made.scale);
+        return kernel(made);
+      });
+      return BoundKernel{.kernel = handle,
+                         .launch = {},
+                         .argument_names = {"Q", "K", "V", "O", "Lq", "Lk", "scale"}};
+    };
+    Verdict verdict = Gate(device, truth_).check(bind, cases);
+    leaked_ = device.buffers_held();
+    return verdict;
+  }
+
+  Verdict check(const HostAttention& kernel, const std::vector<GateCase>& cases) {
+    return check(
+        [&](const AttentionCall& call) -> std::optional<Fault> {
+          call.attend(kernel);
+          return std::nullopt;
+        },
+        cases);
+  }
+
+  std::size_t leaked() const { return leaked_; }
+
+ private:
+  AttentionProblem problem_;
+  TruthCache truth_;
+  std::size_t leaked_ = 0;
+};
+
+}  // namespace fa_tune

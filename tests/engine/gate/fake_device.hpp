@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "engine/device/device.hpp"
+
+namespace fa_tune {
+
+// A device whose kernels are C++ functions on host memory. An address argument is 8 bytes that
+// index this device's one flat memory, as on a GPU: a kernel may go wherever it likes in it.
+class FakeDevice final : public Device {
+ public:
+  struct Call {
+    std::vector<std::byte*> pointers;  // of the buffer arguments, in order
+    std::vector<std::vector<std::byte>> scalars;
+    int number = 0;  // launches of this device so far
+  };
+  using Kernel = std::function<std::optional<Fault>(const Call&)>;
+
+  KernelHandle add(Kernel kernel) {
+    kernels_.push_back(std::move(kernel));
+    return static_cast<KernelHandle>(kernels_.size() - 1);
+  }
+
+  std::size_t buffers_held() const { return buffers_.size(); }
+
+  const DeviceInfo& info() const override { return info_; }
+  std::expected<KernelHandle, Fault> load(const KernelImage&) override {
+    return std::unexpected(Fault{.kind = FaultKind::load_failed, .message = "no images here"});
+  }
+  void unload(KernelHandle) override {}
+
+  BufferHandle allocate(std::size_t bytes) override {
+    const auto handle = static_cast<BufferHandle>(++last_buffer_);
+    buffers_[handle].resize(bytes);
+    return handle;
+  }
+  void release(BufferHandle buffer) override {
+    if (buffers_.erase(buffer) != 1) throw std::logic_error("released twice");
+  }
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    if (lost_) return std::unexpected(*lost_);
+    std::memcpy(at(buffer, offset, bytes.size()), bytes.data(), bytes.size());
+    return {};
+  }
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    if (lost_) return std::unexpected(*lost_);
+    std::memcpy(bytes.data(), at(buffer, offset, bytes.size()), bytes.size());
+    return {};
+  }
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    const std::byte* place = at(buffer, offset, 0);
+    std::vector<std::byte> bytes(sizeof place + 1);  // 9 bytes: no scalar of a test has that size
+    std::memcpy(bytes.data(), &place, sizeof place);
+    return bytes;
+  }
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    if (lost_) return std::unexpected(*lost_);
+    Call call{.pointers = {}, .scalars = {}, .number = ++launches_};
+    for (const Argument& argument : launch.arguments) {
+      const auto& bytes = std::get<std::vector<std::byte>>(argument);
+      if (bytes.size() == sizeof(std::byte*) + 1) {
+        std::byte* place = nullptr;
+        std::memcpy(&place, bytes.data(), sizeof place);
+        call.pointers.push_back(place);
+      } else {
+        call.scalars.push_back(bytes);
+      }
+    }
+    const auto fault = kernels_.at(static_cast<std::size_t>(launch.kernel))(call);
+    if (!fault) return {};
+    if (fault->kind == FaultKind::device_lost) lost_ = fault;
+    return std::unexpected(*fault);
+  }
+  std::expected<Timing, Fault> time(const Launch&, const TimingPlan&) override {
+    return std::unexpected(Fault{.kind = FaultKind::trap, .message = "no clock here"});
+  }
+
+ private:
+  std::byte* at(BufferHandle buffer, std::size_t offset, std::size_t bytes) {
+    auto& memory = buffers_.at(buffer);
+    if (offset + bytes > memory.size()) throw std::logic_error("copy past the end of a buffer");
+    return memory.data() + offset;
+  }
+
+  DeviceInfo info_{.id = "fake:0", .name = "fake", .arch = "sm_89", .driver = {}};
+  std::vector<Kernel> kernels_;
+  std::map<BufferHandle, std::vector<std::byte>> buffers_;
+  std::uint64_t last_buffer_ = 0;
+  int launches_ = 0;
+  std::optional<Fault> lost_;
+};
+
+}  // namespace fa_tune

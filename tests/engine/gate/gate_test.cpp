@@ -1,0 +1,210 @@
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "engine/gate/compare.hpp"
+#include "tests/engine/gate/attention_gate.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
+
+// One output of four float32, all 1. Counts how often it is asked.
+class OnesProblem final : public Problem {
+ public:
+  double exact = 1;
+  mutable std::atomic<int> made = 0;
+
+  std::string kind() const override { return "ones"; }
+  const Constants& shape() const override { return shape_; }
+  std::string describe(const Constants&) const override { return "n=4"; }
+  std::vector<Suite> suites() const override { return {}; }
+  std::vector<std::pair<std::string, std::string>> defines(const Constants&) const override {
+    return {};
+  }
+  Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
+    ++made;
+    return {
+        .shape = shape,
+        .inputs = inputs,
+        .seed = seed,
+        .tensors =
+            {{.name = "y", .type = DType::f32, .role = Role::output, .dims = {2, 2}, .bytes = {}}},
+        .scalars = {}};
+  }
+  std::vector<Expectation> expect(const Instance&) const override {
+    return {
+        {.tensor = "y", .exact = {1, 1, 1, exact}, .bound = {0.1, 0.1, 0.1, 0}, .rms_bound = 0.02}};
+  }
+  double flop(const Constants&) const override { return 0; }
+  double bytes(const Constants&) const override { return 0; }
+
+ private:
+  Constants shape_{{"n", std::int64_t{4}}};
+};
+
+Comparison compare_ones(const std::vector<float>& values) {
+  const OnesProblem problem;
+  const Instance instance = problem.make(problem.shape(), Inputs::normal, 0);
+  return compare(instance.tensors[0], std::as_bytes(std::span(values)),
+                 problem.expect(instance)[0]);
+}
+
+}  // namespace
+
+TEST_CASE("compare: element, whole, not finite; the message says which element and how far") {
+  CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::right);
+  CHECK(compare_ones({1.005F, 1, 1, 1}).worst_ratio == doctest::Approx(0.05).epsilon(0.01));
+
+  const Comparison off = compare_ones({1, 1.25F, 1, 1});
+  CHECK(off.finding == Finding::wrong);
+  CHECK(off.message == "y[0,1] = 1.25, expected 1, allowed 0.1; 1 of 4 elements are off");
+
+  // Each within its bound, but all of them near it.
+  CHECK(compare_ones({1.09F, 1.09F, 1.09F, 1}).finding == Finding::imprecise);
+  // Where nothing is allowed, nothing may be off.
+  CHECK(compare_ones({1, 1, 1, 1.0001F}).finding == Finding::wrong);
+
+  const Comparison nan = compare_ones({1, 1, std::nanf(""), 1});
+  CHECK(nan.finding == Finding::not_finite);
+  CHECK(nan.message ==
+        "y[1,0] = nan, expected 1; 1 of 4 elements are not finite, 0 of them never written");
+  CHECK(compare_ones({std::numeric_limits<float>::infinity(), 1, 1, 1}).finding ==
+        Finding::not_finite);
+}
+
+TEST_CASE("gate_cases: every kind of input occurs, seeds differ, a seed names the cases") {
+  const AttentionGate gate(timed);
+  for (const char* suite : {"quick", "ragged", "mission", "seven", "ten"}) {
+    const auto cases = gate.cases(suite, 5);
+    std::set<Inputs> kinds;
+    std::set<std::uint64_t> seeds;
+    for (const GateCase& each : cases) {
+      kinds.insert(each.inputs);
+      seeds.insert(each.seed);
+    }
+    CHECK(kinds.size() == 6);
+    CHECK(seeds.size() == cases.size());
+    CHECK(gate.cases(suite, 5)[0].seed == cases[0].seed);
+    CHECK(gate.cases(suite, 6)[0].seed != cases[0].seed);
+  }
+  CHECK(gate_cases({.name = "empty", .shapes = {}}, 1).empty());
+}
+
+TEST_CASE("truth cache: computes once, drops the longest unused, waits for another thread") {
+  const OnesProblem problem;
+  const auto get = [&](TruthCache& cache, std::uint64_t seed) {
+    return cache.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = seed});
+  };
+  {
+    TruthCache cache(problem);
+    const auto first = get(cache, 1);
+    CHECK(get(cache, 1) == first);
+    get(cache, 2);
+    CHECK(problem.made.load() == 2);
+  }
+  {
+    problem.made = 0;
+    // Room for two: an entry counts itself and its eight doubles.
+    TruthCache cache(problem, 2 * (sizeof(TruthCache::Entry) + 8 * sizeof(double)) + 1);
+    get(cache, 1);
+    get(cache, 2);
+    get(cache, 1);
+    get(cache, 3);  // 2 has to go
+    CHECK(problem.made.load() == 3);
+    get(cache, 1);
+    CHECK(problem.made.load() == 3);
+    get(cache, 2);
+    CHECK(problem.made.load() == 4);
+  }
+  {
+    problem.made = 0;
+    TruthCache cache(problem);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { get(cache, i % 2); });
+    threads.clear();
+    CHECK(problem.made.load() == 2);
+  }
+}
+
+TEST_CASE("truth cache: a truth that is no number is a mistake, not a verdict") {
+  OnesProblem problem;
+  problem.exact = std::nan("");
+  TruthCache cache(problem);
+  const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1};
+  CHECK_THROWS_AS(cache.get(one), std::logic_error);
+  problem.exact = 1;
+  CHECK(cache.get(one)->expectations.size() == 1);  // a failure is not kept
+}
+
+TEST_CASE("a kernel that cannot be bound is refused with the binder's words") {
+  const AttentionGate gate(timed);
+  const AttentionProblem problem(timed);
+  TruthCache truth(problem);
+  FakeDevice device;
+  const Verdict verdict = Gate(device, truth)
+                              .check(
+                                  [](const Constants&) -> std::expected<BoundKernel, std::string> {
+                                    return std::unexpected("no room");
+                                  },
+                                  gate.cases("quick"));
+  CHECK(verdict.finding == Finding::not_bound);
+  CHECK(verdict.message == "no room");
+  CHECK(verdict.cases == 1);
+}
+
+TEST_CASE("the gate stops at the first refusal and counts the cases; all pass: where is empty") {
+  AttentionGate gate(timed);
+  const auto cases = gate.cases("quick");
+  const Verdict right = gate.check(HostAttention{}, cases);
+  CHECK(right.right());
+  CHECK(right.cases == static_cast<int>(cases.size()));
+  CHECK(right.where.empty());
+  CHECK(right.message.empty());
+  CHECK(right.worst_rms > 0);
+
+  const Verdict third = gate.check(
+      [](const AttentionCall& call) -> std::optional<Fault> {
+        call.attend({});
+        if (call.number == 5) call.O[0] = 0x7e00;  // two launches a case
+        return std::nullopt;
+      },
+      cases);
+  CHECK(third.cases == 3);
+  CHECK(third.finding == Finding::not_finite);
+  CHECK(third.where.find("Lq=77") != std::string::npos);
+  CHECK(third.where.find("inputs=small") != std::string::npos);
+}
+
+TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
+  const AttentionProblem problem(timed);
+  const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
+  FakeDevice device;
+  BoundKernel kernel{.kernel = device.add([&](const FakeDevice::Call& call) {
+                       const auto& K = instance.tensors[1].bytes;
+                       CHECK(std::memcmp(call.pointers.at(0), K.data(), K.size()) == 0);
+                       CHECK(call.scalars.at(0) == instance.scalars[4].bytes);
+                       return std::optional<Fault>{};
+                     }),
+                     .launch = {},
+                     .argument_names = {"K", "O", "scale"}};
+  {
+    const TimedLaunch launch(device, kernel, instance);
+    CHECK(device.buffers_held() == 4);
+    CHECK(device.launch(launch.launch()).has_value());
+  }
+  CHECK(device.buffers_held() == 0);
+  kernel.argument_names = {"Q", "size"};
+  CHECK_THROWS_WITH_AS(TimedLaunch(device, kernel, instance),
+                       "argument 'size' of the kernel is unknown to its problem: the manifest may "
+                       "name Q, K, V, O, B, H, Lq, Lk, scale",
+                       UserError);
+  CHECK(device.buffers_held() == 0);
+}

@@ -1,0 +1,67 @@
+#include <doctest/doctest.h>
+
+#include "tests/engine/gate/attention_gate.hpp"
+
+using namespace fa_tune;
+
+// Every right way of computing attention must pass, and not by a hair: the largest error of each
+// stays under 0.7 of its bound.
+
+namespace {
+
+using P = HostAttention::P;
+
+const std::vector<std::pair<std::string, HostAttention>> right_kernels = {
+    {"naive: one tile, P normalized", {.p = P::normalized, .tile = 1 << 20, .exp2 = false}},
+    {"P not rounded", {.p = P::exact, .tile = 1 << 20, .exp2 = false}},
+    {"flash, tile 16", {.tile = 16}},
+    {"flash, tile 48", {.tile = 48}},
+    {"flash, tile 64, e^x", {.tile = 64, .exp2 = false}},
+    {"flash, tile 128", {.tile = 128}},
+    {"flash, tile 32, last tile first", {.tile = 32, .backwards = true}},
+    {"flash, tile 32, lazy rescale", {.p = P::stale_max, .tile = 32}},
+    {"flash, tile 64, sum of rounded P", {.tile = 64, .sum_of_rounded_p = true}},
+};
+
+void expect_all_right(const AttentionShape& timed, const std::vector<std::string>& suites) {
+  AttentionGate gate(timed);
+  int passed = 0;
+  for (const auto& [name, kernel] : right_kernels) {
+    for (const std::string& suite : suites) {
+      const Verdict verdict = gate.check(kernel, gate.cases(suite));
+      INFO(name << ", suite " << suite << ": " << to_text(verdict.finding) << " " << verdict.message
+                << " at " << verdict.where);
+      CHECK(verdict.right());
+      CHECK(verdict.worst_ratio < 0.7);
+      CHECK(verdict.worst_ratio > 0.05);
+      passed += verdict.right() ? 1 : 0;
+    }
+  }
+  MESSAGE("right kernels accepted: " << passed << " of " << right_kernels.size() * suites.size());
+}
+
+}  // namespace
+
+TEST_CASE("right kernels pass: every tiling, quick and ragged shapes") {
+  expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32}, {"quick", "ragged"});
+}
+
+TEST_CASE("right kernels pass: causal, D=64") {
+  expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 64, .causal = true}, {"quick"});
+}
+
+TEST_CASE("right kernels pass: causal from the bottom right, rows that see nothing are 0") {
+  expect_all_right({.B = 1,
+                    .H = 8,
+                    .Lq = 512,
+                    .Lk = 512,
+                    .D = 16,
+                    .causal = true,
+                    .alignment = CausalAlignment::bottom_right},
+                   {"quick", "ragged"});
+}
+
+TEST_CASE("right kernels pass: bf16") {
+  expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .dtype = DType::bf16},
+                   {"quick"});
+}

@@ -1,0 +1,181 @@
+#include "engine/problem/attention.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/half.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+using Settings = std::vector<std::pair<std::string, Value>>;
+
+Settings mission() {
+  return {{"shape.B", std::int64_t{1}},
+          {"shape.H", std::int64_t{8}},
+          {"shape.L", std::int64_t{512}},
+          {"shape.D", std::int64_t{64}},
+          {"causal", false},
+          {"dtype", std::string("fp16")}};
+}
+
+Settings with(const std::string& name, Value value) {
+  Settings settings = mission();
+  std::erase_if(settings, [&](const auto& each) { return each.first == name; });
+  settings.emplace_back(name, std::move(value));
+  return settings;
+}
+
+std::string refusal(const Settings& settings) {
+  try {
+    make_problem("attention", settings, "l4.yaml:5:3: ");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+double value_at(const Tensor& tensor, std::size_t i) {
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, tensor.bytes.data() + 2 * i, 2);
+  return static_cast<double>(tensor.type == DType::bf16 ? from_bf16(bits) : from_f16(bits));
+}
+
+}  // namespace
+
+TEST_CASE("attention: settings become a shape, defines, a line for a person and rooflines") {
+  const auto problem = make_problem("attention", mission(), "");
+  CHECK(
+      to_json(problem->shape()) ==
+      R"({"B":1,"D":64,"H":8,"Lk":512,"Lq":512,"causal":false,"causal_alignment":"top_left","dtype":"fp16"})");
+  CHECK(problem->describe(problem->shape()) == "B=1 H=8 Lq=512 Lk=512 D=64 fp16");
+  using Defines = std::vector<std::pair<std::string, std::string>>;
+  CHECK(problem->defines(problem->shape()) == Defines{{"HEAD_DIM", "64"},
+                                                      {"CAUSAL", "0"},
+                                                      {"CAUSAL_BOTTOM_RIGHT", "0"},
+                                                      {"DTYPE_BF16", "0"}});
+  CHECK(problem->flop(problem->shape()) == 4.0 * 8 * 512 * 512 * 64);
+  CHECK(problem->bytes(problem->shape()) == 4.0 * 8 * 512 * 64 * 2);
+
+  const auto causal = make_problem("attention", with("causal", true), "");
+  CHECK(causal->flop(causal->shape()) == 4.0 * 8 * (512 * 513 / 2) * 64);
+  CHECK(causal->describe(causal->shape()) == "B=1 H=8 Lq=512 Lk=512 D=64 fp16 causal");
+}
+
+TEST_CASE("attention: what is wrong in the settings is said in one line, with the place") {
+  CHECK_THROWS_WITH_AS(
+      make_problem("convolution", {}, "a.yaml:2:3: "),
+      "a.yaml:2:3: unknown problem kind 'convolution': the known kinds are: attention", UserError);
+  CHECK(refusal(with("dtype", std::string("fp8"))) ==
+        "l4.yaml:5:3: attention: 'dtype' is fp8: expected fp16 or bf16");
+  CHECK(refusal(with("shape.B", std::int64_t{0})) ==
+        "l4.yaml:5:3: attention: 'shape.B' is 0: expected an integer from 1 to 65535");
+  CHECK(refusal(with("shape.D", std::string("big"))).find("expected an integer") !=
+        std::string::npos);
+  CHECK(refusal(with("causal", std::int64_t{1})).find("expected true or false") !=
+        std::string::npos);
+  CHECK(refusal(with("shape.Lq", std::int64_t{5})).find("stands for both") != std::string::npos);
+  CHECK(refusal(with("head_dim", std::int64_t{5})).find("unknown setting 'head_dim'") !=
+        std::string::npos);
+  CHECK(refusal(with("causal_alignment", std::string("left"))).find("top_left or bottom_right") !=
+        std::string::npos);
+  CHECK(refusal({{"shape.B", std::int64_t{1}}}).find("'shape.H' is missing") != std::string::npos);
+  Settings huge = with("shape.L", std::int64_t{1} << 20);
+  huge[0].second = std::int64_t{60'000};
+  CHECK(refusal(huge).find("2^31") != std::string::npos);
+  Settings twice = mission();
+  twice.emplace_back("causal", true);
+  CHECK(refusal(twice).find("given twice") != std::string::npos);
+  CHECK(refusal(with("scale", std::string("default"))).empty());
+}
+
+TEST_CASE("attention: causal rows see a prefix, from the corner that is asked for") {
+  AttentionShape shape{.Lq = 4, .Lk = 6, .D = 8, .causal = true};
+  CHECK(shape.visible_keys(0) == 1);
+  CHECK(shape.visible_keys(3) == 4);
+  CHECK(shape.visible_pairs() == 10);
+  shape.alignment = CausalAlignment::bottom_right;
+  CHECK(shape.visible_keys(0) == 3);
+  CHECK(shape.visible_keys(3) == 6);
+  shape.Lq = 8;
+  CHECK(shape.visible_keys(0) == 0);
+  CHECK(shape.visible_keys(2) == 1);
+  CHECK(shape.visible_keys(7) == 6);
+  CHECK(AttentionShape::from(shape.constants()).constants() == shape.constants());
+}
+
+TEST_CASE("attention: suites keep what a compiled kernel fixes") {
+  const AttentionProblem problem(
+      {.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .causal = true, .dtype = DType::bf16});
+  std::set<std::string> names;
+  for (const Suite& suite : problem.suites()) {
+    names.insert(suite.name);
+    std::int64_t pairs = 0;
+    for (const Constants& shape : suite.shapes) {
+      CHECK(integer(shape, "D") == 32);
+      CHECK(to_text(shape.at("dtype")) == "bf16");
+      if (suite.name == "quick" || suite.name == "ragged" || suite.name == "mission")
+        CHECK(problem.defines(shape) == problem.defines(problem.shape()));
+      pairs +=
+          integer(shape, "B") * integer(shape, "H") * integer(shape, "Lq") * integer(shape, "Lk");
+    }
+    if (suite.name == "quick") CHECK(pairs < 2 * 2 * 128 * 128);
+    if (suite.name == "seven") CHECK(suite.shapes.size() == 7);
+    if (suite.name == "ten") CHECK(suite.shapes.size() == 10);
+    if (suite.name == "mission") CHECK(suite.shapes == std::vector<Constants>{problem.shape()});
+  }
+  CHECK(names == std::set<std::string>{"quick", "ragged", "seven", "ten", "mission"});
+}
+
+TEST_CASE("attention: inputs are seeded and each kind is what it says") {
+  const AttentionProblem problem({.B = 2, .H = 2, .Lq = 64, .Lk = 96, .D = 32});
+  const auto make = [&](Inputs inputs, std::uint64_t seed) {
+    return problem.make(problem.shape(), inputs, seed);
+  };
+  const auto deviation = [](const Tensor& tensor) {
+    double squares = 0;
+    const auto count = static_cast<std::size_t>(tensor.elements());
+    for (std::size_t i = 0; i < count; ++i) squares += value_at(tensor, i) * value_at(tensor, i);
+    return std::sqrt(squares / static_cast<double>(count));
+  };
+  const Instance normal = make(Inputs::normal, 7);
+  CHECK(normal.tensors[0].dims == std::vector<std::int64_t>{2, 2, 64, 32});
+  CHECK(normal.tensors[2].dims == std::vector<std::int64_t>{2, 2, 96, 32});
+  CHECK(normal.tensors[3].role == Role::output);
+  CHECK(normal.tensors[3].bytes.empty());
+  CHECK(make(Inputs::normal, 7).tensors[1].bytes == normal.tensors[1].bytes);
+  CHECK(make(Inputs::normal, 8).tensors[1].bytes != normal.tensors[1].bytes);
+  CHECK(normal.tensors[1].bytes != normal.tensors[2].bytes);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(deviation(normal.tensors[i]) == doctest::Approx(1).epsilon(0.05));
+    CHECK(deviation(make(Inputs::tripled, 1).tensors[i]) == doctest::Approx(3).epsilon(0.05));
+    CHECK(deviation(make(Inputs::small, 1).tensors[i]) == doctest::Approx(0.01).epsilon(0.05));
+  }
+  const Instance negated = make(Inputs::negated, 7);
+  for (std::size_t i = 0; i < 100; ++i)
+    CHECK(value_at(negated.tensors[0], i) == -value_at(normal.tensors[0], i));
+  std::set<double> rows;
+  const Instance distinct = make(Inputs::distinct_rows, 7);
+  for (std::size_t row = 0; row < 4 * 96; ++row)
+    rows.insert(value_at(distinct.tensors[2], row * 32));
+  CHECK(rows.size() == 4 * 96);
+  CHECK(value_at(distinct.tensors[2], 0) == value_at(distinct.tensors[2], 31));
+
+  // Some key's logit is over 100 above the median key's, for every query.
+  const Instance large = make(Inputs::large_logits, 7);
+  for (std::size_t q = 0; q < 64; ++q) {
+    double highest = 0;
+    for (std::size_t key = 0; key < 96; ++key) {
+      double score = 0;
+      for (std::size_t d = 0; d < 32; ++d)
+        score += value_at(large.tensors[0], q * 32 + d) * value_at(large.tensors[1], key * 32 + d);
+      highest = std::max(highest, score / std::sqrt(32.0));
+    }
+    CHECK(highest > 80);
+  }
+}
