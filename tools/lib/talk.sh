@@ -10,9 +10,12 @@ fail() {
   exit 3
 }
 
-# show_log FILE: the end of a log, indented, so that a failure explains itself.
+# show_log FILE: what in a log says why a step failed, indented: the lines that name an error, as in
+# 'file.cpp:1: error:', 'CMake Error', 'E: ' (apt-get), 'ERROR: ' (pip); without any, the log's end.
 show_log() {
+  local lines
   [ -s "$1" ] || return 0
-  say "the end of $1:"
-  tail -n 40 "$1" | sed 's/^/  | /' >&2
+  lines=$(grep -E -A 1 '(^|[: ])error: |^FAILED|CMake Error|^E: |^ERROR: ' "$1" | head -n 24 || true)
+  say "from $1:"
+  printf '%s\n' "${lines:-$(tail -n 24 "$1")}" | cut -c -200 | sed 's/^/  | /' >&2
 }
