@@ -44,6 +44,10 @@ class Comment {
  public:
   void line(const std::string& text) { text_ += text.empty() ? "//\n" : "// " + text + "\n"; }
 
+  void prose(const std::string& text) {
+    for (const std::string& part : wrap_words(one_line(text), kPageWidth - 3)) line(part);
+  }
+
   void fact(std::string label, const std::string& value) {
     constexpr std::size_t kLabel = 11;
     for (const std::string& part : wrap_words(one_line(value), kPageWidth - kLabel - 3)) {
@@ -68,9 +72,9 @@ std::string count_text(int count, const char* unit) {
 
 std::string provenance(const ExportFacts& facts) {
   Comment comment;
-  comment.fact("", fmt::format("Kernel {} of template {}, exported by fa-tune {}.", facts.kernel,
-                               facts.template_name, facts.version));
-  comment.fact("", fmt::format("Build: nvcc -arch={} -c FILE.cu", facts.arch));
+  comment.prose(fmt::format("Kernel {} of template {}, exported by fa-tune {}.", facts.kernel,
+                            facts.template_name, facts.version));
+  comment.prose(fmt::format("Build: nvcc -arch={} -c FILE.cu", facts.arch));
   comment.line("");
   comment.fact("space", fmt::format("{}, hash {}", facts.space, facts.space_hash));
   comment.fact("problem", facts.problem + " " + settings_text(to_json(facts.shape)));

@@ -1,5 +1,6 @@
 #include <fstream>
 
+#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -98,6 +99,20 @@ TEST_CASE("files that are not ours are refused and left alone") {
   std::ofstream(folder / "empty.db").close();
   CHECK(has(refusal(folder / "empty.db", Store::Mode::read), "is empty"));
   CHECK(std::filesystem::file_size(folder / "empty.db") == 0);
+}
+
+TEST_CASE("the log that another program left beside its database is not moved into it") {
+  const Folder folder;
+  SQLite::Database busy((folder / "busy.db").string(),
+                        SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  busy.exec("PRAGMA journal_mode = WAL; CREATE TABLE songs (name TEXT)");
+  for (const char* suffix : {"", "-wal"})
+    std::filesystem::copy_file(folder / (std::string("busy.db") + suffix),
+                               folder / (std::string("left.db") + suffix));
+  const std::string log = read_file(folder / "left.db-wal");
+  CHECK(log.size() > 4096);
+  check_refused(folder / "left.db", "another program");
+  CHECK(read_file(folder / "left.db-wal") == log);
 }
 
 TEST_CASE("an older schema is brought up by a writer and refused to a reader") {

@@ -82,8 +82,8 @@ bool compiles(const std::filesystem::path& folder, const std::string& text) {
 TEST_CASE("export: the head of the file says where it came from") {
   const std::string text = export_text(some_facts());
   CHECK(text.substr(0, text.find("// fa-tune export")) ==
-        R"(//            Kernel scale of template scale, exported by fa-tune 0.1.0.
-//            Build: nvcc -arch=sm_89 -c FILE.cu
+        R"(// Kernel scale of template scale, exported by fa-tune 0.1.0.
+// Build: nvcc -arch=sm_89 -c FILE.cu
 //
 // space      l4, hash 5ace
 // problem    attention B=1 D=64 H=8 Lq=512 causal=true
@@ -131,6 +131,7 @@ TEST_CASE("export: no manifest ends the comment") {
   ExportFacts facts = some_facts();
   facts.device_name = "evil\nint x = ;\\";
   CHECK(compiles(folder.path(), export_text(facts)));
+  CHECK_FALSE(has(export_text(facts).substr(0, export_text(facts).find("// {")), "\\"));
   facts.manifest_text = "launch: \xff";
   CHECK_THROWS_AS(export_text(facts), UserError);
 }
