@@ -42,7 +42,7 @@ CudaContext::CudaContext(std::shared_ptr<const DriverApi> api, int index,
 
 CudaContext::~CudaContext() {
   if (!may_free()) return;
-  api_->cuCtxSetCurrent(context_);
+  make_current();
   api_->cuEventDestroy_v2(done_);
   api_->cuStreamDestroy_v2(stream_);
   api_->cuCtxSetCurrent(nullptr);

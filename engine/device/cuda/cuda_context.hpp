@@ -24,12 +24,15 @@ class CudaContext {
   const DriverApi& api() const { return *api_; }
   DriverApi const* operator->() const { return api_.get(); }
   DeviceOrdinal device() const { return device_; }
-  Context context() const { return context_; }
   Stream stream() const { return stream_; }
   bool lost() const { return !lost_because_.empty(); }
 
   // Makes the context current in the calling thread. First thing in every call of the Device.
   std::expected<void, Fault> enter();
+
+  // Before giving things back: the same, whatever the health. What the driver of a dead context
+  // says to that is of no use.
+  void make_current() { api_->cuCtxSetCurrent(context_); }
 
   // Success, or the Fault for `code`; notes it if the context is dead after it. `doing` begins the
   // message: "launch", "read".

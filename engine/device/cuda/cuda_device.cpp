@@ -29,7 +29,7 @@ class CudaDevice : public Device {
       : context_(std::move(api), index, options.deadline),
         info_(describe_gpu(context_.api(), index, context_.device())) {}
 
-  ~CudaDevice() override { context_->cuCtxSetCurrent(context_.context()); }
+  ~CudaDevice() override { context_.make_current(); }
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
@@ -45,7 +45,7 @@ class CudaDevice : public Device {
   }
 
   void unload(KernelHandle kernel) override {
-    (void)context_.enter();  // on a lost device the driver refuses, and there is nothing to free
+    context_.make_current();
     kernels_.erase(kernel);
   }
 
@@ -68,7 +68,7 @@ class CudaDevice : public Device {
   }
 
   void release(BufferHandle buffer) override {
-    (void)context_.enter();
+    context_.make_current();
     buffers_.erase(buffer);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ bool looks_loadable(const KernelImage& image) {
 
 std::string one_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   return text;
 }
 
@@ -44,7 +45,7 @@ std::expected<OwnedModule, Fault> load_module(CudaContext& context, const Kernel
   std::array<char, 4096> log{};
   std::array<int, 2> names{jit_error_log_buffer, jit_error_log_buffer_size};
   // The driver takes the size by value in the place of a pointer, and writes it back there.
-  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  std::array<void*, 2> values{log.data(), std::bit_cast<void*>(log.size() - 1)};
   Module module = nullptr;
   const Result code =
       context->cuModuleLoadDataEx(&module, image.bytes.c_str(), static_cast<unsigned>(names.size()),

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <doctest/doctest.h>
 
@@ -15,6 +16,7 @@ namespace {
 std::vector<double> synthetic_times(std::uint64_t seed, int count) {
   Random random(seed);
   std::vector<double> samples;
+  samples.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) samples.push_back(10 * (1 + 0.05 * std::exp(random.normal())));
   return samples;
 }
@@ -87,8 +89,8 @@ TEST_CASE("of two samples the interval can reach both") {
 
 TEST_CASE("an interval of symmetric samples is symmetric, also where their number is even") {
   for (const int count : {20, 21}) {
-    std::vector<double> samples;
-    for (int i = 0; i < count; ++i) samples.push_back(i);
+    std::vector<double> samples(static_cast<std::size_t>(count));
+    std::iota(samples.begin(), samples.end(), 0.0);
     double middle = 0;
     constexpr int runs = 40;
     for (int seed = 0; seed < runs; ++seed) {

@@ -17,8 +17,9 @@ struct FunctionTag {
   int max_dynamic = 48 * 1024;
 };
 struct ModuleTag {
+  explicit ModuleTag(const char* image) : names(image) {}
   std::string names;  // all of the image, in which a kernel's name is looked for
-  std::vector<std::unique_ptr<FunctionTag>> functions = {};
+  std::vector<std::unique_ptr<FunctionTag>> functions;
 };
 struct EventTag {
   double at_us = -1;
@@ -30,9 +31,11 @@ struct Node {
   std::vector<std::vector<char>> values;
 };
 struct GraphTag {
+  explicit GraphTag(std::vector<Node> all) : nodes(std::move(all)) {}
   std::vector<Node> nodes;
 };
 struct GraphExecTag {
+  explicit GraphExecTag(std::vector<Node> all) : nodes(std::move(all)) {}
   std::vector<Node> nodes;
 };
 struct StreamTag {
@@ -57,7 +60,7 @@ std::map<void*, std::shared_ptr<void>>& objects() {
 
 template <typename T, typename... Args>
 T* make(const char* kind, Args&&... args) {
-  auto object = std::make_shared<T>(T{std::forward<Args>(args)...});
+  auto object = std::make_shared<T>(std::forward<Args>(args)...);
   T* raw = object.get();
   objects().emplace(raw, std::move(object));
   ++state().live[kind];
@@ -79,16 +82,16 @@ Result enter(const char* name, bool needs_context = true) {
   const int of_all = ++s.call_counts["*"];
   if (s.dead != success) return s.dead;
   if (const char* plan = std::getenv("FAKE_CUDA_FAIL"); plan != nullptr) {
-    char which[64] = {};
-    int nth = 0;
-    int code = 0;
-    if (std::sscanf(plan, "%63[^:]:%d:%d", which, &nth, &code) == 3) {
-      const int count = std::strcmp(which, "*") == 0 ? of_all : of_name;
-      if ((std::strcmp(which, "*") == 0 || std::strcmp(which, name) == 0) && count == nth) {
-        static const std::set<int> sticky = {700, 702, 714, 715, 716, 717, 718, 719, 721, 911, 999};
-        if (sticky.contains(code)) s.dead = code;
-        return code;
-      }
+    const std::string text = plan;
+    const std::size_t first = text.find(':');
+    const std::size_t second = text.find(':', first + 1);
+    const std::string which = text.substr(0, first);
+    const int nth = std::stoi(text.substr(first + 1));
+    const Result code = std::stoi(text.substr(second + 1));
+    if ((which == "*" && of_all == nth) || (which == name && of_name == nth)) {
+      static const std::set<int> sticky = {700, 702, 714, 715, 716, 717, 718, 719, 721, 911, 999};
+      if (sticky.contains(code)) s.dead = code;
+      return code;
     }
   }
   if (needs_context && !s.has_context) return 201;
@@ -99,6 +102,7 @@ Result run(const Node& node) {
   State& s = state();
   const fake::Kernel& kernel = s.kernels.at(node.kernel);
   std::vector<void*> parameters;
+  parameters.reserve(node.values.size());
   for (const auto& value : node.values) parameters.push_back(const_cast<char*>(value.data()));
   ++s.kernels_run;
   s.clock_us += kernel.us;
@@ -196,7 +200,7 @@ Result cuCtxSetCurrent(Context context) {
   return success;
 }
 
-Result cuModuleLoadDataEx(Module* module, const void* image, unsigned options, int* names,
+Result cuModuleLoadDataEx(Module* module, const void* image, unsigned options, const int* names,
                           void** values) {
   const Result failed = enter("cuModuleLoadDataEx");
   if (failed != success) {
