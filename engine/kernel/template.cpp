@@ -161,7 +161,8 @@ Source Template::render(
     define(name, define_text(*value));
   }
   if (!defines_.empty()) {
-    const DerivedScope scope(config, {}, derived_);
+    const Constants none;
+    const DerivedScope scope(config, none, derived_);
     for (const std::string& name : defines_) {
       const Value* value = scope.find(name);
       if (value == nullptr)
