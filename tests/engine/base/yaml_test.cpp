@@ -109,6 +109,11 @@ TEST_CASE("yaml: hostile input is refused in good time") {
     bomb += "]\n";
   }
   CHECK(message([&] { parse(bomb); }).find("aliases") != std::string::npos);
+  std::string tower = "a0: &a0 [x]\n";
+  for (int i = 1; i < 80; ++i)
+    tower += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
+             "]\n";
+  CHECK(message([&] { parse(tower); }).find("deeper than 64") != std::string::npos);
   CHECK(message([] { parse("a: &x [1, *x]\n"); }).find("alias inside") != std::string::npos);
   CHECK(message([] { parse(std::string("a: \0b", 5)); }).find("zero byte") != std::string::npos);
   Random random(11);

@@ -43,6 +43,42 @@ TEST_CASE("space: derived values by template, conditional parameters, counts") {
   CHECK(space.neighbors(config({{"template", word("plain")}})).empty());
 }
 
+TEST_CASE("space: index_of knows its own configs alone") {
+  const Space space = tiles().build();
+  const std::vector<std::pair<std::string, Value>> plain = {{"template", word("plain")},
+                                                            {"BLOCK_M", number(64)}};
+  const auto with = [&](const std::string& name, const Value& value) {
+    auto settings = plain;
+    settings.emplace_back(name, value);
+    return Config(settings);
+  };
+  CHECK(space.index_of(Config(plain)).has_value());
+  CHECK_FALSE(space.index_of(with("BLOCK_M", number(64))).has_value());
+  CHECK_FALSE(space.index_of(with("OTHER", number(64))).has_value());
+  CHECK_FALSE(space.index_of(with("STAGES", number(1))).has_value());
+  CHECK_FALSE(space.index_of(Config()).has_value());
+}
+
+TEST_CASE("space: a `when` through a derived value of one template waits for the template") {
+  const Space space = PartsWriter()
+                          .parameter("A", {1, 2}, "DEPTH > 1")
+                          .parameter("template", {word("plain"), word("mma")})
+                          .derived("DEPTH", "2", "mma")
+                          .build();
+  CHECK(space.parts().parameters[0].name == "template");
+  CHECK(space.count() == 3);
+}
+
+TEST_CASE("space: a derived value of one template is gone in the next") {
+  const Space space = PartsWriter()
+                          .parameter("template", {word("mma"), word("plain")})
+                          .parameter("A", {1, 2})
+                          .derived("DEPTH", "2", "mma")
+                          .constraint("A != DEPTH")
+                          .build();
+  CHECK(space.count() == 3);
+}
+
 TEST_CASE("space: why a config is not valid") {
   const Space space = tiles().build();
   const auto why = [&](std::vector<std::pair<std::string, Value>> settings) {
