@@ -71,6 +71,7 @@ struct Exported {
   std::string manifest_text;
   std::string kernel;
   std::string arch;
+  std::string target;     // the profile whose limits held
   std::string cuda_text;  // the body, its #define lines included
   Config config;
   std::string problem;

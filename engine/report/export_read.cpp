@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kKeys = {"template", "kernel", "arch",        "config",  "problem",
-                              "settings", "shape",  "body_sha256", "manifest"};
+constexpr std::array kKeys = {"template", "kernel", "arch",   "target",      "config",  "problem",
+                              "settings", "shape",  "launch", "body_sha256", "manifest"};
 
 // Walks the lines and knows where it stands.
 class Lines {
@@ -139,6 +139,7 @@ Exported parse_exported(const std::string& text, const std::string& file) {
   exported.manifest_text = block.lines("manifest");
   exported.kernel = block.text("kernel");
   exported.arch = block.text("arch");
+  exported.target = block.text("target");
   exported.config = block.settings("config");
   exported.problem = block.text("problem");
   exported.settings = block.settings("settings").settings();

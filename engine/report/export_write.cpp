@@ -127,10 +127,17 @@ std::string block(const ExportFacts& facts) {
   json["template"] = facts.template_name;
   json["kernel"] = facts.kernel;
   json["arch"] = facts.arch;
+  json["target"] = facts.target;
   json["config"] = Json::parse(facts.config.to_json());
   json["problem"] = facts.problem;
   json["settings"] = Json::parse(Config(facts.settings).to_json());
   json["shape"] = Json::parse(to_json(facts.shape));
+  // For other readers, who need no expressions; `verify` evaluates the manifest.
+  const auto dims = [](const Dim3& d) { return Json{d.x, d.y, d.z}; };
+  json["launch"] = {{"grid", dims(facts.launch.grid)},
+                    {"block", dims(facts.launch.block)},
+                    {"cluster", dims(facts.launch.cluster)},
+                    {"dynamic_shared_bytes", facts.launch.dynamic_shared_bytes}};
   json["body_sha256"] = sha256(facts.body);
   json["manifest"] = lines_of(facts.manifest_text);
   std::istringstream lines;

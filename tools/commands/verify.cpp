@@ -10,6 +10,7 @@
 #include "engine/report/export.hpp"
 #include "engine/report/table.hpp"
 #include "engine/run/exported_kernel.hpp"
+#include "engine/run/project.hpp"
 #include "engine/run/variant.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"

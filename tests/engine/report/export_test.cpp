@@ -51,6 +51,7 @@ void check_same(const Exported& back, const ExportFacts& facts) {
   CHECK(back.manifest_text == facts.manifest_text);
   CHECK(back.kernel == facts.kernel);
   CHECK(back.arch == facts.arch);
+  CHECK(back.target == facts.target);
   CHECK(back.cuda_text == facts.body);
   CHECK(back.config == facts.config);
   CHECK(back.problem == facts.problem);
