@@ -65,3 +65,18 @@ TEST_CASE("right kernels pass: bf16") {
   expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .dtype = DType::bf16},
                    {"quick"});
 }
+
+TEST_CASE("right kernels pass: weights so equal that P normalized lies on a rounding boundary") {
+  const AttentionShape timed{.B = 1, .H = 2, .Lq = 32, .Lk = 32, .D = 32};
+  AttentionGate gate(timed);
+  std::vector<GateCase> cases;
+  for (const std::int64_t keys : {109, 119, 125, 218, 235, 238, 250}) {
+    AttentionShape shape = timed;
+    shape.Lk = keys;
+    cases.push_back({.shape = shape.constants(), .inputs = Inputs::small, .seed = 1});
+  }
+  const Verdict verdict = gate.check(HostAttention{.p = P::normalized}, cases);
+  INFO(verdict.message << " at " << verdict.where);
+  CHECK(verdict.right());
+  CHECK(verdict.worst_ratio < 0.7);
+}
