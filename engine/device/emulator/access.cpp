@@ -1,0 +1,256 @@
+#include "engine/device/emulator/access.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace fa_tune::emulator {
+namespace {
+
+std::string_view name_of(Space space) {
+  switch (space) {
+    case Space::shared:
+      return "shared";
+    case Space::local:
+      return "local";
+    case Space::param:
+      return "parameter";
+    default:
+      return "global";
+  }
+}
+
+// A generic address's space, and the address within it.
+Space space_of(std::uint64_t& address) {
+  if (in_window(address, shared_window)) {
+    address -= shared_window;
+    return Space::shared;
+  }
+  if (in_window(address, local_window)) {
+    address -= local_window;
+    return Space::local;
+  }
+  return in_window(address, param_window) ? Space::param : Space::global;
+}
+
+class Resolver {
+ public:
+  Resolver(Warp& warp, const Op& op, const Access& access)
+      : warp_(warp), cta_(*warp.cta), op_(op), access_(access) {}
+
+  // Null after a report.
+  std::byte* resolve(int lane, std::uint64_t address) {
+    const std::uint64_t given = address;
+    Space space = access_.space;
+    if (space == Space::generic) space = space_of(address);
+    if (address % access_.bytes != 0) {
+      report(TroubleKind::misaligned, lane, space, given,
+             fmt::format("which is no multiple of {}", access_.bytes));
+      return nullptr;
+    }
+    switch (space) {
+      case Space::shared:
+        return shared(lane, address);
+      case Space::local:
+        return local(lane, address);
+      case Space::param:
+        return parameter(lane, address);
+      default:
+        return global(lane, address);
+    }
+  }
+
+ private:
+  std::byte* shared(int lane, std::uint64_t address) {
+    // A 64-bit register may still carry the window.
+    if (in_window(address, shared_window)) address -= shared_window;
+    const std::span<std::byte> memory = cta_.shared();
+    const std::uint64_t offset = address - shared_reserved;
+    if (offset < memory.size() && memory.size() - offset >= access_.bytes) {
+      return memory.data() + offset;
+    }
+    report(TroubleKind::out_of_bounds, lane, Space::shared, address,
+           fmt::format("outside the block's {} bytes at 0x{:x}", memory.size(), shared_reserved));
+    return nullptr;
+  }
+
+  std::byte* local(int lane, std::uint64_t address) {
+    const std::uint64_t size = cta_.context().program->local_bytes;
+    if (in_window(address, local_window)) address -= local_window;
+    if (address < size && size - address >= access_.bytes) {
+      return warp_.local + static_cast<std::uint64_t>(lane) * size + address;
+    }
+    report(TroubleKind::out_of_bounds, lane, Space::local, address,
+           fmt::format("outside the thread's {} bytes", size));
+    return nullptr;
+  }
+
+  std::byte* parameter(int lane, std::uint64_t address) {
+    const std::span<const std::byte> memory = cta_.context().parameters;
+    const std::uint64_t offset = address - param_window;
+    if (!access_.write && offset < memory.size() && memory.size() - offset >= access_.bytes) {
+      return const_cast<std::byte*>(memory.data() + offset);
+    }
+    report(TroubleKind::out_of_bounds, lane, Space::param, address,
+           fmt::format("outside the kernel's {} bytes of parameters, or written", memory.size()));
+    return nullptr;
+  }
+
+  std::byte* global(int lane, std::uint64_t address) {
+    const Allocation* allocation = cta_.last_allocation;
+    if (allocation == nullptr || address - allocation->address >= allocation->size) {
+      allocation = cta_.context().memory->find(address);
+      if (allocation != nullptr) cta_.last_allocation = allocation;
+    }
+    const GlobalMemory& memory = *cta_.context().memory;
+    if (allocation == nullptr) {
+      report(TroubleKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
+      return nullptr;
+    }
+    const std::uint64_t offset = address - allocation->address;
+    if (allocation->size - offset < access_.bytes || (access_.write && !allocation->writable)) {
+      report(TroubleKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
+      return nullptr;
+    }
+    return allocation->bytes + offset;
+  }
+
+  void report(TroubleKind kind, int lane, Space space, std::uint64_t address,
+              const std::string& why) {
+    cta_.report(
+        kind, warp_, op_, lane,
+        fmt::format("{} {} bytes at {} address 0x{:x}; {}", access_.write ? "writes" : "reads",
+                    access_.bytes, name_of(space), address, why));
+  }
+
+  Warp& warp_;
+  Cta& cta_;
+  const Op& op_;
+  const Access& access_;
+};
+
+// All lanes within one stretch of memory: one test for the whole warp, without branches.
+bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t begin,
+                std::uint64_t size, std::uint32_t bytes, std::byte* memory, Pointers& out) {
+  if (size < bytes || mask != full_mask) return false;
+  const std::uint64_t last = size - bytes;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < warp_size; ++i) {
+    const std::uint64_t offset = addresses[i] - begin;
+    wrong |= static_cast<std::uint64_t>(offset > last) | (addresses[i] & (bytes - 1));
+    out[i] = memory + offset;
+  }
+  return wrong == 0;
+}
+
+}  // namespace
+
+void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, int base_bytes,
+                       Addresses& out) {
+  const auto offset = static_cast<std::uint64_t>(op.immediate);
+  if (base_bytes == 8) {
+    const Word64* words = slot64(lanes, base);
+    for (std::size_t i = 0; i < warp_size; ++i) out[i] = words[i] + offset;
+  } else if (base_bytes == 4) {
+    const std::uint32_t* words = slot(lanes, base);
+    const auto low = static_cast<std::uint32_t>(offset);
+    for (std::size_t i = 0; i < warp_size; ++i) {
+      out[i] = static_cast<std::uint32_t>(words[i] + low);
+    }
+  } else {
+    out.fill(offset);
+  }
+}
+
+bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+             const Addresses& addresses, Pointers& out) {
+  Cta& cta = *warp.cta;
+  if (access.space == Space::shared) {
+    const std::span<std::byte> memory = cta.shared();
+    if (all_within(mask, addresses, shared_reserved, memory.size(), access.bytes, memory.data(),
+                   out)) {
+      return true;
+    }
+  } else if (cta.last_allocation != nullptr &&
+             (access.space == Space::global || access.space == Space::generic)) {
+    const Allocation& allocation = *cta.last_allocation;
+    if ((allocation.writable || !access.write) &&
+        all_within(mask, addresses, allocation.address, allocation.size, access.bytes,
+                   allocation.bytes, out)) {
+      return true;
+    }
+  }
+  Resolver resolver(warp, op, access);
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto i = static_cast<std::size_t>(lane);
+    out[i] = resolver.resolve(lane, addresses[i]);
+    if (out[i] == nullptr) return false;
+  }
+  return true;
+}
+
+void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
+                  const Addresses& addresses) {
+  // 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16.
+  const std::uint32_t lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+  const std::uint32_t words = bytes <= 4 ? 1 : bytes / 4;
+  for (std::uint32_t begin = 0; begin < warp_size; begin += lanes) {
+    std::array<std::uint32_t, warp_size> touched{};  // words of this group, sorted
+    std::size_t count = 0;
+    for (std::uint32_t lane = begin; lane < begin + lanes; ++lane) {
+      if ((mask >> lane & 1U) == 0) continue;
+      const auto first = static_cast<std::uint32_t>(addresses[lane] / 4);
+      for (std::uint32_t word = 0; word < words; ++word) touched[count++] = first + word;
+    }
+    if (count == 0) continue;
+    std::sort(touched.begin(), touched.begin() + static_cast<std::ptrdiff_t>(count));
+    std::array<std::uint32_t, 32> banks{};
+    std::uint32_t worst = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i > 0 && touched[i] == touched[i - 1]) continue;  // one word serves all who want it
+      worst = std::max(worst, ++banks[touched[i] % banks.size()]);
+    }
+    counters.shared_wavefronts += worst;
+    counters.shared_wavefronts_ideal += 1;
+  }
+}
+
+void count_access(Counters& counters, std::uint32_t mask, const Access& access,
+                  const Addresses& addresses) {
+  Space space = access.space;
+  Addresses within = addresses;
+  if (space == Space::generic) {
+    std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+    space = space_of(first);
+    if (space == Space::shared || space == Space::local) {
+      for (std::uint64_t& address : within) address &= 0xffffffffU;
+    }
+  }
+  switch (space) {
+    case Space::shared:
+      count_shared(counters, mask, access.bytes, within);
+      return;
+    case Space::local:
+      counters.local_accesses += 1;
+      return;
+    case Space::global: {
+      std::array<std::uint64_t, warp_size> sectors{};
+      std::size_t count = 0;
+      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+        if ((mask >> lane & 1U) != 0) sectors[count++] = within[lane] / 32;
+      }
+      std::sort(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count));
+      const auto distinct = static_cast<std::uint64_t>(
+          std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) -
+          sectors.begin());
+      (access.write ? counters.global_sectors_written : counters.global_sectors_read) += distinct;
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+
+#include "engine/device/emulator/cta.hpp"
+
+// How an instruction reaches memory. Fields of Op for every memory instruction:
+//   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:
+//   none m[3] Type            m[4] values in a vector            m[5] bytes of a data register
+//   r[0..3] data         r[8] base address                  immediate: offset
+
+namespace fa_tune::emulator {
+
+using Addresses = std::array<std::uint64_t, warp_size>;
+using Pointers = std::array<std::byte*, warp_size>;
+
+// How many bytes, and whether they are to be written.
+struct Access {
+  Space space = Space::generic;
+  std::uint32_t bytes = 0;
+  bool write = false;
+};
+
+inline Warp& warp_of(LaneFile& lanes) { return static_cast<Warp&>(lanes); }
+
+// The address of each lane; also of lanes that do not take part.
+void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, int base_bytes,
+                       Addresses& out);
+
+// Pointers to what the lanes of `mask` access. Checks bounds, alignment and permission of each
+// lane; reports the first lane that fails and returns false.
+bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+             const Addresses& addresses, Pointers& out);
+
+// Counters of one access: shared-memory wavefronts, sectors, local accesses.
+void count_access(Counters& counters, std::uint32_t mask, const Access& access,
+                  const Addresses& addresses);
+// Of shared memory: `bytes` a lane at `addresses` within the space.
+void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
+                  const Addresses& addresses);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,131 @@
+#include <bit>
+#include <cmath>
+
+#include "engine/base/half.hpp"
+#include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/ops.hpp"
+
+// atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
+// m[6]: Atomic. Lanes go one after the other, lowest first.
+
+namespace fa_tune::emulator {
+namespace {
+
+float real(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
+
+std::uint64_t sum(Type type, std::uint64_t a, std::uint64_t b) {
+  switch (type) {
+    case Type::f32:
+      return std::bit_cast<std::uint32_t>(real(a) + real(b));
+    case Type::f64:
+      return std::bit_cast<std::uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
+    case Type::f16:
+      return to_f16(double{from_f16(static_cast<std::uint16_t>(a))} +
+                    double{from_f16(static_cast<std::uint16_t>(b))});
+    case Type::bf16:
+      return to_bf16(double{from_bf16(static_cast<std::uint16_t>(a))} +
+                     double{from_bf16(static_cast<std::uint16_t>(b))});
+    case Type::f16x2:
+      return sum(Type::f16, a & 0xffffU, b & 0xffffU) | sum(Type::f16, a >> 16, b >> 16) << 16;
+    case Type::bf16x2:
+      return sum(Type::bf16, a & 0xffffU, b & 0xffffU) | sum(Type::bf16, a >> 16, b >> 16) << 16;
+    default:
+      return a + b;
+  }
+}
+
+bool less(Type type, std::uint64_t a, std::uint64_t b) {
+  switch (type) {
+    case Type::s32:
+      return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
+    case Type::s64:
+      return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+    default:
+      return a < b;
+  }
+}
+
+std::uint64_t combine(Atomic what, Type type, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
+  switch (what) {
+    case Atomic::add:
+      return sum(type, old, b);
+    case Atomic::min:
+      return less(type, b, old) ? b : old;
+    case Atomic::max:
+      return less(type, old, b) ? b : old;
+    case Atomic::inc:
+      return old >= b ? 0 : old + 1;
+    case Atomic::dec:
+      return old == 0 || old > b ? b : old - 1;
+    case Atomic::bit_and:
+      return old & b;
+    case Atomic::bit_or:
+      return old | b;
+    case Atomic::bit_xor:
+      return old ^ b;
+    case Atomic::exch:
+      return b;
+    case Atomic::cas:
+      return old == b ? c : old;
+  }
+  return old;
+}
+
+// CTAs run on several threads, so the word is exchanged as one.
+template <class Word>
+std::uint64_t update(std::byte* pointer, Atomic what, Type type, std::uint64_t b, std::uint64_t c) {
+  auto* word = reinterpret_cast<Word*>(pointer);
+  Word old = __atomic_load_n(word, __ATOMIC_RELAXED);
+  for (;;) {
+    const Word changed =
+        static_cast<Word>(combine(what, type, old, static_cast<Word>(b), static_cast<Word>(c)));
+    if (__atomic_compare_exchange_n(word, &old, changed, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      return old;
+    }
+  }
+}
+
+}  // namespace
+
+void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  Warp& warp = warp_of(lanes);
+  const Access access{static_cast<Space>(op.m[0]), op.m[1], true};
+  Addresses addresses;
+  Pointers pointers;
+  compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
+  if (!resolve(warp, op, mask, access, addresses, pointers)) return;
+  if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
+  const Type type = static_cast<Type>(op.m[3]);
+  const Atomic what = static_cast<Atomic>(op.m[6]);
+  const auto operand = [&](std::uint16_t index, int lane) -> std::uint64_t {
+    if (index == no_operand) return 0;
+    return op.m[5] == 8 ? std::uint64_t{slot64(lanes, index)[lane]} : slot(lanes, index)[lane];
+  };
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte* pointer = pointers[static_cast<std::size_t>(lane)];
+    const std::uint64_t b = operand(op.r[1], lane);
+    const std::uint64_t c = operand(op.r[2], lane);
+    std::uint64_t old = 0;
+    switch (op.m[1]) {
+      case 2:
+        old = update<std::uint16_t>(pointer, what, type, b, c);
+        break;
+      case 4:
+        old = update<std::uint32_t>(pointer, what, type, b, c);
+        break;
+      default:
+        old = update<std::uint64_t>(pointer, what, type, b, c);
+        break;
+    }
+    if (op.r[0] == no_operand) continue;
+    if (op.m[5] == 8) {
+      target_slot64(lanes, op.r[0])[lane] = old;
+    } else {
+      target_slot(lanes, op.r[0])[lane] = static_cast<std::uint32_t>(old);
+    }
+  }
+}
+
+}  // namespace fa_tune::emulator

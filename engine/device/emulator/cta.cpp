@@ -1,0 +1,218 @@
+#include "engine/device/emulator/cta.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+// A CTA's life: starting its warps, taking turns among them, and saying what went wrong. How a warp
+// executes is in cta_run.cpp, barriers in cta_barrier.cpp.
+
+namespace fa_tune::emulator {
+
+Cta::Cta(const LaunchContext& context) : context_(context) {
+  const Program& program = *context.program;
+  const std::uint64_t threads = context.config.block.count();
+  warps_.resize((threads + warp_size - 1) / warp_size);
+  // Slots, then predicates, rounded up to a slot.
+  register_words_ =
+      (std::size_t{program.slots} + (program.predicates + warp_size) / warp_size) * warp_size;
+  // On a cache line: a slot is two of them.
+  constexpr std::size_t line_words = 16;
+  registers_.resize(register_words_ * warps_.size() + program.constants.size() + line_words);
+  const std::size_t misplaced =
+      reinterpret_cast<std::uintptr_t>(registers_.data()) / sizeof(std::uint32_t) % line_words;
+  std::uint32_t* begin = registers_.data() + (line_words - misplaced) % line_words;
+  constants_ = begin + register_words_ * warps_.size();
+  std::copy(program.constants.begin(), program.constants.end(), constants_);
+  shared_.resize(program.dynamic_shared_begin - shared_reserved +
+                 context.config.dynamic_shared_bytes);
+  local_.resize(std::size_t{program.local_bytes} * warp_size * warps_.size());
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    Warp& warp = warps_[i];
+    warp.cta = this;
+    warp.index = static_cast<std::uint32_t>(i);
+    warp.base[0] = begin + i * register_words_;
+    warp.base[1] = constants_;
+    warp.predicates = warp.base[0] + std::size_t{program.slots} * warp_size;
+    warp.local = local_.data() + i * warp_size * program.local_bytes;
+  }
+}
+
+void Cta::start(std::uint64_t block) {
+  const Dim3& grid = context_.config.grid;
+  block_index_ = {static_cast<std::uint32_t>(block % grid.x),
+                  static_cast<std::uint32_t>(block / grid.x % grid.y),
+                  static_cast<std::uint32_t>(block / grid.x / grid.y)};
+  // What nobody has written reads as NaN, and the same in every run.
+  std::memset(shared_.data(), 0xff, shared_.size());
+  std::memset(local_.data(), 0xff, local_.size());
+  barriers_.fill({});
+  trouble_.reset();
+  executed_ = 0;
+  last_allocation = nullptr;
+  for (Warp& warp : warps_) start_warp(warp);
+}
+
+void Cta::start_warp(Warp& warp) {
+  const Program& program = *context_.program;
+  const std::uint64_t threads = context_.config.block.count();
+  std::memset(warp.base[0], 0xff, register_words_ * sizeof(std::uint32_t));
+  warp.predicates[predicate_false] = 0;
+  warp.predicates[predicate_true] = full_mask;
+  const std::uint64_t left = threads - std::uint64_t{warp.index} * warp_size;
+  warp.live = left >= warp_size ? full_mask : (1U << left) - 1;
+  warp.splits.assign(1, {program.entry, warp.live, Split::State::ready, 0});
+  warp.slices = 0;
+  warp.copies.clear();
+  warp.committed.fill(0);
+  for (std::size_t i = 0; i < program.special_slots.size(); ++i) {
+    const std::uint16_t index = program.special_slots[i];
+    if (index != no_operand) fill_special(warp, static_cast<Special>(i), target_slot(warp, index));
+  }
+}
+
+void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
+  const LaunchConfig& config = context_.config;
+  const Program& program = *context_.program;
+  const auto warps = static_cast<std::uint32_t>(warps_.size());
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    const std::uint32_t thread = warp.index * warp_size + lane;
+    const std::uint32_t bit = 1U << lane;
+    const auto value = [&]() -> std::uint32_t {
+      switch (special) {
+        case Special::tid_x:
+          return thread % config.block.x;
+        case Special::tid_y:
+          return thread / config.block.x % config.block.y;
+        case Special::tid_z:
+          return thread / config.block.x / config.block.y;
+        case Special::ntid_x:
+          return config.block.x;
+        case Special::ntid_y:
+          return config.block.y;
+        case Special::ntid_z:
+          return config.block.z;
+        case Special::ctaid_x:
+          return block_index_.x;
+        case Special::ctaid_y:
+          return block_index_.y;
+        case Special::ctaid_z:
+          return block_index_.z;
+        case Special::nctaid_x:
+          return config.grid.x;
+        case Special::nctaid_y:
+          return config.grid.y;
+        case Special::nctaid_z:
+          return config.grid.z;
+        case Special::laneid:
+          return lane;
+        case Special::warpid:
+          return warp.index;
+        case Special::nwarpid:
+          return warps;
+        case Special::lanemask_eq:
+          return bit;
+        case Special::lanemask_lt:
+          return bit - 1;
+        case Special::lanemask_le:
+          return bit | (bit - 1);
+        case Special::lanemask_gt:
+          return ~(bit | (bit - 1));
+        case Special::lanemask_ge:
+          return ~(bit - 1);
+        case Special::dynamic_smem_size:
+          return config.dynamic_shared_bytes;
+        case Special::total_smem_size:
+          return program.static_shared_bytes + config.dynamic_shared_bytes;
+        case Special::nsmid:
+        case Special::one:
+          return 1;
+        case Special::smid:
+        case Special::gridid:
+        case Special::zero:
+        case Special::count:
+          break;
+      }
+      return 0;
+    };
+    out[lane] = value();
+  }
+}
+
+std::optional<Trouble> Cta::run(std::uint64_t block, Counters* counters) {
+  counters_ = counters;
+  start(block);
+  if (counters != nullptr) {
+    counters->blocks += 1;
+    counters->warps += warps_.size();
+  }
+  run_warps();
+  return std::move(trouble_);
+}
+
+void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
+                 const std::string& what) {
+  if (trouble_) return;
+  const Dim3& block = context_.config.block;
+  const std::uint32_t thread = warp.index * warp_size + static_cast<std::uint32_t>(lane);
+  trouble_ =
+      Trouble{kind, fmt::format("{}, PTX line {}: {}, block ({},{},{}), thread ({},{},{}): {}",
+                                context_.program->kernel, op.line, context_.program->names[op.name],
+                                block_index_.x, block_index_.y, block_index_.z, thread % block.x,
+                                thread / block.x % block.y, thread / block.x / block.y, what)};
+}
+
+std::string Cta::whereabouts() const {
+  std::string text;
+  std::string previous;
+  std::uint32_t first = 0;
+  const auto say = [&](std::uint32_t end) {
+    if (previous.empty()) return;
+    if (!text.empty()) text += "; ";
+    text += end - first > 1 ? fmt::format("warps {}-{} {}", first, end - 1, previous)
+                            : fmt::format("warp {} {}", first, previous);
+  };
+  for (const Warp& warp : warps_) {
+    std::string where;
+    for (const Split& split : warp.splits) {
+      const Op& op = context_.program->ops[split.pc];
+      if (!where.empty()) where += " and ";
+      where += split.state == Split::State::barred
+                   ? fmt::format("at barrier {} (line {})", split.barrier, op.line)
+                   : fmt::format("at {} (line {}) with {} of its {} lanes",
+                                 context_.program->names[op.name], op.line,
+                                 std::popcount(split.mask), std::popcount(warp.live));
+    }
+    if (warp.splits.empty()) where = "has exited";
+    if (where != previous) {
+      say(warp.index);
+      previous = where;
+      first = warp.index;
+    }
+  }
+  say(static_cast<std::uint32_t>(warps_.size()));
+  return text;
+}
+
+void Cta::report_stuck() {
+  for (const Warp& warp : warps_) {
+    for (const Split& split : warp.splits) {
+      if (split.state != Split::State::parked) continue;
+      report(TroubleKind::barrier, warp, context_.program->ops[split.pc],
+             std::countr_zero(split.mask),
+             "only a part of the threads it needs has come: " + whereabouts());
+      return;
+    }
+  }
+  for (const Warp& warp : warps_) {
+    for (const Split& split : warp.splits) {
+      report(TroubleKind::deadlock, warp, context_.program->ops[split.pc],
+             std::countr_zero(split.mask), "no warp can go on: " + whereabouts());
+      return;
+    }
+  }
+}
+
+}  // namespace fa_tune::emulator

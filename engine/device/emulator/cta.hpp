@@ -1,0 +1,136 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/kernel_image.hpp"
+#include "engine/device/emulator/counters.hpp"
+#include "engine/device/emulator/memory.hpp"
+#include "engine/device/emulator/program.hpp"
+
+namespace fa_tune::emulator {
+
+class Cta;
+
+// Lanes of a warp that are at the same instruction.
+struct Split {
+  enum class State : std::uint8_t {
+    ready,
+    parked,  // waits for other lanes of its warp
+    barred,  // waits at a barrier of the CTA
+  };
+  std::uint32_t pc = 0;
+  std::uint32_t mask = 0;
+  State state = State::ready;
+  std::uint8_t barrier = 0;
+};
+
+// A cp.async that has been issued and whose bytes have not moved yet. They move, read and written
+// at once, when a wait covers them: as late as the ISA allows, so that a missing wait shows.
+struct PendingCopy {
+  std::uint32_t mask = 0;
+  std::uint32_t bytes = 0;
+  std::array<const std::byte*, warp_size> from{};
+  std::array<std::byte*, warp_size> to{};
+  std::array<std::uint32_t, warp_size> valid{};  // bytes to read; the rest becomes zero
+  std::array<std::uint32_t, warp_size> group{};
+};
+
+struct Warp : LaneFile {
+  Cta* cta = nullptr;
+  std::uint32_t index = 0;
+  std::uint32_t live = 0;  // lanes that have not exited
+  std::vector<Split> splits;
+  std::uint32_t slices = 0;    // turns that parted lanes have used up without meeting
+  std::byte* local = nullptr;  // local_bytes a lane, lane after lane
+  std::vector<PendingCopy> copies;
+  std::array<std::uint32_t, warp_size> committed{};  // groups a lane has committed
+};
+
+struct Barrier {
+  std::uint32_t expected = 0;  // threads; 0: all of the CTA that have not exited
+  std::uint32_t arrived = 0;   // counted when `expected` is given
+  bool in_use = false;
+  std::uint32_t votes = 0;  // bar.red: threads whose predicate held
+  std::uint32_t voters = 0;
+};
+
+// What all CTAs of a launch share. Owned by the caller of run_grid.
+struct LaunchContext {
+  const Program* program = nullptr;
+  LaunchConfig config;
+  std::span<const std::byte> parameters;
+  const GlobalMemory* memory = nullptr;
+  std::uint64_t budget = 0;  // warp instructions a CTA may execute
+};
+
+// One CTA: its warps, shared memory and barriers. Made once a thread and used for CTA after CTA.
+class Cta {
+ public:
+  explicit Cta(const LaunchContext& context);
+
+  // Runs CTA number `block` of the grid (x fastest). Returns what went wrong, if anything did.
+  // Counts into `counters` if that is not null.
+  std::optional<Trouble> run(std::uint64_t block, Counters* counters);
+
+  // For handlers.
+  const LaunchContext& context() const { return context_; }
+  Counters* counters() { return counters_; }
+  std::span<std::byte> shared() { return shared_; }  // begins at address shared_reserved
+  // Reports what is wrong with `lane`'s instruction; the first report stands.
+  void report(TroubleKind kind, const Warp& warp, const Op& op, int lane, const std::string& what);
+  bool in_trouble() const { return trouble_.has_value(); }
+  // Allocation of the last access: the next is mostly there too.
+  const Allocation* last_allocation = nullptr;
+  std::uint64_t executed() const { return executed_; }
+
+ private:
+  void start(std::uint64_t block);
+  void start_warp(Warp& warp);
+  void fill_special(Warp& warp, Special special, std::uint32_t* out) const;
+  void run_warps();
+  template <bool Counting>
+  void take_turns();
+  template <bool Counting>
+  void run_warp(Warp& warp);
+  template <bool Counting>
+  void run_split(Warp& warp, std::size_t chosen);
+  void control(Warp& warp, std::size_t chosen, const Op& op);
+  bool converged(Warp& warp, const Split& split, const Op& op);
+  void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
+  void leave(Warp& warp, std::size_t chosen, const Op& op);
+  void scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets);
+  void exit_lanes(Warp& warp, std::size_t chosen);
+  void arrive(Warp& warp, std::size_t chosen, const Op& op);
+  void complete_barriers();
+  void release(std::uint8_t id);
+  std::string whereabouts() const;
+  void report_stuck();
+  void count(const Op& op);
+
+  const LaunchContext& context_;
+  Counters* counters_ = nullptr;
+  Dim3 block_index_;
+  std::vector<Warp> warps_;
+  std::vector<std::uint32_t> registers_;
+  std::size_t register_words_ = 0;  // a warp
+  std::uint32_t* constants_ = nullptr;
+  std::vector<std::byte> shared_;
+  std::vector<std::byte> local_;
+  std::array<Barrier, 16> barriers_{};
+  std::optional<Trouble> trouble_;
+  std::uint64_t executed_ = 0;
+};
+
+// The pc after which a thread's mates must come: nearest other split ahead of `pc`.
+std::uint32_t next_meeting(const Warp& warp, std::size_t chosen);
+// Index of the split to run, or -1 where none is ready.
+int choose_split(const Warp& warp);
+// Joins splits of equal pc with `chosen`; true if there was one.
+bool merge_splits(Warp& warp, std::size_t chosen);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,98 @@
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "engine/device/emulator/cta.hpp"
+
+// bar and barrier. Op fields: m[0]: 0 sync, 1 arrive, 2 red.popc, 3 red.and, 4 red.or; m[1]: the
+// predicate of red is negated; m[2]: aligned; r[0]: result of red; r[1]: barrier; r[2]: threads or
+// none; r[3]: predicate of red.
+
+namespace fa_tune::emulator {
+
+void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
+  Split& split = warp.splits[chosen];
+  const int lane = std::countr_zero(split.mask);
+  const std::uint32_t id = slot(warp, op.r[1])[lane];
+  if (id >= barriers_.size()) {
+    report(TroubleKind::barrier, warp, op, lane, fmt::format("there is no barrier {}", id));
+    return;
+  }
+  Barrier& barrier = barriers_[id];
+  const std::uint32_t expected = op.r[2] == no_operand ? 0 : slot(warp, op.r[2])[lane];
+  if (expected % warp_size != 0) {
+    report(TroubleKind::barrier, warp, op, lane,
+           fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
+    return;
+  }
+  if (barrier.in_use && barrier.expected != expected) {
+    report(TroubleKind::barrier, warp, op, lane,
+           fmt::format("barrier {} waits for {} threads and this one expects {}", id,
+                       barrier.expected, expected));
+    return;
+  }
+  if (counters_ != nullptr) counters_->barriers += 1;
+  barrier.in_use = true;
+  barrier.expected = expected;
+  // An aligned barrier counts whole warps, also a last one that is not full.
+  barrier.arrived +=
+      op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(split.mask));
+  if (op.m[0] >= 2) {
+    const std::uint32_t word = warp.predicates[op.r[3]];
+    const std::uint32_t holds = (op.m[1] != 0 ? ~word : word) & split.mask;
+    barrier.votes += static_cast<std::uint32_t>(std::popcount(holds));
+    barrier.voters += static_cast<std::uint32_t>(std::popcount(split.mask));
+  }
+  if (op.m[0] == 1) {
+    split.pc += 1;
+  } else {
+    split.state = Split::State::barred;
+    split.barrier = static_cast<std::uint8_t>(id);
+  }
+  complete_barriers();
+}
+
+void Cta::complete_barriers() {
+  for (std::uint8_t id = 0; id < barriers_.size(); ++id) {
+    const Barrier& barrier = barriers_[id];
+    if (!barrier.in_use) continue;
+    if (barrier.expected != 0) {
+      if (barrier.arrived >= barrier.expected) release(id);
+      continue;
+    }
+    bool all_here = true;
+    for (const Warp& warp : warps_) {
+      std::uint32_t waiting = 0;
+      for (const Split& split : warp.splits) {
+        if (split.state == Split::State::barred && split.barrier == id) waiting |= split.mask;
+      }
+      all_here &= waiting == warp.live;
+    }
+    if (all_here) release(id);
+  }
+}
+
+void Cta::release(std::uint8_t id) {
+  const Barrier barrier = barriers_[id];
+  barriers_[id] = {};
+  for (Warp& warp : warps_) {
+    for (Split& split : warp.splits) {
+      if (split.state != Split::State::barred || split.barrier != id) continue;
+      const Op& op = context_.program->ops[split.pc];
+      if (op.m[0] == 2) {
+        std::uint32_t* out = target_slot(warp, op.r[0]);
+        for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+          if ((split.mask >> lane & 1U) != 0) out[lane] = barrier.votes;
+        }
+      } else if (op.m[0] > 2) {
+        const bool holds = op.m[0] == 3 ? barrier.votes == barrier.voters : barrier.votes != 0;
+        std::uint32_t& word = warp.predicates[op.r[0]];
+        word = holds ? word | split.mask : word & ~split.mask;
+      }
+      split.state = Split::State::ready;
+      split.pc += 1;
+    }
+  }
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,321 @@
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "engine/device/emulator/cta.hpp"
+
+// How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
+// goes first, so that lanes that rejoin do so at the earliest instruction. A split that uses up its
+// slice without meeting another gives way, or a lane that waits for its neighbour would spin
+// forever.
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::uint64_t slice = 4096;       // instructions of a split while its warp is parted
+constexpr std::uint64_t quantum = 1 << 20;  // instructions of a warp before the next one's turn
+
+std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
+  const std::uint32_t guard = warp.predicates[op.guard];
+  return mask & (op.guard_negated ? ~guard : guard);
+}
+
+}  // namespace
+
+int choose_split(const Warp& warp) {
+  int ready = 0;
+  for (const Split& split : warp.splits) ready += split.state == Split::State::ready ? 1 : 0;
+  if (ready == 0) return -1;
+  // Number `rank` of the ready ones by pc.
+  const auto rank = static_cast<int>(warp.slices % static_cast<std::uint32_t>(ready));
+  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
+    if (warp.splits[i].state != Split::State::ready) continue;
+    int before = 0;
+    for (std::size_t j = 0; j < warp.splits.size(); ++j) {
+      if (warp.splits[j].state != Split::State::ready) continue;
+      const bool earlier = warp.splits[j].pc < warp.splits[i].pc ||
+                           (warp.splits[j].pc == warp.splits[i].pc && j < i);
+      before += earlier ? 1 : 0;
+    }
+    if (before == rank) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::uint32_t next_meeting(const Warp& warp, std::size_t chosen) {
+  std::uint32_t nearest = ~0U;
+  const std::uint32_t pc = warp.splits[chosen].pc;
+  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
+    const Split& other = warp.splits[i];
+    if (i == chosen || other.state == Split::State::barred || other.pc <= pc) continue;
+    nearest = std::min(nearest, other.pc);
+  }
+  return nearest;
+}
+
+bool merge_splits(Warp& warp, std::size_t chosen) {
+  bool merged = false;
+  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
+    Split& other = warp.splits[i];
+    if (i == chosen || other.state == Split::State::barred || other.pc != warp.splits[chosen].pc) {
+      continue;
+    }
+    warp.splits[chosen].mask |= other.mask;
+    other.mask = 0;
+    merged = true;
+  }
+  if (merged) {
+    warp.splits[chosen].state = Split::State::ready;
+    std::erase_if(warp.splits, [](const Split& split) { return split.mask == 0; });
+    warp.slices = 0;
+  }
+  return merged;
+}
+
+void Cta::run_warps() {
+  if (counters_ != nullptr) {
+    take_turns<true>();
+  } else {
+    take_turns<false>();
+  }
+}
+
+template <bool Counting>
+void Cta::take_turns() {
+  for (;;) {
+    bool progress = false;
+    bool alive = false;
+    for (Warp& warp : warps_) {
+      if (choose_split(warp) >= 0) {
+        run_warp<Counting>(warp);
+        progress = true;
+        if (trouble_) return;
+      }
+      alive |= warp.live != 0;
+    }
+    if (!alive) return;
+    if (!progress) {
+      report_stuck();
+      return;
+    }
+  }
+}
+
+template <bool Counting>
+void Cta::run_warp(Warp& warp) {
+  const std::uint64_t begin = executed_;
+  while (!trouble_ && executed_ - begin < quantum) {
+    const int chosen = choose_split(warp);
+    if (chosen < 0) return;
+    if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
+    run_split<Counting>(warp, static_cast<std::size_t>(chosen));
+    if (executed_ > context_.budget && !warp.splits.empty()) {
+      const Split& split = warp.splits.front();
+      report(TroubleKind::timeout, warp, context_.program->ops[split.pc],
+             std::countr_zero(split.mask),
+             "the block has executed more instructions than a launch may: it does not end");
+    }
+  }
+}
+
+// Runs until the split meets another, parts, waits or exits, or its time is over.
+template <bool Counting>
+void Cta::run_split(Warp& warp, std::size_t chosen) {
+  Split& split = warp.splits[chosen];
+  const Op* const ops = context_.program->ops.data();
+  const std::uint32_t mask = split.mask;
+  const bool parted = warp.splits.size() > 1;
+  const std::uint32_t meeting = parted ? next_meeting(warp, chosen) : ~0U;
+  std::uint64_t fuel = parted ? slice : quantum;
+  const std::uint64_t fuel_begin = fuel;
+  std::uint32_t pc = split.pc;
+  do {
+    const Op& op = ops[pc];
+    if constexpr (Counting) count(op);
+    --fuel;
+    const std::uint32_t active = guarded(warp, op, mask);
+    if (op.kind == Kind::lanes) {
+      if (active != 0) op.run(warp, op, active);
+      ++pc;
+    } else if (op.kind == Kind::branch) {
+      if (active == 0) {
+        ++pc;
+      } else if (active == mask) {
+        pc = op.target;
+        if (parted) break;
+      } else {
+        if constexpr (Counting) counters_->divergent += 1;
+        split.pc = pc + 1;
+        split.mask = mask & ~active;
+        warp.splits.push_back({op.target, active, Split::State::ready, 0});
+        executed_ += fuel_begin - fuel;
+        return;
+      }
+    } else if (op.kind == Kind::memory) {
+      if (active != 0) op.run(warp, op, active);
+      if (trouble_) break;
+      ++pc;
+    } else {
+      split.pc = pc;
+      executed_ += fuel_begin - fuel;
+      if (active == 0) {
+        split.pc = pc + 1;
+      } else if (active != mask) {  // those for whom it does not hold go on apart
+        split.mask = active;
+        warp.splits.push_back({pc + 1, mask & ~active, Split::State::ready, 0});
+      } else {
+        control(warp, chosen, op);
+      }
+      return;
+    }
+  } while (pc != meeting && fuel != 0);
+  split.pc = pc;
+  if (parted && fuel == 0) ++warp.slices;
+  executed_ += fuel_begin - fuel;
+}
+
+void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
+  Split& split = warp.splits[chosen];
+  switch (op.kind) {
+    case Kind::converge:
+      if (!converged(warp, split, op)) return;
+      op.run(warp, op, split.mask);
+      split.pc += 1;
+      return;
+    case Kind::barrier:
+      // m[2]: aligned, which wants the whole warp.
+      if (op.m[2] != 0 && split.mask != warp.live) {
+        split.state = Split::State::parked;
+        return;
+      }
+      arrive(warp, chosen, op);
+      return;
+    case Kind::branch_indexed:
+      branch_indexed(warp, chosen, op);
+      return;
+    case Kind::call: {
+      std::uint32_t* back = target_slot(warp, op.r[0]);
+      for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+        if ((split.mask >> lane & 1U) != 0) back[lane] = split.pc + 1;
+      }
+      split.pc = op.target;
+      return;
+    }
+    case Kind::leave:
+      leave(warp, chosen, op);
+      return;
+    case Kind::exit:
+      exit_lanes(warp, chosen);
+      return;
+    default:
+      report(TroubleKind::trap, warp, op, std::countr_zero(split.mask),
+             "the kernel stopped itself");
+      return;
+  }
+}
+
+// Whether all lanes are here that `op` names: the whole warp for an aligned instruction (m[6] = 1),
+// else those of the member masks in r[15].
+bool Cta::converged(Warp& warp, const Split& split, const Op& op) {
+  std::uint32_t wanted = warp.live;
+  if (op.m[6] == 0) {
+    std::uint32_t members = 0;
+    const std::uint32_t* masks = slot(warp, op.r[15]);
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      if ((split.mask >> lane & 1U) == 0) continue;
+      members |= masks[lane];
+      if ((masks[lane] >> lane & 1U) == 0) {
+        report(TroubleKind::barrier, warp, op, static_cast<int>(lane),
+               "the thread is not in the member mask that it gives");
+        return false;
+      }
+    }
+    wanted &= members;
+  }
+  if ((split.mask & wanted) == wanted) return true;
+  warp.splits[static_cast<std::size_t>(&split - warp.splits.data())].state = Split::State::parked;
+  return false;
+}
+
+void Cta::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets) {
+  std::map<std::uint32_t, std::uint32_t> masks;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if ((warp.splits[chosen].mask >> lane & 1U) != 0) masks[targets[lane]] |= 1U << lane;
+  }
+  if (masks.size() > 1 && counters_ != nullptr) counters_->divergent += 1;
+  bool first = true;
+  for (const auto& [pc, mask] : masks) {
+    if (first) {
+      warp.splits[chosen].pc = pc;
+      warp.splits[chosen].mask = mask;
+      first = false;
+    } else {
+      warp.splits.push_back({pc, mask, Split::State::ready, 0});
+    }
+  }
+}
+
+void Cta::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) {
+  const auto& table = context_.program->branch_tables[op.target];
+  const std::uint32_t* index = slot(warp, op.r[0]);
+  std::array<std::uint32_t, warp_size> targets{};
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if ((warp.splits[chosen].mask >> lane & 1U) == 0) continue;
+    if (index[lane] >= table.size()) {
+      report(TroubleKind::trap, warp, op, static_cast<int>(lane),
+             "the index is beyond the branch targets");
+      return;
+    }
+    targets[lane] = table[index[lane]];
+  }
+  scatter(warp, chosen, targets);
+}
+
+void Cta::leave(Warp& warp, std::size_t chosen, const Op& op) {
+  scatter(warp, chosen, std::span(slot(warp, op.r[0]), warp_size));
+}
+
+void Cta::exit_lanes(Warp& warp, std::size_t chosen) {
+  warp.live &= ~warp.splits[chosen].mask;
+  warp.splits.erase(warp.splits.begin() + static_cast<std::ptrdiff_t>(chosen));
+  for (Split& split : warp.splits) {
+    if (split.state == Split::State::parked) split.state = Split::State::ready;
+  }
+  complete_barriers();
+}
+
+void Cta::count(const Op& op) {
+  Counters& counters = *counters_;
+  counters.warp_instructions += 1;
+  switch (op.pipe) {
+    case Pipe::tensor:
+      counters.tensor += 1;
+      break;
+    case Pipe::fma_f32:
+      counters.fma_f32 += 1;
+      break;
+    case Pipe::half:
+      counters.half += 1;
+      break;
+    case Pipe::alu:
+      counters.alu += 1;
+      break;
+    case Pipe::special:
+      counters.special += 1;
+      break;
+    case Pipe::convert:
+      counters.convert += 1;
+      break;
+    case Pipe::control:
+      counters.control += 1;
+      break;
+    case Pipe::shuffle:
+      counters.shuffle += 1;
+      break;
+    case Pipe::load_store:
+      counters.load_store += 1;
+      break;
+  }
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,286 @@
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "engine/device/emulator/decoder.hpp"
+
+// Which function decodes which instruction; and control flow, barriers, fences and hints.
+
+namespace fa_tune::emulator {
+
+Decoder::Family Decoder::family(std::string_view root) {
+  using D = Decoder;
+  static const std::unordered_map<std::string_view, Family> families = {
+      {"bra", &D::branch},
+      {"brx", &D::branch_indexed},
+      {"call", &D::call},
+      {"ret", &D::leave},
+      {"exit", &D::leave},
+      {"trap", &D::stop},
+      {"bar", &D::barrier},
+      {"barrier", &D::barrier},
+      {"membar", &D::fence},
+      {"fence", &D::fence},
+      {"prefetch", &D::hint},
+      {"prefetchu", &D::hint},
+      {"nanosleep", &D::hint},
+      {"griddepcontrol", &D::hint},
+      {"createpolicy", &D::hint},
+      {"add", &D::arithmetic},
+      {"sub", &D::arithmetic},
+      {"mul", &D::arithmetic},
+      {"mad", &D::arithmetic},
+      {"fma", &D::arithmetic},
+      {"div", &D::arithmetic},
+      {"rem", &D::arithmetic},
+      {"abs", &D::arithmetic},
+      {"neg", &D::arithmetic},
+      {"min", &D::arithmetic},
+      {"max", &D::arithmetic},
+      {"sad", &D::arithmetic},
+      {"mul24", &D::arithmetic},
+      {"mad24", &D::arithmetic},
+      {"dp4a", &D::arithmetic},
+      {"copysign", &D::approximate},
+      {"sqrt", &D::approximate},
+      {"rcp", &D::approximate},
+      {"rsqrt", &D::approximate},
+      {"ex2", &D::approximate},
+      {"lg2", &D::approximate},
+      {"sin", &D::approximate},
+      {"cos", &D::approximate},
+      {"tanh", &D::approximate},
+      {"and", &D::logic},
+      {"or", &D::logic},
+      {"xor", &D::logic},
+      {"not", &D::logic},
+      {"cnot", &D::logic},
+      {"shl", &D::logic},
+      {"shr", &D::logic},
+      {"shf", &D::bit_field},
+      {"prmt", &D::bit_field},
+      {"bfe", &D::bit_field},
+      {"bfi", &D::bit_field},
+      {"bfind", &D::bit_field},
+      {"brev", &D::bit_field},
+      {"clz", &D::bit_field},
+      {"popc", &D::bit_field},
+      {"lop3", &D::lop3},
+      {"setp", &D::setp},
+      {"set", &D::set_value},
+      {"selp", &D::select},
+      {"slct", &D::select},
+      {"testp", &D::testp},
+      {"cvt", &D::convert},
+      {"mov", &D::move},
+      {"cvta", &D::address_conversion},
+      {"ld", &D::load},
+      {"ldu", &D::load},
+      {"st", &D::store},
+      {"atom", &D::atomic},
+      {"red", &D::atomic},
+      {"isspacep", &D::isspacep},
+      {"cp", &D::async},
+      {"ldmatrix", &D::ldmatrix},
+      {"mma", &D::mma},
+      {"shfl", &D::shuffle},
+      {"vote", &D::vote},
+      {"match", &D::match},
+      {"redux", &D::redux},
+      {"activemask", &D::one_of_warp},
+      {"elect", &D::one_of_warp},
+  };
+  const auto found = families.find(root);
+  return found == families.end() ? nullptr : found->second;
+}
+
+bool Decoder::branch() {
+  has("uni");
+  want_operands(1, 1);
+  if (operand(0).kind != Operand::Kind::name) malformed("a label is expected");
+  const std::uint32_t target = label(operand(0).name);
+  emit(Kind::branch, Pipe::control, nullptr);
+  branches_.push_back({drafts_.size() - 1, nullptr, target});
+  return true;
+}
+
+bool Decoder::branch_indexed() {
+  if (!has("idx")) return false;
+  has("uni");
+  want_operands(2, 2);
+  const Ref index = source(operand(0), Type::u32);
+  for (const BranchTargets& targets : function_->branch_targets) {
+    if (targets.name != operand(1).name) continue;
+    std::vector<std::uint32_t> table;
+    for (const std::string_view name : targets.labels) table.push_back(label(name));
+    Draft& draft = emit(Kind::branch_indexed, Pipe::control, nullptr);
+    read(draft, 0, index);
+    draft.op.target = static_cast<std::uint32_t>(program_.branch_tables.size());
+    program_.branch_tables.push_back(std::move(table));
+    return true;
+  }
+  malformed("its list of targets is not declared");
+}
+
+// Parameters of a call are local memory of both sides: before it the arguments are copied to the
+// callee's frame, after it the results back.
+bool Decoder::call() {
+  has("uni");
+  const std::vector<Operand>& operands = statement_->operands;
+  std::size_t at = 0;
+  std::vector<Operand> results;
+  std::vector<Operand> arguments;
+  if (at < operands.size() && operands[at].kind == Operand::Kind::list) {
+    results = operands[at++].parts;
+  }
+  if (at >= operands.size() || operands[at].kind != Operand::Kind::name) return false;
+  const Function& callee = find_function(operands[at++].name, statement_->line);
+  if (at < operands.size() && operands[at].kind == Operand::Kind::list) {
+    arguments = operands[at++].parts;
+  }
+  if (at != operands.size()) return false;
+  if (callee.is_entry || results.size() != callee.returns.size() ||
+      arguments.size() != callee.parameters.size()) {
+    malformed(fmt::format("does not fit the declaration of {}", callee.name));
+  }
+  const auto copy = [&](const Symbol* from, const Symbol* to) {
+    if (from == nullptr || to == nullptr || from->space != Space::local ||
+        to->space != Space::local || from->size != to->size) {
+      malformed("an argument does not fit its parameter");
+    }
+    const std::uint64_t unit =
+        from->size % 4 == 0 && from->address % 4 == 0 && to->address % 4 == 0 ? 4 : 1;
+    const Ref between = new_register(Type::b32, true);
+    for (std::uint64_t offset = 0; offset < from->size; offset += unit) {
+      for (const bool storing : {false, true}) {
+        Draft& draft = emit(Kind::memory, Pipe::load_store, storing ? run_store : run_load);
+        draft.op.m = {static_cast<std::uint8_t>(Space::local),
+                      static_cast<std::uint8_t>(unit),
+                      0,
+                      static_cast<std::uint8_t>(unit == 4 ? Type::b32 : Type::b8),
+                      1,
+                      4,
+                      0};
+        draft.op.immediate = static_cast<std::int64_t>((storing ? to : from)->address + offset);
+        storing ? read(draft, 0, between) : write(draft, 0, between);
+      }
+    }
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    copy(arguments[i].symbol, callee.parameters[i]);
+  }
+  Draft& draft = emit(Kind::call, Pipe::control, nullptr);
+  write(draft, 0, {Ref::Kind::reg, return_slots_.at(&callee)});
+  calls_.push_back({drafts_.size() - 1, &callee, 0});
+  for (std::size_t i = 0; i < results.size(); ++i) copy(callee.returns[i], results[i].symbol);
+  return true;
+}
+
+bool Decoder::leave() {
+  has("uni");
+  want_operands(0, 0);
+  if (root() == "exit" || function_->is_entry) {
+    emit(Kind::exit, Pipe::control, nullptr);
+    return true;
+  }
+  Draft& draft = emit(Kind::leave, Pipe::control, nullptr);
+  read(draft, 0, {Ref::Kind::reg, return_slots_.at(function_)});
+  return true;
+}
+
+bool Decoder::stop() {
+  want_operands(0, 0);
+  emit(Kind::trap, Pipe::control, nullptr);
+  return true;
+}
+
+// Warps of a CTA run in turn and CTAs see each other's atomics at once, so there is nothing to
+// order.
+bool Decoder::fence() {
+  for (const std::string_view word :
+       {"gl", "cta", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release"}) {
+    has(word);
+  }
+  want_operands(0, 0);
+  emit(Kind::lanes, Pipe::control, run_nothing);
+  return true;
+}
+
+// What changes speed alone.
+bool Decoder::hint() {
+  if (root() == "createpolicy") {
+    understood_.assign(words_.size(), true);
+    const Ref policy = target(operand(0), Type::b64);
+    LaneKey key;
+    key.type = Type::b64;
+    const Ref zero = constant(0, 8);
+    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
+    write(draft, 0, policy);
+    read(draft, 1, zero);
+    return true;
+  }
+  if (root() == "griddepcontrol" && !has("wait") && !has("launch_dependents")) return false;
+  if (root() == "nanosleep" && last_type() != Type::u32) return false;
+  if (root().starts_with("prefetch")) {
+    for (std::size_t i = 1; i < words_.size(); ++i) {
+      if (words_[i].starts_with("L1") || words_[i].starts_with("L2") || words_[i] == "global" ||
+          words_[i] == "local") {
+        understood_[i] = true;
+      }
+    }
+  }
+  emit(Kind::lanes, Pipe::control, run_nothing);
+  return true;
+}
+
+bool Decoder::barrier() {
+  const bool short_form = root() == "bar";
+  if (short_form && has("warp")) {
+    if (!has("sync")) return false;
+    want_operands(1, 1);
+    const Ref members = source(operand(0), Type::b32);
+    Draft& draft = emit(Kind::converge, Pipe::control, run_nothing);
+    read(draft, 15, members);
+    return true;
+  }
+  has("cta");
+  const bool aligned = has("aligned") || short_form;
+  std::size_t at = 0;
+  std::uint8_t form = 0;
+  Ref result;
+  const bool reducing = has("red");
+  if (reducing) {
+    const bool popc = has("popc");
+    const bool all = has("and");
+    const bool any = has("or");
+    if (!popc && !all && !any) return false;
+    form = popc ? 2 : all ? 3 : 4;
+    const Type type = last_type();
+    if (type != (popc ? Type::u32 : Type::pred)) return false;
+    result = popc ? target(operand(at++), Type::u32) : predicate_target(operand(at++));
+  } else if (has("arrive")) {
+    form = 1;
+  } else if (!has("sync")) {
+    return false;
+  }
+  const Ref id = source(operand(at++), Type::u32);
+  Ref count;
+  Ref voting;
+  bool negated = false;
+  const std::size_t left = operand_count() - at;
+  if (left > (reducing ? 2U : 1U) || left < (reducing ? 1U : 0U)) malformed("too many operands");
+  if (left == (reducing ? 2U : 1U)) count = source(operand(at++), Type::u32);
+  if (form == 1 && count.kind == Ref::Kind::none) malformed("bar.arrive wants a number of threads");
+  if (reducing) voting = predicate_source(operand(at++), negated);
+  Draft& draft = emit(Kind::barrier, Pipe::control, nullptr);
+  if (reducing) write(draft, 0, result);
+  read(draft, 1, id);
+  read(draft, 2, count);
+  read(draft, 3, voting);
+  draft.op.m[0] = form;
+  draft.op.m[1] = negated ? 1 : 0;
+  draft.op.m[2] = aligned ? 1 : 0;
+  return true;
+}
+
+}  // namespace fa_tune::emulator

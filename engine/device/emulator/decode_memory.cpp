@@ -1,0 +1,263 @@
+#include <bit>
+
+#include "engine/device/emulator/decoder.hpp"
+
+// Loads, stores, atomics and asynchronous copies.
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::int64_t all_groups = -1;
+
+}  // namespace
+
+Space Decoder::space() {
+  if (has("global")) return Space::global;
+  if (has("shared") || has("shared::cta")) return Space::shared;
+  if (has("local")) return Space::local;
+  if (has("const")) return Space::constant;
+  if (has("param") || has("param::entry") || has("param::func")) return Space::param;
+  return Space::generic;
+}
+
+// What says how fast or how visible an access is; here every access is visible at once.
+void Decoder::cache_modifiers() {
+  for (const std::string_view word :
+       {"volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "cta", "gpu", "sys",
+        "cluster", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
+    has(word);
+  }
+  for (std::size_t i = 1; i < words_.size(); ++i) {
+    if (words_[i].starts_with("L1::") || words_[i].starts_with("L2::")) understood_[i] = true;
+  }
+}
+
+bool Decoder::load() {
+  const Type type = last_type();
+  Space where = space();
+  cache_modifiers();
+  const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
+  const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
+  if (bytes == 0 || bytes > 16 || type == Type::f16x2 || type == Type::bf16x2) return false;
+  want_operands(2, 3);  // the third is a cache policy
+  const Operand& from = operand(1);
+  if (from.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
+  if (where == Space::param) {
+    const Symbol* symbol = from.parts[0].symbol;
+    if (symbol != nullptr ? symbol->space == Space::local : !function_->is_entry) {
+      where = Space::local;
+    }
+  }
+  std::vector<Operand> parts = {operand(0)};
+  if (count > 1) {
+    if (operand(0).kind != Operand::Kind::vector) malformed("a vector is expected");
+    parts = operand(0).parts;
+  }
+  if (parts.size() != count) malformed("the vector has another number of values");
+  std::vector<Ref> refs;
+  int width = 0;
+  for (const Operand& part : parts) {
+    int own = 0;
+    refs.push_back(target_at_least(part, type, own));
+    if (part.kind == Operand::Kind::sink) {
+      refs.back() = {};
+      continue;
+    }
+    if (width != 0 && own != width) malformed("the vector's registers differ in width");
+    width = own;
+  }
+  if (width == 0) width = width_of(type);
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_load);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (refs[i].kind != Ref::Kind::none) write(draft, i, refs[i]);
+  }
+  address(draft, from, 8, 2);
+  draft.op.m[0] = static_cast<std::uint8_t>(where);
+  draft.op.m[1] = static_cast<std::uint8_t>(bytes);
+  draft.op.m[3] = static_cast<std::uint8_t>(type);
+  draft.op.m[4] = static_cast<std::uint8_t>(count);
+  draft.op.m[5] = static_cast<std::uint8_t>(width);
+  return true;
+}
+
+bool Decoder::store() {
+  const Type type = last_type();
+  Space where = space();
+  if (where == Space::param) where = Space::local;  // an argument of a call
+  if (where == Space::constant) return false;
+  if (has("async")) return false;
+  cache_modifiers();
+  const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
+  const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
+  if (bytes == 0 || bytes > 16 || type == Type::f16x2 || type == Type::bf16x2) return false;
+  want_operands(2, 3);
+  std::vector<Operand> parts = {operand(1)};
+  if (count > 1) {
+    if (operand(1).kind != Operand::Kind::vector) malformed("a vector is expected");
+    parts = operand(1).parts;
+  }
+  if (parts.size() != count) malformed("the vector has another number of values");
+  // Registers of a vector may be mixed with constants, which come as wide as the others.
+  int width = 0;
+  for (const Operand& part : parts) {
+    if (part.kind != Operand::Kind::reg) continue;
+    int own = 0;
+    source_at_least(part, type, own);
+    if (width != 0 && (own == 8) != (width == 8))
+      malformed("the vector's registers differ in width");
+    width = own;
+  }
+  if (width == 0) width = width_of(type);
+  std::vector<Ref> refs;
+  for (const Operand& part : parts) {
+    int own = 0;
+    const bool is_register = part.kind == Operand::Kind::reg || part.kind == Operand::Kind::special;
+    refs.push_back(is_register ? source_at_least(part, type, own)
+                               : constant(constant_bits(part, type), width));
+    if (part.kind == Operand::Kind::special && width == 8) malformed("mixed widths");
+  }
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_store);
+  for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
+  address(draft, operand(0), 8, 2);
+  draft.op.m[0] = static_cast<std::uint8_t>(where);
+  draft.op.m[1] = static_cast<std::uint8_t>(bytes);
+  draft.op.m[3] = static_cast<std::uint8_t>(type);
+  draft.op.m[4] = static_cast<std::uint8_t>(count);
+  draft.op.m[5] = static_cast<std::uint8_t>(width);
+  return true;
+}
+
+// atom.space.op.type d, [a], b{, c}; red has no d.
+bool Decoder::atomic() {
+  const Type type = last_type();
+  const bool reduction = root() == "red";
+  if (has("async")) return false;
+  const Space where = space();
+  cache_modifiers();
+  if (where != Space::generic && where != Space::global && where != Space::shared) return false;
+  struct Known {
+    std::string_view name;
+    Atomic what;
+  };
+  constexpr Known known[] = {{"add", Atomic::add},   {"min", Atomic::min},
+                             {"max", Atomic::max},   {"inc", Atomic::inc},
+                             {"dec", Atomic::dec},   {"and", Atomic::bit_and},
+                             {"or", Atomic::bit_or}, {"xor", Atomic::bit_xor},
+                             {"exch", Atomic::exch}, {"cas", Atomic::cas}};
+  const Known* found = nullptr;
+  for (const Known& each : known) {
+    if (found == nullptr && has(each.name)) found = &each;
+  }
+  if (found == nullptr) return false;
+  const Atomic what = found->what;
+  const bool real = is_float(type);
+  if (real && what != Atomic::add) return false;
+  if (size_of(type) < 2 || (size_of(type) == 2 && !real && what != Atomic::cas)) return false;
+  if ((what == Atomic::inc || what == Atomic::dec) && type != Type::u32) return false;
+  const std::size_t results = reduction ? 0 : 1;
+  const std::size_t values = what == Atomic::cas ? 2 : 1;
+  want_operands(results + 1 + values, results + 2 + values);  // a cache policy may follow
+  Ref old;
+  if (!reduction && operand(0).kind != Operand::Kind::sink) old = target(operand(0), type);
+  const Ref b = source(operand(results + 1), type);
+  Ref c;
+  if (what == Atomic::cas) c = source(operand(results + 2), type);
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_atomic);
+  if (old.kind != Ref::Kind::none) write(draft, 0, old);
+  read(draft, 1, b);
+  read(draft, 2, c);
+  address(draft, operand(results), 8, 2);
+  draft.op.m[0] = static_cast<std::uint8_t>(where);
+  draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
+  draft.op.m[3] = static_cast<std::uint8_t>(type);
+  draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
+  draft.op.m[6] = static_cast<std::uint8_t>(what);
+  const bool orderless = reduction && !real && what != Atomic::exch && what != Atomic::cas &&
+                         what != Atomic::inc && what != Atomic::dec;
+  if (where != Space::shared && !orderless) program_.order_dependent = true;
+  return true;
+}
+
+bool Decoder::isspacep() {
+  const Space where = space();
+  if (where == Space::generic) return false;
+  want_operands(2, 2);
+  const Ref p = predicate_target(operand(0));
+  const Ref a = source(operand(1), Type::u64);
+  Draft& draft = emit(Kind::memory, Pipe::alu, run_isspacep);
+  write(draft, 0, p);
+  read(draft, 1, a);
+  draft.op.m[0] = static_cast<std::uint8_t>(where);
+  return true;
+}
+
+// cp.async.{ca,cg}.shared.global [to], [from], bytes{, bytes to read | ignore}{, policy}
+bool Decoder::async() {
+  if (!has("async") || has("bulk") || has("mbarrier")) return false;
+  if (has("commit_group")) {
+    want_operands(0, 0);
+    emit(Kind::memory, Pipe::load_store, run_async_commit);
+    return true;
+  }
+  const bool all = has("wait_all");
+  if (all || has("wait_group")) {
+    want_operands(all ? 0 : 1, all ? 0 : 1);
+    std::int64_t left = all_groups;
+    if (!all) {
+      if (operand(0).kind != Operand::Kind::integer || operand(0).value < 0) {
+        malformed("a number of groups is expected");
+      }
+      left = operand(0).value;
+    }
+    Draft& draft = emit(Kind::memory, Pipe::control, run_async_wait);
+    draft.op.immediate = left;
+    return true;
+  }
+  const bool near_global = has("cg");
+  if (!near_global && !has("ca")) return false;
+  if (!(has("shared") || has("shared::cta")) || !has("global")) return false;
+  bool has_policy = false;
+  for (std::size_t i = 1; i < words_.size(); ++i) {
+    if (!words_[i].starts_with("L2::")) continue;
+    understood_[i] = true;
+    has_policy |= words_[i] == "L2::cache_hint";
+  }
+  const std::size_t count = operand_count() - (has_policy && operand_count() > 3 ? 1 : 0);
+  if (count != 3 && count != 4) malformed("three or four operands are expected");
+  const std::int64_t bytes = operand(2).value;
+  const bool legal = operand(2).kind == Operand::Kind::integer &&
+                     (bytes == 16 || (!near_global && (bytes == 4 || bytes == 8)));
+  if (!legal) malformed("copies 16 bytes, with .ca also 4 or 8");
+  Ref valid;
+  Ref ignore;
+  bool negated = false;
+  if (count == 4) {
+    const Operand& last = operand(3);
+    const bool is_predicate =
+        last.kind == Operand::Kind::reg &&
+        function_->registers[static_cast<std::size_t>(last.index)] == Type::pred;
+    if (is_predicate) {
+      ignore = predicate_source(last, negated);
+    } else {
+      valid = source(last, Type::u32);
+    }
+  }
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_async_copy);
+  // Two addresses: the second one's offset goes to `target`.
+  address(draft, operand(1), 1, 3);
+  const std::int64_t offset = draft.op.immediate;
+  if (draft.op.m[3] == 0 || offset != static_cast<std::int32_t>(offset)) {
+    // A constant address in global memory is written by no compiler.
+    malformed("the source wants a register");
+  }
+  address(draft, operand(0), 0, 2);
+  draft.op.target = static_cast<std::uint32_t>(static_cast<std::int32_t>(offset));
+  read(draft, 2, valid);
+  read(draft, 3, ignore);
+  draft.op.m[1] = static_cast<std::uint8_t>(bytes);
+  draft.op.m[4] = static_cast<std::uint8_t>(Space::global);
+  draft.op.m[5] = negated ? 1 : 0;
+  return true;
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,283 @@
+#include "engine/device/emulator/decoder.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+// From functions to drafts: which functions and variables a kernel uses, where they lie, and what
+// the operands of a statement stand for.
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::uint64_t most_static_shared = 1 << 20;
+constexpr std::size_t most_instructions = 4'000'000;
+constexpr std::size_t most_names = 0xffff;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+int width_of(Type type) { return std::max(2, size_of(type)); }
+
+Program Decoder::decode(std::string_view kernel) {
+  Function* entry = nullptr;
+  for (Function& function : module_.functions) {
+    if (function.is_entry && function.has_body && function.name == kernel) entry = &function;
+  }
+  if (entry == nullptr) {
+    std::string known;
+    for (const Function& function : module_.functions) {
+      if (function.is_entry) known += (known.empty() ? "" : ", ") + std::string(function.name);
+    }
+    throw LoadError{
+        {TroubleKind::load_failed, fmt::format("the PTX has no kernel '{}'; it has: {}", kernel,
+                                               known.empty() ? "none" : known)}};
+  }
+  std::vector<Function*> functions;
+  std::vector<Function*> path;
+  collect(*entry, functions, path);
+  program_.special_slots.fill(no_operand);
+  place_symbols(*entry, functions);
+  for (const Function* each : functions) {
+    if (each != entry) return_slots_[each] = new_register(Type::b32, true).id;
+  }
+  for (const Function* each : functions) function(*each);
+  finish(*entry);
+  return std::move(program_);
+}
+
+Function& Decoder::find_function(std::string_view name, int line) {
+  for (Function& function : module_.functions) {
+    if (function.name == name && function.has_body) return function;
+  }
+  fail_unknown(line, fmt::format("call of {}, which has no body here", name));
+}
+
+// The kernel first, then what it calls. Frames are static, so a function that reaches itself is not
+// among what is known.
+void Decoder::collect(Function& function, std::vector<Function*>& found,
+                      std::vector<Function*>& path) {
+  if (std::find(path.begin(), path.end(), &function) != path.end()) {
+    fail_unknown(function.line, fmt::format("the recursive function {}", function.name));
+  }
+  if (path.size() > 64) fail_unknown(function.line, "calls nested deeper than 64");
+  if (std::find(found.begin(), found.end(), &function) != found.end()) return;
+  path.push_back(&function);
+  found.push_back(&function);
+  for (const Statement& statement : function.statements) {
+    for (const Operand& operand : statement.operands) mark_used(operand);
+    if (statement.opcode != "call" && !statement.opcode.starts_with("call.")) continue;
+    for (const Operand& operand : statement.operands) {
+      if (operand.kind == Operand::Kind::name) {
+        // A function found before on another path is fine; on this one it is recursion.
+        Function& callee = find_function(operand.name, statement.line);
+        if (std::find(path.begin(), path.end(), &callee) != path.end()) {
+          fail_unknown(statement.line, fmt::format("the recursive function {}", callee.name));
+        }
+        collect(callee, found, path);
+        break;
+      }
+    }
+  }
+  path.pop_back();
+}
+
+void Decoder::mark_used(const Operand& operand) {
+  if (operand.symbol != nullptr) const_cast<Symbol*>(operand.symbol)->used = true;
+  for (const Operand& part : operand.parts) mark_used(part);
+}
+
+void Decoder::place_symbols(Function& entry, const std::vector<Function*>& functions) {
+  std::uint64_t end = shared_reserved;
+  std::uint64_t dynamic_align = 16;
+  for (Symbol& symbol : module_.symbols) {
+    if (!symbol.used || symbol.space != Space::shared) continue;
+    const auto align = static_cast<std::uint64_t>(symbol.align);
+    if (symbol.size == 0) {
+      dynamic_align = std::max(dynamic_align, align);
+      continue;
+    }
+    symbol.address = round_up(end, align);
+    end = symbol.address + symbol.size;
+    if (end > most_static_shared) {
+      fail_load(symbol.line,
+                fmt::format("'{}' makes {} bytes of shared memory, more than any GPU has",
+                            symbol.name, end - shared_reserved));
+    }
+  }
+  const std::uint64_t dynamic_begin = round_up(end, dynamic_align);
+  for (Symbol& symbol : module_.symbols) {
+    if (!symbol.used) continue;
+    if (symbol.space == Space::shared && symbol.size == 0) symbol.address = dynamic_begin;
+    if (symbol.space == Space::global || symbol.space == Space::constant) {
+      if (symbol.is_extern && symbol.initial.empty()) {
+        fail_load(symbol.line, fmt::format("the extern variable '{}' is nowhere", symbol.name));
+      }
+      symbol.address = place_global_(symbol);
+      program_.globals.push_back(symbol.address);
+    }
+  }
+  program_.kernel = entry.name;
+  program_.static_shared_bytes = static_cast<std::uint32_t>(end - shared_reserved);
+  program_.dynamic_shared_begin = static_cast<std::uint32_t>(dynamic_begin);
+  program_.parameter_bytes = static_cast<std::uint32_t>(entry.parameter_bytes);
+  for (const Symbol* parameter : entry.parameters) {
+    program_.parameter_sizes.push_back(static_cast<std::uint32_t>(parameter->size));
+    program_.parameter_offsets.push_back(static_cast<std::uint32_t>(parameter->address));
+  }
+  std::uint64_t frame = 0;
+  for (const Function* function : functions) frame = std::max(frame, function->frame_end);
+  program_.local_bytes = static_cast<std::uint32_t>(round_up(frame, 16));
+}
+
+void Decoder::function(const Function& function) {
+  function_ = &function;
+  local_registers_.clear();
+  local_predicates_.clear();
+  branches_.clear();
+  places_.clear();
+  first_table_ = program_.branch_tables.size();
+  entries_[&function] = static_cast<std::uint32_t>(drafts_.size());
+  for (const Statement& each : function.statements) {
+    places_.push_back(static_cast<std::uint32_t>(drafts_.size()));
+    statement(each);
+    if (drafts_.size() > most_instructions) fail_load(each.line, "too many instructions");
+  }
+  // A text may leave out the last 'ret'; labels at the very end point to this one.
+  places_.push_back(static_cast<std::uint32_t>(drafts_.size()));
+  Statement last;
+  last.line = function.statements.empty() ? function.line : function.statements.back().line;
+  last.opcode = "ret";
+  statement(last);
+  for (const Patch& patch : branches_) drafts_[patch.draft].op.target = places_[patch.label];
+  for (std::size_t i = first_table_; i < program_.branch_tables.size(); ++i) {
+    for (std::uint32_t& target : program_.branch_tables[i]) target = places_[target];
+  }
+}
+
+void Decoder::statement(const Statement& statement) {
+  statement_ = &statement;
+  words_.clear();
+  for (std::size_t begin = 0; begin <= statement.opcode.size();) {
+    const std::size_t end = std::min(statement.opcode.find('.', begin), statement.opcode.size());
+    words_.push_back(statement.opcode.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  understood_.assign(words_.size(), false);
+  understood_[0] = true;
+  const Family known = family(words_[0]);
+  if (known == nullptr || !(this->*known)()) unknown();
+  all_understood();
+}
+
+std::uint32_t Decoder::label(std::string_view name) const {
+  for (int scope = statement_->scope;;
+       scope = function_->scope_parents[static_cast<std::size_t>(scope)]) {
+    for (const Label& each : function_->labels) {
+      if (each.scope == scope && each.name == name)
+        return static_cast<std::uint32_t>(each.statement);
+    }
+    if (scope == 0) break;
+  }
+  malformed(fmt::format("there is no label '{}'", name));
+}
+
+void Decoder::finish(const Function& entry) {
+  for (const Patch& patch : calls_) drafts_[patch.draft].op.target = entries_.at(patch.callee);
+  program_.entry = entries_.at(&entry);
+  program_.ops.reserve(drafts_.size());
+  for (const Draft& draft : drafts_) program_.ops.push_back(draft.op);
+  const std::vector<std::uint16_t> slots =
+      allocate_registers(drafts_, registers_, predicates_, program_);
+  for (const auto& [which, reg] : specials_) {
+    program_.special_slots[static_cast<std::size_t>(which)] = slots[reg];
+  }
+}
+
+void Decoder::unknown() const { fail_unknown(statement_->line, std::string(statement_->opcode)); }
+
+void Decoder::malformed(const std::string& what) const {
+  fail_load(statement_->line, fmt::format("{}: {}", statement_->opcode, what));
+}
+
+bool Decoder::has(std::string_view modifier) {
+  for (std::size_t i = 1; i < words_.size(); ++i) {
+    if (words_[i] != modifier) continue;
+    understood_[i] = true;
+    return true;
+  }
+  return false;
+}
+
+Type Decoder::last_type() {
+  const auto type = type_of(words_.back());
+  if (words_.size() < 2 || !type) unknown();
+  understood_.back() = true;
+  return *type;
+}
+
+void Decoder::all_understood() const {
+  if (std::find(understood_.begin(), understood_.end(), false) != understood_.end()) unknown();
+}
+
+const Operand& Decoder::operand(std::size_t index) const {
+  if (index >= statement_->operands.size()) {
+    malformed(fmt::format("operand {} is missing", index + 1));
+  }
+  return statement_->operands[index];
+}
+
+void Decoder::want_operands(std::size_t least, std::size_t most) const {
+  if (operand_count() < least || operand_count() > most) {
+    malformed(fmt::format("{} operands where {} to {} are expected", operand_count(), least, most));
+  }
+}
+
+Draft& Decoder::emit(Kind kind, Pipe pipe, Handler run) {
+  Draft& draft = drafts_.emplace_back();
+  draft.op.kind = kind;
+  draft.op.pipe = pipe;
+  draft.op.run = run;
+  draft.op.line = static_cast<std::uint32_t>(statement_->line);
+  const auto known = names_.find(statement_->opcode);
+  if (known != names_.end()) {
+    draft.op.name = known->second;
+  } else {
+    if (program_.names.size() >= most_names) malformed("too many different instructions");
+    draft.op.name = static_cast<std::uint16_t>(program_.names.size());
+    names_[statement_->opcode] = draft.op.name;
+    program_.names.emplace_back(statement_->opcode);
+  }
+  draft.guard = {Ref::Kind::predicate, predicate_true};
+  if (statement_->guard >= 0) {
+    draft.guard = predicate_register(statement_->guard);
+    draft.op.guard_negated = statement_->guard_negated;
+  }
+  return draft;
+}
+
+void Decoder::read(Draft& draft, std::size_t index, Ref ref) { draft.refs[index] = ref; }
+
+void Decoder::write(Draft& draft, std::size_t index, Ref ref) {
+  draft.refs[index] = ref;
+  draft.writes = static_cast<std::uint16_t>(draft.writes | 1U << index);
+}
+
+bool Decoder::lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_list<Type> sources) {
+  const Handler run = lanes_handler(key);
+  if (run == nullptr) return false;
+  want_operands(sources.size() + 1, sources.size() + 1);
+  const Ref result = target(operand(0), to);
+  std::vector<Ref> from;
+  for (const Type type : sources) from.push_back(source(operand(from.size() + 1), type));
+  Draft& draft = emit(Kind::lanes, pipe, run);
+  write(draft, 0, result);
+  for (std::size_t i = 0; i < from.size(); ++i) read(draft, i + 1, from[i]);
+  return true;
+}
+
+}  // namespace fa_tune::emulator

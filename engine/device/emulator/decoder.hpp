@@ -1,0 +1,175 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/device/emulator/lanes.hpp"
+#include "engine/device/emulator/lexer.hpp"
+#include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/syntax.hpp"
+
+namespace fa_tune::emulator {
+
+// An operand before registers have places: what Op::r will say, by name.
+struct Ref {
+  enum class Kind : std::uint8_t { none, reg, predicate, constant };
+  Kind kind = Kind::none;
+  std::uint32_t id = 0;  // virtual register or predicate; slot of the constants
+};
+
+// A virtual register. Its width decides how many slots it takes.
+struct VirtualRegister {
+  Type type = Type::b32;
+  bool fixed = false;  // lives all the time: special registers, return addresses
+};
+
+struct Draft {
+  Op op;
+  std::array<Ref, 16> refs{};
+  Ref guard;
+  std::uint16_t writes = 0;  // bit i: refs[i] is written
+};
+
+// Gives the address of a module's variable in global or constant memory.
+using PlaceGlobal = std::function<std::uint64_t(const Symbol&)>;
+
+// Turns statements into drafts of instructions: checks opcode, number, kind, width of operands, and
+// chooses handlers. Nothing of a kernel is executed unless all of it is known.
+class Decoder {
+ public:
+  Decoder(Module& module, bool hopper, PlaceGlobal place_global)
+      : module_(module), hopper_(hopper), place_global_(std::move(place_global)) {}
+
+  // The kernel and every function that it calls. Throws LoadError.
+  Program decode(std::string_view kernel);
+
+ private:
+  // decoder.cpp: functions, symbols, control flow.
+  Function& find_function(std::string_view name, int line);
+  void collect(Function& function, std::vector<Function*>& found, std::vector<Function*>& path);
+  void place_symbols(Function& entry, const std::vector<Function*>& functions);
+  static void mark_used(const Operand& operand);
+  void function(const Function& function);
+  void statement(const Statement& statement);
+  std::uint32_t label(std::string_view name) const;
+  void finish(const Function& entry);
+
+  // decode_*.cpp. Each returns false if it does not know the form at hand.
+  using Family = bool (Decoder::*)();
+  static Family family(std::string_view root);
+  bool branch();
+  bool branch_indexed();
+  bool call();
+  bool leave();
+  bool stop();
+  bool fence();
+  bool hint();
+  bool barrier();
+  bool integer(Type type);
+  bool arithmetic();
+  bool approximate();
+  bool logic();
+  bool bit_field();
+  bool lop3();
+  bool setp();
+  bool set_value();
+  bool select();
+  bool testp();
+  bool convert();
+  bool move();
+  bool pack(Type type);
+  bool unpack(Type type);
+  bool address_conversion();
+  bool load();
+  bool store();
+  bool atomic();
+  bool isspacep();
+  bool async();
+  bool ldmatrix();
+  bool mma();
+  bool shuffle();
+  bool vote();
+  bool match();
+  bool redux();
+  bool one_of_warp();
+
+  // Helpers on the statement at hand.
+  [[noreturn]] void unknown() const;
+  [[noreturn]] void malformed(const std::string& what) const;
+  std::string_view root() const { return words_[0]; }
+  bool has(std::string_view modifier);  // and mark it as understood
+  Type last_type();                     // the opcode's last word
+  void all_understood() const;          // else unknown()
+  std::size_t operand_count() const { return statement_->operands.size(); }
+  const Operand& operand(std::size_t index) const;
+  void want_operands(std::size_t least, std::size_t most) const;
+
+  Ref source(const Operand& operand, Type type);  // register of the type's width or a constant
+  Ref source_at_least(const Operand& operand, Type type, int& width);
+  Ref target(const Operand& operand, Type type);
+  Ref target_at_least(const Operand& operand, Type type, int& width);
+  Ref predicate_source(const Operand& operand, bool& negated);
+  Ref predicate_target(const Operand& operand);
+  Ref predicate_register(int index);
+  Ref register_ref(int index);
+  Ref constant(std::uint64_t bits, int bytes);
+  std::uint64_t constant_bits(const Operand& operand, Type type) const;
+  std::uint64_t symbol_address(const Symbol& symbol) const;
+  Ref special(const Operand& operand, Type type);
+  Ref new_register(Type type, bool fixed);
+  void address(Draft& draft, const Operand& operand, std::size_t ref, std::size_t width_at);
+  // Valid until the next emit.
+  Draft& emit(Kind kind, Pipe pipe, Handler run);
+  static void read(Draft& draft, std::size_t index, Ref ref);
+  static void write(Draft& draft, std::size_t index, Ref ref);
+  // The whole of an instruction 'd, a, b, ...' of one lane.
+  bool lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_list<Type> sources);
+  LaneKey modifiers(LaneOp op, Type type);
+  Space space();
+  void cache_modifiers();
+  Ref copy_of(Ref ref);
+
+  Module& module_;
+  bool hopper_;
+  PlaceGlobal place_global_;
+  Program program_;
+  std::vector<Draft> drafts_;
+  std::vector<VirtualRegister> registers_;
+  std::uint32_t predicates_ = 2;  // false and true come first
+  std::map<std::pair<std::uint64_t, int>, std::uint32_t> constants_;
+  std::map<std::string_view, std::uint16_t> names_;
+  std::map<Special, std::uint32_t> specials_;
+  std::map<const Function*, std::uint32_t> entries_;       // first draft
+  std::map<const Function*, std::uint32_t> return_slots_;  // virtual register
+  // To be filled in when all functions have their places.
+  struct Patch {
+    std::size_t draft = 0;
+    const Function* callee = nullptr;
+    std::uint32_t label = 0;  // a statement of the function at hand
+  };
+  std::vector<Patch> calls_;
+  std::vector<Patch> branches_;
+  std::size_t first_table_ = 0;        // branch tables of the function at hand
+  std::vector<std::uint32_t> places_;  // of the function's statements: a draft
+
+  // Of the function and statement at hand.
+  const Function* function_ = nullptr;
+  const Statement* statement_ = nullptr;
+  std::vector<std::string_view> words_;
+  std::vector<bool> understood_;
+  std::map<int, std::uint32_t> local_registers_;  // function's register to virtual register
+  std::map<int, std::uint32_t> local_predicates_;
+};
+
+// allocate.cpp: gives every virtual register its slots, by liveness, so that a warp's registers
+// stay few, and fills in Op::r. Returns the slot of each.
+std::vector<std::uint16_t> allocate_registers(const std::vector<Draft>& drafts,
+                                              const std::vector<VirtualRegister>& registers,
+                                              std::uint32_t predicates, Program& program);
+// Bytes of a virtual register: 2, 4 or 8.
+int width_of(Type type);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,272 @@
+#include "engine/device/emulator/emulator_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/device/emulator/grid.hpp"
+#include "engine/device/emulator/loader.hpp"
+#include "engine/device/emulator/timing_model.hpp"
+
+namespace fa_tune {
+namespace {
+
+using emulator::Counters;
+using emulator::GlobalMemory;
+using emulator::LaunchContext;
+using emulator::Program;
+using emulator::Trouble;
+using emulator::TroubleKind;
+
+// A CTA that has executed so many warp instructions does not end: the longest honest ones, a serial
+// loop over thousands of keys in 32 warps, stay below half of it. Some ten seconds here.
+constexpr std::uint64_t instruction_budget = 500'000'000;
+// How many CTAs a prediction looks at.
+constexpr std::uint64_t sampled_blocks = 8;
+
+FaultKind kind_of(TroubleKind kind) {
+  switch (kind) {
+    case TroubleKind::load_failed:
+      return FaultKind::load_failed;
+    case TroubleKind::unknown_instruction:
+      return FaultKind::unknown_instruction;
+    case TroubleKind::resources:
+      return FaultKind::resources;
+    case TroubleKind::out_of_bounds:
+      return FaultKind::out_of_bounds;
+    case TroubleKind::misaligned:
+      return FaultKind::misaligned;
+    case TroubleKind::barrier:
+      return FaultKind::barrier;
+    case TroubleKind::deadlock:
+      return FaultKind::deadlock;
+    case TroubleKind::timeout:
+      return FaultKind::timeout;
+    case TroubleKind::trap:
+      return FaultKind::trap;
+  }
+  return FaultKind::load_failed;
+}
+
+std::unexpected<Fault> refuse(FaultKind kind, std::string message) {
+  return std::unexpected(Fault{kind, std::move(message)});
+}
+
+class EmulatorDevice final : public Device {
+ public:
+  EmulatorDevice(const DeviceProfile& profile, int threads) : profile_(profile) {
+    threads_ =
+        threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    info_.id = "emulator:" + profile.name;
+    info_.name = "emulated " + profile.title;
+    info_.arch = profile.arch;
+    info_.accepts = BinaryKind::ptx;
+    info_.times = TimeKind::predicted;
+    info_.sms = profile.sms;
+    info_.shared_per_block = profile.shared_per_block;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    if (image.kind != BinaryKind::ptx) {
+      return refuse(FaultKind::load_failed, "the emulator takes PTX, not machine code");
+    }
+    const bool hopper = profile_.arch.starts_with("sm_90");
+    auto program = emulator::load_program(image.bytes, image.kernel, hopper, memory_);
+    if (!program) return refuse(kind_of(program.error().kind), program.error().message);
+    const auto handle = static_cast<KernelHandle>(++last_handle_);
+    kernels_.emplace(handle, Kernel{std::move(*program), image.resources});
+    return handle;
+  }
+
+  void unload(KernelHandle kernel) override {
+    const auto found = kernels_.find(kernel);
+    if (found == kernels_.end()) return;
+    for (const std::uint64_t address : found->second.program.globals) memory_.release(address);
+    kernels_.erase(found);
+  }
+
+  BufferHandle allocate(std::size_t bytes) override {
+    const auto handle = static_cast<BufferHandle>(++last_handle_);
+    buffers_[handle] = &memory_.allocate(bytes);
+    return handle;
+  }
+
+  void release(BufferHandle buffer) override {
+    const auto found = buffers_.find(buffer);
+    if (found == buffers_.end()) return;
+    memory_.release(found->second->address);
+    buffers_.erase(found);
+  }
+
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    const auto to = locate(buffer, offset, bytes.size());
+    if (!to) return std::unexpected(to.error());
+    std::copy(bytes.begin(), bytes.end(), *to);
+    return {};
+  }
+
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    const auto from = locate(buffer, offset, bytes.size());
+    if (!from) return std::unexpected(from.error());
+    std::copy_n(*from, bytes.size(), bytes.begin());
+    return {};
+  }
+
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    const std::uint64_t address = buffers_.at(buffer)->address + offset;
+    std::vector<std::byte> bytes(sizeof(address));
+    std::memcpy(bytes.data(), &address, sizeof(address));
+    return bytes;
+  }
+
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    return run(launch, {}, nullptr);
+  }
+
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan&) override {
+    const std::uint64_t total = launch.config.grid.count();
+    Counters counters;
+    const auto outcome = run(launch, emulator::sample_blocks(total, sampled_blocks), &counters);
+    if (!outcome) return std::unexpected(outcome.error());
+    const double factor = static_cast<double>(total) / static_cast<double>(counters.blocks);
+    const Kernel& kernel = kernels_.at(launch.kernel);
+    KernelResources resources = kernel.resources;
+    if (resources.static_shared_bytes < 0) {
+      resources.static_shared_bytes = static_cast<int>(kernel.program.static_shared_bytes);
+    }
+    const emulator::Prediction prediction =
+        emulator::predict(profile_, resources, launch.config, counters.scaled(factor));
+    Timing timing;
+    timing.kind = TimeKind::predicted;
+    timing.samples_us = {prediction.us};
+    timing.model = profile_.name;
+    timing.detail_json = prediction.detail_json;
+    return timing;
+  }
+
+ private:
+  struct Kernel {
+    Program program;
+    KernelResources resources;
+  };
+
+  std::expected<std::byte*, Fault> locate(BufferHandle buffer, std::size_t offset,
+                                          std::size_t size) const {
+    const auto found = buffers_.find(buffer);
+    if (found == buffers_.end()) {
+      return refuse(FaultKind::out_of_bounds, "a copy to or from a buffer that was released");
+    }
+    const emulator::Allocation& allocation = *found->second;
+    if (offset > allocation.size || size > allocation.size - offset) {
+      return refuse(
+          FaultKind::out_of_bounds,
+          fmt::format("a copy of {} bytes at {} of a buffer of {}", size, offset, allocation.size));
+    }
+    return allocation.bytes + offset;
+  }
+
+  std::expected<void, Fault> check(const Program& program, const LaunchConfig& config) const {
+    const std::uint64_t threads = config.block.count();
+    if (threads == 0 || config.grid.count() == 0) {
+      return refuse(FaultKind::resources, "a grid or a block of nothing");
+    }
+    if (threads > static_cast<std::uint64_t>(profile_.max_threads_per_block)) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: {} threads a block; {} allows {}", program.kernel, threads,
+                                profile_.title, profile_.max_threads_per_block));
+    }
+    const std::uint64_t shared =
+        std::uint64_t{program.dynamic_shared_begin - emulator::shared_reserved} +
+        config.dynamic_shared_bytes;
+    if (shared > static_cast<std::uint64_t>(profile_.shared_per_block)) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: {} bytes of shared memory a block; {} allows {}",
+                                program.kernel, shared, profile_.title, profile_.shared_per_block));
+    }
+    if (config.cluster.count() > 1) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: a cluster of {} blocks; the emulator runs blocks alone",
+                                program.kernel, config.cluster.count()));
+    }
+    return {};
+  }
+
+  std::expected<std::vector<std::byte>, Fault> parameters(const Program& program,
+                                                          const Launch& launch) const {
+    if (launch.arguments.size() != program.parameter_sizes.size()) {
+      return refuse(
+          FaultKind::resources,
+          fmt::format("{}: {} arguments where the kernel has {} parameters", program.kernel,
+                      launch.arguments.size(), program.parameter_sizes.size()));
+    }
+    std::vector<std::byte> block(program.parameter_bytes);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      std::span<const std::byte> bytes;
+      std::uint64_t address = 0;
+      if (const auto* buffer = std::get_if<BufferHandle>(&launch.arguments[i])) {
+        const auto found = buffers_.find(*buffer);
+        if (found == buffers_.end()) {
+          return refuse(
+              FaultKind::out_of_bounds,
+              fmt::format("{}: argument {} is a buffer that was released", program.kernel, i));
+        }
+        address = found->second->address;
+        bytes = std::as_bytes(std::span(&address, 1));
+      } else {
+        bytes = std::get<std::vector<std::byte>>(launch.arguments[i]);
+      }
+      if (bytes.size() != program.parameter_sizes[i]) {
+        return refuse(FaultKind::resources,
+                      fmt::format("{}: argument {} has {} bytes where the kernel takes {}",
+                                  program.kernel, i, bytes.size(), program.parameter_sizes[i]));
+      }
+      std::copy(bytes.begin(), bytes.end(), block.begin() + program.parameter_offsets[i]);
+    }
+    return block;
+  }
+
+  std::expected<void, Fault> run(const Launch& launch, const std::vector<std::uint64_t>& blocks,
+                                 Counters* counters) {
+    const auto found = kernels_.find(launch.kernel);
+    if (found == kernels_.end()) {
+      return refuse(FaultKind::load_failed, "a launch of a kernel that is not loaded");
+    }
+    const Program& program = found->second.program;
+    if (auto checked = check(program, launch.config); !checked) return checked;
+    const auto block = parameters(program, launch);
+    if (!block) return std::unexpected(block.error());
+    LaunchContext context;
+    context.program = &program;
+    context.config = launch.config;
+    context.parameters = *block;
+    context.memory = &memory_;
+    context.budget = instruction_budget;
+    const auto trouble = emulator::run_grid(context, threads_, blocks, counters);
+    if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
+    return {};
+  }
+
+  DeviceProfile profile_;
+  DeviceInfo info_;
+  int threads_ = 1;
+  GlobalMemory memory_;
+  std::map<KernelHandle, Kernel> kernels_;
+  std::map<BufferHandle, const emulator::Allocation*> buffers_;
+  std::uint64_t last_handle_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads) {
+  return std::make_unique<EmulatorDevice>(profile, threads);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,141 @@
+#pragma once
+
+#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/types.hpp"
+
+namespace fa_tune::emulator {
+
+// Instructions that compute each lane from that lane's registers alone. A handler is chosen once,
+// when the program is loaded, from this key.
+enum class LaneOp : std::uint8_t {
+  // Integers. Operands: d, a, b, c.
+  add,
+  sub,
+  mul_lo,
+  mul_hi,
+  mul_wide,
+  mad_lo,
+  mad_hi,
+  mad_wide,
+  mul24,
+  mad24,
+  div,
+  rem,
+  abs,
+  neg,
+  min,
+  max,
+  sad,
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,
+  cnot,
+  shl,
+  shr,
+  shf_left,
+  shf_right,
+  lop3,
+  prmt,
+  bfe,
+  bfi,
+  bfind,
+  brev,
+  clz,
+  popc,
+  dp4a,
+  szext,
+  // Reals; add, sub, div, abs, neg, min, max are those above with a real type.
+  mul,
+  fma,
+  sqrt,
+  rcp,
+  rsqrt,
+  ex2,
+  lg2,
+  sin,
+  cos,
+  tanh,
+  copysign,
+  // Any.
+  mov,
+  pack,
+  unpack,
+  select,        // d, a, b, predicate
+  slct,          // d, a, b, c
+  setp,          // predicate p, predicate q or none, a, b, predicate c or none; m: see Combine
+  set,           // d, a, b, predicate c or none
+  testp,         // predicate p, a
+  convert,       // d, a
+  convert_pair,  // d, a (upper), b (lower)
+  // Predicates: d, a, b; m[0], m[1]: a, b negated.
+  predicate_and,
+  predicate_or,
+  predicate_xor,
+  predicate_mov,
+};
+
+enum class Round : std::uint8_t { nearest, zero, down, up };
+
+// The unordered ones hold when an operand is a NaN. lo, ls, hi, hs are lt, le, gt, ge of unsigned.
+enum class Compare : std::uint8_t {
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  equ,
+  neu,
+  ltu,
+  leu,
+  gtu,
+  geu,
+  num,
+  nan
+};
+
+// m[0] of setp and set: how the comparison meets predicate c; m[1]: c is negated.
+enum class Combine : std::uint8_t { none, with_and, with_or, with_xor };
+
+struct LaneKey {
+  LaneOp op = LaneOp::mov;
+  Type type = Type::none;
+  Type from = Type::none;  // source of convert and set
+  Round round = Round::nearest;
+  Compare compare = Compare::eq;
+  bool ftz = false;
+  bool sat = false;
+  bool relu = false;
+  bool nan = false;       // min.NaN
+  bool integral = false;  // convert: round to a whole number (rni, rzi, rmi, rpi)
+  // shf.clamp, bfind.shiftamt; pack and unpack of four; convert: the type is narrower than a target
+  // register of 32 bits.
+  bool option = false;
+  bool wide = false;  // convert: a register has 64 bits where its type has fewer
+};
+
+// Null if there is no such instruction. With AVX2 where the processor has it; the results are the
+// same, bit for bit, with and without (FA_TUNE_NO_AVX2=1 in the environment turns it off).
+Handler lanes_handler(const LaneKey& key);
+// For tests: one variant by name.
+Handler lanes_handler(const LaneKey& key, bool avx2);
+
+namespace plain {
+Handler integer_handler(const LaneKey& key);
+Handler bits_handler(const LaneKey& key);
+Handler real_handler(const LaneKey& key);
+Handler half_handler(const LaneKey& key);
+Handler compare_handler(const LaneKey& key);
+Handler convert_handler(const LaneKey& key);
+}  // namespace plain
+namespace avx2 {
+Handler integer_handler(const LaneKey& key);
+Handler bits_handler(const LaneKey& key);
+Handler real_handler(const LaneKey& key);
+Handler half_handler(const LaneKey& key);
+Handler compare_handler(const LaneKey& key);
+Handler convert_handler(const LaneKey& key);
+}  // namespace avx2
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,298 @@
+#include "engine/device/emulator/lanes_real.hpp"
+
+// f32 and f64 arithmetic. add, sub, mul, fma, div, sqrt and rcp are correctly rounded. The approx
+// instructions are computed in double and rounded once, which is within the bounds that the PTX ISA
+// states for them; the hardware's own tables are not modelled.
+
+namespace fa_tune::emulator::FA_LANES {
+namespace {
+
+// 2^x = 2^n * 2^f with |f| <= 1/2; a Taylor polynomial of degree 8 in f ln 2 errs by 2e-10.
+FA_INLINE float exp2_of(float x) {
+  constexpr double ln2 = 0.69314718055994530942;
+  constexpr double c1 = ln2;
+  constexpr double c2 = c1 * ln2 / 2;
+  constexpr double c3 = c2 * ln2 / 3;
+  constexpr double c4 = c3 * ln2 / 4;
+  constexpr double c5 = c4 * ln2 / 5;
+  constexpr double c6 = c5 * ln2 / 6;
+  constexpr double c7 = c6 * ln2 / 7;
+  constexpr double c8 = c7 * ln2 / 8;
+  // Adding 1.5 * 2^52 leaves n in the low bits of the sum.
+  constexpr double magic = 6755399441055744.0;
+  double wide = static_cast<double>(x);
+  wide = wide > -200.0 ? wide : -200.0;
+  wide = wide < 200.0 ? wide : 200.0;
+  const double shifted = wide + magic;
+  const double f = wide - (shifted - magic);
+  double p = c8;
+  p = p * f + c7;
+  p = p * f + c6;
+  p = p * f + c5;
+  p = p * f + c4;
+  p = p * f + c3;
+  p = p * f + c2;
+  p = p * f + c1;
+  p = p * f + 1.0;
+  const double scaled = double_of(bits_of(p) + (bits_of(shifted) << 52));
+  return x == x ? static_cast<float>(scaled) : float_of(0x7fffffffU);
+}
+
+// log2(2^e m) = e + 2 atanh((m-1)/(m+1)) / ln 2, m in [sqrt(1/2), sqrt(2)), by its series to s^13.
+FA_INLINE float log2_of(float x) {
+  constexpr double inverse_ln2 = 1.4426950408889634074;
+  const std::uint64_t bits = bits_of(static_cast<double>(x));
+  // Bias so that the mantissa wraps at sqrt(2).
+  const std::uint64_t above = (bits & 0xfffffffffffffU) > 0x6a09e667f3bcdU ? 1 : 0;
+  const auto exponent = static_cast<std::int32_t>((bits >> 52 & 0x7ffU) + above) - 1023;
+  const double m = double_of((bits & 0xfffffffffffffU) | (0x3ffU - above) << 52);
+  const double s = (m - 1.0) / (m + 1.0);
+  const double q = s * s;
+  double p = 2.0 / 13;
+  p = p * q + 2.0 / 11;
+  p = p * q + 2.0 / 9;
+  p = p * q + 2.0 / 7;
+  p = p * q + 2.0 / 5;
+  p = p * q + 2.0 / 3;
+  p = p * q + 2.0;
+  float result = static_cast<float>(static_cast<double>(exponent) + s * p * inverse_ln2);
+  result = x == 0.0F ? float_of(0xff800000U) : result;
+  result = x > float_of(0x7f7fffffU) ? x : result;
+  return x >= 0.0F ? result : float_of(0x7fffffffU);
+}
+
+template <class T>
+FA_INLINE T least(T a, T b) {
+  const T smaller = a < b ? a : b;
+  if constexpr (sizeof(T) == 4) {
+    const T ordered = a == b ? float_of(bits_of(a) | bits_of(b)) : smaller;  // -0 below +0
+    const T either = a != a ? b : ordered;
+    return canonical(b != b ? a : either);
+  } else {
+    const T ordered = a == b ? double_of(bits_of(a) | bits_of(b)) : smaller;
+    const T either = a != a ? b : ordered;
+    return canonical(b != b ? a : either);
+  }
+}
+template <class T>
+FA_INLINE T greatest(T a, T b) {
+  return -least(-a, -b);
+}
+FA_INLINE float least_or_nan(float a, float b) {
+  return (a != a || b != b) ? float_of(0x7fffffffU) : least(a, b);
+}
+FA_INLINE float greatest_or_nan(float a, float b) {
+  return (a != a || b != b) ? float_of(0x7fffffffU) : canonical(greatest(a, b));
+}
+
+template <bool Ftz>
+Handler single(const LaneKey& key) {
+  switch (key.op) {
+    case LaneOp::add:
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(canonical(maybe_flush<Ftz>(a) + maybe_flush<Ftz>(b)));
+      });
+    case LaneOp::sub:
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(canonical(maybe_flush<Ftz>(a) - maybe_flush<Ftz>(b)));
+      });
+    case LaneOp::mul:
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(canonical(maybe_flush<Ftz>(a) * maybe_flush<Ftz>(b)));
+      });
+    case LaneOp::fma:
+      return three<float, float, float, float>([](float a, float b, float c) {
+        return maybe_flush<Ftz>(canonical(
+            __builtin_fmaf(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b), maybe_flush<Ftz>(c))));
+      });
+    case LaneOp::div:
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(canonical(maybe_flush<Ftz>(a) / maybe_flush<Ftz>(b)));
+      });
+    case LaneOp::min:
+      if (key.nan) {
+        return two<float, float, float>([](float a, float b) {
+          return least_or_nan(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b));
+        });
+      }
+      return two<float, float, float>(
+          [](float a, float b) { return least(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b)); });
+    case LaneOp::max:
+      if (key.nan) {
+        return two<float, float, float>([](float a, float b) {
+          return greatest_or_nan(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b));
+        });
+      }
+      return two<float, float, float>([](float a, float b) {
+        return canonical(greatest(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b)));
+      });
+    case LaneOp::abs:
+      return one<float, float>(
+          [](float a) { return float_of(bits_of(maybe_flush<Ftz>(a)) & 0x7fffffffU); });
+    case LaneOp::neg:
+      return one<float, float>(
+          [](float a) { return float_of(bits_of(maybe_flush<Ftz>(a)) ^ 0x80000000U); });
+    case LaneOp::sqrt:
+      return one<float, float>([](float a) {
+        return maybe_flush<Ftz>(canonical(__builtin_sqrtf(maybe_flush<Ftz>(a))));
+      });
+    case LaneOp::rcp:
+      return one<float, float>(
+          [](float a) { return maybe_flush<Ftz>(canonical(1.0F / maybe_flush<Ftz>(a))); });
+    case LaneOp::rsqrt:
+      return one<float, float>([](float a) {
+        const auto wide = static_cast<double>(maybe_flush<Ftz>(a));
+        return canonical(static_cast<float>(1.0 / __builtin_sqrt(wide)));
+      });
+    case LaneOp::ex2:
+      return one<float, float>(
+          [](float a) { return maybe_flush<Ftz>(exp2_of(maybe_flush<Ftz>(a))); });
+    case LaneOp::lg2:
+      return one<float, float>([](float a) { return log2_of(maybe_flush<Ftz>(a)); });
+    case LaneOp::sin:
+      return one<float, float>([](float a) {
+        return maybe_flush<Ftz>(
+            canonical(static_cast<float>(__builtin_sin(static_cast<double>(maybe_flush<Ftz>(a))))));
+      });
+    case LaneOp::cos:
+      return one<float, float>([](float a) {
+        return maybe_flush<Ftz>(
+            canonical(static_cast<float>(__builtin_cos(static_cast<double>(maybe_flush<Ftz>(a))))));
+      });
+    case LaneOp::tanh:
+      return one<float, float>([](float a) {
+        return canonical(static_cast<float>(__builtin_tanh(static_cast<double>(a))));
+      });
+    case LaneOp::copysign:  // the sign of a, the magnitude of b
+      return two<float, float, float>([](float a, float b) {
+        return float_of((bits_of(a) & 0x80000000U) | (bits_of(b) & 0x7fffffffU));
+      });
+    default:
+      return nullptr;
+  }
+}
+
+// .rz, .rm, .rp: computed in double, rounded to odd, then once to a float in that direction.
+template <Round R>
+Handler directed(LaneOp op) {
+  switch (op) {
+    case LaneOp::add:
+      return two<float, float, float>([](float a, float b) {
+        const double sum = add_odd(static_cast<double>(a), static_cast<double>(b));
+        // An exact zero of opposite operands is -0 when rounding down.
+        if (sum == 0.0 && R == Round::down && a != 0.0F) return -0.0F;
+        return canonical(round_to_float(sum, R));
+      });
+    case LaneOp::sub:
+      return two<float, float, float>([](float a, float b) {
+        const double sum = add_odd(static_cast<double>(a), -static_cast<double>(b));
+        if (sum == 0.0 && R == Round::down && a != 0.0F) return -0.0F;
+        return canonical(round_to_float(sum, R));
+      });
+    case LaneOp::mul:
+      return two<float, float, float>([](float a, float b) {
+        return canonical(round_to_float(static_cast<double>(a) * static_cast<double>(b), R));
+      });
+    case LaneOp::fma:
+      return three<float, float, float, float>([](float a, float b, float c) {
+        const double product = static_cast<double>(a) * static_cast<double>(b);
+        return canonical(round_to_float(add_odd(product, static_cast<double>(c)), R));
+      });
+    case LaneOp::div:
+      return two<float, float, float>([](float a, float b) {
+        const double quotient = div_odd(static_cast<double>(a), static_cast<double>(b));
+        return canonical(round_to_float(quotient, R));
+      });
+    case LaneOp::rcp:
+      return one<float, float>([](float a) {
+        return canonical(round_to_float(div_odd(1.0, static_cast<double>(a)), R));
+      });
+    case LaneOp::sqrt:
+      return one<float, float>(
+          [](float a) { return canonical(round_to_float(sqrt_odd(static_cast<double>(a)), R)); });
+    default:
+      return nullptr;
+  }
+}
+
+Handler saturated(LaneOp op) {
+  switch (op) {
+    case LaneOp::add:
+      return two<float, float, float>([](float a, float b) { return saturate(a + b); });
+    case LaneOp::sub:
+      return two<float, float, float>([](float a, float b) { return saturate(a - b); });
+    case LaneOp::mul:
+      return two<float, float, float>([](float a, float b) { return saturate(a * b); });
+    case LaneOp::fma:
+      return three<float, float, float, float>(
+          [](float a, float b, float c) { return saturate(__builtin_fmaf(a, b, c)); });
+    default:
+      return nullptr;
+  }
+}
+
+Handler double_precision(LaneOp op) {
+  switch (op) {
+    case LaneOp::add:
+      return two<double, double, double>([](double a, double b) { return canonical(a + b); });
+    case LaneOp::sub:
+      return two<double, double, double>([](double a, double b) { return canonical(a - b); });
+    case LaneOp::mul:
+      return two<double, double, double>([](double a, double b) { return canonical(a * b); });
+    case LaneOp::fma:
+      return three<double, double, double, double>(
+          [](double a, double b, double c) { return canonical(__builtin_fma(a, b, c)); });
+    case LaneOp::div:
+      return two<double, double, double>([](double a, double b) { return canonical(a / b); });
+    case LaneOp::min:
+      return two<double, double, double>([](double a, double b) { return least(a, b); });
+    case LaneOp::max:
+      return two<double, double, double>(
+          [](double a, double b) { return canonical(greatest(a, b)); });
+    case LaneOp::abs:
+      return one<double, double>([](double a) { return double_of(bits_of(a) & INT64_MAX); });
+    case LaneOp::neg:
+      return one<double, double>(
+          [](double a) { return double_of(bits_of(a) ^ 0x8000000000000000U); });
+    case LaneOp::sqrt:
+      return one<double, double>([](double a) { return canonical(__builtin_sqrt(a)); });
+    case LaneOp::rcp:
+      return one<double, double>([](double a) { return canonical(1.0 / a); });
+    case LaneOp::rsqrt:
+      return one<double, double>([](double a) { return canonical(1.0 / __builtin_sqrt(a)); });
+    case LaneOp::copysign:
+      return two<double, double, double>([](double a, double b) {
+        return double_of((bits_of(a) & 0x8000000000000000U) | (bits_of(b) & INT64_MAX));
+      });
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Handler real_handler(const LaneKey& key) {
+  if (key.type == Type::f64) {
+    const bool plain_form = key.round == Round::nearest && !key.sat && !key.ftz && !key.nan;
+    return plain_form ? double_precision(key.op) : nullptr;
+  }
+  if (key.type != Type::f32 || key.relu) return nullptr;
+  if (key.sat) {
+    return key.round == Round::nearest && !key.ftz ? saturated(key.op) : nullptr;
+  }
+  // Rounding is named together with .ftz by fast-math builds; operands there are normal numbers or
+  // the flush would have to be modelled before the rounding.
+  switch (key.round) {
+    case Round::zero:
+      return directed<Round::zero>(key.op);
+    case Round::down:
+      return directed<Round::down>(key.op);
+    case Round::up:
+      return directed<Round::up>(key.op);
+    case Round::nearest:
+      break;
+  }
+  return key.ftz ? single<true>(key) : single<false>(key);
+}
+
+}  // namespace fa_tune::emulator::FA_LANES

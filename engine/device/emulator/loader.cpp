@@ -1,0 +1,30 @@
+#include "engine/device/emulator/loader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/device/emulator/decoder.hpp"
+
+namespace fa_tune::emulator {
+
+std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_view kernel,
+                                             bool hopper, GlobalMemory& memory) {
+  std::vector<std::uint64_t> placed;
+  const auto place = [&](const Symbol& symbol) {
+    const Allocation& allocation = memory.allocate(symbol.size, symbol.space != Space::constant);
+    std::memset(allocation.bytes, 0, symbol.size);
+    std::copy_n(reinterpret_cast<const std::byte*>(symbol.initial.data()),
+                std::min<std::uint64_t>(symbol.initial.size(), symbol.size), allocation.bytes);
+    placed.push_back(allocation.address);
+    return allocation.address;
+  };
+  try {
+    Module module = parse_module(ptx);
+    return Decoder(module, hopper, place).decode(kernel);
+  } catch (const LoadError& error) {
+    for (const std::uint64_t address : placed) memory.release(address);
+    return std::unexpected(error.trouble);
+  }
+}
+
+}  // namespace fa_tune::emulator

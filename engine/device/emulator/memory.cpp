@@ -1,0 +1,73 @@
+#include "engine/device/emulator/memory.hpp"
+
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/device/emulator/program.hpp"
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::uint64_t alignment = 256;
+// Far more than an index that is off by a tile or a row can cross.
+constexpr std::uint64_t gap = std::uint64_t{64} << 20;
+
+}  // namespace
+
+const Allocation& GlobalMemory::allocate(std::uint64_t size, bool writable) {
+  if (next_ == 0) next_ = global_begin;
+  Allocation allocation;
+  allocation.address = next_;
+  allocation.size = size;
+  allocation.writable = writable;
+  try {
+    allocation.storage = std::make_unique_for_overwrite<std::byte[]>(size + alignment);
+  } catch (const std::bad_alloc&) {
+    throw MachineError(
+        fmt::format("the emulated device's memory: this machine has no {} bytes more", size));
+  }
+  const auto raw = reinterpret_cast<std::uintptr_t>(allocation.storage.get());
+  allocation.bytes = allocation.storage.get() + (alignment - raw % alignment) % alignment;
+  std::memset(allocation.bytes, 0xff, size);
+  next_ += (size + gap) / alignment * alignment + alignment;
+  const std::uint64_t address = allocation.address;
+  return allocations_.emplace(address, std::move(allocation)).first->second;
+}
+
+void GlobalMemory::release(std::uint64_t address) { allocations_.erase(address); }
+
+const Allocation* GlobalMemory::find(std::uint64_t address) const {
+  auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return nullptr;
+  const Allocation& candidate = std::prev(after)->second;
+  return address - candidate.address < candidate.size ? &candidate : nullptr;
+}
+
+std::string GlobalMemory::describe(std::uint64_t address) const {
+  const auto after = allocations_.upper_bound(address);
+  std::string text = "there is no allocation near it";
+  std::uint64_t distance = gap / 2;
+  if (after != allocations_.begin()) {
+    const Allocation& before = std::prev(after)->second;
+    const std::uint64_t offset = address - before.address;
+    if (offset < before.size) {
+      return fmt::format("it is byte {} of the {} bytes at 0x{:x}{}", offset, before.size,
+                         before.address, before.writable ? "" : ", which are constant");
+    }
+    if (offset - before.size < distance) {
+      distance = offset - before.size;
+      text = fmt::format("it is {} bytes past the end of the {} bytes at 0x{:x}", distance,
+                         before.size, before.address);
+    }
+  }
+  if (after != allocations_.end() && after->first - address < distance) {
+    text = fmt::format("it is {} bytes before the {} bytes at 0x{:x}", after->first - address,
+                       after->second.size, after->first);
+  }
+  return text;
+}
+
+}  // namespace fa_tune::emulator

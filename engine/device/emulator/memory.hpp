@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace fa_tune::emulator {
+
+// A piece of global memory. Its first byte has the device address `address`.
+struct Allocation {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+  bool writable = true;
+  std::unique_ptr<std::byte[]> storage;
+  std::byte* bytes = nullptr;  // in storage, aligned to 256
+};
+
+// The device's global memory: allocations at made-up addresses with wide gaps between them, never
+// given out twice, so that an access past an end or after a release meets nothing.
+class GlobalMemory {
+ public:
+  // Filled with 0xff bytes, which are NaN in every floating type. Throws MachineError when the
+  // machine has not so much.
+  const Allocation& allocate(std::uint64_t size, bool writable = true);
+  void release(std::uint64_t address);
+  // The allocation that holds the byte at `address`, or none.
+  const Allocation* find(std::uint64_t address) const;
+  // "16 bytes past the end of the 4096 bytes at 0x...": for messages.
+  std::string describe(std::uint64_t address) const;
+
+ private:
+  std::map<std::uint64_t, Allocation> allocations_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "engine/device/emulator/program.hpp"
+
+// Handlers of instructions that reach beyond a lane: memory, other lanes, tensor cores. Each file
+// says at its top which fields of Op it reads.
+
+namespace fa_tune::emulator {
+
+// memory_ops.cpp
+void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_nothing(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// atomic_ops.cpp
+enum class Atomic : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exch, cas };
+void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// async_ops.cpp
+void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_async_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// matrix_ops.cpp
+enum class Mma : std::uint8_t { f32_f16_k16, f32_bf16_k16, f32_f16_k8, f16_f16_k16 };
+void run_ldmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// warp_ops.cpp
+enum class Shuffle : std::uint8_t { up, down, bfly, idx };
+enum class Vote : std::uint8_t { all, any, uni, ballot };
+enum class Redux : std::uint8_t { add, min_u, max_u, min_s, max_s, bit_and, bit_or, bit_xor };
+void run_shuffle(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_vote(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_match(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_redux(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_elect(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/device/emulator/types.hpp"
+
+namespace fa_tune::emulator {
+
+// A PTX module as it is written, names resolved, nothing checked against an instruction's rules
+// yet. Texts point into the source.
+
+// A variable in memory. Local and parameter variables of a function get their address when they are
+// declared (offsets in the thread's local frame, or in the parameters of the kernel); shared and
+// global ones when the kernel that uses them is decoded.
+struct Symbol {
+  std::string_view name;
+  Space space = Space::global;
+  int align = 1;
+  std::uint64_t size = 0;  // bytes; 0 for an extern array, whose size is given at the launch
+  std::uint64_t address = 0;
+  bool is_extern = false;
+  bool used = false;
+  int line = 0;
+  std::vector<std::uint8_t> initial;  // may be shorter than size: the rest is zero
+};
+
+struct Operand {
+  enum class Kind : std::uint8_t {
+    reg,      // index: the function's register; second: of 'a|b', else -1
+    special,  // name: %tid.x
+    integer,  // value
+    real32,   // value: bits
+    real64,   // value: bits
+    symbol,   // symbol, value: offset
+    name,     // a label or a function
+    address,  // parts[0]: base (reg, symbol or integer); value: offset
+    vector,   // parts
+    list,     // parts: the parenthesized arguments of a call
+    sink,     // _
+  };
+  Kind kind = Kind::sink;
+  bool negated = false;  // !p
+  int index = -1;
+  int second = -1;
+  std::int64_t value = 0;
+  std::string_view name;
+  const Symbol* symbol = nullptr;
+  std::vector<Operand> parts;
+};
+
+struct Statement {
+  int line = 0;
+  int scope = 0;
+  int guard = -1;  // register of @p
+  bool guard_negated = false;
+  std::string_view opcode;
+  std::vector<Operand> operands;
+};
+
+struct Label {
+  std::string_view name;
+  int scope = 0;
+  int statement = 0;  // index of the statement that follows
+};
+
+struct BranchTargets {
+  std::string_view name;
+  int scope = 0;
+  std::vector<std::string_view> labels;
+};
+
+struct Function {
+  std::string_view name;
+  bool is_entry = false;
+  bool has_body = false;
+  int line = 0;
+  std::vector<const Symbol*> returns;
+  std::vector<const Symbol*> parameters;
+  std::uint64_t parameter_bytes = 0;  // of an entry
+  std::uint64_t frame_begin = 0;      // its part of the thread's local memory
+  std::uint64_t frame_end = 0;
+  std::vector<Type> registers;
+  std::vector<int> scope_parents;  // of scope i; the outermost is 0 with parent -1
+  std::vector<Statement> statements;
+  std::vector<Label> labels;
+  std::vector<BranchTargets> branch_targets;
+};
+
+struct Module {
+  std::deque<Symbol> symbols;  // a deque: statements point into it
+  std::deque<Function> functions;
+};
+
+// Reads a whole module. Throws LoadError that names the line.
+Module parse_module(std::string_view source);
+
+}  // namespace fa_tune::emulator

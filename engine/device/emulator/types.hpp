@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fa_tune::emulator {
+
+// The fundamental types of PTX (ISA 9.0, section 5.2) that instructions here work on. The b* types
+// are the same bits without a meaning.
+enum class Type : std::uint8_t {
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f16x2,
+  bf16x2,
+  tf32,
+};
+
+// "f16x2" to Type::f16x2; nothing for a word that is no type.
+std::optional<Type> type_of(std::string_view word);
+std::string_view name_of(Type type);
+// Bytes; 0 for a predicate.
+int size_of(Type type);
+bool is_float(Type type);
+bool is_signed(Type type);
+
+enum class Space : std::uint8_t { generic, global, shared, local, param, constant };
+
+// What went wrong, in the emulator's own words: it knows nothing of devices. Mirrors FaultKind.
+enum class TroubleKind : std::uint8_t {
+  load_failed,
+  unknown_instruction,
+  resources,
+  out_of_bounds,
+  misaligned,
+  barrier,
+  deadlock,
+  timeout,
+  trap,
+};
+
+struct Trouble {
+  TroubleKind kind = TroubleKind::load_failed;
+  std::string message;  // one line
+};
+
+}  // namespace fa_tune::emulator
