@@ -15,7 +15,7 @@ namespace fa_tune {
 namespace {
 
 // N of "cuda:N"; nothing if it is not a plain number.
-std::optional<int> gpu_number(std::string_view text) {
+std::optional<int> gpu_number(const std::string& text) {
   int number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -42,7 +42,7 @@ std::unique_ptr<Device> open_device(const std::string& name, const DeviceProfile
   if (name == "auto") return open_any(target);
   if (name == "cuda") return open_cuda(0);
   if (name.starts_with(cuda)) {
-    if (const auto number = gpu_number(std::string_view(name).substr(cuda.size()))) {
+    if (const auto number = gpu_number(name.substr(cuda.size()))) {
       return open_cuda(*number);
     }
   }
