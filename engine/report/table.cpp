@@ -72,7 +72,7 @@ std::vector<std::size_t> Table::widths(std::size_t page_width) const {
       fixed += width;
     if (i > 0) fixed += kGap;
   }
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
+  for (std::size_t i = 0; i < columns_.size() && wrapping > 0; ++i) {
     if (columns_[i].align != Align::wrap) continue;
     const std::size_t left = page_width > fixed ? page_width - fixed : 0;
     widths[i] = std::min(widths[i], std::max(kNarrowest, left / wrapping));
