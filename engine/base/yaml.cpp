@@ -87,13 +87,16 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
 }
 
 std::string quote_text(std::string_view text) {
-  const bool cut = text.size() > longest_quote;
+  std::size_t length = std::min(text.size(), longest_quote);
+  // Not in the middle of a UTF-8 character: its bytes behind the first are 10xxxxxx.
+  while (length > 0 && length < text.size() && (static_cast<unsigned char>(text[length]) >> 6) == 2)
+    --length;
   std::string result = "'";
-  for (const char c : text.substr(0, longest_quote)) {
+  for (const char c : text.substr(0, length)) {
     const auto byte = static_cast<unsigned char>(c);
     result += byte < 0x20 || byte == 0x7f ? '?' : c;
   }
-  return result + (cut ? "...'" : "'");
+  return result + (length < text.size() ? "...'" : "'");
 }
 
 bool is_identifier(std::string_view text) {

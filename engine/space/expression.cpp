@@ -1,7 +1,6 @@
 #include "engine/space/expression.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/core.h>
 
@@ -217,8 +216,7 @@ struct Lookup {
       const Value* value = scope ? scope(name) : nullptr;
       cells.push_back(value == nullptr ? Cell{} : Cell::of(*value));
     }
-    slots.resize(cells.size());
-    std::iota(slots.begin(), slots.end(), 0U);
+    for (std::uint32_t i = 0; i < cells.size(); ++i) slots.push_back(i);
   }
 };
 

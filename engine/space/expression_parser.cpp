@@ -211,8 +211,8 @@ class ExpressionParser {
                                                            {"%", Operation::modulo}};
     Child left = parse_unary();
     while (true) {
-      const auto* found = std::find_if(std::begin(known), std::end(known),
-                                       [&](const auto& entry) { return is_symbol(entry.first); });
+      const auto* found =
+          std::ranges::find_if(known, [&](const auto& entry) { return is_symbol(entry.first); });
       if (found == std::end(known)) return left;
       const std::size_t offset = next().offset;
       ++at_;
@@ -259,7 +259,7 @@ class ExpressionParser {
     for (const Function& function : functions)
       if (token.text == function.name) return parse_call(function);
     const auto& words = reserved_words();
-    if (std::find(words.begin(), words.end(), token.text) != words.end())
+    if (std::ranges::find(words, token.text) != words.end())
       fail(fmt::format("expected a value, found {}", describe(token)));
     ++at_;
     if (is_symbol("(")) {
@@ -294,7 +294,7 @@ class ExpressionParser {
 
   std::size_t remember(const Token& token) {
     auto& names = expression_.names_;
-    const auto found = std::find(names.begin(), names.end(), token.text);
+    const auto found = std::ranges::find(names, token.text);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     names.push_back(token.text);
     expression_.name_offsets_.push_back(token.offset);
@@ -340,7 +340,7 @@ Mark Expression::mark_at(std::size_t offset) const {
 }
 
 Mark Expression::mark_of(const std::string& name) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
+  const auto found = std::ranges::find(names_, name);
   if (found == names_.end()) return mark_;
   return mark_at(name_offsets_[static_cast<std::size_t>(found - names_.begin())]);
 }

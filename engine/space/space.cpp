@@ -100,9 +100,7 @@ Config Space::nearest(const Config& wish, Random& random) const {
     const Parameter& parameter = parts().parameters[i];
     const Value* value = wish.find(parameter.name);
     if (value == nullptr) continue;
-    const auto found = std::find(parameter.values.begin(), parameter.values.end(), *value);
-    if (found != parameter.values.end())
-      wanted.emplace_back(i, static_cast<std::uint8_t>(found - parameter.values.begin()));
+    if (const auto digit = digit_of(parameter, *value)) wanted.emplace_back(i, *digit);
   }
   const std::size_t width = plan_->levels().size();
   const auto equal_genes = [&](const std::uint8_t* row) {
@@ -125,8 +123,8 @@ Config Space::nearest(const Config& wish, Random& random) const {
 Constants Space::derived(const Config& config) const { return plan_->derived(config); }
 
 const Preset* Space::preset(const std::string& name) const {
-  const auto found = std::find_if(presets_.begin(), presets_.end(),
-                                  [&](const Preset& preset) { return preset.name == name; });
+  const auto found =
+      std::ranges::find_if(presets_, [&](const Preset& preset) { return preset.name == name; });
   return found == presets_.end() ? nullptr : &*found;
 }
 

@@ -66,7 +66,7 @@ class Listing {
                       quote_text(constraint.expression.text()) + " refuses all" +
                       reason(constraint));
     }
-    const auto most = std::max_element(refusals_.begin(), refusals_.end());
+    const auto most = std::ranges::max_element(refusals_);
     double all = 0;
     for (const double count : refusals_) all += count;
     const Constraint& constraint =

@@ -9,12 +9,6 @@
 namespace fa_tune {
 namespace {
 
-std::optional<std::uint8_t> digit_of(const Parameter& parameter, const Value& value) {
-  const auto found = std::find(parameter.values.begin(), parameter.values.end(), value);
-  if (found == parameter.values.end()) return std::nullopt;
-  return static_cast<std::uint8_t>(found - parameter.values.begin());
-}
-
 std::string list_values(const Parameter& parameter) {
   constexpr std::size_t most_shown = 12;
   std::string text;
@@ -27,12 +21,19 @@ std::string list_values(const Parameter& parameter) {
 
 }  // namespace
 
+std::optional<std::uint8_t> digit_of(const Parameter& parameter, const Value& value) {
+  const auto found = std::ranges::find(parameter.values, value);
+  if (found == parameter.values.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(found - parameter.values.begin());
+}
+
 std::optional<std::string> SpacePlan::odd_name(const Config& config) const {
   std::set<std::string> seen;
   std::vector<std::string> known;
+  known.reserve(parts_.parameters.size());
   for (const Parameter& parameter : parts_.parameters) known.push_back(parameter.name);
   for (const auto& [name, value] : config.settings()) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (std::ranges::find(known, name) == known.end())
       return "unknown parameter " + quote_text(name) + did_you_mean(name, known);
     if (!seen.insert(name).second) return "parameter '" + name + "' is given twice";
   }

@@ -17,8 +17,7 @@ std::string file_name(const YamlNode& node, std::string_view what) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
   };
-  if (text.empty() || text[0] == '.' || text[0] == '-' ||
-      !std::all_of(text.begin(), text.end(), fits))
+  if (text.empty() || text[0] == '.' || text[0] == '-' || !std::ranges::all_of(text, fits))
     node.expected(what, "a name (letters, digits, _ - .)");
   return text;
 }
@@ -174,7 +173,7 @@ std::vector<std::string> shipped_spaces(const std::filesystem::path& folder) {
        entry.increment(error))
     if (entry->path().extension() == ".yaml" && entry->is_regular_file(error))
       names.push_back(entry->path().stem().string());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -10,8 +10,8 @@ namespace fa_tune {
 namespace {
 
 bool all_exist(const SpacePlan::Compiled& compiled, const SpacePlan::Cells& cells) {
-  return std::all_of(compiled.slots.begin(), compiled.slots.end(),
-                     [&](std::uint32_t slot) { return cells[slot].exists(); });
+  return std::ranges::all_of(compiled.slots,
+                             [&](std::uint32_t slot) { return cells[slot].exists(); });
 }
 
 }  // namespace
@@ -75,27 +75,35 @@ void SpacePlan::place_steps() {
   };
   const auto only_for = [](const std::string& name) { return name.empty() ? nullptr : &name; };
 
-  std::vector<std::tuple<Place, bool, Step>> steps;
+  struct Placed {
+    Place place;
+    bool is_constraint;
+    std::size_t number;  // keeps the order in which they are written where nothing else decides
+    Step step;
+  };
+  std::vector<Placed> steps;
+  const auto place_step = [&](const Place& place, Step step) {
+    steps.push_back({place, step.constraint != nullptr, steps.size(), std::move(step)});
+  };
   std::vector<std::size_t> derived_of_level(parts_.parameters.size() + 1, 0);
   for (const std::size_t i : derived_order(parts_)) {
     const Derived& derived = parts_.derived[i];
     const std::size_t level = earliest(derived.expression, derived.only_for).first;
     const Place place{level, ++derived_of_level[level]};
     definitions[derived.name].push_back({&derived.only_for, place});
-    steps.emplace_back(place, false,
-                       Step{compile(derived.expression), only_for(derived.only_for), nullptr,
-                            slots_.at(derived.name)});
+    place_step(place, {compile(derived.expression), only_for(derived.only_for), nullptr,
+                       slots_.at(derived.name)});
   }
   for (const Constraint& constraint : parts_.constraints)
-    steps.emplace_back(
-        earliest(constraint.expression, constraint.only_for), true,
-        Step{compile(constraint.expression), only_for(constraint.only_for), &constraint, 0});
-  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
-    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
+    place_step(earliest(constraint.expression, constraint.only_for),
+               {compile(constraint.expression), only_for(constraint.only_for), &constraint, 0});
+  std::ranges::sort(steps, {}, [](const Placed& placed) {
+    return std::tuple(placed.place, placed.is_constraint, placed.number);
   });
-  for (auto& [place, is_constraint, step] : steps)
-    (place.first == 0 ? constant_steps_ : levels_[place.first - 1].steps)
-        .push_back(std::move(step));
+  for (Placed& placed : steps) {
+    const std::size_t level = placed.place.first;
+    (level == 0 ? constant_steps_ : levels_[level - 1].steps).push_back(std::move(placed.step));
+  }
 }
 
 bool SpacePlan::applies(const Step& step, const Cells& cells) const {

@@ -17,6 +17,9 @@ namespace fa_tune {
 // The digit of a parameter that does not exist in a config.
 inline constexpr std::uint8_t inactive = 255;
 
+// The position of a value among a parameter's values.
+std::optional<std::uint8_t> digit_of(const Parameter& parameter, const Value& value);
+
 // A space with its names turned into slots of an array of cells: constants, then parameters, then
 // derived values. A config is tried one parameter (one level) after another; as soon as the last
 // value that a constraint mentions is there, the constraint is tried.

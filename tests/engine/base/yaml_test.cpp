@@ -36,6 +36,14 @@ TEST_CASE("nearest_name finds slips of the pen and no more") {
   CHECK(did_you_mean("preset", known) == ", did you mean 'presets'?");
 }
 
+TEST_CASE("quote_text fits on one line of a message") {
+  CHECK(quote_text("a\nb") == "'a?b'");
+  CHECK(quote_text(std::string(60, 'a')) == "'" + std::string(60, 'a') + "'");
+  CHECK(quote_text(std::string(61, 'a')) == "'" + std::string(60, 'a') + "...'");
+  // A character of two bytes that would be cut in its middle is left out.
+  CHECK(quote_text(std::string(59, 'a') + "\xc3\xa4" + "b") == "'" + std::string(59, 'a') + "...'");
+}
+
 TEST_CASE("yaml: a file becomes a tree with marks and typed values") {
   const YamlNode root = parse(
       "name: l4\n"

@@ -97,6 +97,7 @@ SpaceParts random_parts(Random& random) {
   writer.constant("device.limit", number(static_cast<int>(random.below(8)) + 3));
   std::vector<std::string> names;
   const std::uint64_t count = 2 + random.below(4);
+  names.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) names.push_back("P" + std::to_string(i));
   std::vector<std::string> shuffled = names;
   for (std::size_t i = shuffled.size(); i > 1; --i)
@@ -205,6 +206,7 @@ TEST_CASE("space: random spaces agree with plain enumeration") {
     for (const Config& config : reference.valid()) expected.push_back(reorder(config, space));
     REQUIRE(space.count() == expected.size());
     std::vector<Config> listed;
+    listed.reserve(space.count());
     for (std::uint64_t i = 0; i < space.count(); ++i) listed.push_back(space.at(i));
     REQUIRE(json_of(listed) == json_of(expected));
     for (std::uint64_t i = 0; i < space.count(); ++i) {
