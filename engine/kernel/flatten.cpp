@@ -145,7 +145,7 @@ class Flattener {
 }  // namespace
 
 fs::path template_root(const fs::path& manifest) {
-  const fs::path own = fs::absolute(manifest).lexically_normal().parent_path();
+  fs::path own = fs::absolute(manifest).lexically_normal().parent_path();
   for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path())
     if (folder.filename() == "kernel_templates") return folder;
   return own;

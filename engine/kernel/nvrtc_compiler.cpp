@@ -65,7 +65,7 @@ class Program {
 // "13.0.88" out of the comment every PTX begins with: "... release 13.0, V13.0.88". nvrtcVersion()
 // gives no build, and two builds make different code. Falls back to "13.0".
 std::string full_version(const NvrtcLibrary& library) {
-  const std::string plain = fmt::format("{}.{}", library.major, library.minor);
+  std::string plain = fmt::format("{}.{}", library.major, library.minor);
   Program empty(library.functions, "", "version.cu");
   empty.compile({});
   const std::string ptx = empty.ptx();

@@ -1,6 +1,7 @@
 #include "engine/kernel/template.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -44,6 +45,7 @@ std::vector<Expression> sizes(const YamlNode& node, std::string_view what) {
   if (items.empty() || items.size() > 3)
     node.expected(what, "a list of one to three sizes, x first");
   std::vector<Expression> result;
+  result.reserve(items.size());
   for (const YamlNode& item : items) result.push_back(expression(item, what));
   return result;
 }
@@ -69,14 +71,15 @@ std::vector<Derived> derived_values(const YamlNode& node, const std::string& onl
 void check_defines(const YamlNode& node, const std::vector<std::string>& defines,
                    const std::vector<Derived>& derived) {
   std::vector<std::string> known;
+  known.reserve(derived.size());
   for (const Derived& value : derived) known.push_back(value.name);
   for (const std::string& name : defines) {
     if (std::ranges::find(known, name) == known.end())
       node.fail("defines: '" + name + "' is no derived value" + did_you_mean(name, known));
     std::set<std::string> needed = {name};
-    for (auto value = derived.rbegin(); value != derived.rend(); ++value) {
-      if (!needed.contains(value->name)) continue;
-      for (const std::string& used : value->expression.names()) {
+    for (const Derived& value : std::views::reverse(derived)) {
+      if (!needed.contains(value.name)) continue;
+      for (const std::string& used : value.expression.names()) {
         if (used.find('.') != std::string::npos)
           node.fail(
               fmt::format("defines: '{}' rests on {}, which is not known when the source is "
