@@ -173,6 +173,7 @@ TEST_CASE("cache: many threads and two caches on one folder agree") {
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([&, t] {
         for (int i = 0; i < 40; ++i) {
