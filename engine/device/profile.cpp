@@ -120,7 +120,9 @@ Constants DeviceProfile::facts() const {
 
 DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(name, error)) return read_profile(name);
+  // Only what looks like a path is one: a stray file called 'l4' must not stand in for the L4.
+  const bool path = name.find('/') != std::string::npos || name.ends_with(".yaml");
+  if (path && std::filesystem::is_regular_file(name, error)) return read_profile(name);
   const std::filesystem::path folder = root / "search_spaces" / "devices";
   const std::vector<std::string> known = known_profiles(folder);
   if (std::find(known.begin(), known.end(), name) != known.end()) {

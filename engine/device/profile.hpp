@@ -56,9 +56,9 @@ struct DeviceProfile {
   Constants facts() const;
 };
 
-// NAME as a path if there is such a file, else search_spaces/devices/NAME.yaml under `root`.
-// Throws UserError with file, line and column; a name that does not exist is answered with the
-// names that do.
+// NAME as a path if it looks like one (has a '/' or ends in .yaml) and there is such a file, else
+// search_spaces/devices/NAME.yaml under `root`. Throws UserError with file, line and column; a name
+// that does not exist is answered with the names that do.
 DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root);
 
 }  // namespace fa_tune
