@@ -65,6 +65,7 @@ void Cta::start_warp(Warp& warp) {
   warp.live = left >= warp_size ? full_mask : (1U << left) - 1;
   warp.splits.assign(1, {program.entry, warp.live, Split::State::ready, 0});
   warp.slices = 0;
+  warp.slice_begin = 0;
   warp.copies.clear();
   warp.committed.fill(0);
   for (std::size_t i = 0; i < program.special_slots.size(); ++i) {

@@ -45,8 +45,9 @@ struct Warp : LaneFile {
   std::uint32_t index = 0;
   std::uint32_t live = 0;  // lanes that have not exited
   std::vector<Split> splits;
-  std::uint32_t slices = 0;    // turns that parted lanes have used up without meeting
-  std::byte* local = nullptr;  // local_bytes a lane, lane after lane
+  std::uint32_t slices = 0;       // turns that parted lanes have used up without meeting
+  std::uint64_t slice_begin = 0;  // when this turn began, in instructions of the CTA
+  std::byte* local = nullptr;     // local_bytes a lane, lane after lane
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, warp_size> committed{};  // groups a lane has committed
 };

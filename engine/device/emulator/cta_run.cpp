@@ -109,6 +109,12 @@ void Cta::run_warp(Warp& warp) {
     if (chosen < 0) return;
     if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
     run_split<Counting>(warp, static_cast<std::size_t>(chosen));
+    if (warp.splits.size() < 2) {
+      warp.slice_begin = executed_;
+    } else if (executed_ - warp.slice_begin > slice) {
+      warp.slice_begin = executed_;
+      ++warp.slices;
+    }
     if (executed_ > context_.budget && !warp.splits.empty()) {
       const Split& split = warp.splits.front();
       report(TroubleKind::timeout, warp, context_.program->ops[split.pc],
@@ -170,7 +176,6 @@ void Cta::run_split(Warp& warp, std::size_t chosen) {
     }
   } while (pc != meeting && fuel != 0);
   split.pc = pc;
-  if (parted && fuel == 0) ++warp.slices;
   executed_ += fuel_begin - fuel;
 }
 

@@ -1,6 +1,8 @@
 #include <bit>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/tensor_core.hpp"
@@ -16,14 +18,24 @@ namespace {
 constexpr std::uint32_t row_bytes = 16;
 constexpr std::uint32_t rows = 8;
 
+// Every lane holds a part of a matrix, so threads that have exited are missed.
+bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
+  if (mask == full_mask) return true;
+  warp.cta->report(
+      TroubleKind::barrier, warp, op, std::countr_zero(mask),
+      fmt::format("only {} threads of the warp are left; it wants all 32", std::popcount(mask)));
+  return false;
+}
+
 }  // namespace
 
 // Matrix j: lane 8j + i gives the address of row i. Lane t receives elements 2(t%4) and 2(t%4)+1 of
 // row t/4, or, transposed, rows 2(t%4) and 2(t%4)+1 of column t/4 (PTX ISA, ldmatrix).
 void run_ldmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
+  if (!whole_warp(warp, op, mask)) return;
   const std::uint32_t matrices = op.m[4];
-  const std::uint32_t givers = mask & (matrices == 4 ? full_mask : (1U << (matrices * rows)) - 1);
+  const std::uint32_t givers = matrices == 4 ? full_mask : (1U << (matrices * rows)) - 1;
   const Access access{static_cast<Space>(op.m[0]), row_bytes, false};
   Addresses addresses;
   Pointers pointers{};
@@ -51,7 +63,8 @@ void run_ldmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
 }
 
-void run_mma(LaneFile& lanes, const Op& op, std::uint32_t) {
+void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  if (!whole_warp(warp_of(lanes), op, mask)) return;
   Lanes d[4];
   ConstLanes a[4];
   ConstLanes b[2];

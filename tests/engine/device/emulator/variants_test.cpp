@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/random.hpp"
+#include "engine/device/emulator/lanes.hpp"
+
+// Handlers compiled for any processor and those for AVX2 must give the same bits for every
+// operation, type and modifier, whatever the operands.
+
+using namespace fa_tune;
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr std::size_t slots = 16;
+
+// Interesting bit patterns turn up far more often than chance would have them.
+std::uint32_t pattern(Random& random) {
+  constexpr std::uint32_t known[] = {0,          1,          0x80000000, 0xffffffff, 0x7fffffff,
+                                     0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000,
+                                     0xffc12345, 0x00400000, 0x80000001, 0x007fffff, 0x00800000,
+                                     0x7f7fffff, 0x3c003c00, 0x7c00fc00, 0x00018001, 0x7e00fe01,
+                                     32,         31,         0x4b000001, 0x477fe000, 0x33000001};
+  const std::uint64_t draw = random.next();
+  if (draw % 3 == 0) return known[random.below(std::size(known))];
+  return static_cast<std::uint32_t>(draw >> 32);
+}
+
+// Runs one handler on registers drawn from `seed`; returns all registers and predicates.
+std::vector<std::uint32_t> run(Handler handler, const LaneKey& key, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::uint32_t> registers(slots * warp_size + 16);
+  const auto address = reinterpret_cast<std::uintptr_t>(registers.data());
+  std::uint32_t* begin = registers.data() + (64 - address % 64) % 64 / 4;
+  for (std::size_t i = 0; i < slots * warp_size; ++i) begin[i] = pattern(random);
+  std::vector<std::uint32_t> predicates(8);
+  for (auto& word : predicates) word = pattern(random);
+  LaneFile lanes;
+  lanes.base[0] = lanes.base[1] = begin;
+  lanes.predicates = predicates.data();
+  Op op;
+  op.r = {0, 2, 4, 6, 8};
+  if (key.op == LaneOp::setp) op.r = {2, 3, 2, 4, 4};
+  if (key.op == LaneOp::testp) op.r = {2, 4};
+  if (key.op == LaneOp::select || key.op == LaneOp::set) op.r[3] = 5;
+  const bool predicate_only = key.op >= LaneOp::predicate_and;
+  if (predicate_only) op.r = {2, 3, 4};
+  op.immediate = static_cast<std::int64_t>(random.below(256));
+  op.m[0] = static_cast<std::uint8_t>(random.below(4));
+  op.m[1] = static_cast<std::uint8_t>(random.below(2));
+  if (key.op == LaneOp::convert || key.op == LaneOp::convert_pair) {
+    const bool pair = key.op == LaneOp::convert_pair;
+    const Type to = !pair ? key.type : key.type == Type::f16x2 ? Type::f16 : Type::bf16;
+    op.m = {static_cast<std::uint8_t>(to),
+            static_cast<std::uint8_t>(key.from),
+            static_cast<std::uint8_t>(key.round),
+            static_cast<std::uint8_t>((key.integral ? 1 : 0) | (key.ftz ? 2 : 0) |
+                                      (key.sat ? 4 : 0) | (key.relu ? 8 : 0)),
+            static_cast<std::uint8_t>((size_of(key.from) == 8 ? 1 : 0) |
+                                      (size_of(key.type) == 8 ? 2 : 0)),
+            static_cast<std::uint8_t>(std::max(2, size_of(key.type))),
+            0};
+  }
+  const std::uint32_t mask = seed % 2 == 0 ? full_mask : pattern(random) | 1U;
+  handler(lanes, op, mask);
+  std::vector<std::uint32_t> result(begin, begin + slots * warp_size);
+  result.insert(result.end(), predicates.begin(), predicates.end());
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("both variants of every lane handler agree") {
+  int compared = 0;
+  const auto compare = [&](const LaneKey& key) {
+    const Handler plain = lanes_handler(key, false);
+    const Handler fast = lanes_handler(key, true);
+    REQUIRE((plain == nullptr) == (fast == nullptr));
+    if (plain == nullptr || plain == fast) return;
+    ++compared;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      if (run(plain, key, seed) == run(fast, key, seed)) continue;
+      CAPTURE(static_cast<int>(key.op));
+      CAPTURE(name_of(key.type));
+      CAPTURE(name_of(key.from));
+      CAPTURE(static_cast<int>(key.round));
+      CAPTURE(static_cast<int>(key.compare));
+      CAPTURE(key.ftz);
+      CAPTURE(seed);
+      FAIL_CHECK("the variants differ");
+      return;
+    }
+  };
+  for (int op = 0; op <= static_cast<int>(LaneOp::predicate_mov); ++op) {
+    for (int type = 1; type <= static_cast<int>(Type::tf32); ++type) {
+      LaneKey key;
+      key.op = static_cast<LaneOp>(op);
+      key.type = static_cast<Type>(type);
+      if (key.op == LaneOp::convert || key.op == LaneOp::convert_pair) {
+        const bool pair = key.type == Type::f16x2 || key.type == Type::bf16x2;
+        if (pair != (key.op == LaneOp::convert_pair) || size_of(key.type) == 0) continue;
+        for (int from = 2; from <= static_cast<int>(Type::f64); ++from) {
+          key.from = static_cast<Type>(from);
+          if (pair && key.from != Type::f32) continue;
+          for (int variant = 0; variant < 16; ++variant) {
+            key.round = static_cast<Round>(variant % 4);
+            key.integral = variant / 4 % 2 == 1;
+            key.sat = variant >= 8;
+            compare(key);
+          }
+        }
+        continue;
+      }
+      if (key.op == LaneOp::setp || key.op == LaneOp::set) {
+        for (int relation = 0; relation <= static_cast<int>(Compare::nan); ++relation) {
+          key.compare = static_cast<Compare>(relation);
+          key.from = key.type;
+          for (const bool ftz : {false, true}) {
+            key.ftz = ftz;
+            compare(key);
+          }
+        }
+        continue;
+      }
+      key.from = key.op == LaneOp::slct ? Type::f32 : Type::s32;
+      for (int variant = 0; variant < 64; ++variant) {
+        key.ftz = (variant & 1) != 0;
+        key.sat = (variant & 2) != 0;
+        key.nan = (variant & 4) != 0;
+        key.option = (variant & 8) != 0;
+        key.round = static_cast<Round>(variant / 16);
+        compare(key);
+      }
+    }
+  }
+  MESSAGE("handlers compared: " << compared);
+}
