@@ -85,8 +85,9 @@ class Evolution {
     const auto strategy = make_strategy(strategy_, project_.space, seed_);
     search(runner, *strategy);
     if (!result_.interrupted && !result_.device_lost)
-      result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
-                                        listener_, stop_, result_.device_lost);
+      result_.interrupted =
+          !run_finals(project_, device_, pool_, store_, result_.run, seed_, options_.final_suites,
+                      listener_, stop_, result_.device_lost);
     const bool done = !result_.interrupted && !result_.device_lost;
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
     return result_;

@@ -22,6 +22,7 @@ struct EvolveOptions {
   std::string strategy = "evolve";
   int jobs = 1;  // compiler threads; what is found does not depend on it
   std::optional<std::int64_t> resume;
+  std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
 };
 
 // How a run stands, for whoever watches it.

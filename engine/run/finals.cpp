@@ -18,9 +18,10 @@ constexpr int kFinalists = 12;
 class Finals {
  public:
   Finals(const Project& project, Device& device, CompilePool& pool, Store& store,
-         std::uint64_t seed)
+         std::uint64_t seed, const std::vector<std::string>& suites)
       : project_(project), device_(device), pool_(pool), store_(store), truth_(*project.problem) {
     for (const Suite& suite : project.problem->suites()) {
+      if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
       const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
       cases_.insert(cases_.end(), cases.begin(), cases.end());
     }
@@ -84,8 +85,8 @@ bool is_preset(const Space& space, const TrialRow& trial) {
 }  // namespace
 
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
-                std::int64_t run, std::uint64_t seed, EvolveListener& listener,
-                const std::atomic<bool>& stop, bool& device_lost) {
+                std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
+                EvolveListener& listener, const std::atomic<bool>& stop, bool& device_lost) {
   const bool predicts = device.info().times == TimeKind::predicted;
   TrialFilter all;
   all.run = run;
@@ -100,7 +101,7 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool, Store
         (!predicts && is_preset(project.space, trial)))
       finalists.push_back(trial);
 
-  Finals finals(project, device, pool, store, seed);
+  Finals finals(project, device, pool, store, seed, suites);
   int done = 0;
   for (TrialRow& trial : finalists) {
     if (stop) return false;

@@ -18,7 +18,7 @@ namespace fa_tune {
 // only the winner is gated again, and if it fails the next one. Returns false if the device was
 // lost or `stop` was set.
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
-                std::int64_t run, std::uint64_t seed, EvolveListener& listener,
-                const std::atomic<bool>& stop, bool& device_lost);
+                std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
+                EvolveListener& listener, const std::atomic<bool>& stop, bool& device_lost);
 
 }  // namespace fa_tune

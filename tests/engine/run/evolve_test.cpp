@@ -50,6 +50,7 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
   options.trials = count;
   options.seed = seed;
   options.jobs = 2;
+  options.final_suites = {"ragged"};
   return options;
 }
 

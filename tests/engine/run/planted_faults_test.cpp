@@ -11,7 +11,7 @@ using namespace fa_tune;
 
 namespace {
 
-struct Fault {
+struct PlantedFault {
   std::string name;
   std::string from;  // template
   test::Replacements change;
@@ -34,7 +34,7 @@ const test::Replacements kOverlay = {{R"("Q_PLACE":"in_registers")", R"("Q_PLACE
 
 const std::string kReturnAtOnce = "  const float scale_log2 = scale * kLog2E;\n";
 
-const std::vector<Fault> kFaults = {
+const std::vector<PlantedFault> kFaults = {
     {"no rescale of the output",
      "mma",
      {{"          state.output[i][d][2 * h] *= shrink;\n          state.output[i][d][2 * h + 1] *= "
@@ -187,7 +187,9 @@ const std::vector<Fault> kFaults = {
      {}},
     {"an input overwritten",
      "mma",
-     {{kReturnAtOnce, kReturnAtOnce + "  if (lane == 0) const_cast<Element*>(k)[0] ^= 1;\n"}},
+     {{kReturnAtOnce,
+       kReturnAtOnce +
+           "  if (threadIdx.x == 0 && blockIdx.x == 0) const_cast<Element*>(k)[0] ^= 1;\n"}},
      {}},
     {"missing barrier after the tile",
      "scalar",
@@ -227,7 +229,7 @@ test::Bench& bench(bool causal) {
 
 TEST_CASE("every planted fault is refused, and its template as it is accepted") {
   int refused = 0;
-  for (const Fault& fault : kFaults) {
+  for (const PlantedFault& fault : kFaults) {
     CAPTURE(fault.name);
     const Config config = Config::from_json(test::replace(kBase.at(fault.from), fault.config));
     const Template& sound = project(fault.causal).template_of(config);

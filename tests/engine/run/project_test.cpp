@@ -53,7 +53,7 @@ TEST_CASE("every shipped space is good") {
 TEST_CASE("what does not fit together is named with its place") {
   CHECK(has(complaint({{"parameters:", "paramters:"}}), "did you mean 'parameters'"));
   CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "WARPS_X * WARPS_N <= 8"}}), "WARPS_X"));
-  CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "BLOCK_M < 0"}}), "no valid config"));
+  CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "BLOCK_M < 0"}}), "no config is valid"));
   CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "attention/mmma.yaml"));
   CHECK(has(complaint({{"target: l4", "target: l5"}}), "l4"));
   CHECK(has(complaint({{"kind: attention", "kind: atention"}}), "attention"));
