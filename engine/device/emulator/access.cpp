@@ -135,11 +135,13 @@ bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t be
                 std::uint64_t size, std::uint32_t bytes, std::byte* memory, Pointers& out) {
   if (size < bytes || mask != full_mask) return false;
   const std::uint64_t last = size - bytes;
+  // As an integer: an offset that is wrong must not be added to a pointer.
+  const auto where = reinterpret_cast<std::uintptr_t>(memory);
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < warp_size; ++i) {
     const std::uint64_t offset = addresses[i] - begin;
     wrong |= static_cast<std::uint64_t>(offset > last) | (addresses[i] & (bytes - 1));
-    out[i] = memory + offset;
+    out[i] = reinterpret_cast<std::byte*>(where + offset);
   }
   return wrong == 0;
 }

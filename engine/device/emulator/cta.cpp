@@ -46,8 +46,8 @@ void Cta::start(std::uint64_t block) {
                   static_cast<std::uint32_t>(block / grid.x % grid.y),
                   static_cast<std::uint32_t>(block / grid.x / grid.y)};
   // What nobody has written reads as NaN, and the same in every run.
-  std::memset(shared_.data(), 0xff, shared_.size());
-  std::memset(local_.data(), 0xff, local_.size());
+  std::fill(shared_.begin(), shared_.end(), std::byte{0xff});
+  std::fill(local_.begin(), local_.end(), std::byte{0xff});
   barriers_.fill({});
   trouble_.reset();
   executed_ = 0;

@@ -225,15 +225,17 @@ bool Cta::converged(Warp& warp, const Split& split, const Op& op) {
   std::uint32_t wanted = warp.live;
   if (op.m[6] == 0) {
     std::uint32_t members = 0;
+    std::uint32_t outside = 0;  // lanes that do not name themselves
     const std::uint32_t* masks = slot(warp, op.r[15]);
     for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-      if ((split.mask >> lane & 1U) == 0) continue;
-      members |= masks[lane];
-      if ((masks[lane] >> lane & 1U) == 0) {
-        report(TroubleKind::barrier, warp, op, static_cast<int>(lane),
-               "the thread is not in the member mask that it gives");
-        return false;
-      }
+      const std::uint32_t here = 0U - (split.mask >> lane & 1U);
+      members |= masks[lane] & here;
+      outside |= ~masks[lane] & (1U << lane) & here;
+    }
+    if (outside != 0) {
+      report(TroubleKind::barrier, warp, op, std::countr_zero(outside),
+             "the thread is not in the member mask that it gives");
+      return false;
     }
     wanted &= members;
   }

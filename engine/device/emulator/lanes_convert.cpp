@@ -107,7 +107,7 @@ FA_INLINE u64 clamp_integer(u64 bits, Type from, Type to) {
 }
 
 // A double (exact, or rounded to odd where it was not) to a format of 16 bits in a direction.
-FA_INLINE u16 sixteen_from(double value, Type to, Round round) {
+FA_INLINE u32 sixteen_from(double value, Type to, Round round) {
   const float odd = [&] {
     const float nearest = static_cast<float>(value);
     const double error = value - static_cast<double>(nearest);
@@ -119,7 +119,7 @@ FA_INLINE u16 sixteen_from(double value, Type to, Round round) {
     return float_of(outward ? bits + 1 : bits - 1);
   }();
   const bool half = to == Type::f16;
-  const u16 nearest = half ? half_from(odd) : bfloat_from(odd);
+  const u32 nearest = half ? half_from(odd) : bfloat_from(odd);
   const float back = half ? half_to(nearest) : bfloat_to(nearest);
   if (round == Round::nearest || !(back < odd || back > odd)) return nearest;
   const bool too_high = back > odd;
@@ -128,9 +128,9 @@ FA_INLINE u16 sixteen_from(double value, Type to, Round round) {
   if (round == Round::down) move = too_high;
   if (round == Round::up) move = !too_high;
   if (!move) return nearest;
-  if ((nearest & 0x7fffU) == 0) return static_cast<u16>(too_high ? 0x8001U : 1U);
+  if ((nearest & 0x7fffU) == 0) return too_high ? 0x8001U : 1U;
   const bool inward = too_high == ((nearest & 0x8000U) == 0);
-  return static_cast<u16>(inward ? nearest - 1 : nearest + 1);
+  return inward ? nearest - 1 : nearest + 1;
 }
 
 // tf32: the low 13 bits of a float go, ties away from zero.
@@ -244,9 +244,9 @@ Handler common_real(const LaneKey& key) {
   if (key.type == Type::f32) {
     switch (key.from) {
       case Type::f16:
-        return one<float, Half>([](Half a) { return half_to(a.bits); });
+        return one<float, u32>([](u32 a) { return half_to(a & 0xffffU); });
       case Type::bf16:
-        return one<float, Bfloat>([](Bfloat a) { return bfloat_to(a.bits); });
+        return one<float, u32>([](u32 a) { return bfloat_to(a); });
       case Type::s32:
         return one<float, s32>([](s32 a) { return static_cast<float>(a); });
       case Type::u32:
@@ -258,10 +258,10 @@ Handler common_real(const LaneKey& key) {
     }
   }
   if (key.from == Type::f32 && key.type == Type::f16) {
-    return one<Half, float>([](float a) { return Half{half_from(a)}; });
+    return one<u32, float>([](float a) { return half_from(a); });
   }
   if (key.from == Type::f32 && key.type == Type::bf16) {
-    return one<Bfloat, float>([](float a) { return Bfloat{bfloat_from(a)}; });
+    return one<u32, float>([](float a) { return bfloat_from(a); });
   }
   if (key.from == Type::f32 && key.type == Type::f64) {
     return one<double, float>([](float a) { return canonical(static_cast<double>(a)); });
@@ -273,10 +273,10 @@ Handler common_pair(const LaneKey& key) {
   if (key.sat || key.relu || key.round != Round::nearest || key.from != Type::f32) return nullptr;
   if (key.type == Type::f16x2) {
     return two<u32, float, float>(
-        [](float a, float b) { return u32{half_from(a)} << 16 | half_from(b); });
+        [](float a, float b) { return half_from(a) << 16 | half_from(b); });
   }
   return two<u32, float, float>(
-      [](float a, float b) { return u32{bfloat_from(a)} << 16 | bfloat_from(b); });
+      [](float a, float b) { return bfloat_from(a) << 16 | bfloat_from(b); });
 }
 
 // Integers to registers of 32 and of 64 bits, from every type.

@@ -41,7 +41,8 @@ FA_INLINE float saturate(float value) {
 
 // binary16. From 65520 up everything is infinity; below 2^-14 the grid is 2^-24 wide, the width of
 // a float's unit in [0.5, 1).
-FA_INLINE std::uint16_t half_from(float value) {
+// Bits of 16 are kept in words of 32, as registers keep them: loops stay of one width.
+FA_INLINE std::uint32_t half_from(float value) {
   const std::uint32_t bits = bits_of(value);
   const std::uint32_t magnitude = bits & 0x7fffffffU;
   const std::uint32_t sign = bits >> 16 & 0x8000U;
@@ -51,60 +52,55 @@ FA_INLINE std::uint16_t half_from(float value) {
   result = magnitude >= 0x477ff000U ? 0x7c00U : result;
   result |= sign;
   result = magnitude > 0x7f800000U ? 0x7fffU : result;
-  return static_cast<std::uint16_t>(result);
+  return result;
 }
 
-FA_INLINE float half_to(std::uint16_t half) {
-  const std::uint32_t magnitude = (half & 0x7fffU);
+FA_INLINE float half_to(std::uint32_t half) {
+  const std::uint32_t magnitude = half & 0x7fffU;
   const std::uint32_t sign = (half & 0x8000U) << 16;
-  // Exact scaling by 2^112 moves the exponent, subnormals included.
-  const float scaled = float_of(magnitude << 13) * float_of(0x77800000U);
-  std::uint32_t bits = bits_of(scaled);
+  // A subnormal is a count of 2^-24; no subnormal float appears on the way, which would be slow.
+  const float small = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F;
+  std::uint32_t bits = (magnitude << 13) + 0x38000000U;
+  bits = magnitude < 0x400U ? bits_of(small) : bits;
   bits = magnitude >= 0x7c00U ? 0x7f800000U : bits;
   bits |= sign;
   bits = magnitude > 0x7c00U ? 0x7fffffffU : bits;
   return float_of(bits);
 }
 
-FA_INLINE std::uint16_t bfloat_from(float value) {
+FA_INLINE std::uint32_t bfloat_from(float value) {
   const std::uint32_t bits = bits_of(value);
   const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
-  return static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? 0x7fffU : rounded);
+  return (bits & 0x7fffffffU) > 0x7f800000U ? 0x7fffU : rounded;
 }
-FA_INLINE float bfloat_to(std::uint16_t bits) {
-  return canonical(float_of(static_cast<std::uint32_t>(bits) << 16));
-}
+FA_INLINE float bfloat_to(std::uint32_t bits) { return canonical(float_of(bits << 16)); }
 
 // The sum of a and b rounded to odd: truncated, with the last bit set if anything was lost.
 // Rounding that again to a format with at least two bits fewer gives the correctly rounded sum
 // (Boldo and Melquiond 2008). The error comes from Knuth's TwoSum.
-FA_INLINE double add_odd(double a, double b) {
-  const double sum = a + b;
-  const double part = sum - a;
-  const double error = (a - (sum - part)) + (b - part);
-  const std::uint64_t bits = bits_of(sum);
-  const bool inexact = error > 0.0 || error < 0.0;
-  const bool outward = (error > 0.0) == (sum > 0.0);
-  const std::uint64_t moved = outward ? bits + 1 : bits - 1;
-  return inexact && (bits & 1U) == 0 ? double_of(moved) : sum;
+// `error` is what `value` lacks; 0, an infinity or a NaN change nothing. In integers, because
+// comparisons of comparisons do not become vector code.
+FA_INLINE float odd_by(float value, float error) {
+  const std::uint32_t bits = bits_of(value);
+  const std::uint32_t inexact = (bits_of(error) & 0x7fffffffU) - 1U < 0x7f7fffffU ? 1U : 0U;
+  const std::uint32_t inward = (bits ^ bits_of(error)) >> 31;
+  const std::uint32_t step = 1U - 2U * inward;
+  return float_of(bits + step * (inexact & ~bits & 1U));
 }
-FA_INLINE float add_odd(float a, float b) {
-  const float sum = a + b;
-  const float part = sum - a;
-  const float error = (a - (sum - part)) + (b - part);
-  const std::uint32_t bits = bits_of(sum);
-  const bool inexact = error > 0.0F || error < 0.0F;
-  const bool outward = (error > 0.0F) == (sum > 0.0F);
-  const std::uint32_t moved = outward ? bits + 1 : bits - 1;
-  return inexact && (bits & 1U) == 0 ? float_of(moved) : sum;
-}
-// a / b and sqrt(a) likewise, from the sign of the remainder.
-FA_INLINE double odd_by(double value, double remainder) {
+FA_INLINE double odd_by(double value, double error) {
   const std::uint64_t bits = bits_of(value);
-  const bool inexact = remainder > 0.0 || remainder < 0.0;
-  const bool outward = (remainder > 0.0) == (value > 0.0);
-  return inexact && (bits & 1U) == 0 ? double_of(outward ? bits + 1 : bits - 1) : value;
+  const bool inexact = (error > 0.0) | (error < 0.0);
+  const std::uint64_t inward = (bits ^ bits_of(error)) >> 63;
+  const std::uint64_t odd = bits + 1U - 2U * inward;
+  return (inexact & ((bits & 1U) == 0)) ? double_of(odd) : value;
 }
+template <class T>
+FA_INLINE T add_odd(T a, T b) {
+  const T sum = a + b;
+  const T part = sum - a;
+  return odd_by(sum, (a - (sum - part)) + (b - part));
+}
+// Quotients and roots likewise, from the sign of the remainder.
 FA_INLINE double div_odd(double a, double b) {
   const double quotient = a / b;
   const double remainder = __builtin_fma(-quotient, b, a);

@@ -91,12 +91,14 @@ class Lexer {
     return token;
   }
 
+  // '.reg.b32' is two words: a directive ends at the next dot.
   Token word() {
+    const bool directive = peek() == '.';
     std::size_t length = 1;
     for (;; ++length) {
       const char c = peek(length);
       if (in_word(c)) continue;
-      if (c == '.' && in_word(peek(length + 1))) continue;
+      if (c == '.' && !directive && in_word(peek(length + 1))) continue;
       if (c == ':' && peek(length + 1) == ':' && in_word(peek(length + 2))) {
         ++length;
         continue;

@@ -64,30 +64,80 @@ void scatter_as(int bytes, const W* values, const Pointers& pointers, std::size_
   }
 }
 
-// Neighbouring lanes at neighbouring words: the usual way to read a tile.
-bool contiguous(std::uint32_t mask, const Op& op, const Pointers& pointers) {
-  if (mask != full_mask || op.m[1] != 4 || op.m[4] != 1 || op.m[5] != 4) return false;
-  std::size_t apart = 0;
-  for (std::size_t lane = 1; lane < warp_size; ++lane) {
-    apart |= static_cast<std::size_t>(pointers[lane] - pointers[0]) ^ (4 * lane);
+// Where a full warp's words lie in one stretch of memory: the common case by far, tested for all
+// lanes at once in loops that become vector code. `memory` is null where the case is another.
+struct Words {
+  std::byte* memory = nullptr;
+  std::uint32_t offsets[warp_size];
+};
+
+void find_words(const Warp& warp, const Op& op, std::uint32_t mask, bool write, Words& words) {
+  if (mask != full_mask || op.m[2] == 0 || op.m[5] != 4) return;
+  if (size_of(static_cast<Type>(op.m[3])) != 4 || warp.cta->counters() != nullptr) return;
+  const auto space = static_cast<Space>(op.m[0]);
+  std::byte* memory = nullptr;
+  std::uint64_t begin = shared_reserved;
+  std::uint64_t size = 0;
+  if (space == Space::shared) {
+    const std::span<std::byte> shared = warp.cta->shared();
+    memory = shared.data();
+    size = shared.size();
+  } else if (space == Space::global || space == Space::generic) {
+    const Allocation* allocation = warp.cta->last_allocation;
+    if (allocation == nullptr || (write && !allocation->writable)) return;
+    memory = allocation->bytes;
+    begin = allocation->address;
+    size = allocation->size;
   }
-  return apart == 0;
+  const std::uint32_t bytes = op.m[1];
+  if (size < bytes || size > UINT32_MAX) return;
+  const auto last = static_cast<std::uint32_t>(size) - bytes;
+  const std::uint64_t shift = static_cast<std::uint64_t>(op.immediate) - begin;
+  std::uint32_t wrong = 0;
+  if (op.m[2] == 8) {
+    const Word64* base = slot64(warp, op.r[8]);
+    for (int lane = 0; lane < warp_size; ++lane) {
+      const std::uint64_t offset = base[lane] + shift;
+      words.offsets[lane] = static_cast<std::uint32_t>(offset);
+      wrong |= static_cast<std::uint32_t>(offset >> 32);
+    }
+  } else {
+    const std::uint32_t* base = slot(warp, op.r[8]);
+    for (int lane = 0; lane < warp_size; ++lane) {
+      words.offsets[lane] = base[lane] + static_cast<std::uint32_t>(shift);
+    }
+    if (space != Space::shared) return;
+  }
+  // All these stretches begin at a multiple of 16.
+  for (const std::uint32_t offset : words.offsets) {
+    wrong |= static_cast<std::uint32_t>(offset > last) | (offset & (bytes - 1));
+  }
+  if (wrong == 0) words.memory = memory;
 }
 
 }  // namespace
 
 void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
+  Words words;
+  find_words(warp, op, mask, false, words);
+  if (words.memory != nullptr) {
+    for (std::size_t i = 0; i < op.m[4]; ++i) {
+      if (op.r[i] == no_operand) continue;
+      std::uint32_t loaded[warp_size];
+      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+        std::memcpy(&loaded[lane], words.memory + words.offsets[lane] + 4 * i, 4);
+      }
+      std::memcpy(target_slot(lanes, op.r[i]), loaded, sizeof(loaded));
+    }
+    return;
+  }
   const Access access = access_of(op, false);
   Addresses addresses;
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
   if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
-  if (op.r[0] != no_operand && contiguous(mask, op, pointers)) {
-    std::memcpy(target_slot(lanes, op.r[0]), pointers[0], warp_size * 4);
-    return;
-  }
   const Type type = static_cast<Type>(op.m[3]);
   const auto step = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
@@ -113,16 +163,23 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 
 void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
+  Words words;
+  find_words(warp, op, mask, true, words);
+  if (words.memory != nullptr) {
+    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      std::byte* to = words.memory + words.offsets[lane];
+      for (std::size_t i = 0; i < op.m[4]; ++i) {
+        std::memcpy(to + 4 * i, slot(lanes, op.r[i]) + lane, 4);
+      }
+    }
+    return;
+  }
   const Access access = access_of(op, true);
   Addresses addresses;
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
   if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
-  if (contiguous(mask, op, pointers)) {
-    std::memcpy(pointers[0], slot(lanes, op.r[0]), warp_size * 4);
-    return;
-  }
   const int bytes = size_of(static_cast<Type>(op.m[3]));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
     const std::size_t offset = i * static_cast<std::size_t>(bytes);

@@ -26,42 +26,51 @@ void write(LaneFile& lanes, std::uint16_t index, const std::uint32_t* values, st
 
 }  // namespace
 
-// d, predicate or none, a, lane or distance, clamp and segment mask; m[0]: Shuffle. The formulas
-// are those of the PTX ISA, shfl.sync.
-void run_shuffle(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+namespace {
+
+template <Shuffle Mode>
+std::uint32_t shuffle_lanes(LaneFile& lanes, const Op& op, std::uint32_t* result) {
   const std::uint32_t* a = slot(lanes, op.r[2]);
   const std::uint32_t* b = slot(lanes, op.r[3]);
   const std::uint32_t* c = slot(lanes, op.r[4]);
-  std::uint32_t result[warp_size];
   std::uint32_t in_range = 0;
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     const std::uint32_t by = b[lane] & 31U;
-    const std::uint32_t clamp = c[lane] & 31U;
     const std::uint32_t segment = c[lane] >> 8 & 31U;
-    const std::uint32_t last = (lane & segment) | (clamp & ~segment);
-    std::uint32_t from = lane;
-    bool valid = true;
-    switch (static_cast<Shuffle>(op.m[0])) {
-      case Shuffle::up:
-        from = lane - by;
-        valid = static_cast<std::int32_t>(from) >= static_cast<std::int32_t>(last);
-        break;
-      case Shuffle::down:
-        from = lane + by;
-        valid = from <= last;
-        break;
-      case Shuffle::bfly:
-        from = lane ^ by;
-        valid = from <= last;
-        break;
-      case Shuffle::idx:
-        from = (lane & segment) | (by & ~segment);
-        valid = from <= last;
-        break;
-    }
-    if (!valid) from = lane;
-    result[lane] = a[from & 31U];
+    const std::uint32_t last = (lane & segment) | (c[lane] & 31U & ~segment);
+    std::uint32_t from = (lane & segment) | (by & ~segment);  // idx
+    if (Mode == Shuffle::up) from = lane - by;
+    if (Mode == Shuffle::down) from = lane + by;
+    if (Mode == Shuffle::bfly) from = lane ^ by;
+    const bool valid = Mode == Shuffle::up
+                           ? static_cast<std::int32_t>(from) >= static_cast<std::int32_t>(last)
+                           : from <= last;
+    result[lane] = a[(valid ? from : lane) & 31U];
     in_range |= static_cast<std::uint32_t>(valid) << lane;
+  }
+  return in_range;
+}
+
+}  // namespace
+
+// d, predicate or none, a, lane or distance, clamp and segment mask; m[0]: Shuffle. The formulas
+// are those of the PTX ISA, shfl.sync.
+void run_shuffle(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  std::uint32_t result[warp_size];
+  std::uint32_t in_range = 0;
+  switch (static_cast<Shuffle>(op.m[0])) {
+    case Shuffle::up:
+      in_range = shuffle_lanes<Shuffle::up>(lanes, op, result);
+      break;
+    case Shuffle::down:
+      in_range = shuffle_lanes<Shuffle::down>(lanes, op, result);
+      break;
+    case Shuffle::bfly:
+      in_range = shuffle_lanes<Shuffle::bfly>(lanes, op, result);
+      break;
+    case Shuffle::idx:
+      in_range = shuffle_lanes<Shuffle::idx>(lanes, op, result);
+      break;
   }
   write(lanes, op.r[0], result, mask);
   set_predicate(lanes, op.r[1], in_range, mask);

@@ -164,5 +164,5 @@ TEST_CASE("set, selections and moves") {
   CHECK(eval("mov.f64 %l0, 0d3FF0000000000000;") == d(1));
   CHECK(eval32("mov.u32 %r0, %ntid.x;") == 32);
   CHECK(eval32("mov.b32 %r0, 0X1F79U;") == 0x1f79);
-  CHECK(eval32("{ .reg .b32 %r5; mov.u32 %r5, 9; mov.u32 %r0, %r5; }") == 9);
+  CHECK(eval32("{.reg.b32 %r5, spare; mov.u32 %r5, 9; mov.u32 %r0, %r5; }") == 9);
 }
