@@ -119,21 +119,27 @@ TEST_CASE("the same product without a wait is wrong") {
 }
 
 TEST_CASE("the fault of the first block in order is the one reported") {
-  // Blocks from 3 on write past the buffer.
-  const std::string ptx =
-      kernel(".param .u64 out",
-             ".reg .b32 %r<4>; .reg .b64 %rd<6>; ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x;\n"
-             "shl.b32 %r1, %r1, 7; cvt.u64.u32 %rd2, %r1; add.u64 %rd3, %rd1, %rd2;\n"
-             "st.global.u32 [%rd3], %r1;");
+  // Blocks from 3 on write past the buffer; block `slow` takes its time before it does.
+  const std::string ptx = kernel(
+      ".param .u64 out, .param .u32 slow",
+      ".reg .b32 %r<8>; .reg .b64 %rd<6>; .reg .pred %p<3>; ld.param.u64 %rd1, [out];\n"
+      "mov.u32 %r1, %ctaid.x; ld.param.u32 %r2, [slow]; mov.u32 %r3, 0; setp.ne.u32 %p1, %r1, "
+      "%r2;\n"
+      "@%p1 bra GO;\nLOOP: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 200000; @%p2 bra LOOP;\n"
+      "GO: shl.b32 %r1, %r1, 7; cvt.u64.u32 %rd2, %r1; add.u64 %rd3, %rd1, %rd2;\n"
+      "st.global.u32 [%rd3], %r1;");
   std::string first;
   for (const int threads : {1, 2, 5}) {
-    Bench bench(ptx, 32 * 3, threads);
-    bench.launch.config.grid = {64, 1, 1};
-    const auto outcome = bench.run();
-    REQUIRE_FALSE(outcome);
-    CHECK(outcome.error().message.find("block (3,0,0), thread (0,0,0)") != std::string::npos);
-    if (first.empty()) first = outcome.error().message;
-    CHECK(outcome.error().message == first);
+    for (const std::uint32_t slow : {3U, 4U}) {
+      Bench bench(ptx, 32 * 3, threads);
+      bench.launch.config.grid = {64, 1, 1};
+      bench.launch.arguments = {bench.buffer, raw(slow)};
+      const auto outcome = bench.run();
+      REQUIRE_FALSE(outcome);
+      CHECK(outcome.error().message.find("block (3,0,0), thread (0,0,0)") != std::string::npos);
+      if (first.empty()) first = outcome.error().message;
+      CHECK(outcome.error().message == first);
+    }
   }
 }
 

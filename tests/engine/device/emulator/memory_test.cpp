@@ -134,6 +134,36 @@ TEST_CASE("an access outside its memory names thread, address and neighbour") {
           "atom.global.add.u32");
 }
 
+TEST_CASE("one lane of a full warp outside is seen, whatever came before") {
+  // The first access shows where the allocation is; the second is tested by whole warps.
+  const std::string first = "ld.global.u32 %r2, [%rd1]; mul.wide.u32 %rd4, %r1, ";
+  const auto past = [&](const std::string& bytes, const std::string& access) {
+    refused(first + bytes + "; add.u64 %rd4, %rd1, %rd4; " + access, FaultKind::out_of_bounds,
+            "past the end");
+  };
+  past("4", "ld.global.u32 %r3, [%rd4+4];");
+  past("4", "st.global.u32 [%rd4+4], %r3;");
+  past("4", "ld.u32 %r3, [%rd4+4];");
+  past("2", "ld.global.u16 %h1, [%rd4+66];");
+  past("8", "ld.global.u64 %rd5, [%rd4];");
+  past("2", "st.global.u16 [%rd4+66], %h1;");
+  const std::string shared =
+      ".shared .align 16 .b8 s[128]; mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3; ";
+  refused(shared + "ld.shared.u32 %r4, [%r2+4];", FaultKind::out_of_bounds, "thread (31,0,0)");
+  refused(shared + "ld.shared.u16 %h1, [%r2+4];", FaultKind::out_of_bounds, "thread (31,0,0)");
+  refused(first + "4; add.u64 %rd4, %rd1, %rd4; ld.global.u32 %r3, [%rd4+2];",
+          FaultKind::misaligned, "of 4");
+}
+
+TEST_CASE("dynamic shared memory follows the static one, aligned as it says") {
+  const auto words =
+      run(".shared .align 4 .b8 s[20]; mov.u32 %r2, s; mov.u32 %r3, d; sub.u32 %r4, %r3, %r2; "
+          "st.global.u32 [%rd1], %r4; and.b32 %r5, %r3, 127; st.global.u32 [%rd1+4], %r5;",
+          counting(4), ".extern .shared .align 128 .b8 d[];\n");
+  CHECK(words[0] == 128);
+  CHECK(words[1] == 0);
+}
+
 TEST_CASE("an access must be aligned to its size") {
   refused("ld.global.u32 %r2, [%rd1+2];", FaultKind::misaligned, "no multiple of 4");
   refused("ld.global.v4.u32 {%r2,%r3,%r4,%r5}, [%rd1+8];", FaultKind::misaligned, "of 16");

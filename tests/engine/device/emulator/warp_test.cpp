@@ -172,6 +172,26 @@ TEST_CASE("named barriers join a part of the block, producers need not wait") {
   CHECK(words[64 + 5] == 1);
 }
 
+TEST_CASE("a barrier that is not aligned takes the parts of a warp one by one") {
+  const auto words = each(
+      ".shared .align 4 .b8 s[256]; mov.u32 %r2, s; shl.b32 %r5, %r1, 2; add.u32 %r6, %r2, %r5;\n"
+      "setp.lt.u32 %p1, %r1, 16; @%p1 bra LATE; barrier.sync 0; xor.b32 %r7, %r5, 64;\n"
+      "add.u32 %r7, %r7, %r2; ld.shared.u32 %r0, [%r7]; bra.uni END;\n"
+      "LATE: st.shared.u32 [%r6], %r1; barrier.sync 0; mov.u32 %r0, 3;\nEND: add.u32 %r0, %r0, 0;");
+  CHECK(words[3] == 3);
+  CHECK(words[16 + 9] == 9);
+}
+
+TEST_CASE("a value that only some lanes replace lives on around a loop") {
+  const auto words = each(
+      "mov.u32 %r0, 0; mov.u32 %r3, 5; mov.u32 %r2, 0; setp.gt.u32 %p1, %r1, 7;\n"
+      "LOOP: @%p1 mov.u32 %r3, 6; add.u32 %r0, %r0, %r3; mul.lo.u32 %r6, %r2, 77;\n"
+      "mul.lo.u32 %r7, %r6, 3; add.u32 %r0, %r0, %r7; add.u32 %r2, %r2, 1;\n"
+      "setp.lt.u32 %p2, %r2, 3; @%p2 bra LOOP;");
+  CHECK(words[0] == 3 * 5 + 3 * 77 * 3);
+  CHECK(words[31] == 3 * 6 + 3 * 77 * 3);
+}
+
 TEST_CASE("a block that has lost threads still passes its barriers") {
   const auto words = each("mov.u32 %r0, 4; setp.gt.u32 %p1, %r1, 50; @%p1 exit; bar.sync 0;", 64);
   CHECK(words[0] == 4);
