@@ -125,8 +125,9 @@ TEST_CASE("the fault of the first block in order is the one reported") {
       ".reg .b32 %r<8>; .reg .b64 %rd<6>; .reg .pred %p<3>; ld.param.u64 %rd1, [out];\n"
       "mov.u32 %r1, %ctaid.x; ld.param.u32 %r2, [slow]; mov.u32 %r3, 0; setp.ne.u32 %p1, %r1, "
       "%r2;\n"
-      "@%p1 bra GO;\nLOOP: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 200000; @%p2 bra LOOP;\n"
-      "GO: shl.b32 %r1, %r1, 7; cvt.u64.u32 %rd2, %r1; add.u64 %rd3, %rd1, %rd2;\n"
+      "selp.u32 %r4, 20000, 200000, %p1;\n"
+      "LOOP: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, %r4; @%p2 bra LOOP;\n"
+      "shl.b32 %r1, %r1, 7; cvt.u64.u32 %rd2, %r1; add.u64 %rd3, %rd1, %rd2;\n"
       "st.global.u32 [%rd3], %r1;");
   std::string first;
   for (const int threads : {1, 2, 5}) {
