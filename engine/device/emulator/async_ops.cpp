@@ -10,7 +10,7 @@
 // cp.async: r[0]: address in shared memory; r[1]: address in global memory; r[2]: bytes to read, or
 // none for all; r[3]: predicate that says to read nothing, or none; m[1]: bytes; m[2], m[3]: bytes
 // of the two base registers; m[4]: space of the source; m[5]: r[3] is negated; immediate: offset of
-// the first address, and m-less `target`: offset of the second. Waits: immediate: groups that may
+// the first address, and `target`: offset of the second. Waits: immediate: groups that may
 // stay; -1: none, also of copies not committed.
 
 namespace fa_tune::emulator {

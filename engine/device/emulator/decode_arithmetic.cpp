@@ -7,8 +7,6 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr LaneOp no_op = LaneOp::szext;
-
 LaneOp op_of(std::string_view root) {
   static const std::unordered_map<std::string_view, LaneOp> ops = {
       {"add", LaneOp::add},     {"sub", LaneOp::sub},           {"mul", LaneOp::mul},
@@ -26,7 +24,7 @@ LaneOp op_of(std::string_view root) {
       {"popc", LaneOp::popc},
   };
   const auto found = ops.find(root);
-  return found == ops.end() ? no_op : found->second;
+  return found == ops.end() ? LaneOp::unknown : found->second;
 }
 
 Type wider(Type type) {
@@ -117,7 +115,7 @@ bool Decoder::arithmetic() {
   }
   if (!is_float(type)) return integer(type);
   const LaneKey key = modifiers(op_of(root()), type);
-  if (key.op == no_op) return false;
+  if (key.op == LaneOp::unknown) return false;
   // div.approx and div.full are division, correctly rounded: within the bounds of both.
   if (key.op == LaneOp::div) {
     has("approx");

@@ -44,7 +44,7 @@ enum class LaneOp : std::uint8_t {
   clz,
   popc,
   dp4a,
-  szext,
+
   // Reals; add, sub, div, abs, neg, min, max are those above with a real type.
   mul,
   fma,
@@ -73,6 +73,7 @@ enum class LaneOp : std::uint8_t {
   predicate_or,
   predicate_xor,
   predicate_mov,
+  unknown,
 };
 
 enum class Round : std::uint8_t { nearest, zero, down, up };

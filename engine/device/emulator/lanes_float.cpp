@@ -173,59 +173,86 @@ Handler single(const LaneKey& key) {
 }
 
 // .rz, .rm, .rp: computed in double, rounded to odd, then once to a float in that direction.
-template <Round R>
+template <bool Ftz, Round R>
+FA_INLINE float directed_result(double odd) {
+  return maybe_flush<Ftz>(canonical(round_to_float(odd, R)));
+}
+template <bool Ftz>
+FA_INLINE double widened(float value) {
+  return static_cast<double>(maybe_flush<Ftz>(value));
+}
+template <bool Ftz, Round R>
+FA_INLINE float directed_sum(double a, double b) {
+  const double sum = add_odd(a, b);
+  // An exact zero of opposite operands is -0 when rounding down.
+  if (sum == 0.0 && R == Round::down && a != 0.0) return -0.0F;
+  return directed_result<Ftz, R>(sum);
+}
+
+template <bool Ftz, Round R>
 Handler directed(LaneOp op) {
   switch (op) {
     case LaneOp::add:
-      return two<float, float, float>([](float a, float b) {
-        const double sum = add_odd(static_cast<double>(a), static_cast<double>(b));
-        // An exact zero of opposite operands is -0 when rounding down.
-        if (sum == 0.0 && R == Round::down && a != 0.0F) return -0.0F;
-        return canonical(round_to_float(sum, R));
-      });
+      return two<float, float, float>(
+          [](float a, float b) { return directed_sum<Ftz, R>(widened<Ftz>(a), widened<Ftz>(b)); });
     case LaneOp::sub:
-      return two<float, float, float>([](float a, float b) {
-        const double sum = add_odd(static_cast<double>(a), -static_cast<double>(b));
-        if (sum == 0.0 && R == Round::down && a != 0.0F) return -0.0F;
-        return canonical(round_to_float(sum, R));
-      });
+      return two<float, float, float>(
+          [](float a, float b) { return directed_sum<Ftz, R>(widened<Ftz>(a), -widened<Ftz>(b)); });
     case LaneOp::mul:
       return two<float, float, float>([](float a, float b) {
-        return canonical(round_to_float(static_cast<double>(a) * static_cast<double>(b), R));
+        return directed_result<Ftz, R>(widened<Ftz>(a) * widened<Ftz>(b));
       });
     case LaneOp::fma:
       return three<float, float, float, float>([](float a, float b, float c) {
-        const double product = static_cast<double>(a) * static_cast<double>(b);
-        return canonical(round_to_float(add_odd(product, static_cast<double>(c)), R));
+        return directed_sum<Ftz, R>(widened<Ftz>(a) * widened<Ftz>(b), widened<Ftz>(c));
       });
     case LaneOp::div:
       return two<float, float, float>([](float a, float b) {
-        const double quotient = div_odd(static_cast<double>(a), static_cast<double>(b));
-        return canonical(round_to_float(quotient, R));
+        return directed_result<Ftz, R>(div_odd(widened<Ftz>(a), widened<Ftz>(b)));
       });
     case LaneOp::rcp:
-      return one<float, float>([](float a) {
-        return canonical(round_to_float(div_odd(1.0, static_cast<double>(a)), R));
-      });
+      return one<float, float>(
+          [](float a) { return directed_result<Ftz, R>(div_odd(1.0, widened<Ftz>(a))); });
     case LaneOp::sqrt:
       return one<float, float>(
-          [](float a) { return canonical(round_to_float(sqrt_odd(static_cast<double>(a)), R)); });
+          [](float a) { return directed_result<Ftz, R>(sqrt_odd(widened<Ftz>(a))); });
     default:
       return nullptr;
   }
 }
 
+template <bool Ftz>
+Handler any_direction(LaneOp op, Round round) {
+  switch (round) {
+    case Round::zero:
+      return directed<Ftz, Round::zero>(op);
+    case Round::down:
+      return directed<Ftz, Round::down>(op);
+    default:
+      return directed<Ftz, Round::up>(op);
+  }
+}
+
+template <bool Ftz>
 Handler saturated(LaneOp op) {
   switch (op) {
     case LaneOp::add:
-      return two<float, float, float>([](float a, float b) { return saturate(a + b); });
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(saturate(maybe_flush<Ftz>(a) + maybe_flush<Ftz>(b)));
+      });
     case LaneOp::sub:
-      return two<float, float, float>([](float a, float b) { return saturate(a - b); });
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(saturate(maybe_flush<Ftz>(a) - maybe_flush<Ftz>(b)));
+      });
     case LaneOp::mul:
-      return two<float, float, float>([](float a, float b) { return saturate(a * b); });
+      return two<float, float, float>([](float a, float b) {
+        return maybe_flush<Ftz>(saturate(maybe_flush<Ftz>(a) * maybe_flush<Ftz>(b)));
+      });
     case LaneOp::fma:
-      return three<float, float, float, float>(
-          [](float a, float b, float c) { return saturate(__builtin_fmaf(a, b, c)); });
+      return three<float, float, float, float>([](float a, float b, float c) {
+        return maybe_flush<Ftz>(saturate(
+            __builtin_fmaf(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b), maybe_flush<Ftz>(c))));
+      });
     default:
       return nullptr;
   }
@@ -278,19 +305,12 @@ Handler real_handler(const LaneKey& key) {
   }
   if (key.type != Type::f32 || key.relu) return nullptr;
   if (key.sat) {
-    return key.round == Round::nearest && !key.ftz ? saturated(key.op) : nullptr;
+    if (key.round != Round::nearest) return nullptr;
+    return key.ftz ? saturated<true>(key.op) : saturated<false>(key.op);
   }
-  // Rounding is named together with .ftz by fast-math builds; operands there are normal numbers or
-  // the flush would have to be modelled before the rounding.
-  switch (key.round) {
-    case Round::zero:
-      return directed<Round::zero>(key.op);
-    case Round::down:
-      return directed<Round::down>(key.op);
-    case Round::up:
-      return directed<Round::up>(key.op);
-    case Round::nearest:
-      break;
+  if (key.round != Round::nearest) {
+    return key.ftz ? any_direction<true>(key.op, key.round)
+                   : any_direction<false>(key.op, key.round);
   }
   return key.ftz ? single<true>(key) : single<false>(key);
 }

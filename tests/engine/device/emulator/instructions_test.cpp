@@ -159,6 +159,9 @@ TEST_CASE("f32 and f64 arithmetic") {
   CHECK(eval("add.ftz.f32 %r0, %r1, %r2;", 0x00400000, 0x00400000) == 0);
   CHECK(eval("add.f32 %r0, %r1, %r2;", f(INFINITY), f(-INFINITY)) == 0x7fffffffU);
   CHECK(eval("mul.f32 %r0, %r1, %r2;", 0xffc12345, f(1)) == 0x7fffffffU);
+  CHECK(eval("add.rz.ftz.f32 %r0, %r1, %r2;", 0x00400000, 0x00400000) == 0);
+  CHECK(eval("fma.rp.ftz.f32 %r0, %r1, %r2, %r3;", f(1), f(0), 1) == 0);
+  CHECK(eval("fma.rn.ftz.sat.f32 %r0, %r1, %r2, %r3;", f(2), f(2), 1) == f(1));
   CHECK(eval("add.sat.f32 %r0, %r1, %r2;", f(0.75F), f(0.75F)) == f(1));
   // (1 + 2^-23)^2 - 1 keeps the 2^-46 that two roundings would lose.
   CHECK(eval("fma.rn.f32 %r0, %r1, %r2, %r3;", 0x3f800001, 0x3f800001, f(-1)) ==
