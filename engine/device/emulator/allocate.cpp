@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "engine/device/emulator/decoder.hpp"
 
@@ -160,9 +161,9 @@ class Allocator {
     }
     for (bool changed = true; changed;) {
       changed = false;
-      for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-        for (const std::size_t next : block->next) block->live_out.unite(blocks_[next].live_in);
-        changed |= block->live_in.add(block->live_out, block->killed);
+      for (Block& block : std::views::reverse(blocks_)) {
+        for (const std::size_t next : block.next) block.live_out.unite(blocks_[next].live_in);
+        changed |= block.live_in.add(block.live_out, block.killed);
       }
     }
   }

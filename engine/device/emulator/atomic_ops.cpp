@@ -77,7 +77,7 @@ std::uint64_t update(std::byte* pointer, Atomic what, Type type, std::uint64_t b
   auto* word = reinterpret_cast<Word*>(pointer);
   Word old = __atomic_load_n(word, __ATOMIC_RELAXED);
   for (;;) {
-    const Word changed =
+    const auto changed =
         static_cast<Word>(combine(what, type, old, static_cast<Word>(b), static_cast<Word>(c)));
     if (__atomic_compare_exchange_n(word, &old, changed, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED)) {
@@ -96,8 +96,8 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
   if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
-  const Type type = static_cast<Type>(op.m[3]);
-  const Atomic what = static_cast<Atomic>(op.m[6]);
+  const auto type = static_cast<Type>(op.m[3]);
+  const auto what = static_cast<Atomic>(op.m[6]);
   const auto operand = [&](std::uint16_t index, int lane) -> std::uint64_t {
     if (index == no_operand) return 0;
     return op.m[5] == 8 ? std::uint64_t{slot64(lanes, index)[lane]} : slot(lanes, index)[lane];

@@ -53,7 +53,8 @@ void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
 }
 
 void Cta::complete_barriers() {
-  for (std::uint8_t id = 0; id < barriers_.size(); ++id) {
+  for (std::size_t i = 0; i < barriers_.size(); ++i) {
+    const auto id = static_cast<std::uint8_t>(i);
     const Barrier& barrier = barriers_[id];
     if (!barrier.in_use) continue;
     if (barrier.expected != 0) {

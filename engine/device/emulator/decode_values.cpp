@@ -162,14 +162,14 @@ bool Decoder::testp() {
   const Handler run = lanes_handler(key);
   if (run == nullptr) return false;
   want_operands(2, 2);
-  for (std::uint8_t i = 0; i < std::size(properties); ++i) {
+  for (std::size_t i = 0; i < std::size(properties); ++i) {
     if (!has(properties[i])) continue;
     const Ref p = predicate_target(operand(0));
     const Ref a = source(operand(1), type);
     Draft& draft = emit(Kind::lanes, Pipe::alu, run);
     write(draft, 0, p);
     read(draft, 1, a);
-    draft.op.m[0] = i;
+    draft.op.m[0] = static_cast<std::uint8_t>(i);
     return true;
   }
   return false;
@@ -289,6 +289,7 @@ bool Decoder::pack(Type type) {
   if (size_of(type) < 4 || (count != 2 && !key.option)) return false;
   const Ref result = target(operand(0), type);
   std::vector<Ref> refs;
+  refs.reserve(count);
   for (const Operand& part : parts) refs.push_back(source(part, part_type));
   Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
   write(draft, 0, result);

@@ -147,7 +147,7 @@ void run_lop3(LaneFile& lanes, const Op& op, u32 mask) {
   u32 term[8];
   for (u32 i = 0; i < 8; ++i) term[i] = (op.immediate >> i & 1) != 0 ? full_mask : 0;
   u32* out = target.out;
-#pragma GCC ivdep
+  FA_VECTOR_LOOP
   for (int i = 0; i < warp_size; ++i) {
     const u32 x = a[i];
     const u32 y = b[i];
@@ -236,7 +236,7 @@ void run_unpack16(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* a = source<u32>(lanes, op.r[1]);
   const u32 by = op.m[0];
   u32* out = target.out;
-#pragma GCC ivdep
+  FA_VECTOR_LOOP
   for (int i = 0; i < warp_size; ++i) out[i] = a[i] >> by & 0xffffU;
   target.finish();
 }

@@ -222,7 +222,7 @@ void run_select(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* b = source<U>(lanes, op.r[2]);
   const u32 chosen = predicate(lanes, op.r[3], op.m[0] != 0);
   auto* out = target.out;
-#pragma GCC ivdep
+  FA_VECTOR_LOOP
   for (u32 i = 0; i < warp_size; ++i) {
     const U yes = static_cast<U>(a[i]);
     const U no = static_cast<U>(b[i]);

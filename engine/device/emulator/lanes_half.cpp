@@ -28,9 +28,9 @@ struct BfloatFormat {
   FA_INLINE static u32 fma(u32 a, u32 b, u32 c) {
     const double product = static_cast<double>(to(a)) * static_cast<double>(to(b));
     const double sum = add_odd(product, static_cast<double>(to(c)));
-    const float nearest = static_cast<float>(sum);
+    const auto nearest = static_cast<float>(sum);
     // Of what was lost only the sign counts; as a float it could vanish.
-    const double back = static_cast<double>(nearest);
+    const auto back = static_cast<double>(nearest);
     const float error = sum > back ? 1.0F : sum < back ? -1.0F : 0.0F;
     return from(nearest == 0.0F ? nearest : odd_by(nearest, error));
   }
@@ -66,8 +66,8 @@ FA_INLINE u32 extreme(u32 a, u32 b) {
   u32 result = first ? a : b;
   result = x != x ? b : result;
   result = y != y ? a : result;
-  if (Nan) return (x != x) | (y != y) ? Format::nan : result;
-  return (x != x) & (y != y) ? Format::nan : result;
+  if (Nan) return ((x != x) | (y != y)) ? Format::nan : result;
+  return ((x != x) & (y != y)) ? Format::nan : result;
 }
 
 // The same function on a value alone or on each of a pair.

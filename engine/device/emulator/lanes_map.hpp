@@ -12,6 +12,15 @@
 #error "FA_LANES names the variant: plain or avx2"
 #endif
 
+// Before a loop whose rounds do not depend on each other, though pointers may look so: a register
+// may be both source and target, lane by lane; otherwise the registers of an instruction never
+// overlap (see allocate.cpp).
+#ifdef __clang__
+#define FA_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FA_VECTOR_LOOP _Pragma("GCC ivdep")
+#endif
+
 namespace fa_tune::emulator::FA_LANES {
 
 // A format of 16 bits, kept apart from the integers.
@@ -89,16 +98,14 @@ struct Target {
   alignas(64) Word buffer_[warp_size];
 };
 
-// Handlers from a function of one, two or three values. A register may be both source and target,
-// lane by lane; otherwise registers of an instruction never overlap (see allocate.cpp), hence
-// ivdep.
+// Handlers from a function of one, two or three values.
 template <class D, class A, class F>
 Handler one(F) {
   return [](LaneFile& lanes, const Op& op, std::uint32_t mask) {
     Target<D> target(lanes, op, mask);
     const auto* a = source<A>(lanes, op.r[1]);
     auto* out = target.out;
-#pragma GCC ivdep
+    FA_VECTOR_LOOP
     for (int i = 0; i < warp_size; ++i) out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i])));
     target.finish();
   };
@@ -111,7 +118,7 @@ Handler two(F) {
     const auto* a = source<A>(lanes, op.r[1]);
     const auto* b = source<B>(lanes, op.r[2]);
     auto* out = target.out;
-#pragma GCC ivdep
+    FA_VECTOR_LOOP
     for (int i = 0; i < warp_size; ++i) {
       out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i]), Cell<B>::get(b[i])));
     }
@@ -127,7 +134,7 @@ Handler three(F) {
     const auto* b = source<B>(lanes, op.r[2]);
     const auto* c = source<C>(lanes, op.r[3]);
     auto* out = target.out;
-#pragma GCC ivdep
+    FA_VECTOR_LOOP
     for (int i = 0; i < warp_size; ++i) {
       out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i]), Cell<B>::get(b[i]), Cell<C>::get(c[i])));
     }

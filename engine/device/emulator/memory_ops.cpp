@@ -18,7 +18,7 @@ void gather(const Pointers& pointers, std::size_t offset, std::uint32_t mask, W*
     if ((mask >> lane & 1U) == 0) continue;
     E value;
     std::memcpy(&value, pointers[lane] + offset, sizeof(E));
-    out[lane] = static_cast<W>(value);
+    out[lane] = static_cast<W>(static_cast<std::int64_t>(value));
   }
 }
 
@@ -138,7 +138,7 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
   if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
-  const Type type = static_cast<Type>(op.m[3]);
+  const auto type = static_cast<Type>(op.m[3]);
   const auto step = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
     if (op.r[i] == no_operand) continue;

@@ -225,7 +225,7 @@ void Decoder::address(Draft& draft, const Operand& operand, std::size_t ref, std
     draft.op.m[width_at] = static_cast<std::uint8_t>(width);
     return;
   }
-  std::uint64_t address = static_cast<std::uint64_t>(base.value);
+  auto address = static_cast<std::uint64_t>(base.value);
   if (base.kind == Operand::Kind::symbol) address = symbol_address(*base.symbol);
   draft.op.immediate =
       static_cast<std::int64_t>(address + static_cast<std::uint64_t>(operand.value));

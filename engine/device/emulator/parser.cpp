@@ -241,7 +241,7 @@ void Parser::variables(Space space, bool is_extern, Function* function) {
   do {
     Symbol symbol = pattern;
     symbol.name = expect_word("a variable's name");
-    symbol.size = static_cast<std::uint64_t>(element * vector);
+    symbol.size = static_cast<std::uint64_t>(element) * static_cast<std::uint64_t>(vector);
     symbol.align = std::max(symbol.align, element * vector);
     while (accept('[')) {
       const std::uint64_t count = peek().is(']') ? 0 : expect_integer();

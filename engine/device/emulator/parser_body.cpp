@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -92,14 +93,14 @@ void Parser::registers(Function& function) {
 int Parser::find_register(std::string_view name) const {
   const std::size_t last = name.find_last_not_of("0123456789");
   const std::string_view digits = name.substr(last == std::string_view::npos ? 0 : last + 1);
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (const auto exact = scope->registers.find(name); exact != scope->registers.end()) {
+  for (const Scope& scope : std::views::reverse(scopes_)) {
+    if (const auto exact = scope.registers.find(name); exact != scope.registers.end()) {
       return exact->second;
     }
     // '%r10' may be number 10 of '%r' or number 0 of '%r1'.
     for (std::size_t cut = 1; cut <= digits.size(); ++cut) {
-      const auto range = scope->ranges.find(name.substr(0, name.size() - cut));
-      if (range == scope->ranges.end()) continue;
+      const auto range = scope.ranges.find(name.substr(0, name.size() - cut));
+      if (range == scope.ranges.end()) continue;
       std::uint64_t number = 0;
       const std::string_view text = name.substr(name.size() - cut);
       std::from_chars(text.data(), text.data() + text.size(), number);
@@ -110,9 +111,9 @@ int Parser::find_register(std::string_view name) const {
 }
 
 Symbol* Parser::find_symbol(std::string_view name) const {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    const auto found = scope->symbols.find(name);
-    if (found != scope->symbols.end()) return found->second;
+  for (const Scope& scope : std::views::reverse(scopes_)) {
+    const auto found = scope.symbols.find(name);
+    if (found != scope.symbols.end()) return found->second;
   }
   return nullptr;
 }
