@@ -112,6 +112,7 @@ bool Decoder::branch_indexed() {
   for (const BranchTargets& targets : function_->branch_targets) {
     if (targets.name != operand(1).name) continue;
     std::vector<std::uint32_t> table;
+    table.reserve(targets.labels.size());
     for (const std::string_view name : targets.labels) table.push_back(label(name));
     Draft& draft = emit(Kind::branch_indexed, Pipe::control, nullptr);
     read(draft, 0, index);

@@ -21,6 +21,7 @@ bool Decoder::ldmatrix() {
   if (operand(0).kind == Operand::Kind::vector) parts = operand(0).parts;
   if (parts.size() != count) malformed("as many registers as matrices are expected");
   std::vector<Ref> refs;
+  refs.reserve(count);
   for (const Operand& part : parts) refs.push_back(target(part, Type::b32));
   Draft& draft = emit(Kind::converge, Pipe::load_store, run_ldmatrix);
   for (std::size_t i = 0; i < count; ++i) write(draft, i, refs[i]);
@@ -188,20 +189,18 @@ bool Decoder::redux() {
   if (!has("sync")) return false;
   Redux what = Redux::add;
   const bool is_signed_type = type == Type::s32;
-  const bool bitwise = type == Type::b32;
-  if (bitwise && has("and")) {
-    what = Redux::bit_and;
-  } else if (bitwise && has("or")) {
-    what = Redux::bit_or;
-  } else if (bitwise && has("xor")) {
-    what = Redux::bit_xor;
-  } else if (bitwise || (type != Type::u32 && !is_signed_type)) {
-    return false;
-  } else if (has("min")) {
-    what = is_signed_type ? Redux::min_s : Redux::min_u;
-  } else if (has("max")) {
-    what = is_signed_type ? Redux::max_s : Redux::max_u;
-  } else if (!has("add")) {
+  if (type == Type::b32) {
+    const bool all = has("and");
+    const bool any = has("or");
+    if (!all && !any && !has("xor")) return false;
+    what = all ? Redux::bit_and : any ? Redux::bit_or : Redux::bit_xor;
+  } else if (type == Type::u32 || is_signed_type) {
+    const bool least = has("min");
+    const bool greatest = has("max");
+    if (!least && !greatest && !has("add")) return false;
+    if (least) what = is_signed_type ? Redux::min_s : Redux::min_u;
+    if (greatest) what = is_signed_type ? Redux::max_s : Redux::max_u;
+  } else {
     return false;
   }
   want_operands(3, 3);

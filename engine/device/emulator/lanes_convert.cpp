@@ -80,7 +80,7 @@ FA_INLINE u64 integer_from(double value, Type to, Round round) {
   const int width = 8 * size_of(to);
   if (rounded != rounded) return 0;
   if (is_signed(to)) {
-    const double limit = static_cast<double>(u64{1} << (width - 1));
+    const auto limit = static_cast<double>(u64{1} << (width - 1));
     if (rounded >= limit) return (u64{1} << (width - 1)) - 1;
     if (rounded < -limit) return static_cast<u64>(integer_of(u64{1} << (width - 1), to));
     return static_cast<u64>(static_cast<s64>(rounded));
@@ -109,10 +109,11 @@ FA_INLINE u64 clamp_integer(u64 bits, Type from, Type to) {
 // A double (exact, or rounded to odd where it was not) to a format of 16 bits in a direction.
 FA_INLINE u32 sixteen_from(double value, Type to, Round round) {
   const float odd = [&] {
-    const float nearest = static_cast<float>(value);
+    const auto nearest = static_cast<float>(value);
     const double error = value - static_cast<double>(nearest);
     const u32 bits = bits_of(nearest);
-    if (!(error > 0.0 || error < 0.0) || (bits & 1U) != 0 || (bits & 0x7fffffffU) == 0) {
+    const bool exact = !(error > 0.0) && !(error < 0.0);
+    if (exact || (bits & 1U) != 0 || (bits & 0x7fffffffU) == 0) {
       return nearest;
     }
     const bool outward = (error > 0.0) == (nearest > 0.0F);
@@ -121,7 +122,8 @@ FA_INLINE u32 sixteen_from(double value, Type to, Round round) {
   const bool half = to == Type::f16;
   const u32 nearest = half ? half_from(odd) : bfloat_from(odd);
   const float back = half ? half_to(nearest) : bfloat_to(nearest);
-  if (round == Round::nearest || !(back < odd || back > odd)) return nearest;
+  const bool exact = !(back < odd) && !(back > odd);
+  if (round == Round::nearest || exact) return nearest;
   const bool too_high = back > odd;
   bool move = false;
   if (round == Round::zero) move = (odd > 0.0F) == too_high;
@@ -185,7 +187,7 @@ FA_INLINE u64 convert_lane(u64 bits, const General& key) {
   const bool negative = value < 0 && is_signed(key.from);
   const u64 magnitude = negative ? u64{0} - static_cast<u64>(value) : static_cast<u64>(value);
   if (key.to == Type::f64) {
-    const double nearest = static_cast<double>(magnitude);
+    const auto nearest = static_cast<double>(magnitude);
     return bits_of(negative ? -nearest : nearest);
   }
   const double odd = odd_double(magnitude);

@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "engine/device/emulator/lanes_real.hpp"
 
 // f32 and f64 arithmetic. add, sub, mul, fma, div, sqrt and rcp are correctly rounded. The approx
@@ -9,7 +11,7 @@ namespace {
 
 // 2^x = 2^n * 2^f with |f| <= 1/2; a Taylor polynomial of degree 8 in f ln 2 errs by 2e-10.
 FA_INLINE float exp2_of(float x) {
-  constexpr double ln2 = 0.69314718055994530942;
+  constexpr double ln2 = std::numbers::ln2;
   constexpr double c1 = ln2;
   constexpr double c2 = c1 * ln2 / 2;
   constexpr double c3 = c2 * ln2 / 3;
@@ -20,7 +22,7 @@ FA_INLINE float exp2_of(float x) {
   constexpr double c8 = c7 * ln2 / 8;
   // Adding 1.5 * 2^52 leaves n in the low bits of the sum.
   constexpr double magic = 6755399441055744.0;
-  double wide = static_cast<double>(x);
+  auto wide = static_cast<double>(x);
   wide = wide > -200.0 ? wide : -200.0;
   wide = wide < 200.0 ? wide : 200.0;
   const double shifted = wide + magic;
@@ -40,7 +42,7 @@ FA_INLINE float exp2_of(float x) {
 
 // log2(2^e m) = e + 2 atanh((m-1)/(m+1)) / ln 2, m in [sqrt(1/2), sqrt(2)), by its series to s^13.
 FA_INLINE float log2_of(float x) {
-  constexpr double inverse_ln2 = 1.4426950408889634074;
+  constexpr double inverse_ln2 = std::numbers::log2e;
   const std::uint64_t bits = bits_of(static_cast<double>(x));
   // Bias so that the mantissa wraps at sqrt(2).
   const std::uint64_t above = (bits & 0xfffffffffffffU) > 0x6a09e667f3bcdU ? 1 : 0;
@@ -55,7 +57,7 @@ FA_INLINE float log2_of(float x) {
   p = p * q + 2.0 / 5;
   p = p * q + 2.0 / 3;
   p = p * q + 2.0;
-  float result = static_cast<float>(static_cast<double>(exponent) + s * p * inverse_ln2);
+  auto result = static_cast<float>(static_cast<double>(exponent) + s * p * inverse_ln2);
   result = x == 0.0F ? float_of(0xff800000U) : result;
   result = x > float_of(0x7f7fffffU) ? x : result;
   return x >= 0.0F ? result : float_of(0x7fffffffU);
