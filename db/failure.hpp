@@ -9,8 +9,8 @@ namespace fa_tune {
 
 // What SQLite's error means to a person, thrown as
 //   MachineError      disk full, input/output error, locked by another process, out of memory
-//   UserError         not a database, damaged or changed, no permission, a row that is there already
-//   std::logic_error  a row that breaks the schema: a mistake in the engine
+//   UserError         not a database, damaged or changed, no permission, a row that is there
+//   already std::logic_error  a row that breaks the schema: a mistake in the engine
 // All one line, starting with the database's path, and saying what to do.
 [[noreturn]] void throw_database_failure(const std::string& path, const SQLite::Exception& failure);
 

@@ -5,8 +5,8 @@
 
 namespace fa_tune {
 
-// Exceptions are for what a person must mend. What merely happens to a trial (a kernel that does not
-// compile, a wrong answer, a fault on the device) is an outcome and is returned, never thrown.
+// Exceptions are for what a person must mend. What merely happens to a trial (a kernel that does
+// not compile, a wrong answer, a fault on the device) is an outcome and is returned, never thrown.
 
 // The user's input is wrong: a file, a name, a flag. The message is one line that says where, what
 // was expected and what to do. tools/fa-tune exits with 2.

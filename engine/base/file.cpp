@@ -1,12 +1,12 @@
 #include "engine/base/file.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "engine/base/error.hpp"
 
@@ -26,7 +26,8 @@ std::string read_file(const std::filesystem::path& path) {
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
   std::string temporary = path.string() + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) throw UserError(path.string() + ": cannot be written: " + std::strerror(errno));
+  if (descriptor < 0)
+    throw UserError(path.string() + ": cannot be written: " + std::strerror(errno));
   const auto fail = [&](const char* what) {
     const std::string reason = std::strerror(errno);
     close(descriptor);

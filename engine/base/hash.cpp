@@ -1,8 +1,8 @@
 #include "engine/base/hash.hpp"
 
-#include <openssl/evp.h>
-
 #include <array>
+
+#include <openssl/evp.h>
 
 #include "engine/base/error.hpp"
 

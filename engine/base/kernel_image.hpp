@@ -20,7 +20,8 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-// How a kernel is started. One form for all templates: what a template does not use stays at 1 or 0.
+// How a kernel is started. One form for all templates: what a template does not use stays at 1 or
+// 0.
 struct LaunchConfig {
   Dim3 grid;
   Dim3 block;

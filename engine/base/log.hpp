@@ -1,12 +1,13 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <string>
+
+#include <fmt/core.h>
 
 namespace fa_tune {
 
-// Talk for a person, on standard error. Data never goes through here: it belongs to standard output.
+// Talk for a person, on standard error. Data never goes through here: it belongs to standard
+// output.
 enum class LogLevel { debug, info, warning, error };
 
 void set_log_level(LogLevel level);

@@ -69,10 +69,10 @@ struct Timing {
 };
 
 struct DeviceInfo {
-  std::string id;       // "cuda:0", "emulator:l4"
-  std::string name;     // "NVIDIA H100 80GB HBM3", "emulated NVIDIA L4"
-  std::string arch;     // "sm_90": what to compile for
-  std::string driver;   // version, empty for the emulator
+  std::string id;      // "cuda:0", "emulator:l4"
+  std::string name;    // "NVIDIA H100 80GB HBM3", "emulated NVIDIA L4"
+  std::string arch;    // "sm_90": what to compile for
+  std::string driver;  // version, empty for the emulator
   BinaryKind accepts = BinaryKind::cubin;
   TimeKind times = TimeKind::measured;
   int sms = 0;
@@ -80,8 +80,8 @@ struct DeviceInfo {
 };
 
 // A place where kernels run: a GPU or the emulator. Everything above this line of the engine treats
-// the two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or the
-// Device is destroyed. After Fault device_lost every call returns it again.
+// the two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or
+// the Device is destroyed. After Fault device_lost every call returns it again.
 class Device {
  public:
   virtual ~Device() = default;

@@ -18,8 +18,8 @@ enum class Effort {
   final_,  // the few that may be published: at least 100 samples
 };
 
-// Times one launch: picks how many launches make a sample (so that a sample lasts long enough for the
-// clock) from a first look, then samples and summarizes. A device that predicts is asked once.
+// Times one launch: picks how many launches make a sample (so that a sample lasts long enough for
+// the clock) from a first look, then samples and summarizes. A device that predicts is asked once.
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort);
 
 }  // namespace fa_tune

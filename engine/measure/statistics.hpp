@@ -9,7 +9,7 @@ namespace fa_tune {
 // A figure with its spread, in the unit of the samples.
 struct Estimate {
   double median = 0;
-  double low = 0;   // of a 95% percentile bootstrap interval of the median
+  double low = 0;  // of a 95% percentile bootstrap interval of the median
   double high = 0;
   int samples = 0;
 };

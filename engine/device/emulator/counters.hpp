@@ -4,8 +4,8 @@
 
 namespace fa_tune::emulator {
 
-// What a kernel did, counted while it ran. A 'warp instruction' is one instruction issued for one warp
-// (for a part of it, if its threads have parted).
+// What a kernel did, counted while it ran. A 'warp instruction' is one instruction issued for one
+// warp (for a part of it, if its threads have parted).
 struct Counters {
   std::uint64_t warp_instructions = 0;  // all that are issued, below included
 
@@ -30,10 +30,10 @@ struct Counters {
   std::uint64_t global_sectors_written = 0;
   std::uint64_t local_accesses = 0;  // warp instructions that touch local memory
 
-  std::uint64_t barriers = 0;        // bar.sync, a warp each
-  std::uint64_t async_copies = 0;    // cp.async warp instructions
-  std::uint64_t async_waits = 0;     // cp.async.wait_group, wait_all
-  std::uint64_t divergent = 0;       // branches that parted a warp
+  std::uint64_t barriers = 0;      // bar.sync, a warp each
+  std::uint64_t async_copies = 0;  // cp.async warp instructions
+  std::uint64_t async_waits = 0;   // cp.async.wait_group, wait_all
+  std::uint64_t divergent = 0;     // branches that parted a warp
 
   std::uint64_t blocks = 0;  // CTAs that ran
   std::uint64_t warps = 0;

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include <filesystem>
+
+#include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"

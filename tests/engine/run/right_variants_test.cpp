@@ -18,7 +18,8 @@ int variants() {
 
 void accept_all(const test::Replacements& change, int count, std::uint64_t seed) {
   const Project project = test::project("l4.yaml", change);
-  test::Bench bench(project, "emulator:l4");
+  const char* device = std::getenv("FA_TUNE_TEST_DEVICE");
+  test::Bench bench(project, device != nullptr ? device : "emulator:l4");
   Random random(seed);
   std::set<std::string> seen;
   int accepted = 0;
