@@ -22,7 +22,7 @@ import tempfile
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-LAUNCHES = 20
+LAUNCHES = 100
 BLOCKS = 200
 BACKENDS = {
     "sdpa flash": SDPBackend.FLASH_ATTENTION,

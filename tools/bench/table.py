@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Prints README's tables from the data under tools/bench/results, so that no figure is typed by hand.
+
+  tools/bench/table.py
+"""
+
+import glob
+import json
+import os
+
+RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
+
+
+def load(pattern):
+    return [json.load(open(path)) for path in sorted(glob.glob(os.path.join(RESULTS, pattern)))]
+
+
+def mission():
+    runs = load("mission/sdpa-*.json")
+    if not runs:
+        return
+    first = runs[0]
+    print(f"{first['device']}, {first['software']}, {first['date']}; {first['method']}.\n")
+    print("| " + " | ".join(["", *(f"seed {i + 1}: us [95%]" for i in range(len(runs))), "x fa-tune"]) + " |")
+    print("| " + " | ".join(["---"] * (len(runs) + 2)) + " |")
+    for name in [row["name"] for row in first["rows"]]:
+        rows = [next(row for row in run["rows"] if row["name"] == name) for run in runs]
+        cells = [f"{row['us']:.2f} [{row['us_low']:.2f}, {row['us_high']:.2f}]" for row in rows]
+        ratios = [row["times_fa_tune"] for row in rows]
+        ratio = f"{min(ratios):.2f} to {max(ratios):.2f}" if len(ratios) > 1 else f"{ratios[0]:.2f}"
+        print("| " + " | ".join([name, *cells, "" if name == "fa-tune" else ratio]) + " |")
+    print()
+    for i, run in enumerate(runs):
+        config = " ".join(f"{name} {value}" for name, value in run["config"].items())
+        print(f"Seed {i + 1}: {config}\n")
+
+
+def agreement():
+    for run in load("agree/*.json"):
+        print(
+            f"{run['devices'][0]} and {run['devices'][1]}: same verdict for {run['same_verdict']} of "
+            f"{run['variants']} random variants, {100 * run['identical_share']:.2f}% of {run['elements']} "
+            f"output elements identical, largest difference {run['worst_difference_over_bound']:.2f} of "
+            "what the gate allows.\n"
+        )
+
+
+if __name__ == "__main__":
+    mission()
+    agreement()
