@@ -1,17 +1,13 @@
 #include "engine/base/root.hpp"
 
-#include <cstdlib>
 #include <string>
+
+#include "engine/base/environment.hpp"
 
 namespace fa_tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
 
 fs::path above(fs::path folder) {
   std::error_code error;

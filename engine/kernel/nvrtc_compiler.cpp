@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/stopwatch.hpp"
 #include "engine/kernel/code_hash.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/kernel/compiler_log.hpp"
@@ -114,7 +114,7 @@ CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result resu
 }
 
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::string& kernel = request.source.kernel;
   Program program(library_.functions, request.source.text, kernel + ".cu");
   const Nvrtc::Result result = program.compile(options(request));
@@ -134,8 +134,7 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   compiled.code_hash =
       request.kind == BinaryKind::cubin ? *machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);
-  compiled.milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  compiled.milliseconds = watch.milliseconds();
   return compiled;
 }
 

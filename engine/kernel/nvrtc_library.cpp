@@ -7,15 +7,13 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "engine/base/environment.hpp"
+#include "engine/base/root.hpp"
+
 namespace fa_tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
 
 // Entries of a folder whose names start with `start`, newest version first: "cuda-13.0" before
 // "cuda-9.2", and the bare name, which is a person's choice, before both. Empty if there is no
@@ -47,19 +45,9 @@ fs::path executable() {
   return fs::read_symlink("/proc/self/exe", error);
 }
 
-// The project's folder: FA_TUNE_ROOT, else the nearest folder above the program that has templates.
-fs::path root_folder() {
-  if (const std::string root = environment("FA_TUNE_ROOT"); !root.empty()) return root;
-  std::error_code error;
-  for (fs::path folder = executable().parent_path(); folder.has_relative_path();
-       folder = folder.parent_path())
-    if (fs::is_directory(folder / "kernel_templates", error)) return folder;
-  return {};
-}
-
 // NVIDIA's wheels put the library in nvidia/cu13/lib, those of CUDA 12 in nvidia/cuda_nvrtc/lib.
 void add_local_environment(std::vector<std::string>& list) {
-  const fs::path root = root_folder();
+  const fs::path root = find_root();
   if (root.empty()) return;
   for (const fs::path& python : entries(root / ".venv" / "lib", "python3"))
     for (const char* start : {"cu1", "cuda_nvrtc"})

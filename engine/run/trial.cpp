@@ -1,25 +1,14 @@
 #include "engine/run/trial.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/core.h>
 
+#include "engine/base/stopwatch.hpp"
 #include "engine/measure/sampler.hpp"
 
 namespace fa_tune {
 namespace {
-
-class Stopwatch {
- public:
-  double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_)
-        .count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 bool refuse(FinishedTrial& trial, const std::string& stage, const std::string& finding,
             const std::string& message) {

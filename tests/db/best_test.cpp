@@ -19,7 +19,7 @@ using Ids = std::vector<std::int64_t>;
 }  // namespace
 
 TEST_CASE("best: finals first, then screens, each fastest first; refused ones never") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const auto slow = store.record_trial(a_trial(run, 1, 100), {}, {}, "1");
@@ -44,7 +44,7 @@ TEST_CASE("best: finals first, then screens, each fastest first; refused ones ne
 }
 
 TEST_CASE("best: every filter, and measured and predicted never in one list") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t predicted = store.begin_run(a_run());
   RunRow other = a_run();
@@ -90,7 +90,7 @@ TEST_CASE("best: every filter, and measured and predicted never in one list") {
 }
 
 TEST_CASE("views answer how a step paid and how a run went") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const auto parent = store.record_trial(a_trial(run, 1, 100), {}, {}, "1");

@@ -44,7 +44,7 @@ void record_whole(Store& store, std::int64_t run, std::int64_t number, std::int6
 }  // namespace
 
 TEST_CASE("killed at any moment, a database is sound and every trial in it is whole") {
-  const Folder folder;
+  const ScratchFolder folder;
   const auto path = folder / "a.db";
   Random random(11);
   for (int round = 0; round < 20; ++round) {
@@ -78,7 +78,7 @@ TEST_CASE("killed at any moment, a database is sound and every trial in it is wh
 }
 
 TEST_CASE("a disk without room is a MachineError and loses only what did not fit") {
-  const Folder folder;
+  const ScratchFolder folder;
   const auto path = folder / "a.db";
   std::int64_t run = 0;
   std::int64_t kept = 0;
@@ -112,7 +112,7 @@ TEST_CASE("a disk without room is a MachineError and loses only what did not fit
 }
 
 TEST_CASE("SQLITE_FULL says that the disk is full") {
-  const Folder folder;
+  const ScratchFolder folder;
   SQLite::Database db((folder / "a.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   db.exec("CREATE TABLE t (x); PRAGMA max_page_count = 3");
   const std::string message = message_of<MachineError>([&] {
@@ -124,7 +124,7 @@ TEST_CASE("SQLITE_FULL says that the disk is full") {
 }
 
 TEST_CASE("a truncated or flipped database is refused or read, and never brings the program down") {
-  const Folder folder;
+  const ScratchFolder folder;
   {
     Store store(folder / "a.db", Store::Mode::write);
     const std::int64_t run = store.begin_run(a_run());

@@ -1,23 +1,9 @@
 #include "tests/db/fixture.hpp"
 
-#include <stdexcept>
-
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
-#include <stdlib.h>
 
 namespace fa_tune::test {
-
-Folder::Folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "fa_tune_db.XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = name;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 RunRow a_run() {
   RunRow run;

@@ -49,7 +49,7 @@ int in_child_without_rights(Action&& action) {
 }  // namespace
 
 TEST_CASE("an empty file and no file both become a database with our marks") {
-  const Folder folder;
+  const ScratchFolder folder;
   std::ofstream(folder / "empty.db").close();
   for (const char* name : {"empty.db", "none.db"}) {
     { Store store(folder / name, Store::Mode::write); }
@@ -64,7 +64,7 @@ TEST_CASE("an empty file and no file both become a database with our marks") {
 }
 
 TEST_CASE("the connection has the settings that make a commit last") {
-  const Folder folder;
+  const ScratchFolder folder;
   const auto db = open_connection(folder / "a.db", Store::Mode::write);
   CHECK(db->execAndGet("PRAGMA synchronous").getInt() == 2);
   CHECK(db->execAndGet("PRAGMA foreign_keys").getInt() == 1);
@@ -72,7 +72,7 @@ TEST_CASE("the connection has the settings that make a commit last") {
 }
 
 TEST_CASE("files that are not ours are refused and left alone") {
-  const Folder folder;
+  const ScratchFolder folder;
   for (const std::string& bytes : {std::string("x"), std::string("not a database\n"),
                                    std::string(10'000, 'z'), std::string(100, '\0')}) {
     write_file(folder / "text.db", bytes);
@@ -102,7 +102,7 @@ TEST_CASE("files that are not ours are refused and left alone") {
 }
 
 TEST_CASE("the log that another program left beside its database is not moved into it") {
-  const Folder folder;
+  const ScratchFolder folder;
   SQLite::Database busy((folder / "busy.db").string(),
                         SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   busy.exec("PRAGMA journal_mode = WAL; CREATE TABLE songs (name TEXT)");
@@ -116,7 +116,7 @@ TEST_CASE("the log that another program left beside its database is not moved in
 }
 
 TEST_CASE("an older schema is brought up by a writer and refused to a reader") {
-  const Folder folder;
+  const ScratchFolder folder;
   change(folder / "old.db", "PRAGMA application_id = 1717662837");
   CHECK(has(refusal(folder / "old.db", Store::Mode::read), "older schema 0"));
   CHECK_NOTHROW(Store(folder / "old.db", Store::Mode::write));
@@ -124,7 +124,7 @@ TEST_CASE("an older schema is brought up by a writer and refused to a reader") {
 }
 
 TEST_CASE("no permission is a line about permissions") {
-  const Folder folder;
+  const ScratchFolder folder;
   { Store store(folder / "a.db", Store::Mode::write); }
   chmod(folder.path().c_str(), 0755);
   chmod((folder / "a.db").c_str(), 0444);
@@ -141,7 +141,7 @@ TEST_CASE("no permission is a line about permissions") {
 }
 
 TEST_CASE("a reader reads while a writer writes, and cannot write itself") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store writer(folder / "a.db", Store::Mode::write);
   const std::int64_t run = writer.begin_run(a_run());
   Store reader(folder / "a.db", Store::Mode::read);
@@ -153,7 +153,7 @@ TEST_CASE("a reader reads while a writer writes, and cannot write itself") {
 }
 
 TEST_CASE("two writers share a file, and a held lock is the machine's fault") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store one(folder / "a.db", Store::Mode::write);
   Store two(folder / "a.db", Store::Mode::write);
   const std::int64_t run = one.begin_run(a_run());
@@ -166,7 +166,7 @@ TEST_CASE("two writers share a file, and a held lock is the machine's fault") {
 }
 
 TEST_CASE("names with a meaning to SQLite are plain names") {
-  const Folder folder;
+  const ScratchFolder folder;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   { Store store(":memory:", Store::Mode::write); }

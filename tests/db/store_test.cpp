@@ -11,7 +11,7 @@ using namespace fa_tune;
 using namespace fa_tune::test;
 
 TEST_CASE("a run comes back as it was, and its state moves") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   RunRow run = a_run();
   run.id = store.begin_run(run);
@@ -53,7 +53,7 @@ TEST_CASE("a run comes back as it was, and its state moves") {
 }
 
 TEST_CASE("a trial comes back as it was, with parents, samples and source") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const std::int64_t first = store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
@@ -103,7 +103,7 @@ TEST_CASE("a trial comes back as it was, with parents, samples and source") {
 }
 
 TEST_CASE("a refused trial without figures has none when it comes back") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   TrialRow trial;
   trial.run = store.begin_run(a_run());
@@ -129,7 +129,7 @@ TEST_CASE("a refused trial without figures has none when it comes back") {
 }
 
 TEST_CASE("nothing is tried twice in a run, and a transaction is whole or not there") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const std::int64_t first = store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
@@ -170,7 +170,7 @@ TEST_CASE("nothing is tried twice in a run, and a transaction is whole or not th
 }
 
 TEST_CASE("rows are never deleted") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   store.record_trial(a_trial(store.begin_run(a_run()), 1, 100), {}, {{0, "screen", {1}}}, "kernel");
   for (const char* table : {"spaces", "devices", "runs", "trials", "samples", "sources"})
@@ -178,7 +178,7 @@ TEST_CASE("rows are never deleted") {
 }
 
 TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const std::int64_t id =
@@ -209,7 +209,7 @@ TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
 }
 
 TEST_CASE("attempts without a trial are what a run was at when it died") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const TrialRow first = a_trial(run, 1, 100);

@@ -1,10 +1,9 @@
 #include "engine/device/cuda/driver_api.hpp"
 
-#include <cstdlib>
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "engine/base/environment.hpp"
 #include "engine/base/error.hpp"
 
 namespace fa_tune::cuda {
@@ -44,8 +43,8 @@ class Library {
 };
 
 std::string library_path() {
-  const char* path = std::getenv("FA_TUNE_LIBCUDA");
-  return path != nullptr && *path != '\0' ? path : "libcuda.so.1";
+  const std::string path = environment("FA_TUNE_LIBCUDA");
+  return path.empty() ? "libcuda.so.1" : path;
 }
 
 void resolve(const Library& library, DriverApi& api) {

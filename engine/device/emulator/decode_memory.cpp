@@ -9,6 +9,16 @@ namespace {
 
 constexpr std::int64_t all_groups = -1;
 
+// What run_load and run_store find in Op::m: the space, the bytes a lane, the type and number of
+// its values and the bytes of the register that holds one.
+void set_values(Op& op, Space where, Type type, std::size_t count, int width) {
+  op.m[0] = static_cast<std::uint8_t>(where);
+  op.m[1] = static_cast<std::uint8_t>(count * static_cast<std::size_t>(size_of(type)));
+  op.m[3] = static_cast<std::uint8_t>(type);
+  op.m[4] = static_cast<std::uint8_t>(count);
+  op.m[5] = static_cast<std::uint8_t>(width);
+}
+
 }  // namespace
 
 Space Decoder::space() {
@@ -72,11 +82,7 @@ bool Decoder::load() {
     if (refs[i].kind != Ref::Kind::none) write(draft, i, refs[i]);
   }
   address(draft, from, 8, 2);
-  draft.op.m[0] = static_cast<std::uint8_t>(where);
-  draft.op.m[1] = static_cast<std::uint8_t>(bytes);
-  draft.op.m[3] = static_cast<std::uint8_t>(type);
-  draft.op.m[4] = static_cast<std::uint8_t>(count);
-  draft.op.m[5] = static_cast<std::uint8_t>(width);
+  set_values(draft.op, where, type, count, width);
   return true;
 }
 
@@ -119,11 +125,7 @@ bool Decoder::store() {
   Draft& draft = emit(Kind::memory, Pipe::load_store, run_store);
   for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
   address(draft, operand(0), 8, 2);
-  draft.op.m[0] = static_cast<std::uint8_t>(where);
-  draft.op.m[1] = static_cast<std::uint8_t>(bytes);
-  draft.op.m[3] = static_cast<std::uint8_t>(type);
-  draft.op.m[4] = static_cast<std::uint8_t>(count);
-  draft.op.m[5] = static_cast<std::uint8_t>(width);
+  set_values(draft.op, where, type, count, width);
   return true;
 }
 

@@ -108,6 +108,7 @@ class Decoder {
   void want_operands(std::size_t least, std::size_t most) const;
 
   Ref source(const Operand& operand, Type type);  // register of the type's width or a constant
+  Ref register_at_least(const Operand& operand, Type type, int& width);
   Ref source_at_least(const Operand& operand, Type type, int& width);
   Ref target(const Operand& operand, Type type);
   Ref target_at_least(const Operand& operand, Type type, int& width);

@@ -5,13 +5,6 @@
 namespace fa_tune::emulator::FA_LANES {
 namespace {
 
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using s16 = std::int16_t;
-using s32 = std::int32_t;
-using s64 = std::int64_t;
-
 // Shift amounts beyond the width give 0, or the sign, not the processor's amount modulo 32.
 template <class U>
 [[gnu::always_inline]] inline U shift_left(U a, u32 by) {

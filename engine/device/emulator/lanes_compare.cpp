@@ -7,13 +7,6 @@
 namespace fa_tune::emulator::FA_LANES {
 namespace {
 
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using s16 = std::int16_t;
-using s32 = std::int32_t;
-using s64 = std::int64_t;
-
 [[gnu::always_inline]] inline u32 predicate(const LaneFile& lanes, u16 index, bool negated) {
   const u32 value = lanes.predicates[index];
   return negated ? ~value : value;

@@ -7,16 +7,7 @@
 namespace fa_tune::emulator::FA_LANES {
 namespace {
 
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using s8 = std::int8_t;
-using s16 = std::int16_t;
-using s32 = std::int32_t;
-using s64 = std::int64_t;
-
-// The general path's parameters, as decode_convert.cpp leaves them in Op::m.
+// The general path's parameters, as decode_values.cpp leaves them in Op::m.
 struct General {
   Type to;
   Type from;

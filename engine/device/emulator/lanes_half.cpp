@@ -7,8 +7,6 @@
 namespace fa_tune::emulator::FA_LANES {
 namespace {
 
-using u32 = std::uint32_t;
-
 struct HalfFormat {
   static constexpr u32 nan = 0x7fff;
   static constexpr u32 one = 0x3c00;

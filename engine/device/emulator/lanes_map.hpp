@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "engine/device/emulator/lanes.hpp"
@@ -22,6 +23,15 @@
 #endif
 
 namespace fa_tune::emulator::FA_LANES {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using s8 = std::int8_t;
+using s16 = std::int16_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
 
 // A format of 16 bits, kept apart from the integers.
 struct Half {

@@ -147,19 +147,22 @@ Ref Decoder::source(const Operand& operand, Type type) {
   return ref;
 }
 
+Ref Decoder::register_at_least(const Operand& operand, Type type, int& width) {
+  const Type held = function_->registers[static_cast<std::size_t>(operand.index)];
+  if (held == Type::pred) malformed(fmt::format("{} is a predicate", operand.name));
+  width = width_of(held);
+  if (width < width_of(type)) {
+    malformed(fmt::format("{} is narrower than {} bits", operand.name, 8 * size_of(type)));
+  }
+  return register_ref(operand.index);
+}
+
 Ref Decoder::source_at_least(const Operand& operand, Type type, int& width) {
   if (operand.second >= 0 || operand.negated) malformed("a plain value is expected");
   width = width_of(type);
   switch (operand.kind) {
-    case Operand::Kind::reg: {
-      const Type held = function_->registers[static_cast<std::size_t>(operand.index)];
-      if (held == Type::pred) malformed(fmt::format("{} is a predicate", operand.name));
-      width = width_of(held);
-      if (width < width_of(type)) {
-        malformed(fmt::format("{} is narrower than {} bits", operand.name, 8 * size_of(type)));
-      }
-      return register_ref(operand.index);
-    }
+    case Operand::Kind::reg:
+      return register_at_least(operand, type, width);
     case Operand::Kind::special:
       width = 4;
       return special(operand, type);
@@ -181,13 +184,7 @@ Ref Decoder::target_at_least(const Operand& operand, Type type, int& width) {
   if (operand.kind != Operand::Kind::reg || operand.negated) {
     malformed("the result wants a register");
   }
-  const Type held = function_->registers[static_cast<std::size_t>(operand.index)];
-  if (held == Type::pred) malformed(fmt::format("{} is a predicate", operand.name));
-  width = width_of(held);
-  if (width < width_of(type)) {
-    malformed(fmt::format("{} is narrower than {} bits", operand.name, 8 * size_of(type)));
-  }
-  return register_ref(operand.index);
+  return register_at_least(operand, type, width);
 }
 
 Ref Decoder::target(const Operand& operand, Type type) {

@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
@@ -7,6 +5,7 @@
 #include "engine/base/hash.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/value.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
 
@@ -46,12 +45,10 @@ TEST_CASE("config: JSON is canonical and comes back") {
 }
 
 TEST_CASE("write_file replaces whole files and names the folder that is missing") {
-  const auto folder = std::filesystem::temp_directory_path() / "fa_tune_base_test";
-  std::filesystem::create_directories(folder);
+  const test::ScratchFolder folder;
   write_file(folder / "a.txt", "one");
   write_file(folder / "a.txt", "two");
   CHECK(read_file(folder / "a.txt") == "two");
-  CHECK_THROWS_AS(write_file(folder / "no" / "a.txt", "x"), UserError);
+  CHECK_THROWS_AS(write_file(folder / "no/a.txt", "x"), UserError);
   CHECK_THROWS_AS(read_file(folder / "absent"), UserError);
-  std::filesystem::remove_all(folder);
 }

@@ -8,9 +8,10 @@
 #include "engine/base/log.hpp"
 #include "engine/kernel/cache_entry.hpp"
 #include "engine/kernel/compiler.hpp"
-#include "tests/engine/kernel/scratch_folder.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
+using test::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -70,10 +71,10 @@ struct Cached {
 
 TEST_CASE("cache: the second asking, in another process as it were, gives the same for nothing") {
   const ScratchFolder folder;
-  const CompileOutcome first = Cached(folder.path / "new").compiler->compile(request("good"));
+  const CompileOutcome first = Cached(folder.path() / "new").compiler->compile(request("good"));
   REQUIRE(first.has_value());
   CHECK_FALSE(first->from_cache);
-  Cached again(folder.path / "new");
+  Cached again(folder.path() / "new");
   const CompileOutcome second = again.compiler->compile(request("good"));
   CHECK(*again.calls == 0);
   REQUIRE(second.has_value());
@@ -94,7 +95,7 @@ TEST_CASE("cache: the second asking, in another process as it were, gives the sa
 
 TEST_CASE("cache: failures are remembered, save those that another try may mend") {
   const ScratchFolder folder;
-  Cached cached(folder.path);
+  Cached cached(folder.path());
   for (int i = 0; i < 2; ++i) {
     const CompileOutcome bad = cached.compiler->compile(request("bad"));
     REQUIRE_FALSE(bad.has_value());
@@ -108,7 +109,7 @@ TEST_CASE("cache: failures are remembered, save those that another try may mend"
 
 TEST_CASE("cache: source, kernel, architecture, kind, options and compiler make different keys") {
   const ScratchFolder folder;
-  Cached cached(folder.path);
+  Cached cached(folder.path());
   (void)cached.compiler->compile(request("good"));
   std::vector<CompileRequest> others(6, request("good"));
   others[0].source.text = "good ";
@@ -119,15 +120,15 @@ TEST_CASE("cache: source, kernel, architecture, kind, options and compiler make 
   others[5].options = {};
   for (const CompileRequest& other : others) (void)cached.compiler->compile(other);
   CHECK(*cached.calls == 7);
-  Cached newer(folder.path, "fake 2");
+  Cached newer(folder.path(), "fake 2");
   (void)newer.compiler->compile(request("good"));
   CHECK(*newer.calls == 1);
 }
 
 TEST_CASE("cache: an entry cut or changed at any byte is compiled anew and mended") {
   const ScratchFolder folder;
-  const CompileOutcome good = Cached(folder.path).compiler->compile(request("good"));
-  const std::vector<fs::path> files = files_in(folder.path);
+  const CompileOutcome good = Cached(folder.path()).compiler->compile(request("good"));
+  const std::vector<fs::path> files = files_in(folder.path());
   REQUIRE(files.size() == 1);
   const std::string entry = read_file(files[0]);
   const std::string key = cache_key(request("good"), "fake 1");
@@ -146,7 +147,7 @@ TEST_CASE("cache: an entry cut or changed at any byte is compiled anew and mende
   for (const std::string& damaged :
        {entry.substr(0, entry.size() / 2), entry + "x", std::string()}) {
     write_file(files[0], damaged);
-    Cached cached(folder.path);
+    Cached cached(folder.path());
     const CompileOutcome outcome = cached.compiler->compile(request("good"));
     REQUIRE(outcome.has_value());
     CHECK(*cached.calls == 1);
@@ -157,9 +158,9 @@ TEST_CASE("cache: an entry cut or changed at any byte is compiled anew and mende
 
 TEST_CASE("cache: a folder that cannot be written does not stop the work") {
   const ScratchFolder folder;
-  write_file(folder.path / "file", "not a folder");
+  write_file(folder.path() / "file", "not a folder");
   set_log_level(LogLevel::error);
-  Cached cached(folder.path / "file");
+  Cached cached(folder.path() / "file");
   CHECK(cached.compiler->compile(request("good")).has_value());
   CHECK(cached.compiler->compile(request("good")).has_value());
   CHECK(*cached.calls == 2);
@@ -168,8 +169,8 @@ TEST_CASE("cache: a folder that cannot be written does not stop the work") {
 
 TEST_CASE("cache: many threads and two caches on one folder agree") {
   const ScratchFolder folder;
-  Cached a(folder.path);
-  Cached b(folder.path);
+  Cached a(folder.path());
+  Cached b(folder.path());
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> threads;
@@ -184,5 +185,5 @@ TEST_CASE("cache: many threads and two caches on one folder agree") {
       });
   }
   CHECK(wrong == 0);
-  CHECK(files_in(folder.path).size() == 10);
+  CHECK(files_in(folder.path()).size() == 10);
 }

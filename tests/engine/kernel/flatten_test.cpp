@@ -4,9 +4,10 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
-#include "tests/engine/kernel/scratch_folder.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
+using test::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -16,7 +17,7 @@ struct Tree {
   Tree() {
     fs::create_directories(root / "include");
     fs::create_directories(root / "part");
-    write_file(folder.path / "secret.txt", "secret");
+    write_file(folder.path() / "secret.txt", "secret");
   }
   void add(const std::string& name, const std::string& text) const {
     write_file(root / name, text);
@@ -24,7 +25,7 @@ struct Tree {
   std::string flat() const { return flatten_includes(root / "part/main.cu", root); }
 
   ScratchFolder folder;
-  fs::path root = folder.path / "kernel_templates";
+  fs::path root = folder.path() / "kernel_templates";
 };
 
 }  // namespace
@@ -87,16 +88,16 @@ TEST_CASE("flatten: nothing outside of the root is read") {
     CHECK_THROWS_AS(tree.flat(), UserError);
   };
   refused("../../secret.txt");
-  refused((tree.folder.path / "secret.txt").string());
+  refused((tree.folder.path() / "secret.txt").string());
   refused((tree.root / "include/a.cuh").string());
-  fs::create_symlink(tree.folder.path / "secret.txt", tree.root / "include/link.cuh");
+  fs::create_symlink(tree.folder.path() / "secret.txt", tree.root / "include/link.cuh");
   refused("link.cuh");
   CHECK_THROWS_WITH_AS(tree.flat(), doctest::Contains("main.cu:1: "), UserError);
   CHECK_THROWS_WITH_AS(tree.flat(), doctest::Contains("lies outside"), UserError);
-  CHECK_THROWS_AS(flatten_includes(tree.folder.path / "secret.txt", tree.root), UserError);
+  CHECK_THROWS_AS(flatten_includes(tree.folder.path() / "secret.txt", tree.root), UserError);
   // A root whose name another's begins with is another root.
-  fs::create_directories(tree.folder.path / "kernel_templates_mine");
-  write_file(tree.folder.path / "kernel_templates_mine/a.cuh", "a\n");
+  fs::create_directories(tree.folder.path() / "kernel_templates_mine");
+  write_file(tree.folder.path() / "kernel_templates_mine/a.cuh", "a\n");
   refused("../../kernel_templates_mine/a.cuh");
   // Up and down within the root is fine.
   tree.add("include/a.cuh", "a\n");

@@ -10,9 +10,10 @@
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/kernel/compiler.hpp"
-#include "tests/engine/kernel/scratch_folder.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
+using test::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -61,14 +62,14 @@ TEST_CASE("NVRTC: a library that is another is refused") {
 
 TEST_CASE("NVRTC: wheels of the local environment are found, the newest first, toolkits hidden") {
   const ScratchFolder root;
-  const fs::path nvidia = root.path / ".venv/lib/python3.11/site-packages/nvidia";
+  const fs::path nvidia = root.path() / ".venv/lib/python3.11/site-packages/nvidia";
   for (const char* folder : {"cuda_nvrtc/lib", "cu13/lib", "cu9/lib"}) {
     fs::create_directories(nvidia / folder);
     write_file(nvidia / folder / "libnvrtc.so.13", "");
     write_file(nvidia / folder / "libnvrtc-builtins.so.13.0", "");
   }
   write_file(nvidia / "cu13/lib/libnvrtc.so.9", "");
-  const Setting where("FA_TUNE_ROOT", root.path.string());
+  const Setting where("FA_TUNE_ROOT", root.path().string());
   const Setting no_file("FA_TUNE_NVRTC", "");
   {
     const Setting hide("FA_TUNE_HIDE_TOOLKIT", "1");

@@ -23,7 +23,7 @@ void fill(Store& store) {
 }  // namespace
 
 TEST_CASE("best as a table: one for each context, fastest first") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   CHECK(best_table(best_trials(store, {})) == "No right trial with a time matches.\n");
   fill(store);
@@ -43,7 +43,7 @@ trial  run  predicted us        interval  stage   registers  spilled  config
 }
 
 TEST_CASE("best as JSON: exactly the documented keys, with their types") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   CHECK(best_json(best_trials(store, {})) == "[]\n");
   fill(store);
@@ -58,7 +58,7 @@ TEST_CASE("best as JSON: exactly the documented keys, with their types") {
 }
 
 TEST_CASE("best as CSV: quotes and commas survive") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   fill(store);
   CHECK(best_csv(best_trials(store, {})) ==

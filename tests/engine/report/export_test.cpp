@@ -29,7 +29,7 @@ arguments: [O]
 )";
 
 ExportFacts some_facts() {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   ExportFacts facts = export_facts(
@@ -104,7 +104,7 @@ TEST_CASE("export: the head of the file says where it came from") {
 }
 
 TEST_CASE("export and back again is the same, and compiles") {
-  const Folder folder;
+  const ScratchFolder folder;
   const ExportFacts facts = some_facts();
   const std::string text = export_text(facts);
   check_same(parse_exported(text, "w.cu"), facts);
@@ -114,7 +114,7 @@ TEST_CASE("export and back again is the same, and compiles") {
 }
 
 TEST_CASE("export: no manifest ends the comment") {
-  const Folder folder;
+  const ScratchFolder folder;
   for (const char* hostile :
        {"# */ int x = ;", "#define */", "# *\\/ */*/", "# ends in a backslash \\",
         "# ?"

@@ -41,7 +41,7 @@ void fill(Store& store) {
 }  // namespace
 
 TEST_CASE("lineage: each step with what it changed and what that brought") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   fill(store);
   CHECK(
@@ -63,7 +63,7 @@ From 100.00 to 82.00 us in 2 steps: gain +18.0%, predicted times.
 }
 
 TEST_CASE("lineage: the gain is against the main parent") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
@@ -76,7 +76,7 @@ TEST_CASE("lineage: the gain is against the main parent") {
 }
 
 TEST_CASE("show: all that is recorded, on a page") {
-  const Folder folder;
+  const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   fill(store);
   CHECK(show_text(store, 4) == R"(Trial 4: number 4 of run 1

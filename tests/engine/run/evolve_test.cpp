@@ -31,7 +31,7 @@ const Project& small() {
 }
 
 Compiler& compiler() {
-  static test::Folder folder;
+  static test::ScratchFolder folder;
   static const auto instance = with_cache(open_nvrtc(), folder.path());
   return *instance;
 }
@@ -71,7 +71,7 @@ std::vector<std::string> story(const Store& store, std::int64_t run) {
 }  // namespace
 
 TEST_CASE("a run is the same for a seed, stopped or not, and never tries a config twice") {
-  test::Folder folder;
+  test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   const EvolveResult whole = run(store, trials(40));
   CHECK_FALSE(whole.interrupted);
@@ -100,7 +100,7 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
 }
 
 TEST_CASE("a finished run can be given more budget and goes on as if it had had it") {
-  test::Folder folder;
+  test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   const auto expected = story(store, run(store, trials(36)).run);
   EvolveOptions options = trials(21);
@@ -117,7 +117,7 @@ TEST_CASE("a finished run can be given more budget and goes on as if it had had 
 }
 
 TEST_CASE("children carry their parents and the genes that changed") {
-  test::Folder folder;
+  test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   const EvolveResult result = run(store, trials(60));
   int children = 0;
@@ -133,7 +133,7 @@ TEST_CASE("children carry their parents and the genes that changed") {
 }
 
 TEST_CASE("what cannot be resumed is refused") {
-  test::Folder folder;
+  test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   const std::int64_t first = run(store, trials(3)).run;
   EvolveOptions options = trials(3);

@@ -1,6 +1,5 @@
 #include "tests/engine/run/fixture.hpp"
 
-#include <cstdlib>
 #include <stdexcept>
 
 #include "engine/base/file.hpp"
@@ -24,17 +23,6 @@ std::string replace(std::string text, const Replacements& replacements) {
 Project project(const std::string& name, const Replacements& replacements) {
   const auto path = root() / "search_spaces" / name;
   return open_project(parse_space_file(replace(read_file(path), replacements), path), root());
-}
-
-Folder::Folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "fa_tune_XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
 }
 
 Bench::Bench(const Project& project, const std::string& device)

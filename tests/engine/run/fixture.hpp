@@ -10,6 +10,7 @@
 #include "engine/gate/gate.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/run/project.hpp"
+#include "tests/helpers.hpp"
 
 namespace fa_tune::test {
 
@@ -23,17 +24,6 @@ std::string replace(std::string text, const Replacements& replacements);
 
 // The shipped space of that name, its YAML changed by `replacements`.
 Project project(const std::string& name, const Replacements& replacements = {});
-
-// A folder that is gone when the test ends.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // All that gates a kernel on one device, with a compiler that has no cache.
 class Bench {

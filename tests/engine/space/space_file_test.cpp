@@ -7,6 +7,7 @@
 
 #include "engine/base/file.hpp"
 #include "tests/engine/space/parts_writer.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
 
@@ -140,8 +141,8 @@ TEST_CASE("space file: every slip is answered with its place") {
 }
 
 TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
-  const auto root = std::filesystem::temp_directory_path() / "fa_tune_space_file_test";
-  std::filesystem::remove_all(root);
+  const test::ScratchFolder folder;
+  const std::filesystem::path& root = folder.path();
   std::filesystem::create_directories(root / "search_spaces" / "devices");
   write_file(root / "search_spaces" / "l4.yaml", good);
   write_file(root / "search_spaces" / "h100.yaml", replaced("space: l4", "space: h100"));
@@ -156,7 +157,6 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
   CHECK(error_of([&] { load_space_file("", root); }).find("no such file") != std::string::npos);
   CHECK(error_of([&] { load_space_file("x", root / "mine.yaml"); }).find("none in") !=
         std::string::npos);
-  std::filesystem::remove_all(root);
 }
 
 TEST_CASE("space file: cut at every byte it is read or refused, never worse") {

@@ -2,9 +2,11 @@
 
 #include "engine/base/error.hpp"
 #include "fake_driver.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
 using namespace fa_tune::cuda::fake;
+using test::has;
 
 namespace {
 
@@ -17,10 +19,6 @@ std::string machine_error(int index) {
     return text;
   }
   return "no error";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
+using test::has;
 
 namespace {
 
@@ -25,15 +27,9 @@ std::string message_with(const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   REQUIRE(at != std::string::npos);
   text.replace(at, from.size(), to);
-  const auto file = std::filesystem::temp_directory_path() / "fa_tune_profile_test.yaml";
-  write_file(file, text);
-  const std::string said = message(file.string());
-  std::filesystem::remove(file);
-  return said;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  const test::ScratchFolder folder;
+  write_file(folder / "h100.yaml", text);
+  return message((folder / "h100.yaml").string());
 }
 
 }  // namespace
@@ -70,17 +66,17 @@ TEST_CASE("facts are the limits, under the names of the fields") {
 
 TEST_CASE("a profile that does not exist is answered with those that do") {
   const std::string said = message("h10");
-  CHECK(contains(said, "no device profile 'h10', did you mean 'h100'?"));
-  CHECK(contains(said, "known: a100, h100, l4"));
+  CHECK(has(said, "no device profile 'h10', did you mean 'h100'?"));
+  CHECK(has(said, "known: a100, h100, l4"));
 }
 
 TEST_CASE("slips in a profile are answered with their place") {
-  CHECK(contains(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
-  CHECK(contains(message_with("launch_us:", "lunch_us:"), "fa_tune_profile_test.yaml:38:1: "));
-  CHECK(contains(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
-  CHECK(contains(message_with("sms: 132", "sms: many"), ":12:6: sms: expected an integer"));
-  CHECK(contains(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
-  CHECK(contains(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
-  CHECK(contains(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
-  CHECK(contains(message_with("sms: 132", "sms: 132\nsms: 133"), ":13:"));
+  CHECK(has(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
+  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:38:1: "));
+  CHECK(has(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
+  CHECK(has(message_with("sms: 132", "sms: many"), ":12:6: sms: expected an integer"));
+  CHECK(has(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
+  CHECK(has(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
+  CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
+  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":13:"));
 }
