@@ -93,7 +93,6 @@ stale_after 'a new source' touch "$checkout/engine/new.cpp"
 stale_after 'a changed source' touch "$checkout/engine/new.cpp"
 stale_after 'a removed source' rm "$checkout/engine/new.cpp"
 stale_after 'a changed CMakeLists.txt' touch "$checkout/CMakeLists.txt"
-stale_after 'a changed template' touch "$checkout/kernel_templates/a.cu"
 stale_after 'a lost binary' rm "$checkout/build/release/tools/fa-tune"
 
 before=$(builds)
@@ -102,6 +101,9 @@ touch -d '2 minutes ago' "$checkout/tools" "$checkout/build/release/.built.x"
 touch "$checkout/tools/bench/results/new.json"
 try "$checkout/tools/fa-tune" </dev/null
 check 'benchmark results are no sources' equal "$(builds)" "$before"
+touch "$checkout/kernel_templates/a.cu"
+try "$checkout/tools/fa-tune" </dev/null
+check 'templates are read at run time' equal "$(builds)" "$before"
 
 touch "$work/broken" "$checkout/engine/worse.cpp"
 try "$checkout/tools/fa-tune" </dev/null

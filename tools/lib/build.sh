@@ -4,11 +4,11 @@
 : "${root:?}"
 
 # Files whose change means that the release binary is stale. Folders count too, so that a removed file
-# is seen. Benchmark results are written by runs and are no sources.
+# is seen. Kernel templates and spaces are read at run time; benchmark results are written by runs.
 is_stale() { # MARK
   [ -e "$1" ] || return 0
   local newer
-  newer=$(cd "$root" && find engine db kernel_templates tools CMakeLists.txt CMakePresets.json \
+  newer=$(cd "$root" && find engine db tools CMakeLists.txt CMakePresets.json \
     -path tools/bench -prune -o -newer "$1" -print -quit 2>/dev/null)
   [ -n "$newer" ]
 }
