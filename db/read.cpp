@@ -171,7 +171,7 @@ std::optional<TrialRow> Store::trial(std::int64_t run, std::int64_t number) cons
 
 std::vector<TrialRow> Store::best(const TrialFilter& filter) const {
   if (filter.shape_json && !nlohmann::json::parse(*filter.shape_json, nullptr, false).is_object())
-    throw UserError(fmt::format("shape '{}': expected a JSON object such as {{\"B\":1,\"D\":64}}",
+    throw UserError(fmt::format(R"(shape '{}': expected a JSON object such as {{"B":1,"D":64}})",
                                 *filter.shape_json));
   return state_->guarded([&](Database& db) {
     if (filter.time_kind) return best_of_kind(db, filter, *filter.time_kind);

@@ -107,6 +107,7 @@ std::string Table::text(std::size_t page_width) const {
     }
   };
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const TableColumn& column : columns_) titles.push_back(column.title);
   add_row(titles);
   for (const auto& row : rows_) add_row(row);
