@@ -87,6 +87,9 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
+  // True once a kernel has cost this Device its context: whatever fails from then on says nothing
+  // about the kernel that is tried. Only a new process can go on.
+  virtual bool lost() const { return false; }
 
   virtual std::expected<KernelHandle, Fault> load(const KernelImage& image) = 0;
   virtual void unload(KernelHandle kernel) = 0;

@@ -16,7 +16,6 @@ namespace {
 struct Refusal {
   Finding finding = Finding::right;
   std::string message;
-  bool device_lost = false;
 };
 
 Refusal refusal_of(const Fault& fault) {
@@ -24,8 +23,7 @@ Refusal refusal_of(const Fault& fault) {
                          fault.kind == FaultKind::unknown_instruction ||
                          fault.kind == FaultKind::resources;
   return {.finding = never_ran ? Finding::not_bound : Finding::fault,
-          .message = to_text(fault.kind) + ": " + fault.message,
-          .device_lost = fault.kind == FaultKind::device_lost};
+          .message = to_text(fault.kind) + ": " + fault.message};
 }
 
 std::string where_text(const GateCase& gate_case) {
@@ -135,7 +133,6 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     if (!refusal) continue;
     verdict.finding = refusal->finding;
     verdict.message = refusal->message;
-    verdict.device_lost = refusal->device_lost;
     verdict.where = where_text(gate_case);
     break;
   }

@@ -35,7 +35,6 @@ struct Verdict {
   int cases = 0;           // run, the deciding one included
   double worst_ratio = 0;  // largest error / bound over all cases
   double worst_rms = 0;    // largest relative RMS error
-  bool device_lost = false;
 
   bool right() const { return finding == Finding::right; }
 };

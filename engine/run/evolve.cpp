@@ -84,10 +84,10 @@ class Evolution {
     TrialRunner runner(project_, device_, pool_, truth_, seeds);
     const auto strategy = make_strategy(strategy_, project_.space, seed_);
     search(runner, *strategy);
-    if (!result_.interrupted && !result_.device_lost)
-      result_.interrupted =
-          !run_finals(project_, device_, pool_, store_, result_.run, seed_, options_.final_suites,
-                      listener_, stop_, result_.device_lost);
+    if (!result_.interrupted && !device_.lost())
+      result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
+                                        options_.final_suites, listener_, stop_);
+    result_.device_lost = device_.lost();
     const bool done = !result_.interrupted && !result_.device_lost;
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
     return result_;
@@ -147,7 +147,7 @@ class Evolution {
         variants[i].reset();
         told.push_back(tell_of(row, proposals[i].config));
         count(row, known == stored_.end());
-        if (result_.device_lost) return;
+        if (device_.lost()) return;
       }
       for (const Told& each : told) strategy.tell(each);
     }
@@ -182,7 +182,6 @@ class Evolution {
     if (!trial.samples_us.empty()) samples.push_back({0, "screen", trial.samples_us});
     trial.row.id = store_.record_trial(trial.row, parents, samples, trial.source_text);
     runner.remember(trial.row);
-    result_.device_lost = trial.device_lost;
     return trial.row;
   }
 

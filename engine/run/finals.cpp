@@ -36,17 +36,13 @@ class Finals {
         project_.template_of(config), *project_.problem,
         [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
     const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
-    device_lost = device_lost || verdict.device_lost;
     if (!verdict.right())
       return refuse(trial, to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
     const auto bound = variant.bind(project_.problem->shape());
     if (!bound) return refuse(trial, to_text(Finding::not_bound), bound.error());
     const TimedLaunch timed(device_, *bound, timed_->instance);
     const auto measured = measure(device_, timed.launch(), Effort::final_);
-    if (!measured) {
-      device_lost = device_lost || measured.error().kind == FaultKind::device_lost;
-      return refuse(trial, to_text(measured.error().kind), measured.error().message);
-    }
+    if (!measured) return refuse(trial, to_text(measured.error().kind), measured.error().message);
     trial.stage = "final";
     trial.time_us = measured->time_us.median;
     trial.time_low_us = measured->time_us.low;
@@ -55,8 +51,6 @@ class Finals {
                         measured->time_us.high, measured->timing.samples_us);
     return true;
   }
-
-  bool device_lost = false;
 
  private:
   bool refuse(TrialRow& trial, const std::string& finding, const std::string& message) {
@@ -86,7 +80,7 @@ bool is_preset(const Space& space, const TrialRow& trial) {
 
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
                 std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
-                EvolveListener& listener, const std::atomic<bool>& stop, bool& device_lost) {
+                EvolveListener& listener, const std::atomic<bool>& stop) {
   const bool predicts = device.info().times == TimeKind::predicted;
   TrialFilter all;
   all.run = run;
@@ -107,8 +101,7 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool, Store
     if (stop) return false;
     const bool stands = trial.stage == "final" || finals.judge(trial);
     listener.on_final(trial, ++done, predicts ? 1 : static_cast<int>(finalists.size()));
-    device_lost = finals.device_lost;
-    if (device_lost) return false;
+    if (device.lost()) return false;
     if (stands && predicts) return true;
   }
   return true;

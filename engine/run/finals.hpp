@@ -19,6 +19,6 @@ namespace fa_tune {
 // lost or `stop` was set.
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
                 std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
-                EvolveListener& listener, const std::atomic<bool>& stop, bool& device_lost);
+                EvolveListener& listener, const std::atomic<bool>& stop);
 
 }  // namespace fa_tune

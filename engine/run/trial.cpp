@@ -107,7 +107,6 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   row.gate_cases = verdict.cases;
   row.worst_ratio = verdict.worst_ratio;
   row.worst_rms = verdict.worst_rms;
-  trial.device_lost = verdict.device_lost;
   if (!verdict.right()) {
     const bool unbound = verdict.finding == Finding::not_bound;
     const std::string where = verdict.where.empty() ? "" : " (" + verdict.where + ")";
@@ -125,7 +124,6 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   const auto measured = measure(device_, timed.launch(), Effort::screen);
   row.measure_ms = measure_watch.milliseconds();
   if (!measured) {
-    trial.device_lost = measured.error().kind == FaultKind::device_lost;
     refuse(trial, "screen", to_text(measured.error().kind), measured.error().message);
     return;
   }

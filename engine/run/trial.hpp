@@ -25,7 +25,6 @@ struct FinishedTrial {
   TrialRow row;
   std::vector<double> samples_us;
   std::string source_text;
-  bool device_lost = false;
 };
 
 // The seed of everything that a run draws for its trials' gates and clock, apart from the search's

@@ -43,8 +43,9 @@ std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::
 }
 
 // Gates suite by suite and prints a row each; `fits` says which shapes the kernel can be bound to.
-int gate_suites(const Problem& problem, Device& device, const Binder& bind,
-                const std::function<bool(const Constants&)>& fits, const Arguments& arguments) {
+int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device& device,
+                const Binder& bind, const std::function<bool(const Constants&)>& fits,
+                const Arguments& arguments) {
   // Fresh inputs each time, unless the user wants to see a verdict again.
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("gating on {} ({}), seed {}", device.info().id, device.info().name, seed);
@@ -56,7 +57,7 @@ int gate_suites(const Problem& problem, Device& device, const Binder& bind,
                {"rel. RMS", Align::right},
                {"verdict", Align::wrap}});
   bool right = true;
-  for (Suite suite : chosen_suites(problem, arguments.suites)) {
+  for (Suite suite : suites) {
     std::erase_if(suite.shapes, [&](const Constants& shape) { return !fits(shape); });
     const Verdict verdict = gate.check(bind, gate_cases(suite, seed));
     right = right && verdict.right();
@@ -65,7 +66,7 @@ int gate_suites(const Problem& problem, Device& device, const Binder& bind,
                verdict.right() ? "right"
                                : to_text(verdict.finding) + ": " + verdict.message + " (" +
                                      verdict.where + ")"});
-    if (verdict.device_lost) break;
+    if (device.lost()) break;
   }
   fmt::print("{}", table.text());
   return right ? 0 : 1;
@@ -78,13 +79,14 @@ int verify_file(const Arguments& arguments) {
         "{}: the kernel's text was edited since it was exported; what is there now is gated",
         arguments.file);
   const auto problem = make_problem(exported.problem, exported.settings, arguments.file + ": ");
+  const auto suites = chosen_suites(*problem, arguments.suites);
   const auto root = require_root();
   const DeviceProfile target = load_profile(exported.target, root);
   const auto device = open_device(arguments.device, target, root);
   const auto compiler = open_compiler();
   ExportedKernel kernel(exported, *problem, target, *compiler, *device);
   return gate_suites(
-      *problem, *device, [&](const Constants& shape) { return kernel.bind(shape); },
+      *problem, suites, *device, [&](const Constants& shape) { return kernel.bind(shape); },
       [&](const Constants& shape) { return kernel.fits(shape); }, arguments);
 }
 
@@ -97,6 +99,7 @@ int verify_trial(const Arguments& arguments) {
   const auto root = require_root();
   const Project project = open_project(
       parse_space_file(run->space_text, run->space + " (as stored with the run)"), root);
+  const auto suites = chosen_suites(*project.problem, arguments.suites);
   const auto device = open_device(arguments.device, project.target, root);
   const auto compiler = open_compiler();
   CompilePool pool(*compiler, default_jobs());
@@ -108,7 +111,7 @@ int verify_trial(const Arguments& arguments) {
     log_warning("the templates have changed since trial {}: what they give now is gated",
                 trial->id);
   return gate_suites(
-      *project.problem, *device, variant.binder(), [](const Constants&) { return true; },
+      *project.problem, suites, *device, variant.binder(), [](const Constants&) { return true; },
       arguments);
 }
 
@@ -129,7 +132,7 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
       ->capture_default_str();
   command->add_option("--suite", arguments->suites, "only these suites; all if not given");
-  command->add_option("--seed", arguments->seed, "of the inputs; fresh if not given");
+  add_seed(*command, arguments->seed, "of the inputs; fresh if not given");
   command->callback([arguments, &action] { action = [arguments] { return verify(*arguments); }; });
 }
 

@@ -34,6 +34,7 @@ class CudaDevice : public Device {
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   const DeviceInfo& info() const override { return info_; }
+  bool lost() const override { return context_.lost(); }
 
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());

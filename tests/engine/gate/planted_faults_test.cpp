@@ -219,6 +219,6 @@ TEST_CASE("planted faults of a run are refused; a lost device is passed on") {
         return std::optional(Fault{FaultKind::device_lost, "gone"});
       },
       gate.cases("quick"));
-  CHECK(lost.device_lost);
+  CHECK(lost.finding == Finding::fault);
   CHECK(lost.message == "device_lost: gone");
 }

@@ -54,6 +54,50 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
   return options;
 }
 
+// The emulator until a certain launch; that one is an illegal access, and then the device is gone.
+class Fragile : public Device {
+ public:
+  Fragile(std::unique_ptr<Device> inner, int breaks_at)
+      : inner_(std::move(inner)), launches_left_(breaks_at) {}
+
+  const DeviceInfo& info() const override { return inner_->info(); }
+  bool lost() const override { return launches_left_ <= 0; }
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    if (lost()) return std::unexpected(gone());
+    return inner_->load(image);
+  }
+  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
+  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void release(BufferHandle buffer) override { inner_->release(buffer); }
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    return inner_->write(buffer, offset, bytes);
+  }
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    return inner_->read(buffer, offset, bytes);
+  }
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    return inner_->address(buffer, offset);
+  }
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    if (lost()) return std::unexpected(gone());
+    if (--launches_left_ == 0)
+      return std::unexpected(Fault{FaultKind::out_of_bounds, "illegal address"});
+    return inner_->launch(launch);
+  }
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    if (lost()) return std::unexpected(gone());
+    return inner_->time(launch, plan);
+  }
+
+ private:
+  static Fault gone() { return {FaultKind::device_lost, "gone"}; }
+
+  std::unique_ptr<Device> inner_;
+  int launches_left_;
+};
+
 // What a run found, without what differs from one clock to another.
 std::vector<std::string> story(const Store& store, std::int64_t run) {
   std::vector<std::string> lines;
@@ -130,6 +174,35 @@ TEST_CASE("children carry their parents and the genes that changed") {
     }
   }
   CHECK(children > 10);
+}
+
+TEST_CASE("a kernel that costs the device is charged alone, and the run can go on") {
+  test::ScratchFolder folder;
+  Store store(folder.path() / "a.db", Store::Mode::write);
+  const auto expected = story(store, run(store, trials(24)).run);
+
+  Fragile device(open_device("emulator:l4", small().target, test::root()), 100);
+  Quiet listener;
+  const std::atomic<bool> stop{false};
+  const EvolveResult broken =
+      evolve(small(), device, compiler(), store, trials(24), listener, stop);
+  CHECK(broken.device_lost);
+  CHECK(store.run(broken.run)->state == "interrupted");
+  const auto kept = store.trials(broken.run);
+  REQUIRE(kept.size() > 2);
+  REQUIRE(kept.size() < 24);
+  for (const TrialRow& trial : kept)
+    CHECK((trial.outcome == "refused") == (trial.number == kept.back().number));
+  CHECK(kept.back().finding == "fault");
+
+  EvolveOptions options = trials(24);
+  options.resume = broken.run;
+  CHECK_FALSE(run(store, options).device_lost);
+  const auto found = story(store, broken.run);
+  REQUIRE(found.size() == 24);
+  int differing = 0;
+  for (std::size_t i = 0; i < 16; ++i) differing += found[i] != expected[i];
+  CHECK(differing == 1);  // within its generation only the one that was charged
 }
 
 TEST_CASE("what cannot be resumed is refused") {
