@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -16,6 +17,20 @@ int complain(const char* what, int code) {
   return code;
 }
 
+// What CLI11 says in several lines, in one.
+std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "fa-tune";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  // A misspelt command is reported by CLI11 as a missing one.
+  const auto unknown = app.remaining(true);
+  std::string text = unknown.empty() ? error.what() : "'" + unknown.front() + "' is not known here";
+  std::ranges::replace(text, '\n', ' ');
+  return text + "; see " + command + " --help";
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Finds fast CUDA kernels by evolution.", "fa-tune");
   app.set_version_flag("--version", FA_TUNE_VERSION);
@@ -32,8 +47,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : kUserError;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    throw fa_tune::UserError(one_line(app, error));
   }
   return action();
 }

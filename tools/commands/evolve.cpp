@@ -32,35 +32,35 @@ struct Arguments {
   std::string space;
   std::string db = "fa.db";
   std::string device = "auto";
-  std::string budget;
+  std::optional<std::string> budget;
   std::optional<std::uint64_t> seed;
   std::string strategy = "evolve";
   std::optional<std::int64_t> resume;
   int jobs = default_jobs();
 };
 
-SpaceFile stored_space(const Arguments& arguments, const Store& store) {
-  const auto run = store.run(*arguments.resume);
+// Only reads: a slip in the file's name or the run's number must not make or change a database.
+RunRow stored_run(const Arguments& arguments) {
+  const auto run = Store(arguments.db, Store::Mode::read).run(*arguments.resume);
   if (!run)
     throw UserError(
         fmt::format("{}: there is no run {} to resume", arguments.db, *arguments.resume));
-  return parse_space_file(run->space_text, run->space + " (as stored with the run)");
+  return *run;
 }
 
 // As typed, else as the resumed run had it, else as the space says.
-void set_budget(EvolveOptions& options, const Arguments& arguments, const Store& store,
-                const SpaceFile& file) {
-  if (!arguments.budget.empty()) {
-    const Budget budget = parse_budget(arguments.budget);
+void set_budget(EvolveOptions& options, const Arguments& arguments,
+                const std::optional<RunRow>& stored, const SpaceFile& file) {
+  if (arguments.budget) {
+    const Budget budget = parse_budget(*arguments.budget);
     options.trials = budget.trials;
     options.seconds = budget.seconds;
     return;
   }
-  if (arguments.resume) {
-    const auto stored =
-        nlohmann::json::parse(store.run(*arguments.resume)->options_json, nullptr, false);
-    if (stored.contains("trials")) options.trials = stored["trials"].get<int>();
-    if (stored.contains("seconds")) options.seconds = stored["seconds"].get<double>();
+  if (stored) {
+    const auto kept = nlohmann::json::parse(stored->options_json, nullptr, false);
+    if (kept.contains("trials")) options.trials = kept["trials"].get<int>();
+    if (kept.contains("seconds")) options.seconds = kept["seconds"].get<double>();
     return;
   }
   options.trials = file.budget_trials;
@@ -87,35 +87,33 @@ int evolve_command(const Arguments& arguments) {
   const auto root = require_root();
   if (!arguments.resume && arguments.space.empty())
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
-  // All input is read before the database is made: a typo must not leave an empty file behind.
-  std::optional<Project> project;
-  if (!arguments.resume) project = open_project(load_space_file(arguments.space, root), root);
-  const auto compiler = open_compiler();
-  std::unique_ptr<Device> device;
-  if (project) device = open_device(arguments.device, project->target, root);
-  Store store(arguments.db, Store::Mode::write);
-  if (!project) {
-    project = open_project(stored_space(arguments, store), root);
-    device = open_device(arguments.device, project->target, root);
-  }
-
+  // All is checked before the database is opened for writing: a slip must not leave an empty file.
+  std::optional<RunRow> stored;
+  if (arguments.resume) stored = stored_run(arguments);
+  const Project project = open_project(
+      stored ? parse_space_file(stored->space_text, stored->space + " (as stored with the run)")
+             : load_space_file(arguments.space, root),
+      root);
   EvolveOptions options;
   options.resume = arguments.resume;
   options.strategy = arguments.strategy;
   options.jobs = arguments.jobs;
   if (arguments.seed) options.seed = *arguments.seed;
-  make_strategy(options.strategy, project->space, options.seed);  // refuses an unknown name early
-  set_budget(options, arguments, store, project->file);
-  announce(*project, *device, options, *compiler);
+  make_strategy(options.strategy, project.space, options.seed);  // refuses an unknown name early
+  set_budget(options, arguments, stored, project.file);
+  const auto compiler = open_compiler();
+  const auto device = open_device(arguments.device, project.target, root);
+  Store store(arguments.db, Store::Mode::write);
+  announce(project, *device, options, *compiler);
 
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   EvolveResult result;
   {
     Progress progress(options, to_text(device->info().times));
-    result = evolve(*project, *device, *compiler, store, options, progress, stop_asked);
+    result = evolve(project, *device, *compiler, store, options, progress, stop_asked);
   }
-  fmt::print("{}", summarize(*project, store, result, arguments.db));
+  fmt::print("{}", summarize(project, store, result, arguments.db));
   const std::string resume = fmt::format("fa-tune evolve --db {} --device {} --resume {}",
                                          arguments.db, arguments.device, result.run);
   if (result.device_lost)
@@ -146,7 +144,7 @@ void add_evolve(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
-  command->add_option("--seed", arguments->seed, "the run's seed, 1 if not given");
+  add_seed(*command, arguments->seed, "the run's seed, 1 if not given");
   command->add_option("--strategy", arguments->strategy, "how to search: evolve or random")
       ->capture_default_str();
   command->add_option("--resume", arguments->resume, "go on with this run of the database");

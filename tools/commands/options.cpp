@@ -30,6 +30,17 @@ Budget parse_budget(const std::string& text) {
   return budget;
 }
 
+void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help) {
+  const auto wrong = [](const std::string& text) -> std::string {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && rest == end) return {};
+    return "expected a whole number from 0 to 18446744073709551615, found '" + text + "'";
+  };
+  command.add_option("--seed", seed, help)->check(wrong);
+}
+
 std::string format_seconds(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::lround(std::max(0.0, seconds)));
   if (whole < 100) return fmt::format("{} s", whole);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "engine/kernel/compiler.hpp"
 
 namespace fa_tune {
@@ -17,6 +19,9 @@ struct Budget {
 
 // Throws UserError for anything else, zero included.
 Budget parse_budget(const std::string& text);
+
+// Adds --seed. CLI11 by itself takes -1, and what is too large, for the largest seed.
+void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help);
 
 // "95 s", "12m 05s": for people.
 std::string format_seconds(double seconds);

@@ -13,7 +13,7 @@ namespace {
 struct Arguments {
   std::string space;
   int count = 1;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
 };
 
 Project open(const Arguments& arguments) {
@@ -42,7 +42,7 @@ int count(const Arguments& arguments) {
 
 int sample(const Arguments& arguments) {
   const Project project = open(arguments);
-  Random random(derive_seed(arguments.seed, "space sample"));
+  Random random(derive_seed(arguments.seed.value_or(1), "space sample"));
   for (int i = 0; i < arguments.count; ++i)
     fmt::print("{}\n", project.space.sample(random).to_json());
   return 0;
@@ -69,7 +69,7 @@ void add_space(CLI::App& app, Action& action) {
   sampler->add_option("-n,--count", arguments->count, "how many")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  sampler->add_option("--seed", arguments->seed, "")->capture_default_str();
+  add_seed(*sampler, arguments->seed, "of the draw, 1 if not given");
 }
 
 }  // namespace fa_tune
