@@ -18,7 +18,7 @@ using SQLite::TransactionBehavior;
 
 // SQLite would keep a NaN as NULL, that is as 'was not timed'.
 void require_time(std::optional<double> us) {
-  if (us && !(std::isfinite(*us) && *us > 0))
+  if (us && (!std::isfinite(*us) || *us <= 0))
     throw std::logic_error(fmt::format("a time of {} us cannot be recorded", *us));
 }
 

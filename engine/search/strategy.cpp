@@ -20,6 +20,7 @@ constexpr std::array kStrategies = {Entry{"evolve", make_evolution},
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
+  names.reserve(kStrategies.size());
   for (const Entry& entry : kStrategies) names.emplace_back(entry.name);
   return names;
 }

@@ -13,12 +13,14 @@
 namespace fa_tune {
 
 Budget parse_budget(const std::string& text) {
-  const UserError wrong("--budget '" + text +
-                        "': expected a number of trials (200) or a time (90s, 10m, 2h)");
+  const auto wrong = [&text] {
+    return UserError("--budget '" + text +
+                     "': expected a number of trials (200) or a time (90s, 10m, 2h)");
+  };
   std::int64_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   constexpr std::int64_t kMost = 100'000'000;
-  if (error != std::errc() || number <= 0 || number > kMost) throw wrong;
+  if (error != std::errc() || number <= 0 || number > kMost) throw wrong();
   const std::string unit(rest, text.data() + text.size());
   Budget budget;
   if (unit.empty())
@@ -26,7 +28,7 @@ Budget parse_budget(const std::string& text) {
   else if (unit == "s" || unit == "m" || unit == "h")
     budget.seconds = static_cast<double>(number) * (unit == "s" ? 1 : unit == "m" ? 60 : 3600);
   else
-    throw wrong;
+    throw wrong();
   return budget;
 }
 
