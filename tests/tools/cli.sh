@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# For the tests of the built program: cli_test.sh PROGRAM CACHE. CACHE is shared between them, so that
+# a kernel is compiled once. Sourced; the test then stands in an empty folder of its own.
+
+program=$1
+compiled=$2
+# shellcheck source=tests/tools/check.sh
+. "$(dirname "${BASH_SOURCE[0]}")/check.sh"
+export FA_TUNE_ROOT=$repository FA_TUNE_CACHE=$compiled
+unset XDG_CACHE_HOME
+mkdir "$work/here"
+cd "$work/here" || exit
+
+# small_space FILE: a space like the shipped one whose kernels the emulator runs in milliseconds: short
+# sequences and the smallest head dimension, also where the finals go through every suite.
+small_space() {
+  sed -e 's/^space: l4/space: small/' -e 's/H: 8, Lq: 512, Lk: 512, D: 64/H: 2, Lq: 64, Lk: 64, D: 16/' \
+    -e '/^  scalar:/d' -e '/ WARPS: /d' -e "/'scalar'/d" -e '/^  plain:/d' \
+    -e 's/^  BLOCK_M:.*/  BLOCK_M: [32, 64, 128]/' -e 's/^  BLOCK_N:.*/  BLOCK_N: [32, 64, 128]/' \
+    -e 's/LAYOUT: swizzled/LAYOUT: padded/' -e 's/^budget:.*/budget: {trials: 24}/' \
+    "$repository/search_spaces/l4.yaml" >"$1"
+}
+
+# Reading only, so that a log left by a kill is there for the program to take up.
+sql() { sqlite3 -readonly -batch -noheader -cmd '.timeout 5000' "$@"; }
+trials_in() { sql "$1" 'SELECT count(*) FROM trials' 2>/dev/null || echo 0; } # DB
+
+# stop_early SIGNAL DB ARGUMENT...: a search that gets the signal once DB has more trials than before;
+# stopped is its exit code, $work/words what it said on stderr.
+stop_early() {
+  local signal=$1 db=$2 before search
+  shift 2
+  before=$(trials_in "$db")
+  "$program" evolve --db "$db" "$@" >"$work/log" 2>"$work/words" &
+  search=$!
+  while [ "$(trials_in "$db")" -le "$before" ] && kill -0 "$search" 2>/dev/null; do sleep 0.05; done
+  kill "-$signal" "$search"
+  # shellcheck disable=SC2034 # the tests read it
+  stopped=0
+  wait "$search" || stopped=$?
+}

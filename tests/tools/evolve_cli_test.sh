@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# A search on the emulator from the command line to the exported winner: what each command prints, that
+# it is what the database holds, and that a seed gives the same search again.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+
+small_space small.yaml
+trials=36 # the first 24 have no parents
+search=(evolve --space small.yaml --db fa.db --device emulator:l4 --budget "$trials" --seed 3)
+
+try "$program" "${search[@]}"
+check 'a search succeeds' equal "$status" 0
+check 'no working file of SQLite is left' equal "$(ls)" "$(printf 'fa.db\nsmall.yaml')"
+check 'its last words lead on' contains "$out" 'fa-tune export --db fa.db --out winner.cu'
+check 'times are called predictions' contains "$err" 'times are predictions by the model of NVIDIA L4'
+check 'nothing is called measured' lacks "$out" measured
+check 'all trials are there' equal "$(sql fa.db 'SELECT count(*) FROM trials WHERE run = 1')" "$trials"
+check 'some are right' test "$(sql fa.db "SELECT count(*) FROM trials WHERE outcome = 'right'")" -gt 4
+check 'one of them is final' equal "$(sql fa.db "SELECT count(*) FROM trials WHERE stage = 'final'")" 1
+check 'the run is done' equal "$(sql fa.db 'SELECT state FROM runs')" 'done'
+
+# best: three forms of the same, each against the database.
+try "$program" best --db fa.db
+check 'a table' equal "$status" 0
+check 'with its kind of time' contains "$out" 'predicted us'
+"$program" best --db fa.db --format json --limit 100 >best.json
+"$program" best --db fa.db --format csv --limit 100 >best.csv
+cat >forms.py <<'E2'
+import csv, json, sqlite3
+
+best = json.load(open("best.json"))
+rows = list(csv.reader(open("best.csv", newline="")))
+db = sqlite3.connect("fa.db")
+keys = "trial space device arch config time_us verdict source_hash run seed".split()
+assert best, "an empty list"
+for entry in best:
+    assert list(entry) == keys, list(entry)
+    assert list(entry["time_us"]) == ["median", "low", "high", "kind"], entry["time_us"]
+    time = entry["time_us"]
+    assert time["low"] <= time["median"] <= time["high"] and time["kind"] == "predicted", time
+    assert (entry["space"], entry["device"], entry["arch"]) == ("small", "emulator:l4", "sm_89")
+    assert (entry["verdict"], entry["run"], entry["seed"]) == ("right", 1, 3)
+    config, source, us = db.execute(
+        "SELECT config, source_hash, time_us FROM trials WHERE id = ?", [entry["trial"]]).fetchone()
+    assert (entry["config"], entry["source_hash"]) == (json.loads(config), source)
+    assert time["median"] == us, (time, us)
+right = db.execute("SELECT count(*) FROM trials WHERE outcome = 'right'").fetchone()[0]
+assert len(best) == right, (len(best), right)
+screened = [entry["time_us"]["median"] for entry in best[1:]]
+assert screened == sorted(screened), "not the fastest first"
+
+header, *rest = rows
+assert header == ("trial space device arch config time_us_median time_us_low time_us_high time_kind "
+                  "verdict source_hash run seed").split(), header
+assert len(rest) == len(best)
+for row, entry in zip(rest, best):
+    assert len(row) == len(header), row
+    entry["config"] = json.dumps(entry["config"], separators=(",", ":"))
+    time = entry.pop("time_us")
+    flat = {**entry, **{"time_us_" + key: time[key] for key in ("median", "low", "high")},
+            "time_kind": time["kind"]}
+    for name, cell in zip(header, row):
+        wanted = flat[name]
+        assert (float(cell) == wanted if isinstance(wanted, float) else cell == str(wanted)), (name, row)
+E2
+try python3 forms.py
+check "best as JSON and CSV is the database's" equal "$status$(tail -n 1 "$err")" 0
+check 'another space has none' equal \
+  "$("$program" best --db fa.db --space other --format json 2>/dev/null || echo "exit $?")" \
+  "$(printf '[]\nexit 1')"
+
+# show and lineage, of the winner and of a child.
+winner=$(python3 -c 'import json; print(json.load(open("best.json"))[0]["trial"])')
+try "$program" show "$winner" --db fa.db
+check 'show succeeds' equal "$status" 0
+for fact in "Trial $winner:" emulator:l4 'Time, predicted' final registers "$(sql fa.db \
+  "SELECT source_hash FROM trials WHERE id = $winner")"; do
+  check "show tells $fact" contains "$out" "$fact"
+done
+child=$(sql fa.db 'SELECT max(trial) FROM lineage_edges')
+parent=$(sql fa.db "SELECT parent FROM lineage_edges WHERE trial = $child AND ordinal = 0")
+gene=$(sql fa.db "SELECT key FROM lineage_edges, json_each(genes) WHERE trial = $child LIMIT 1")
+check 'the search has a child' test -n "$child"
+try "$program" lineage "$child" --db fa.db
+check 'lineage succeeds' equal "$status" 0
+check 'lineage tells the child' contains "$out" "Lineage of trial $child, run 1"
+check 'lineage tells its parent' grep -Eq "^ +$parent " "$out"
+check 'lineage tells what changed' contains "$out" "$gene"
+
+# export and verify: gated anew from the file alone, and an edit is seen.
+try "$program" export --db fa.db --out winner.cu
+check 'export succeeds' equal "$status" 0
+check 'the export names the trial' contains winner.cu "// trial      $winner:"
+mkdir alone
+mv winner.cu alone
+cd alone
+try "$program" verify winner.cu --device emulator:l4 --suite quick --suite ragged
+check 'the export is right' equal "$status" 0
+check 'on each suite asked for' equal "$(grep -c ' right$' "$out")" 2
+check 'and is known as unedited' lacks "$err" edited
+sed 's/kLog2E = 1.4426950408889634f/kLog2E = 1.40f/' winner.cu >edited.cu
+check 'the edit changes the file' is_not cmp -s winner.cu edited.cu
+try "$program" verify edited.cu --device emulator:l4 --suite quick
+check 'an edited kernel is gated as it is' equal "$status" 1
+check 'with a warning' contains "$err" 'edited.cu: the kernel'"'"'s text was edited'
+check 'and its fault' contains "$out" 'wrong: '
+if command -v nvcc >/dev/null; then
+  try nvcc -arch=sm_89 -c winner.cu -o winner.o
+  check 'nvcc takes the export' equal "$status$(cat "$err")" 0
+else
+  echo 'SKIPPED: no nvcc, the export was not compiled with it'
+fi
+cd ..
+try "$program" verify --db fa.db --trial "$winner" --device emulator:l4 --suite quick
+check 'verify --trial succeeds' equal "$status" 0
+
+# The same seed again, in the same file.
+try "$program" "${search[@]}"
+check 'the second search is run 2' contains "$out" 'of run 2'
+check 'with as many trials' equal "$(sql fa.db 'SELECT count(*) FROM trials WHERE run = 2')" "$trials"
+story='SELECT number, config, operation, stage, outcome, finding, source_hash, code_hash, screen_us,
+  final_us, worst_ratio FROM trials WHERE run ='
+check 'the first holds nothing else' equal "$(sql fa.db "$story 1 EXCEPT $story 2")" ''
+check 'nor does the second' equal "$(sql fa.db "$story 2 EXCEPT $story 1")" ''
+stop_early TERM other.db --space small.yaml --device emulator:l4 --budget 1h --seed 4
+stop_early TERM other.db --device emulator:l4 --resume 1
+check 'another seed is another search' is_not test \
+  "$(sql other.db 'SELECT config FROM trials WHERE number = 2')" = \
+  "$(sql fa.db 'SELECT config FROM trials WHERE id = 2')"
+
+# The views, as a person would ask them.
+for view in best failures lineage runs_summary sample_values; do
+  try sqlite3 fa.db "SELECT * FROM $view"
+  check "view $view answers" equal "$status$(cat "$err")" 0
+done
+check 'view best has the winner first' equal \
+  "$(sql fa.db 'SELECT trial, measured_us IS NULL FROM best WHERE place = 1 LIMIT 1')" "$winner|1"
+check 'view lineage has the child' equal \
+  "$(sql fa.db "SELECT parent FROM lineage WHERE trial = $child AND ordinal = 0")" "$parent"
+check 'view failures adds up' equal "$(sql fa.db 'SELECT total(count) FROM failures')" \
+  "$(sql fa.db "SELECT total(1) FROM trials WHERE outcome = 'refused'")"
+
+echo "$(sql fa.db 'SELECT count(*) FROM trials') trials in 2 runs of one seed, 0 differences"
+finish
