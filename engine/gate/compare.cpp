@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <ranges>
 
 #include <fmt/core.h>
 
@@ -37,8 +38,8 @@ double ratio_of(double error, double bound) {
 
 std::string element_name(const Tensor& tensor, std::size_t element) {
   std::string index;
-  for (auto dim = tensor.dims.rbegin(); dim != tensor.dims.rend(); ++dim) {
-    const auto size = static_cast<std::size_t>(*dim);
+  for (const std::int64_t dim : std::views::reverse(tensor.dims)) {
+    const auto size = static_cast<std::size_t>(dim);
     index = std::to_string(element % size) + (index.empty() ? "" : "," + index);
     element /= size;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace fa_tune {
 namespace {
@@ -36,7 +37,7 @@ double noise_of(const Precision& precision, double exact, double spread, double 
   const double unit = precision.unit_roundoff();
   const bool flat = variation < flat_variation * unit;
   return std::hypot((flat ? rounding_of_flat_p : rounding_of_p) * unit * spread,
-                    precision.half_ulp(exact) / std::sqrt(3.0));
+                    precision.half_ulp(exact) / std::numbers::sqrt3);
 }
 
 }  // namespace
