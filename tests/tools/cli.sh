@@ -2,8 +2,8 @@
 # For the tests of the built program: cli_test.sh PROGRAM CACHE. CACHE is shared between them, so that
 # a kernel is compiled once. Sourced; the test then stands in an empty folder of its own.
 
-program=$1
-compiled=$2
+program=$(readlink -f "$1")
+compiled=$(readlink -m "$2")
 # shellcheck source=tests/tools/check.sh
 . "$(dirname "${BASH_SOURCE[0]}")/check.sh"
 export FA_TUNE_ROOT=$repository FA_TUNE_CACHE=$compiled
@@ -34,8 +34,8 @@ stop_early() {
   "$program" evolve --db "$db" "$@" >"$work/log" 2>"$work/words" &
   search=$!
   while [ "$(trials_in "$db")" -le "$before" ] && kill -0 "$search" 2>/dev/null; do sleep 0.05; done
-  kill "-$signal" "$search"
-  # shellcheck disable=SC2034 # the tests read it
+  kill "-$signal" "$search" || true
   stopped=0
+  # shellcheck disable=SC2034 # the tests read it
   wait "$search" || stopped=$?
 }
