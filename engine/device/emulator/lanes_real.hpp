@@ -113,10 +113,11 @@ FA_INLINE double sqrt_odd(double a) {
 
 // A double, exact or rounded to odd, to a float in a named direction.
 FA_INLINE float round_to_float(double value, Round round) {
-  const float nearest = static_cast<float>(value);
+  const auto nearest = static_cast<float>(value);
   const std::uint32_t bits = bits_of(nearest);
-  const double back = static_cast<double>(nearest);
-  if (!(back < value || back > value)) return nearest;
+  const auto back = static_cast<double>(nearest);
+  const bool inexact = back < value || back > value;  // not so for a NaN
+  if (!inexact) return nearest;
   const bool too_high = back > value;
   bool move = false;
   if (round == Round::zero) move = (value > 0.0) == too_high;

@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <set>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -13,7 +14,7 @@ namespace {
 // `FA_TUNE_VARIANTS` asks for more than the number that fits a quick test run.
 int variants() {
   const char* given = std::getenv("FA_TUNE_VARIANTS");
-  return given != nullptr ? std::atoi(given) : 24;
+  return given != nullptr ? std::stoi(given) : 24;
 }
 
 void accept_all(const test::Replacements& change, int count, std::uint64_t seed) {
