@@ -199,6 +199,16 @@ class Oracle {
     return shape_.dtype == DType::bf16 ? round_to_bf16(value) : round_to_f16(value);
   }
 
+  // Below its smallest normal number f16 rounds by an absolute step of 2^-24 and at last to zero.
+  // The value whose relative rounding error (0.425 * 2^-11, see attention_tolerance.hpp) is as
+  // large as that absolute one stands in for such a p.
+  static float f16_error_weight(float p) {
+    constexpr float kSmallestNormal = 0x1p-14F;
+    constexpr float kRelative = 0.425F * 0x1p-11F;
+    constexpr float kAbsolute = 0x1p-25F / 1.7320508F;
+    return p < kSmallestNormal ? std::min(kAbsolute, p) / kRelative : p;
+  }
+
   void attend(std::size_t head, std::size_t first, std::size_t last) {
     const std::size_t stride = tiles_ * key_tile;
     std::vector<double> p = scores(head_.exact, head, first, last);
@@ -214,8 +224,10 @@ class Oracle {
       std::transform(p_single.begin(), p_single.end(), rounded.begin(), round_to_bf16);
     else
       std::transform(p_single.begin(), p_single.end(), rounded.begin(), round_to_f16);
-    std::transform(p_single.begin(), p_single.end(), squared.begin(),
-                   [](float value) { return value * value; });
+    std::transform(p_single.begin(), p_single.end(), squared.begin(), [this](float value) {
+      const float weight = shape_.dtype == DType::bf16 ? value : f16_error_weight(value);
+      return weight * weight;
+    });
 
     const auto exact = weigh(p, head_.exact.values, first, last);
     const auto trusted = weigh(rounded, head_.single.values, first, last);

@@ -18,7 +18,8 @@ struct AttentionTruth {
   // rounded.
   std::vector<double> trusted;
   // sqrt(sum over keys of (p v)^2) / sum of p: times the relative error of an element of P, this is
-  // the standard deviation that rounding P gives to an element of O.
+  // the standard deviation that rounding P gives to an element of O. A p that is subnormal in f16
+  // counts as the larger value whose relative error is the absolute one that it suffers.
   std::vector<float> spread;
   // For each row of O: the standard deviation of its visible p over their mean; 0 for a flat row.
   std::vector<float> p_variation;

@@ -63,7 +63,7 @@ TEST_CASE("attention: settings become a shape, defines, a line for a person and 
   CHECK(problem->bytes(problem->shape()) == 4.0 * 8 * 512 * 64 * 2);
 
   const auto causal = make_problem("attention", with("causal", true), "");
-  CHECK(causal->flop(causal->shape()) == 4.0 * 8 * (512 * 513 / 2) * 64);
+  CHECK(causal->flop(causal->shape()) == 4.0 * 8 * (512.0 * 513 / 2) * 64);
   CHECK(causal->describe(causal->shape()) == "B=1 H=8 Lq=512 Lk=512 D=64 fp16 causal");
 }
 
@@ -177,5 +177,37 @@ TEST_CASE("attention: inputs are seeded and each kind is what it says") {
       highest = std::max(highest, score / std::sqrt(32.0));
     }
     CHECK(highest > 80);
+  }
+}
+
+// One key takes nearly all the weight with a V near 0; another's p is subnormal in f16 and its V
+// is 9. A right kernel rounds that p by up to 2^-25. (An H100 run once lost its FA2 preset to a
+// bound without it.)
+TEST_CASE("attention: the bound covers what rounding a subnormal p does") {
+  const auto problem = make_problem("attention",
+                                    {{"shape.B", std::int64_t{1}},
+                                     {"shape.H", std::int64_t{1}},
+                                     {"shape.Lq", std::int64_t{1}},
+                                     {"shape.Lk", std::int64_t{2}},
+                                     {"shape.D", std::int64_t{16}}},
+                                    "");
+  Instance instance = problem->make(problem->shape(), Inputs::normal, 1);
+  const auto fill = [&](const std::string& name, std::size_t row, float first, float others) {
+    for (Tensor& tensor : instance.tensors)
+      for (std::size_t d = 0; tensor.name == name && d < 16; ++d) {
+        const std::uint16_t bits = to_f16(d == 0 ? first : others);
+        std::memcpy(&tensor.bytes[(row * 16 + d) * 2], &bits, 2);
+      }
+  };
+  fill("Q", 0, 4, 0);  // scale is 1 / 4: a key's score is its first element
+  fill("K", 0, 12.7F, 0);
+  fill("K", 1, 0, 0);
+  fill("V", 0, 1e-5F, 1e-5F);
+  fill("V", 1, 9, 9);
+  const Expectation expected = problem->expect(instance).front();
+  for (std::size_t d = 0; d < 16; ++d) {
+    CHECK(expected.exact[d] == doctest::Approx(1e-5 + 9 * std::exp(-12.7)).epsilon(0.02));
+    CHECK(expected.bound[d] > 9 * 0x1p-25);
+    CHECK(expected.bound[d] < 1e-5);
   }
 }

@@ -80,6 +80,7 @@ class Row {
       if (kernel_.tile_twice && at == 0 && tiles > 1) take(0, tile);
     }
     std::vector<float> result;
+    result.reserve(output_.size());
     for (Accumulator& each : output_) result.push_back(each.value() / sum_);
     return result;
   }
