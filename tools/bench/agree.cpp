@@ -7,8 +7,10 @@
 // of that suite and their outputs are held against each other, in units of what the gate allows.
 
 #include <cmath>
+#include <ctime>
 #include <set>
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -133,6 +135,8 @@ int agree(const std::string& space, const std::string& one, const std::string& o
       {"space", space},
       {"devices", {sides[0].device->info().name, sides[1].device->info().name}},
       {"compiler", sides[0].compiler->version()},
+      {"driver", sides[0].device->info().driver},
+      {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
       {"seed", seed},
       {"variants", count},
       {"same_verdict", same},
