@@ -26,8 +26,11 @@ Project project(const std::string& name, const Replacements& replacements) {
 }
 
 Bench::Bench(const Project& project, const std::string& device)
+    : Bench(project, open_device(device, project.target, root())) {}
+
+Bench::Bench(const Project& project, std::unique_ptr<Device> device)
     : project_(project),
-      device_(open_device(device, project.target, root())),
+      device_(std::move(device)),
       compiler_(open_nvrtc()),
       pool_(std::make_unique<CompilePool>(*compiler_, 2)),
       truth_(*project.problem) {}

@@ -30,6 +30,7 @@ class Bench {
  public:
   // `device` as open_device takes it.
   Bench(const Project& project, const std::string& device);
+  Bench(const Project& project, std::unique_ptr<Device> device);
 
   Device& device() { return *device_; }
   CompilePool& pool() { return *pool_; }

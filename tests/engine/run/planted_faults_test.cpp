@@ -3,9 +3,12 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/emulator_device.hpp"
+#include "engine/device/open.hpp"
 #include "tests/engine/run/fixture.hpp"
 
 using namespace fa_tune;
@@ -233,6 +236,19 @@ test::Bench& bench(bool causal) {
   return causal ? masked : plain;
 }
 
+// Faulty kernels may write one place from two blocks. On an emulator that runs blocks on several
+// threads, that is a race of this process too, so here it runs them on one.
+std::unique_ptr<Device> device_for_faults(const Project& project) {
+  if (device() == "emulator:l4") return open_emulator(project.target, 1);
+  return open_device(device(), project.target, test::root());
+}
+
+test::Bench& bench_for_faults(bool causal) {
+  static test::Bench plain(project(false), device_for_faults(project(false)));
+  static test::Bench masked(project(true), device_for_faults(project(true)));
+  return causal ? masked : plain;
+}
+
 }  // namespace
 
 TEST_CASE("every planted fault is refused, and its template as it is accepted") {
@@ -244,7 +260,7 @@ TEST_CASE("every planted fault is refused, and its template as it is accepted") 
     const Template faulty =
         Template::parse(sound.name(), sound.manifest_text(),
                         test::replace(sound.cuda_text(), fault.change), "planted.yaml");
-    const Verdict verdict = bench(fault.causal).gate(faulty, config, "quick");
+    const Verdict verdict = bench_for_faults(fault.causal).gate(faulty, config, "quick");
     CHECK_FALSE(verdict.right());
     CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
     refused += !verdict.right();
