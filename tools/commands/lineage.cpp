@@ -1,28 +1,12 @@
 #include "engine/report/lineage.hpp"
 
-#include <fmt/core.h>
-
-#include "tools/commands/command.hpp"
+#include "tools/commands/trial_page.hpp"
 
 namespace fa_tune {
 
 void add_lineage(CLI::App& app, Action& action) {
-  struct Arguments {
-    std::int64_t trial = 0;
-    std::string db = "fa.db";
-  };
-  auto* command = app.add_subcommand(
-      "lineage", "tell how a trial came about, step by step, with the gain of each");
-  auto arguments = std::make_shared<Arguments>();
-  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
-      ->required();
-  command->add_option("--db", arguments->db, "database to read")->capture_default_str();
-  command->callback([arguments, &action] {
-    action = [arguments] {
-      fmt::print("{}", lineage_text(Store(arguments->db, Store::Mode::read), arguments->trial));
-      return 0;
-    };
-  });
+  add_trial_page(app, action, "lineage",
+                 "tell how a trial came about, step by step, with the gain of each", lineage_text);
 }
 
 }  // namespace fa_tune
