@@ -14,8 +14,16 @@ std::string to_text(FaultKind kind) {
       return "out_of_bounds";
     case FaultKind::misaligned:
       return "misaligned";
+    case FaultKind::freed:
+      return "freed";
+    case FaultKind::uninitialized:
+      return "uninitialized";
+    case FaultKind::race:
+      return "race";
     case FaultKind::barrier:
       return "barrier";
+    case FaultKind::sync:
+      return "sync";
     case FaultKind::deadlock:
       return "deadlock";
     case FaultKind::timeout:
@@ -26,6 +34,11 @@ std::string to_text(FaultKind kind) {
       return "device_lost";
   }
   return "device_lost";
+}
+
+std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
+  return std::unexpected(
+      Fault{FaultKind::resources, info().name + " has no bulk tensor copies, so no tensor maps"});
 }
 
 std::string to_text(TimeKind kind) { return kind == TimeKind::measured ? "measured" : "predicted"; }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/base/kernel_image.hpp"
+#include "engine/device/handles.hpp"
+#include "engine/device/tensor_map.hpp"
 
 namespace fa_tune {
 
@@ -20,7 +22,11 @@ enum class FaultKind {
   resources,            // more threads, registers or shared memory than the device has
   out_of_bounds,        // an access outside every allocation
   misaligned,           // an access not aligned to its size
+  freed,                // an access to a buffer that was released
+  uninitialized,        // a read of memory that nobody has written
+  race,                 // two accesses that nothing orders, one of them a write
   barrier,              // threads of a warp or block at different barriers
+  sync,                 // an asynchronous operation or its mbarrier is misused
   deadlock,             // every warp waits and none can go on
   timeout,              // more instructions or time than allowed
   trap,                 // the kernel stopped itself
@@ -34,17 +40,29 @@ struct Fault {
   std::string message;  // one line: what, where, for which thread
 };
 
-// Handles are small numbers given by one Device and meaningless to every other.
-enum class KernelHandle : std::uint64_t {};
-enum class BufferHandle : std::uint64_t {};
-
 // An argument of a kernel: a buffer (passed as its device address) or the raw bytes of a scalar.
 using Argument = std::variant<BufferHandle, std::vector<std::byte>>;
+
+// What a launch is to be checked for beyond bounds and alignment, which always are. Only the
+// emulator can; a GPU runs the kernel as it is.
+struct Checks {
+  bool initialized = false;  // reads of what nobody has written
+  bool races = false;        // in shared memory, and between blocks in global memory
+  bool sync = false;         // barriers, mbarriers, asynchronous copies, wgmma
+
+  static Checks all() { return {true, true, true}; }
+  bool any() const { return initialized || races || sync; }
+};
 
 struct Launch {
   KernelHandle kernel{};
   LaunchConfig config;
   std::vector<Argument> arguments;
+  Checks checks = {};
+  // Which of the legal orders of events the emulator takes. 0: warp after warp, asynchronous copies
+  // as late as may be; every other number draws another order of warps and another moment, early or
+  // late, for every asynchronous operation. A right kernel gives the same bits in all of them.
+  std::uint64_t schedule = 0;
 };
 
 // Measured: a clock ran. Predicted: a model was asked. The two never share a column, a ranking or a
@@ -105,6 +123,10 @@ class Device {
 
   // An argument that is `offset` bytes into a buffer, so that a guard band can precede the data.
   virtual Argument address(BufferHandle buffer, std::size_t offset) = 0;
+
+  // The 128 bytes of a `const __grid_constant__ CUtensorMap` parameter that shows `map`. The buffer
+  // must outlive its use. A device without bulk tensor copies answers FaultKind::resources.
+  virtual std::expected<Argument, Fault> tensor_map(const TensorMap& map);
 
   // Runs the kernel once and waits for it.
   virtual std::expected<void, Fault> launch(const Launch& launch) = 0;

@@ -97,6 +97,27 @@ class CudaDevice : public Device {
     return bytes_of(inside(buffer, offset, 0));
   }
 
+  std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
+    if (auto refusal = refusal_of(map)) {
+      return std::unexpected(Fault{FaultKind::resources, std::move(*refusal)});
+    }
+    if (context_->cuTensorMapEncodeTiled == nullptr) return Device::tensor_map(map);
+    if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
+    std::vector<std::uint32_t> steps = map.element_steps;
+    if (steps.empty()) steps.assign(map.dims.size(), 1);
+    TensorMapBits bits{};
+    const Result code = context_->cuTensorMapEncodeTiled(
+        &bits, static_cast<int>(map.element), static_cast<std::uint32_t>(map.dims.size()),
+        inside(map.buffer, map.offset, 0), map.dims.data(), map.strides.data(), map.box.data(),
+        steps.data(), tensor_map_interleave_none, static_cast<int>(map.swizzle),
+        tensor_map_l2_promotion_128, map.nan_fill ? 1 : 0);
+    if (auto done = context_.check(code, "tensor map"); !done) {
+      return std::unexpected(done.error());
+    }
+    const auto bytes = std::as_bytes(std::span(bits.bytes));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
+
   std::expected<void, Fault> launch(const Launch& launch) override {
     if (auto entered = context_.enter(); !entered) return entered;
     LoadedKernel& kernel = kernels_.at(launch.kernel);

@@ -84,6 +84,7 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuGraphLaunch, "cuGraphLaunch");
   library.required(api.cuGraphExecDestroy, "cuGraphExecDestroy");
   library.required(api.cuGraphDestroy, "cuGraphDestroy");
+  library.optional(api.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
 }
 
 }  // namespace

@@ -64,6 +64,14 @@ struct LaunchSettings {
   std::uint32_t attribute_count = 0;
 };
 
+// CUtensorMap
+struct alignas(64) TensorMapBits {
+  char bytes[128];
+};
+// CUtensorMapL2promotion, CUtensorMapInterleave
+inline constexpr int tensor_map_l2_promotion_128 = 2;
+inline constexpr int tensor_map_interleave_none = 0;
+
 // The entry points, each under the name it has in the library. Those with _v2 are what cuda.h's
 // macros turn the plain names into.
 struct DriverApi {
@@ -113,6 +121,13 @@ struct DriverApi {
   Result (*cuGraphLaunch)(GraphExec exec, Stream stream);
   Result (*cuGraphExecDestroy)(GraphExec exec);
   Result (*cuGraphDestroy)(Graph graph);
+
+  // Since 12.0, for sm_90 and newer.
+  Result (*cuTensorMapEncodeTiled)(TensorMapBits* map, int element, std::uint32_t rank,
+                                   DevicePointer address, const std::uint64_t* dims,
+                                   const std::uint64_t* strides, const std::uint32_t* box,
+                                   const std::uint32_t* element_steps, int interleave, int swizzle,
+                                   int l2_promotion, int fill);
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
   std::string describe(Result code) const;

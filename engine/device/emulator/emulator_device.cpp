@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
+#include "engine/device/emulator/tensor_map_bits.hpp"
 #include "engine/device/emulator/timing_model.hpp"
 
 namespace fa_tune {
@@ -40,8 +41,16 @@ FaultKind kind_of(TroubleKind kind) {
       return FaultKind::out_of_bounds;
     case TroubleKind::misaligned:
       return FaultKind::misaligned;
+    case TroubleKind::freed:
+      return FaultKind::freed;
+    case TroubleKind::uninitialized:
+      return FaultKind::uninitialized;
+    case TroubleKind::race:
+      return FaultKind::race;
     case TroubleKind::barrier:
       return FaultKind::barrier;
+    case TroubleKind::sync:
+      return FaultKind::sync;
     case TroubleKind::deadlock:
       return FaultKind::deadlock;
     case TroubleKind::timeout:
@@ -76,8 +85,7 @@ class EmulatorDevice final : public Device {
     if (image.kind != BinaryKind::ptx) {
       return refuse(FaultKind::load_failed, "the emulator takes PTX, not machine code");
     }
-    const bool hopper = profile_.arch.starts_with("sm_90");
-    auto program = emulator::load_program(image.bytes, image.kernel, hopper, memory_);
+    auto program = emulator::load_program(image.bytes, image.kernel, hopper(), memory_);
     if (!program) return refuse(kind_of(program.error().kind), program.error().message);
     const auto handle = static_cast<KernelHandle>(++last_handle_);
     kernels_.emplace(handle, Kernel{std::move(*program), image.resources});
@@ -127,6 +135,27 @@ class EmulatorDevice final : public Device {
     return bytes;
   }
 
+  std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
+    if (auto refusal = refusal_of(map)) return refuse(FaultKind::resources, std::move(*refusal));
+    if (!hopper()) return Device::tensor_map(map);
+    emulator::TensorMapBits bits;
+    bits.address = buffers_.at(map.buffer)->address + map.offset;
+    bits.rank = static_cast<std::uint8_t>(map.dims.size());
+    for (std::size_t i = 0; i < map.dims.size(); ++i) {
+      bits.last[i] = static_cast<std::uint32_t>(map.dims[i] - 1);
+      bits.box_last[i] = static_cast<std::uint8_t>(map.box[i] - 1);
+      bits.steps[i] =
+          static_cast<std::uint8_t>(map.element_steps.empty() ? 1 : map.element_steps[i]);
+      if (i > 0) bits.strides[i - 1] = map.strides[i - 1];
+    }
+    bits.element_bytes = static_cast<std::uint8_t>(size_of(map.element));
+    bits.element = static_cast<std::uint8_t>(map.element);
+    bits.swizzle = static_cast<std::uint8_t>(1U << static_cast<unsigned>(map.swizzle) >> 1U);
+    bits.nan_fill = map.nan_fill ? 1 : 0;
+    const auto bytes = std::as_bytes(std::span(&bits, 1));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
+
   std::expected<void, Fault> launch(const Launch& launch) override {
     return run(launch, {}, nullptr);
   }
@@ -157,6 +186,8 @@ class EmulatorDevice final : public Device {
     Program program;
     KernelResources resources;
   };
+
+  bool hopper() const { return profile_.arch.starts_with("sm_90"); }
 
   std::expected<std::byte*, Fault> locate(BufferHandle buffer, std::size_t offset,
                                           std::size_t size) const {

@@ -41,7 +41,8 @@ int size_of(Type type);
 bool is_float(Type type);
 bool is_signed(Type type);
 
-enum class Space : std::uint8_t { generic, global, shared, local, param, constant };
+// `cluster`: shared::cluster, which holds the shared memory of every CTA of the cluster.
+enum class Space : std::uint8_t { generic, global, shared, local, param, constant, cluster };
 
 // What went wrong, in the emulator's own words: it knows nothing of devices. Mirrors FaultKind.
 enum class TroubleKind : std::uint8_t {
@@ -50,7 +51,11 @@ enum class TroubleKind : std::uint8_t {
   resources,
   out_of_bounds,
   misaligned,
+  freed,
+  uninitialized,
+  race,
   barrier,
+  sync,
   deadlock,
   timeout,
   trap,

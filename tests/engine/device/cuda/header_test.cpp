@@ -9,6 +9,7 @@
 #include <cuda.h>
 
 #include "engine/device/cuda/driver_api.hpp"
+#include "engine/device/tensor_map.hpp"
 
 namespace {
 
@@ -72,7 +73,16 @@ static_assert(same<&::cuGraphLaunch, &ours::DriverApi::cuGraphLaunch>);
 static_assert(same<&::cuGraphExecDestroy, &ours::DriverApi::cuGraphExecDestroy>);
 static_assert(same<&::cuGraphDestroy, &ours::DriverApi::cuGraphDestroy>);
 
+static_assert(same<&::cuTensorMapEncodeTiled, &ours::DriverApi::cuTensorMapEncodeTiled>);
+
 static_assert(alike<ours::Result, CUresult>);
+static_assert(sizeof(ours::TensorMapBits) == sizeof(CUtensorMap));
+static_assert(int{CU_TENSOR_MAP_DATA_TYPE_BFLOAT16} == int(fa_tune::TensorMap::Element::bf16));
+static_assert(int{CU_TENSOR_MAP_DATA_TYPE_INT32} == int(fa_tune::TensorMap::Element::s32));
+static_assert(int{CU_TENSOR_MAP_SWIZZLE_128B} == int(fa_tune::TensorMap::Swizzle::bytes128));
+static_assert(ours::tensor_map_l2_promotion_128 == int{CU_TENSOR_MAP_L2_PROMOTION_L2_128B});
+static_assert(ours::tensor_map_interleave_none == int{CU_TENSOR_MAP_INTERLEAVE_NONE});
+static_assert(int{CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA} == 1);
 static_assert(sizeof(ours::LaunchAttribute) == sizeof(CUlaunchAttribute));
 static_assert(offsetof(ours::LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 static_assert(sizeof(ours::LaunchSettings) == sizeof(CUlaunchConfig));
