@@ -1,6 +1,7 @@
 #include "engine/device/cuda/cuda_device.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -108,9 +109,9 @@ class CudaDevice : public Device {
     TensorMapBits bits{};
     const Result code = context_->cuTensorMapEncodeTiled(
         &bits, static_cast<int>(map.element), static_cast<std::uint32_t>(map.dims.size()),
-        inside(map.buffer, map.offset, 0), map.dims.data(), map.strides.data(), map.box.data(),
-        steps.data(), tensor_map_interleave_none, static_cast<int>(map.swizzle),
-        tensor_map_l2_promotion_128, map.nan_fill ? 1 : 0);
+        std::bit_cast<void*>(inside(map.buffer, map.offset, 0)), map.dims.data(),
+        map.strides.data(), map.box.data(), steps.data(), tensor_map_interleave_none,
+        static_cast<int>(map.swizzle), tensor_map_l2_promotion_128, map.nan_fill ? 1 : 0);
     if (auto done = context_.check(code, "tensor map"); !done) {
       return std::unexpected(done.error());
     }

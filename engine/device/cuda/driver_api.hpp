@@ -124,7 +124,7 @@ struct DriverApi {
 
   // Since 12.0, for sm_90 and newer.
   Result (*cuTensorMapEncodeTiled)(TensorMapBits* map, int element, std::uint32_t rank,
-                                   DevicePointer address, const std::uint64_t* dims,
+                                   void* address, const std::uint64_t* dims,
                                    const std::uint64_t* strides, const std::uint32_t* box,
                                    const std::uint32_t* element_steps, int interleave, int swizzle,
                                    int l2_promotion, int fill);
