@@ -193,6 +193,7 @@ void Decoder::finish(const Function& entry) {
   for (const Draft& draft : drafts_) program_.ops.push_back(draft.op);
   const std::vector<std::uint16_t> slots =
       allocate_registers(drafts_, registers_, predicates_, program_);
+  program_.touches = touches_of(drafts_, registers_, program_);
   for (const auto& [which, reg] : specials_) {
     program_.special_slots[static_cast<std::size_t>(which)] = slots[reg];
   }

@@ -170,6 +170,9 @@ class Decoder {
 std::vector<std::uint16_t> allocate_registers(const std::vector<Draft>& drafts,
                                               const std::vector<VirtualRegister>& registers,
                                               std::uint32_t predicates, Program& program);
+// touches.cpp: after the registers have their places.
+Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
+                   const Program& program);
 // Bytes of a virtual register: 2, 4 or 8.
 int width_of(Type type);
 

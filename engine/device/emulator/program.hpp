@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/emulator/touches.hpp"
 #include "engine/device/emulator/types.hpp"
 
 namespace fa_tune::emulator {
@@ -125,6 +126,7 @@ enum class Special : std::uint8_t {
 struct Program {
   std::string kernel;
   std::vector<Op> ops;
+  Touches touches;                       // of each instruction
   std::vector<std::string> names;        // opcodes, for messages
   std::vector<std::uint32_t> constants;  // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;

@@ -1,0 +1,42 @@
+#include "engine/device/emulator/touches.hpp"
+
+#include "engine/device/emulator/decoder.hpp"
+
+namespace fa_tune::emulator {
+namespace {
+
+// Appends the places of `ref`, whose register the allocator put at `place`.
+void append(const Ref& ref, std::uint16_t place, const std::vector<VirtualRegister>& registers,
+            const Program& program, std::vector<std::uint16_t>& to) {
+  if (place == no_operand) return;
+  if (ref.kind == Ref::Kind::reg) {
+    to.push_back(place);
+    if (width_of(registers[ref.id].type) == 8) to.push_back(static_cast<std::uint16_t>(place + 1));
+  } else if (ref.kind == Ref::Kind::predicate && place > predicate_true) {
+    to.push_back(static_cast<std::uint16_t>(program.slots + place));
+  }
+}
+
+}  // namespace
+
+Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
+                   const Program& program) {
+  Touches touches;
+  std::vector<std::uint16_t> reads;
+  std::vector<std::uint16_t> writes;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    const Draft& draft = drafts[i];
+    const Op& op = program.ops[i];
+    reads.clear();
+    writes.clear();
+    append(draft.guard, op.guard, registers, program, reads);
+    for (std::size_t j = 0; j < draft.refs.size(); ++j) {
+      const bool written = (draft.writes >> j & 1U) != 0;
+      append(draft.refs[j], op.r[j], registers, program, written ? writes : reads);
+    }
+    touches.add(reads, writes);
+  }
+  return touches;
+}
+
+}  // namespace fa_tune::emulator
