@@ -38,15 +38,20 @@ bool Decoder::mma() {
   struct Known {
     std::string_view shape;
     std::string_view types;
-    Mma what;
+    Element element;
+    Accumulator accumulator;
+    int k;
     std::size_t d, a, b;  // registers; c has as many as d
     std::int64_t flop;
   };
   constexpr Known known[] = {
-      {"m16n8k16", "f32.f16.f16.f32", Mma::f32_f16_k16, 4, 4, 2, 2LL * 16 * 8 * 16},
-      {"m16n8k16", "f32.bf16.bf16.f32", Mma::f32_bf16_k16, 4, 4, 2, 2LL * 16 * 8 * 16},
-      {"m16n8k8", "f32.f16.f16.f32", Mma::f32_f16_k8, 4, 2, 1, 2LL * 16 * 8 * 8},
-      {"m16n8k16", "f16.f16.f16.f16", Mma::f16_f16_k16, 2, 4, 2, 2LL * 16 * 8 * 16},
+      {"m16n8k16", "f32.f16.f16.f32", Element::f16, Accumulator::f32, 16, 4, 4, 2,
+       2LL * 16 * 8 * 16},
+      {"m16n8k16", "f32.bf16.bf16.f32", Element::bf16, Accumulator::f32, 16, 4, 4, 2,
+       2LL * 16 * 8 * 16},
+      {"m16n8k8", "f32.f16.f16.f32", Element::f16, Accumulator::f32, 8, 4, 2, 1, 2LL * 16 * 8 * 8},
+      {"m16n8k16", "f16.f16.f16.f16", Element::f16, Accumulator::f16, 16, 2, 4, 2,
+       2LL * 16 * 8 * 16},
   };
   if (!has("sync") || !has("aligned") || !has("row") || !has("col")) return false;
   const std::string_view opcode = statement_->opcode;
@@ -57,7 +62,7 @@ bool Decoder::mma() {
   for (std::size_t i = words_.size() - 4; i < words_.size(); ++i) understood_[i] = true;
   want_operands(4, 4);
   const std::size_t sizes[] = {found->d, found->a, found->b, found->d};
-  const Type accumulator = found->what == Mma::f16_f16_k16 ? Type::b32 : Type::f32;
+  const Type accumulator = found->accumulator == Accumulator::f16 ? Type::b32 : Type::f32;
   std::vector<Ref> refs[4];
   for (std::size_t i = 0; i < 4; ++i) {
     if (operand(i).kind != Operand::Kind::vector || operand(i).parts.size() != sizes[i]) {
@@ -92,8 +97,11 @@ bool Decoder::mma() {
       }
     }
   }
-  draft.op.m[0] = static_cast<std::uint8_t>(found->what);
-  draft.op.m[1] = static_cast<std::uint8_t>(hopper_ ? TensorRule::hopper : TensorRule::ampere);
+  draft.op.m[0] = static_cast<std::uint8_t>(found->element);
+  draft.op.m[1] = static_cast<std::uint8_t>(found->element);
+  draft.op.m[2] = static_cast<std::uint8_t>(found->accumulator);
+  draft.op.m[3] = static_cast<std::uint8_t>(found->k);
+  draft.op.m[4] = static_cast<std::uint8_t>(hopper_ ? TensorRule::hopper : TensorRule::ampere);
   draft.op.m[6] = 1;
   draft.op.immediate = found->flop;
   return true;

@@ -9,7 +9,7 @@
 
 // ldmatrix: r[0..3]: targets; r[8]: row addresses; m[2], immediate as in access.hpp; m[0]: space;
 // m[4]: matrices; m[6]: 1 (aligned); m[5]: transposed.
-// mma: r[0..3] d, r[4..7] a, r[8..9] b, r[10..13] c; m[0]: Mma; m[1]: TensorRule; m[6]: 1;
+// mma: r[0..3] d, r[4..7] a, r[8..9] b, r[10..13] c; m[0..5]: MmaKind; m[6]: 1;
 // immediate: floating-point operations.
 
 namespace fa_tune::emulator {
@@ -77,21 +77,10 @@ void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   for (std::size_t i = 0; i < 2; ++i) {
     b[i] = op.r[8 + i] == no_operand ? nullptr : slot(lanes, op.r[8 + i]);
   }
-  const auto rule = static_cast<TensorRule>(op.m[1]);
-  switch (static_cast<Mma>(op.m[0])) {
-    case Mma::f32_f16_k16:
-      mma_m16n8k16_f32_f16(rule, d, a, b, c);
-      break;
-    case Mma::f32_bf16_k16:
-      mma_m16n8k16_f32_bf16(rule, d, a, b, c);
-      break;
-    case Mma::f32_f16_k8:
-      mma_m16n8k8_f32_f16(rule, d, a, b, c);
-      break;
-    case Mma::f16_f16_k16:
-      mma_m16n8k16_f16_f16(rule, d, a, b, c);
-      break;
-  }
+  const MmaKind kind{static_cast<Element>(op.m[0]),     static_cast<Element>(op.m[1]),
+                     static_cast<Accumulator>(op.m[2]), op.m[3],
+                     static_cast<TensorRule>(op.m[4]),  op.m[5] != 0};
+  mma_m16n8(kind, {d, a, b, c});
   if (Counters* counters = warp_of(lanes).cta->counters()) {
     counters->tensor_flop += static_cast<std::uint64_t>(op.immediate);
   }

@@ -24,7 +24,6 @@ void run_async_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // matrix_ops.cpp
-enum class Mma : std::uint8_t { f32_f16_k16, f32_bf16_k16, f32_f16_k8, f16_f16_k16 };
 void run_ldmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask);
 

@@ -1,15 +1,20 @@
 #include "engine/device/emulator/tensor_core.hpp"
 
+#include <cmath>
+
 #include "engine/device/emulator/tensor_core_reference.hpp"
+#include "engine/device/emulator/tensor_core_split.hpp"
 #ifdef FA_TUNE_AVX2
 #include "engine/device/emulator/tensor_core_avx2.hpp"
 #endif
 
 namespace fa_tune::emulator {
 
-namespace {
-
-void mma(const MmaKind& kind, const Fragments& fragments) {
+void mma_m16n8(const MmaKind& kind, const Fragments& fragments) {
+  if (is_two_of_f16(kind)) {
+    mma_as_two_of_f16(kind, fragments, mma_m16n8);
+    return;
+  }
 #ifdef FA_TUNE_AVX2
   static const bool fast = avx2_available();
   if (fast) {
@@ -20,26 +25,41 @@ void mma(const MmaKind& kind, const Fragments& fragments) {
   mma_reference(kind, fragments);
 }
 
-}  // namespace
-
-void mma_m16n8k16_f32_f16(TensorRule rule, Lanes const d[4], ConstLanes const a[4],
-                          ConstLanes const b[2], ConstLanes const c[4]) {
-  mma({Element::f16, Accumulator::f32, 16, rule}, {d, a, b, c});
+void mma_m16(const MmaKind& kind, int tiles, const Fragments& fragments) {
+  const int b_registers = kind.k * bits_of(kind.b) / 128;
+  const int sums = kind.accumulator == Accumulator::f16 ? 2 : 4;
+  Fragments tile = fragments;
+  for (int i = 0; i < tiles; ++i) {
+    mma_m16n8(kind, tile);
+    tile.b += b_registers;
+    tile.c += sums;
+    tile.d += sums;
+  }
 }
 
-void mma_m16n8k16_f32_bf16(TensorRule rule, Lanes const d[4], ConstLanes const a[4],
-                           ConstLanes const b[2], ConstLanes const c[4]) {
-  mma({Element::bf16, Accumulator::f32, 16, rule}, {d, a, b, c});
-}
-
-void mma_m16n8k8_f32_f16(TensorRule rule, Lanes const d[4], ConstLanes const a[2],
-                         ConstLanes const b[1], ConstLanes const c[4]) {
-  mma({Element::f16, Accumulator::f32, 8, rule}, {d, a, b, c});
-}
-
-void mma_m16n8k16_f16_f16(TensorRule rule, Lanes const d[2], ConstLanes const a[4],
-                          ConstLanes const b[2], ConstLanes const c[2]) {
-  mma({Element::f16, Accumulator::f16, 16, rule}, {d, a, b, c});
+// Fragment layouts, PTX ISA, "Matrix Fragments for mma.m8n8k4" and "mma.m16n8k4, m16n8k8 with
+// .f64": with group = lane / 4 and t = lane % 4, lane holds of A rows group (and group + 8), of B
+// column group, each at k = t (and t + 4); of C rows group (and group + 8), columns 2t and 2t + 1.
+void mma_f64(int m, int k, const Lanes64* d, const ConstLanes64* a, const ConstLanes64* b,
+             const ConstLanes64* c) {
+  const int halves = m / 8;
+  double results[4][32];
+  for (int i = 0; i < 2 * halves; ++i) {
+    for (int lane = 0; lane < 32; ++lane) {
+      const int group = lane / 4;
+      const int column = 2 * (lane % 4) + i % 2;
+      double sum = c[i][lane];
+      for (int each = 0; each < k; ++each) {
+        const double left = a[i / 2 + halves * (each / 4)][group * 4 + each % 4];
+        const double right = b[each / 4][column * 4 + each % 4];
+        sum = std::fma(left, right, sum);
+      }
+      results[i][lane] = sum;
+    }
+  }
+  for (int i = 0; i < 2 * halves; ++i) {
+    for (int lane = 0; lane < 32; ++lane) d[i][lane] = results[i][lane];
+  }
 }
 
 }  // namespace fa_tune::emulator

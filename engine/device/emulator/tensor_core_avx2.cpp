@@ -330,7 +330,7 @@ int run(const MmaKind& kind, const Fragments& fragments) {
 
 template <Element element>
 int run(const MmaKind& kind, const Fragments& fragments) {
-  if (kind.rule == TensorRule::ampere) {
+  if (dot_rule(kind).fraction_bits == 24) {
     if (kind.k == 8) return run<element, 24, 8, 8>(kind, fragments);
     return run<element, 24, 16, 8>(kind, fragments);
   }
@@ -346,8 +346,10 @@ bool avx2_available() {
 }
 
 int mma_avx2(const MmaKind& kind, const Fragments& fragments) {
-  if (kind.element == Element::f16) return run<Element::f16>(kind, fragments);
-  return run<Element::bf16>(kind, fragments);
+  if (kind.a == Element::f16) return run<Element::f16>(kind, fragments);
+  if (kind.a == Element::bf16) return run<Element::bf16>(kind, fragments);
+  mma_reference(kind, fragments);
+  return 16;
 }
 
 }  // namespace fa_tune::emulator

@@ -18,40 +18,34 @@ namespace fa_tune::emulator {
 // f32 result is truncated toward zero, an f16 result rounded to nearest even; what is too large
 // becomes infinity in both. NaN is 0x7FFFFFFF or 0x7FFF. A sum of exactly zero is +0; the sign of a
 // sum that is not zero stays when rounding makes it zero (the sign of zeros is not in the paper).
+//
+// sm_90 has no mma.sync for fp8: ptxas turns fp8 into f16, multiplies the lower halves of all
+// registers and then the upper ones, from a sum of zero, and adds c at the end, rounding to
+// nearest (read off the machine code of ptxas 13.0).
+//
+// s8 and u8: exact sums that wrap around, or clamp once at the end.
 
-enum class Element { f16, bf16 };
-enum class Accumulator { f32, f16 };
-
-// One mma instruction of shape m16n8k8 or m16n8k16.
-struct MmaKind {
-  Element element = Element::f16;
-  Accumulator accumulator = Accumulator::f32;
-  int k = 16;
-  TensorRule rule = TensorRule::ampere;
+// How an instruction adds the products of floating-point elements.
+struct DotRule {
+  int fraction_bits = 24;    // F
+  int at_once = 8;           // products added at once; the rest follow, c being what came before
+  int result_fraction = 23;  // bits kept of an f32 result
 };
+DotRule dot_rule(const MmaKind& kind);
+// Whether the instruction is two of f16, as sm_90's mma.sync with fp8.
+bool is_two_of_f16(const MmaKind& kind);
 
-// The operands of one warp, as in tensor_core.hpp. d may alias any of the others.
-struct Fragments {
-  const Lanes* d;
-  const ConstLanes* a;
-  const ConstLanes* b;
-  const ConstLanes* c;
-};
-
-// F: the fraction bits to which terms are truncated before they are added.
-int fraction_bits(TensorRule rule);
-// How many products of one output are added at once.
-int products_at_once(const MmaKind& kind);
-
-// c + sum of a[i] * b[i], all at once; a and b are bits of `element` and of equal size (at most
-// 32).
-std::uint32_t dot_add_f32(Element element, TensorRule rule, std::span<const std::uint16_t> a,
-                          std::span<const std::uint16_t> b, std::uint32_t c);
-std::uint16_t dot_add_f16(Element element, TensorRule rule, std::span<const std::uint16_t> a,
-                          std::span<const std::uint16_t> b, std::uint16_t c);
+// c + the sum of a[i] * b[i], all at once; a and b hold as many bits as the element has, and are of
+// equal size (at most 32). Of `kind` only the elements and the rule count.
+std::uint32_t dot_add_f32(const MmaKind& kind, std::span<const std::uint32_t> a,
+                          std::span<const std::uint32_t> b, std::uint32_t c);
+std::uint32_t dot_add_f16(const MmaKind& kind, std::span<const std::uint32_t> a,
+                          std::span<const std::uint32_t> b, std::uint32_t c);
+std::uint32_t dot_add_s32(const MmaKind& kind, std::span<const std::uint32_t> a,
+                          std::span<const std::uint32_t> b, std::uint32_t c);
 
 // The eight outputs of one row of D, from c's row, by the dot-adds above. `row` is 0 to 15.
-// f16 outputs are in the lower half of each word.
+// f16 outputs are in the lower half of each word. Not for instructions that are two of f16.
 void mma_reference_row(const MmaKind& kind, const Fragments& fragments, int row,
                        std::span<std::uint32_t, 8> outputs);
 // All of D.

@@ -1,6 +1,10 @@
 // Where each element of a fragment belongs, written down a second time from the PTX ISA, and a
 // plain matrix product of small integers, which every rule of rounding leaves exact.
 
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
 #include <doctest/doctest.h>
 
 #include "engine/base/half.hpp"
@@ -12,90 +16,117 @@ using namespace fa_tune::emulator;
 
 namespace {
 
-using Encode = std::uint16_t (*)(double);
+// A whole number from -4 to 4 (u8: 0 to 4) as an element.
+std::uint32_t encode(Element element, int value) {
+  constexpr std::uint32_t e4m3[] = {0, 0x38, 0x40, 0x44, 0x48};
+  constexpr std::uint32_t e5m2[] = {0, 0x3C, 0x40, 0x42, 0x44};
+  const std::uint32_t sign = value < 0 ? 0x80 : 0;
+  switch (element) {
+    case Element::f16:
+      return to_f16(value);
+    case Element::bf16:
+      return to_bf16(value);
+    case Element::tf32:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case Element::e4m3:
+      return sign | e4m3[std::abs(value)];
+    case Element::e5m2:
+      return sign | e5m2[std::abs(value)];
+    default:
+      return static_cast<std::uint8_t>(value);
+  }
+}
 
-struct Case {
-  MmaKind kind;
-  Encode encode;
+struct Place {
+  int row;
+  int k;
 };
 
-void put_half(std::uint32_t& word, int index, std::uint16_t bits) {
-  word |= std::uint32_t{bits} << (16 * (index % 2));
-}
-
-std::uint16_t get_half(std::uint32_t word, int index) {
-  return static_cast<std::uint16_t>(word >> (16 * (index % 2)));
-}
-
-void call(const MmaKind& kind, const Warp& w) {
-  if (kind.accumulator == Accumulator::f16) {
-    mma_m16n8k16_f16_f16(kind.rule, w.d_lanes.data(), w.a_lanes.data(), w.b_lanes.data(),
-                         w.c_lanes.data());
-  } else if (kind.k == 8) {
-    mma_m16n8k8_f32_f16(kind.rule, w.d_lanes.data(), w.a_lanes.data(), w.b_lanes.data(),
-                        w.c_lanes.data());
-  } else if (kind.element == Element::bf16) {
-    mma_m16n8k16_f32_bf16(kind.rule, w.d_lanes.data(), w.a_lanes.data(), w.b_lanes.data(),
-                          w.c_lanes.data());
-  } else {
-    mma_m16n8k16_f32_f16(kind.rule, w.d_lanes.data(), w.a_lanes.data(), w.b_lanes.data(),
-                         w.c_lanes.data());
+// PTX ISA, "Matrix Fragments" of mma.m16n8k8 (.tf32), .m16n8k16 (.f16), .m16n8k32 (8 bits): where
+// element i of a lane lies in A; B's column is the lane's group, its k that of A's row below 8.
+Place place_of_a(Element element, int lane, int i) {
+  const int group = lane >> 2;
+  const int thread = lane % 4;
+  if (element == Element::tf32) return {group + (i % 2) * 8, thread + (i >= 2 ? 4 : 0)};
+  if (bits_of(element) == 16) {
+    return {group + (i % 4 >= 2 ? 8 : 0), thread * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
   }
+  return {group + (i % 8 >= 4 ? 8 : 0), thread * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
 }
 
-void check_product(const Case& test, bool reference) {
+int place_of_b(Element element, int lane, int i) {
+  const int thread = lane % 4;
+  if (element == Element::tf32) return thread + (i == 1 ? 4 : 0);
+  if (bits_of(element) == 16) return thread * 2 + (i & 1) + (i >= 2 ? 8 : 0);
+  return thread * 4 + (i & 3) + (i >= 4 ? 16 : 0);
+}
+
+void put(std::uint32_t* registers, Element element, int i, std::uint32_t bits) {
+  const int each = 32 / bits_of(element);
+  registers[i / each * 32] |= bits << (i % each * bits_of(element));
+}
+
+void check_product(const MmaKind& kind, bool reference) {
   Random random(7);
-  const auto small = [&] { return static_cast<int>(random.below(9)) - 4; };
-  int a[16][16];
-  int b[16][8];
+  const auto small = [&](Element element) {
+    const int value = static_cast<int>(random.below(9)) - 4;
+    return element == Element::u8 ? std::abs(value) : value;
+  };
+  int a[16][32];
+  int b[32][8];
   int c[16][8];
   for (auto& row : a) {
-    for (int& x : row) x = small();
+    for (int& x : row) x = small(kind.a);
   }
   for (auto& row : b) {
-    for (int& x : row) x = small();
+    for (int& x : row) x = small(kind.b);
   }
   for (auto& row : c) {
-    for (int& x : row) x = small();
+    for (int& x : row) x = small(Element::s8);
   }
 
   Warp warp;
-  const bool half_sums = test.kind.accumulator == Accumulator::f16;
+  const Accumulator sums = kind.accumulator;
   for (int lane = 0; lane < 32; ++lane) {
     const int group = lane >> 2;
-    const int thread = lane & 3;
-    for (int i = 0; i < test.kind.k / 2; ++i) {
-      const int row = group + (i % 4 >= 2 ? 8 : 0);
-      const int k = thread * 2 + (i & 1) + (i >= 4 ? 8 : 0);
-      put_half(warp.a[i / 2][lane], i, test.encode(a[row][k]));
+    for (int i = 0; i < kind.k / 2; ++i) {
+      const Place place = place_of_a(kind.a, lane, i);
+      put(&warp.a[0][lane], kind.a, i, encode(kind.a, a[place.row][place.k]));
     }
-    for (int i = 0; i < test.kind.k / 4; ++i) {
-      const int k = thread * 2 + (i & 1) + (i >= 2 ? 8 : 0);
-      put_half(warp.b[i / 2][lane], i, test.encode(b[k][group]));
+    for (int i = 0; i < kind.k / 4; ++i) {
+      put(&warp.b[0][lane], kind.b, i, encode(kind.b, b[place_of_b(kind.b, lane, i)][group]));
     }
     for (int i = 0; i < 4; ++i) {
-      const int value = c[group + (i >= 2 ? 8 : 0)][thread * 2 + (i & 1)];
-      if (half_sums) {
-        put_half(warp.c[i / 2][lane], i, to_f16(value));
-      } else {
+      const int value = c[group + (i >= 2 ? 8 : 0)][lane % 4 * 2 + (i & 1)];
+      if (sums == Accumulator::f16) {
+        put(&warp.c[0][lane], Element::f16, i, to_f16(value));
+      } else if (sums == Accumulator::f32) {
         warp.c[i][lane] = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+      } else {
+        warp.c[i][lane] = static_cast<std::uint32_t>(value);
       }
     }
   }
   if (reference) {
-    mma_reference(test.kind, warp.fragments());
+    mma_reference(kind, warp.fragments());
   } else {
-    call(test.kind, warp);
+    mma_m16n8(kind, warp.fragments());
   }
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < 4; ++i) {
       const int row = (lane >> 2) + (i >= 2 ? 8 : 0);
       const int column = (lane & 3) * 2 + (i & 1);
       int expected = c[row][column];
-      for (int k = 0; k < test.kind.k; ++k) expected += a[row][k] * b[k][column];
-      const float found = half_sums ? from_f16(get_half(warp.d[i / 2][lane], i))
-                                    : std::bit_cast<float>(warp.d[i][lane]);
-      REQUIRE(found == static_cast<float>(expected));
+      for (int k = 0; k < kind.k; ++k) expected += a[row][k] * b[k][column];
+      const std::uint32_t word = warp.d[sums == Accumulator::f16 ? i / 2 : i][lane];
+      if (sums == Accumulator::s32) {
+        REQUIRE(static_cast<int>(word) == expected);
+      } else if (sums == Accumulator::f32) {
+        REQUIRE(std::bit_cast<float>(word) == static_cast<float>(expected));
+      } else {
+        REQUIRE(from_f16(static_cast<std::uint16_t>(word >> (i % 2 * 16))) ==
+                static_cast<float>(expected));
+      }
     }
   }
 }
@@ -103,16 +134,115 @@ void check_product(const Case& test, bool reference) {
 }  // namespace
 
 TEST_CASE("fragments hold the elements the PTX ISA says") {
-  for (const TensorRule rule : {TensorRule::ampere, TensorRule::hopper}) {
-    const Case cases[] = {
-        {{Element::f16, Accumulator::f32, 16, rule}, to_f16},
-        {{Element::bf16, Accumulator::f32, 16, rule}, to_bf16},
-        {{Element::f16, Accumulator::f32, 8, rule}, to_f16},
-        {{Element::f16, Accumulator::f16, 16, rule}, to_f16},
-    };
-    for (const Case& test : cases) {
-      check_product(test, false);
-      check_product(test, true);
+  struct Pair {
+    Element a;
+    Element b;
+    Accumulator sums;
+  };
+  constexpr Pair pairs[] = {
+      {Element::f16, Element::f16, Accumulator::f32},
+      {Element::f16, Element::f16, Accumulator::f16},
+      {Element::bf16, Element::bf16, Accumulator::f32},
+      {Element::tf32, Element::tf32, Accumulator::f32},
+      {Element::e4m3, Element::e4m3, Accumulator::f32},
+      {Element::e5m2, Element::e4m3, Accumulator::f32},
+      {Element::e4m3, Element::e5m2, Accumulator::f16},
+      {Element::e5m2, Element::e5m2, Accumulator::f16},
+      {Element::s8, Element::s8, Accumulator::s32},
+      {Element::u8, Element::s8, Accumulator::s32},
+      {Element::s8, Element::u8, Accumulator::s32},
+      {Element::u8, Element::u8, Accumulator::s32},
+  };
+  for (const TensorRule rule :
+       {TensorRule::ampere, TensorRule::ada, TensorRule::hopper, TensorRule::hopper_wgmma}) {
+    for (const Pair& pair : pairs) {
+      for (const int bits : {128, 256}) {
+        const MmaKind kind{pair.a, pair.b, pair.sums, bits / bits_of(pair.a), rule, false};
+        CAPTURE(static_cast<int>(kind.a));
+        CAPTURE(kind.k);
+        check_product(kind, false);
+        check_product(kind, true);
+      }
+    }
+  }
+}
+
+TEST_CASE("tiles side by side are single products") {
+  Random random(11);
+  const MmaKind kind{Element::bf16, Element::bf16, Accumulator::f32, 16, TensorRule::hopper_wgmma,
+                     false};
+  Warp single[3];
+  std::array<Lanes, 12> d{};
+  std::array<ConstLanes, 12> c{};
+  std::array<ConstLanes, 6> b{};
+  std::array<std::array<std::uint32_t, 32>, 12> results{};
+  for (auto& r : single[0].a) {
+    for (auto& x : r) x = to_bf16(random.normal()) | std::uint32_t{to_bf16(random.normal())} << 16;
+  }
+  for (std::size_t tile = 0; tile < 3; ++tile) {
+    single[tile].a = single[0].a;
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (auto& x : single[tile].b[i]) x = to_bf16(random.normal());
+      b[2 * tile + i] = single[tile].b[i].data();
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      for (auto& x : single[tile].c[i]) {
+        x = std::bit_cast<std::uint32_t>(static_cast<float>(random.normal()));
+      }
+      c[4 * tile + i] = single[tile].c[i].data();
+      d[4 * tile + i] = results[4 * tile + i].data();
+    }
+    mma_m16n8(kind, single[tile].fragments());
+  }
+  mma_m16(kind, 3, {d.data(), single[0].a_lanes.data(), b.data(), c.data()});
+  for (std::size_t i = 0; i < 12; ++i) CHECK(results[i] == single[i / 4].d[i % 4]);
+}
+
+TEST_CASE("f64 products are chains of fused multiply-adds") {
+  Random random(5);
+  for (const auto& [m, k] : {std::pair{8, 4}, std::pair{16, 4}, std::pair{16, 8}}) {
+    double a[16][8];
+    double b[8][8];
+    double c[16][8];
+    for (auto& row : a) {
+      for (double& x : row) x = random.normal();
+    }
+    for (auto& row : b) {
+      for (double& x : row) x = random.normal();
+    }
+    for (auto& row : c) {
+      for (double& x : row) x = random.normal();
+    }
+    Double fa[4][32];
+    Double fb[2][32];
+    Double fc[4][32];
+    for (int lane = 0; lane < 32; ++lane) {
+      const int group = lane / 4;
+      const int thread = lane % 4;
+      for (int i = 0; i < m / 8 * (k / 4); ++i) {
+        // PTX ISA: a0 (g, t), a1 (g + 8, t), a2 (g, t + 4), a3 (g + 8, t + 4).
+        fa[i][lane] = a[group + (m == 16 ? i % 2 * 8 : 0)][thread + (i >= 2 ? 4 : 0)];
+      }
+      for (int i = 0; i < k / 4; ++i) fb[i][lane] = b[thread + 4 * i][group];
+      for (int i = 0; i < m / 4; ++i) {
+        fc[i][lane] = c[group + (i >= 2 ? 8 : 0)][thread * 2 + i % 2];
+      }
+    }
+    const Lanes64 d_lanes[] = {fc[0], fc[1], fc[2], fc[3]};
+    const ConstLanes64 c_lanes[] = {fc[0], fc[1], fc[2], fc[3]};
+    const ConstLanes64 a_lanes[] = {fa[0], fa[1], fa[2], fa[3]};
+    const ConstLanes64 b_lanes[] = {fb[0], fb[1]};
+    mma_f64(m, k, d_lanes, a_lanes, b_lanes, c_lanes);
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < m / 4; ++i) {
+        const int row = lane / 4 + (i >= 2 ? 8 : 0);
+        const int column = lane % 4 * 2 + i % 2;
+        double expected = c[row][column];
+        for (int each = 0; each < k; ++each) {
+          expected = std::fma(a[row][each], b[each][column], expected);
+        }
+        REQUIRE(fc[i][lane] == expected);
+      }
     }
   }
 }
@@ -137,15 +267,15 @@ TEST_CASE("d may be the registers of c, or of another operand") {
       w->b = apart.b;
       w->c = apart.c;
     }
-    const MmaKind kind{Element::f16, Accumulator::f32, 16, rule};
-    call(kind, apart);
+    const MmaKind kind{Element::f16, Element::f16, Accumulator::f32, 16, rule, false};
+    mma_m16n8(kind, apart.fragments());
     // Turned by one register as well: a result may not be written before all operands were read.
     for (std::size_t r = 0; r < 4; ++r) {
       over_c.d_lanes[r] = over_c.c[(r + 1) % 4].data();
       over_a.d_lanes[r] = over_a.a[r].data();
     }
-    call(kind, over_c);
-    call(kind, over_a);
+    mma_m16n8(kind, over_c.fragments());
+    mma_m16n8(kind, over_a.fragments());
     for (std::size_t r = 0; r < 4; ++r) {
       CHECK(over_c.c[(r + 1) % 4] == apart.d[r]);
       CHECK(over_a.a[r] == apart.d[r]);

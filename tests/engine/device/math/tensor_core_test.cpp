@@ -36,8 +36,7 @@ std::uint32_t add_f32(TensorRule rule, double c, const std::vector<Factors>& pro
     warp.a[2 * (k / 8)][lane] |= a << (16 * (k % 2));
     warp.b[k / 8][lane] |= b << (16 * (k % 2));
   }
-  const auto mma = element == Element::f16 ? mma_m16n8k16_f32_f16 : mma_m16n8k16_f32_bf16;
-  mma(rule, warp.d_lanes.data(), warp.a_lanes.data(), warp.b_lanes.data(), warp.c_lanes.data());
+  mma_m16n8({element, element, Accumulator::f32, 16, rule, false}, warp.fragments());
   return warp.d[0][0];
 }
 
@@ -49,8 +48,7 @@ std::uint32_t add_f16(TensorRule rule, double c, const std::vector<Factors>& pro
     warp.a[2 * (k / 8)][lane] |= std::uint32_t{to_f16(products[k].a)} << (16 * (k % 2));
     warp.b[k / 8][lane] |= std::uint32_t{to_f16(products[k].b)} << (16 * (k % 2));
   }
-  mma_m16n8k16_f16_f16(rule, warp.d_lanes.data(), warp.a_lanes.data(), warp.b_lanes.data(),
-                       warp.c_lanes.data());
+  mma_m16n8({Element::f16, Element::f16, Accumulator::f16, 16, rule, false}, warp.fragments());
   return warp.d[0][0] & 0xFFFF;
 }
 
@@ -96,15 +94,15 @@ void fill(Random& random, const MmaKind& kind, Range range, Warp& warp) {
     return low | std::uint32_t{random_element(random, element, range)} << 16;
   };
   for (auto& r : warp.a) {
-    for (auto& x : r) x = pair(kind.element);
+    for (auto& x : r) x = pair(kind.a);
   }
   for (auto& r : warp.b) {
-    for (auto& x : r) x = pair(kind.element);
+    for (auto& x : r) x = pair(kind.a);
   }
   for (auto& r : warp.c) {
     for (auto& x : r) {
       x = kind.accumulator == Accumulator::f16 ? pair(Element::f16)
-                                               : random_f32(random, kind.element, range);
+                                               : random_f32(random, kind.a, range);
     }
   }
 }
@@ -208,14 +206,14 @@ TEST_CASE("the fast path equals the plain one bit for bit") {
   if (!avx2_available()) return;
   Random random(20240607);
   const MmaKind kinds[] = {
-      {Element::f16, Accumulator::f32, 16, kAmpere},
-      {Element::f16, Accumulator::f32, 16, kHopper},
-      {Element::bf16, Accumulator::f32, 16, kAmpere},
-      {Element::bf16, Accumulator::f32, 16, kHopper},
-      {Element::f16, Accumulator::f32, 8, kAmpere},
-      {Element::f16, Accumulator::f32, 8, kHopper},
-      {Element::f16, Accumulator::f16, 16, kAmpere},
-      {Element::f16, Accumulator::f16, 16, kHopper},
+      {Element::f16, Element::f16, Accumulator::f32, 16, kAmpere, false},
+      {Element::f16, Element::f16, Accumulator::f32, 16, kHopper, false},
+      {Element::bf16, Element::bf16, Accumulator::f32, 16, kAmpere, false},
+      {Element::bf16, Element::bf16, Accumulator::f32, 16, kHopper, false},
+      {Element::f16, Element::f16, Accumulator::f32, 8, kAmpere, false},
+      {Element::f16, Element::f16, Accumulator::f32, 8, kHopper, false},
+      {Element::f16, Element::f16, Accumulator::f16, 16, kAmpere, false},
+      {Element::f16, Element::f16, Accumulator::f16, 16, kHopper, false},
   };
   constexpr int kRounds = 100;  // 8 kinds, 6 ranges, 128 outputs each: 614,400 dot-adds
   for (const MmaKind& kind : kinds) {
@@ -234,7 +232,7 @@ TEST_CASE("the fast path equals the plain one bit for bit") {
         mma_reference(kind, plain.fragments());
         different += fast.d == plain.d ? 0 : 1;
       }
-      CAPTURE(static_cast<int>(kind.element));
+      CAPTURE(static_cast<int>(kind.a));
       CAPTURE(static_cast<int>(kind.accumulator));
       CAPTURE(kind.k);
       CAPTURE(static_cast<int>(kind.rule));
@@ -242,7 +240,7 @@ TEST_CASE("the fast path equals the plain one bit for bit") {
       CHECK(different == 0);
       // What is compared must be the fast path, not the plain one with itself. (f16 sums of large
       // products overflow in the first half, and infinities are left to the plain one.)
-      const bool wide = kind.element == Element::f16 && kind.accumulator == Accumulator::f32;
+      const bool wide = kind.a == Element::f16 && kind.accumulator == Accumulator::f32;
       if (range == Range::near || (wide && range == Range::all_finite)) CHECK(rows_left == 0);
       if (range == Range::anything) CHECK(rows_left > 0);
     }
