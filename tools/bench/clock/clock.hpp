@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/gate/gate.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/run/project.hpp"
+
+// Parts of bench_clock: a list of random variants, their measured times, their predicted ones, and
+// how well the two agree. They meet in JSON files only, so that each can run on another machine.
+
+namespace fa_tune::bench {
+
+using Json = nlohmann::ordered_json;
+
+// "1,8,512,64" or "1,8,512,64,bf16,causal": B, H, Lq = Lk, D.
+struct ShapeName {
+  std::string text;
+  // The space's project at this shape. Throws UserError.
+  Project open(const std::string& space) const;
+};
+
+// A device with one problem's data on it, ready to launch any variant.
+class Workplace {
+ public:
+  Workplace(const Project& project, Device& device);
+
+  // The launch of a loaded kernel. Valid while this object lives.
+  Launch launch(const Config& config, KernelHandle kernel);
+
+ private:
+  const Project& project_;
+  Device& device_;
+  Instance instance_;
+  std::unique_ptr<TimedLaunch> data_;  // made for the first variant; all take the same arguments
+  std::vector<std::string> names_;
+};
+
+struct MeasureOptions {
+  std::string space;
+  std::string device;
+  int count = 0;
+  std::uint64_t seed = 0;
+  ShapeName shape;
+  std::string template_name;  // only variants of it; empty: of any
+  int threads = 2;            // that compile
+  std::string cache;          // a folder of compiled variants; empty: none
+  double limit_ms = 20;       // a variant that needs longer for one launch is skipped
+};
+
+struct PredictOptions {
+  std::string device;
+  int threads = 2;
+  std::string cache;
+};
+
+Json measure_variants(const MeasureOptions& options);
+// The rows of `measured`, each with predicted_us and the model's detail.
+Json predict_variants(const Json& measured, const PredictOptions& options);
+// Figures that say how well predicted_us ranks median_us, and a line for a person.
+Json score_variants(const Json& predicted);
+std::string describe_score(const Json& score);
+
+// NVRTC, through a cache in `folder` if one is named.
+std::unique_ptr<Compiler> compiler_with(const std::string& folder);
+CompileRequest request_of(const Project& project, const Config& config, const DeviceInfo& device);
+
+}  // namespace fa_tune::bench

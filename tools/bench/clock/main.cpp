@@ -1,0 +1,72 @@
+// How well does the emulator's clock rank variants, beside a GPU's?
+//
+//   bench_clock measure l4.yaml cuda:0 260 101 1,8,512,64 measured.json --threads 16
+//   bench_clock predict measured.json emulator:h100 predicted.json
+//   bench_clock score predicted.json
+//
+// `measure` draws random valid variants of a space and times each on the GPU as a screening does
+// (no gate: wrong answers take as long). `predict` runs the same list on an emulator; it needs no
+// GPU. `score` holds the two against each other.
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "tools/bench/clock/clock.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::bench;
+
+int main(int argc, char** argv) {
+  CLI::App app("Predicted against measured times of random variants.", "bench_clock");
+  app.require_subcommand(1);
+  MeasureOptions measuring;
+  PredictOptions predicting;
+  std::string in;
+  std::string out;
+
+  CLI::App* measure = app.add_subcommand("measure", "time random variants on a GPU");
+  measure->add_option("space", measuring.space)->required();
+  measure->add_option("device", measuring.device)->required();
+  measure->add_option("count", measuring.count)->required();
+  measure->add_option("seed", measuring.seed)->required();
+  measure->add_option("shape", measuring.shape.text, "B,H,L,D")->required();
+  measure->add_option("out", out)->required();
+  measure->add_option("--template", measuring.template_name, "only variants of this template");
+  measure->add_option("--threads", measuring.threads, "that compile");
+  measure->add_option("--cache", measuring.cache, "folder to keep compiled variants in");
+  measure->add_option("--limit-ms", measuring.limit_ms, "skip variants that take longer");
+
+  CLI::App* predict = app.add_subcommand("predict", "predict the variants of a measured file");
+  predict->add_option("in", in)->required();
+  predict->add_option("device", predicting.device)->required();
+  predict->add_option("out", out)->required();
+  predict->add_option("--threads", predicting.threads, "that compile");
+  predict->add_option("--cache", predicting.cache, "folder to keep compiled variants in");
+
+  CLI::App* score = app.add_subcommand("score", "how well predicted times rank measured ones");
+  score->add_option("in", in)->required();
+
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (measure->parsed()) {
+      const Json result = measure_variants(measuring);
+      write_file(out, result.dump() + "\n");
+      fmt::print("{} of {} variants timed on {}; skipped: {}\n", result["rows"].size(),
+                 result["drawn"].get<int>(), result["device"].get<std::string>(),
+                 result["skipped"].dump());
+    } else if (predict->parsed()) {
+      const Json result = predict_variants(Json::parse(read_file(in)), predicting);
+      write_file(out, result.dump() + "\n");
+      fmt::print("{} variants, {:.0f} ms each\n", result["rows"].size(),
+                 result["ms_per_prediction"].get<double>());
+    } else {
+      fmt::print("{}", describe_score(score_variants(Json::parse(read_file(in)))));
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_clock: {}\n", error.what());
+    return 3;
+  }
+}

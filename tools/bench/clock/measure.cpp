@@ -1,0 +1,112 @@
+#include <ctime>
+#include <map>
+#include <set>
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/base/root.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/device/open.hpp"
+#include "engine/measure/sampler.hpp"
+#include "tools/bench/clock/clock.hpp"
+
+namespace fa_tune::bench {
+namespace {
+
+// Distinct ones, in the order drawn: the first of a longer list are a shorter one of the same seed.
+std::vector<Config> draw(const Project& project, const MeasureOptions& options) {
+  Random random(derive_seed(options.seed, "variants"));
+  std::vector<Config> configs;
+  std::set<std::string> seen;
+  for (int tries = 0; tries < 1000 * options.count; ++tries) {
+    if (static_cast<int>(configs.size()) == options.count) break;
+    Config config = project.space.sample(random);
+    const bool wanted = options.template_name.empty() ||
+                        project.template_of(config).name() == options.template_name;
+    if (wanted && seen.insert(config.to_json()).second) configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+Json dim(const Dim3& size) { return {size.x, size.y, size.z}; }
+
+Json row_of(const Config& config, const KernelImage& image, const LaunchConfig& launch) {
+  const KernelResources& resources = image.resources;
+  return {{"config", Json::parse(config.to_json())},
+          {"registers", resources.registers},
+          {"spill_store_bytes", resources.spill_store_bytes},
+          {"spill_load_bytes", resources.spill_load_bytes},
+          {"static_shared_bytes", resources.static_shared_bytes},
+          {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+          {"grid", dim(launch.grid)},
+          {"block", dim(launch.block)}};
+}
+
+}  // namespace
+
+Json measure_variants(const MeasureOptions& options) {
+  const Project project = options.shape.open(options.space);
+  const auto device = open_device(options.device, project.target, find_root());
+  if (device->info().times != TimeKind::measured)
+    throw UserError(options.device + " has no clock: measure on a GPU");
+  const auto compiler = compiler_with(options.cache);
+  CompilePool pool(*compiler, options.threads);
+  const std::vector<Config> configs = draw(project, options);
+  std::vector<std::future<CompileOutcome>> compiled;
+  for (const Config& config : configs)
+    compiled.push_back(pool.submit(request_of(project, config, device->info())));
+  Workplace workplace(project, *device);
+
+  Json rows = Json::array();
+  std::map<std::string, int> skipped = {{"not compiled", 0}, {"faulted", 0}, {"too slow", 0}};
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const CompileOutcome outcome = compiled[i].get();
+    if (!outcome) {
+      ++skipped["not compiled"];
+      continue;
+    }
+    if (device->lost()) break;  // what was timed before is still worth keeping
+    const auto kernel = device->load(outcome->image);
+    if (!kernel) {
+      ++skipped["faulted"];
+      continue;
+    }
+    const Launch launch = workplace.launch(configs[i], *kernel);
+    // The first launch also brings the code to the GPU.
+    bool right = device->launch(launch).has_value();
+    const Stopwatch once;
+    right = right && device->launch(launch).has_value();
+    const bool slow = once.milliseconds() > options.limit_ms;
+    if (right && !slow) {
+      const auto measured = measure(*device, launch, Effort::screen);
+      right = measured.has_value();
+      if (right) {
+        Json row = row_of(configs[i], outcome->image, launch.config);
+        row["median_us"] = measured->time_us.median;
+        row["interval_us"] = {measured->time_us.low, measured->time_us.high};
+        rows.push_back(std::move(row));
+      }
+    }
+    if (!right) ++skipped["faulted"];
+    if (right && slow) ++skipped["too slow"];
+    device->unload(*kernel);
+  }
+  return {{"space", options.space},
+          {"shape", options.shape.text},
+          {"seed", options.seed},
+          {"template", options.template_name},
+          {"drawn", configs.size()},
+          {"skipped", skipped},
+          {"device_lost", device->lost()},
+          {"launch_limit_ms", options.limit_ms},
+          {"device", device->info().name},
+          {"driver", device->info().driver},
+          {"compiler", compiler->version()},
+          {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+          {"rows", rows}};
+}
+
+}  // namespace fa_tune::bench

@@ -1,0 +1,49 @@
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/root.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/device/open.hpp"
+#include "tools/bench/clock/clock.hpp"
+
+namespace fa_tune::bench {
+
+Json predict_variants(const Json& measured, const PredictOptions& options) {
+  const ShapeName shape{measured.at("shape").get<std::string>()};
+  const Project project = shape.open(measured.at("space").get<std::string>());
+  const auto device = open_device(options.device, project.target, find_root());
+  if (device->info().times != TimeKind::predicted)
+    throw UserError(options.device + " does not predict: name an emulator");
+  const auto compiler = compiler_with(options.cache);
+  CompilePool pool(*compiler, options.threads);
+  std::vector<Config> configs;
+  std::vector<std::future<CompileOutcome>> compiled;
+  for (const Json& row : measured.at("rows")) {
+    configs.push_back(Config::from_json(row.at("config").dump()));
+    compiled.push_back(pool.submit(request_of(project, configs.back(), device->info())));
+  }
+  Workplace workplace(project, *device);
+
+  Json result = measured;
+  result["model"] = options.device;
+  double spent_ms = 0;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const CompileOutcome outcome = compiled[i].get();
+    if (!outcome)
+      throw MachineError("a measured variant does not compile: " + outcome.error().message);
+    const auto kernel = device->load(outcome->image);
+    if (!kernel) throw MachineError("a measured variant does not load: " + kernel.error().message);
+    const Stopwatch watch;
+    const auto timing = device->time(workplace.launch(configs[i], *kernel), {});
+    if (!timing) throw MachineError("a measured variant fails: " + timing.error().message);
+    spent_ms += watch.milliseconds();
+    Json& row = result["rows"][i];
+    row["predicted_us"] = timing->samples_us.front();
+    row["detail"] = Json::parse(timing->detail_json);
+    device->unload(*kernel);
+  }
+  result["ms_per_prediction"] = spent_ms / static_cast<double>(configs.size());
+  return result;
+}
+
+}  // namespace fa_tune::bench

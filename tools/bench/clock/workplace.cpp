@@ -1,0 +1,87 @@
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/root.hpp"
+#include "tools/bench/clock/clock.hpp"
+
+namespace fa_tune::bench {
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    words.push_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
+std::int64_t number(const std::string& text, const std::string& shape) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UserError(fmt::format("'{}' is no shape B,H,L,D: '{}' is no number", shape, text));
+  return value;
+}
+
+}  // namespace
+
+Project ShapeName::open(const std::string& space) const {
+  const std::vector<std::string> words = words_of(text);
+  if (words.size() < 4) throw UserError(fmt::format("'{}' is no shape B,H,L,D", text));
+  SpaceFile file = load_space_file(space, find_root());
+  const auto set = [&](const std::string& name, const Value& value) {
+    for (auto& [known, held] : file.problem_settings)
+      if (known == name) held = value;
+  };
+  set("shape.B", number(words[0], text));
+  set("shape.H", number(words[1], text));
+  set("shape.Lq", number(words[2], text));
+  set("shape.Lk", number(words[2], text));
+  set("shape.D", number(words[3], text));
+  for (std::size_t i = 4; i < words.size(); ++i) {
+    if (words[i] == "causal") {
+      set("causal", true);
+    } else {
+      set("dtype", words[i]);
+    }
+  }
+  return open_project(std::move(file), find_root());
+}
+
+Workplace::Workplace(const Project& project, Device& device)
+    : project_(project),
+      device_(device),
+      instance_(project.problem->make(project.problem->shape(), Inputs::normal, 1)) {}
+
+Launch Workplace::launch(const Config& config, KernelHandle kernel) {
+  const Template& from = project_.template_of(config);
+  const BoundKernel bound{kernel, from.launch(config, project_.scope(project_.problem->shape())),
+                          from.arguments()};
+  if (!data_ || names_ != bound.argument_names) {
+    data_ = std::make_unique<TimedLaunch>(device_, bound, instance_);
+    names_ = bound.argument_names;
+  }
+  Launch launch = data_->launch();
+  launch.kernel = kernel;
+  launch.config = bound.launch;
+  return launch;
+}
+
+std::unique_ptr<Compiler> compiler_with(const std::string& folder) {
+  auto compiler = open_nvrtc();
+  return folder.empty() ? std::move(compiler) : with_cache(std::move(compiler), folder);
+}
+
+CompileRequest request_of(const Project& project, const Config& config, const DeviceInfo& device) {
+  const Problem& problem = *project.problem;
+  return {project.template_of(config).render(config, problem.defines(problem.shape())),
+          device.arch,
+          device.accepts,
+          {}};
+}
+
+}  // namespace fa_tune::bench
