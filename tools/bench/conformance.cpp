@@ -1,0 +1,191 @@
+// Do two devices give the same answers for the same small kernels?
+//
+//   bench_conformance cuda:0 emulator:h100 --out h100.json
+//   bench_conformance emulator:h100 emulator:h100 --schedules 8
+//   bench_conformance cuda:0 --run NAME [--fault]
+//
+// Kernels are the .cu files of tests/conformance/kernels, their inputs seeded. The second form
+// holds the emulator's other schedules against its first. The third runs one kernel once, a planted
+// fault of tests/conformance/faults too, and exits with 1 if the device complains: what a checker
+// such as compute-sanitizer is started on.
+
+#include <ctime>
+
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/hash.hpp"
+#include "engine/base/root.hpp"
+#include "engine/device/open.hpp"
+#include "tools/lone/compare.hpp"
+#include "tools/lone/recorded.hpp"
+#include "tools/lone/side.hpp"
+
+namespace fa_tune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string device;
+  std::string other;
+  std::string only;
+  std::string out;
+  std::string run;
+  bool fault = false;
+  int schedules = 1;
+};
+
+std::filesystem::path kernels(const char* folder) {
+  return find_root() / "tests" / "conformance" / folder;
+}
+
+struct Row {
+  Difference difference;
+  std::string verdict;
+  std::string problem;
+};
+
+Row hold(const KernelFile& kernel, const std::vector<LoneOutput>& a,
+         const std::vector<LoneOutput>& b) {
+  Row row;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const ArgumentSpec& spec = kernel.launch.arguments[a[i].argument];
+    const Difference one = compare(spec, kernel.agreement, a[i].bytes, b[i].bytes);
+    if (!one.agrees && row.problem.empty()) {
+      const auto bits = [&](const LoneOutput& from) {
+        return element_bits(spec.element, from.bytes, one.first);
+      };
+      row.problem = fmt::format("argument {} element {}: {:#x} ({}) and {:#x} ({})", a[i].argument,
+                                one.first, bits(a[i]), value_of(spec.element, bits(a[i])),
+                                bits(b[i]), value_of(spec.element, bits(b[i])));
+    }
+    row.difference += one;
+  }
+  const bool same = row.difference.identical == row.difference.elements;
+  row.verdict = same ? "identical" : row.difference.agrees ? "within bound" : "DIFFERS";
+  return row;
+}
+
+Row row_of(const KernelFile& kernel, const Options& options, Side& one, Side& other,
+           ordered_json& recorded) {
+  Row row;
+  const auto fail = [&](const Side& side, const std::string& why) {
+    row.verdict = "FAILED";
+    row.problem = side.info().id + ": " + why;
+    return row;
+  };
+  const auto a = one.run(kernel, false, {}, 0);
+  if (!a) return fail(one, a.error());
+  recorded = record(kernel, *a);
+  for (int schedule = 0; schedule < options.schedules; ++schedule) {
+    const auto b = other.run(kernel, false, {}, static_cast<std::uint64_t>(schedule));
+    if (!b) return fail(other, b.error());
+    const Row next = hold(kernel, *a, *b);
+    if (schedule == 0 || row.verdict == "identical" || next.verdict == "DIFFERS") row = next;
+    if (row.verdict == "DIFFERS") break;
+  }
+  return row;
+}
+
+int agree(const Options& options) {
+  const auto compiler = with_cache(open_nvrtc(), cache_folder());
+  Side one(options.device, *compiler);
+  Side other(options.other, *compiler);
+  ordered_json rows = ordered_json::array();
+  int good = 0;
+  int count = 0;
+  fmt::print("{:<24} {:<14} {:>9} {:>9} {:>10} {:>11}  {}\n", "kernel", "class", "elements",
+             "identical", "worst ulp", "worst diff", "verdict");
+  for (const KernelFile& kernel : KernelFile::load_all(kernels("kernels"))) {
+    if (!options.only.empty() && kernel.name != options.only) continue;
+    if (!kernel.runs_on(one.info().arch) || !kernel.runs_on(other.info().arch)) continue;
+    ordered_json recorded;
+    const Row row = row_of(kernel, options, one, other, recorded);
+    const Difference& d = row.difference;
+    fmt::print("{:<24} {:<14} {:>9} {:>9} {:>10} {:>11.3g}  {}{}\n", kernel.name, kernel.kind,
+               d.elements, d.identical, d.worst_ulp, d.worst_absolute, row.verdict,
+               row.problem.empty() ? "" : ": " + row.problem);
+    (void)std::fflush(stdout);
+    ++count;
+    good += row.verdict == "identical" || row.verdict == "within bound";
+    rows.push_back({{"kernel", kernel.name},
+                    {"class", kernel.kind},
+                    {"elements", d.elements},
+                    {"identical", d.identical},
+                    {"worst_ulp", d.worst_ulp},
+                    {"worst_absolute", d.worst_absolute},
+                    {"bound", describe(kernel.agreement)},
+                    {"because", kernel.because},
+                    {"verdict", row.verdict},
+                    {"problem", row.problem},
+                    {"outputs", recorded}});
+  }
+  if (count == 0) throw UserError("there is no such kernel that both devices can run");
+  fmt::print("{} of {} kernels agree: {} and {}\n", good, count, one.info().name,
+             other.info().name);
+  const ordered_json result = {
+      {"devices", {one.info().name, other.info().name}},
+      {"ids", {one.info().id, other.info().id}},
+      {"driver", one.info().driver},
+      {"compiler", compiler->version()},
+      {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+      {"schedules", options.schedules},
+      {"kernels", count},
+      {"agree", good},
+      {"rows", rows}};
+  if (!options.out.empty()) write_file(options.out, result.dump(1) + "\n");
+  return good == count ? 0 : 1;
+}
+
+// In this process, so that a checker around it sees the launch.
+int run_one(const Options& options) {
+  const auto compiler = with_cache(open_nvrtc(), cache_folder());
+  for (const char* folder : {"kernels", "faults"}) {
+    const auto file = kernels(folder) / (options.run + ".cu");
+    if (!std::filesystem::exists(file)) continue;
+    const KernelFile kernel = KernelFile::load(file);
+    const auto device = open_device(options.device, {}, find_root());
+    const auto compiled = compiler->compile(kernel.request(device->info(), options.fault));
+    if (!compiled) throw UserError(kernel.name + ": " + compiled.error().message);
+    LoneLaunch launch = kernel.launch;
+    launch.checks = Checks::all();
+    const auto outputs = run_lone(*device, compiled->image, launch);
+    if (outputs) {
+      fmt::print("{}: ran\n", kernel.name);
+      return 0;
+    }
+    fmt::print("{}: {}: {}\n", kernel.name, to_text(outputs.error().kind), outputs.error().message);
+    return 1;
+  }
+  throw UserError("there is no kernel " + options.run);
+}
+
+}  // namespace
+}  // namespace fa_tune
+
+int main(int argc, char** argv) {
+  fa_tune::Options options;
+  CLI::App app("Do two devices give the same answers for the same small kernels?",
+               "bench_conformance");
+  app.add_option("device", options.device, "cuda:N or emulator:NAME")->required();
+  app.add_option("other", options.other, "the device it is held against");
+  app.add_option("--only", options.only, "one kernel");
+  app.add_option("--out", options.out, "a JSON file for the result");
+  app.add_option("--schedules", options.schedules, "how many on the other device");
+  app.add_option("--run", options.run, "run one kernel once in this process");
+  app.add_flag("--fault", options.fault, "with the planted fault");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (!options.run.empty()) return fa_tune::run_one(options);
+    if (options.other.empty()) throw fa_tune::UserError("a second device is needed, or --run");
+    return fa_tune::agree(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_conformance: {}\n", error.what());
+    return 3;
+  }
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fa_tune {
+
+// What an argument of a lone kernel is made of. e4m3 and e5m2 are the 8-bit floats of the OCP
+// specification (OFP8), in which e4m3 has no infinity.
+enum class Element : std::uint8_t {
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  e4m3,
+  e5m2,
+};
+
+// "f16"; the names are those a user types.
+std::string to_text(Element element);
+std::optional<Element> element_of(std::string_view name);
+// "i8, u8, ...": for messages.
+std::string element_names();
+// Bytes.
+int size_of(Element element);
+bool is_floating(Element element);
+
+// The value that `bits` stand for, and the bits nearest to a value (ties to even). Integers wrap;
+// those of 64 bits lose what a double cannot hold.
+double value_of(Element element, std::uint64_t bits);
+std::uint64_t bits_of(Element element, double value);
+
+// How many representable numbers lie between two floating values; 0 for equal bits and for zeros of
+// both signs. Two NaN are equal here, a NaN and a number as far apart as can be.
+std::uint64_t ulps_between(Element element, std::uint64_t a, std::uint64_t b);
+
+}  // namespace fa_tune

@@ -1,0 +1,112 @@
+#include "tools/lone/kernel_file.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/hash.hpp"
+#include "engine/base/yaml.hpp"
+
+namespace fa_tune {
+namespace {
+
+// The leading comment without its slashes, with its lines where they were.
+std::string manifest_of(const std::string& text) {
+  std::string manifest;
+  for (std::size_t begin = 0; text.compare(begin, 2, "//") == 0;) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    manifest += "  " + text.substr(begin + 2, end - begin - 2) + "\n";
+    begin = std::min(end + 1, text.size());
+  }
+  return manifest;
+}
+
+Dim3 sizes(const YamlNode& root, std::string_view key) {
+  const YamlNode* node = root.find(key);
+  if (node == nullptr) return {};
+  const auto& items = node->items(key);
+  if (items.empty() || items.size() > 3)
+    node->expected(key, "a list of one to three sizes, x first");
+  std::uint32_t size[3] = {1, 1, 1};
+  for (std::size_t i = 0; i < items.size(); ++i)
+    size[i] = static_cast<std::uint32_t>(items[i].integer(key, 1, 65536));
+  return {size[0], size[1], size[2]};
+}
+
+std::string text_or_nothing(const YamlNode& root, std::string_view key) {
+  const YamlNode* node = root.find(key);
+  return node == nullptr ? "" : node->text(key);
+}
+
+Agreement read_agreement(const YamlNode* node) {
+  if (node == nullptr) return {};
+  node->check_keys("agree", {"ulp", "absolute"});
+  if (const YamlNode* ulp = node->find("ulp")) return {Agreement::Kind::ulp, ulp->number("ulp")};
+  return {Agreement::Kind::absolute, node->at("absolute").number("absolute")};
+}
+
+}  // namespace
+
+KernelFile KernelFile::load(const std::filesystem::path& file) {
+  KernelFile result;
+  result.name = file.stem().string();
+  result.text = read_file(file);
+  const YamlNode root = YamlNode::parse(manifest_of(result.text), file);
+  root.check_keys("kernel", {"class", "about", "arch", "grid", "block", "cluster", "shared", "args",
+                             "agree", "because", "fault", "checkers"});
+  result.kind = root.at("class").text("class");
+  result.about = text_or_nothing(root, "about");
+  result.arch = text_or_nothing(root, "arch");
+  result.because = text_or_nothing(root, "because");
+  result.fault = text_or_nothing(root, "fault");
+  result.checkers = text_or_nothing(root, "checkers");
+  result.launch.config.grid = sizes(root, "grid");
+  result.launch.config.block = sizes(root, "block");
+  result.launch.config.cluster = sizes(root, "cluster");
+  if (const YamlNode* shared = root.find("shared"))
+    result.launch.config.dynamic_shared_bytes =
+        static_cast<std::uint32_t>(shared->integer("shared", 0, 1 << 20));
+  for (const YamlNode& item : root.at("args").items("args")) {
+    try {
+      result.launch.arguments.push_back(parse_argument(item.text("args")));
+    } catch (const UserError& error) {
+      item.fail(error.what());
+    }
+  }
+  result.agreement = read_agreement(root.find("agree"));
+  if (result.agreement.kind != Agreement::Kind::exact && result.because.empty())
+    root.fail("agree: a kernel that may differ needs 'because:'");
+  return result;
+}
+
+std::vector<KernelFile> KernelFile::load_all(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == ".cu") files.push_back(entry.path());
+  if (files.empty()) throw UserError(folder.string() + ": holds no .cu file");
+  std::ranges::sort(files);
+  std::vector<KernelFile> result;
+  result.reserve(files.size());
+  for (const auto& file : files) result.push_back(load(file));
+  return result;
+}
+
+bool KernelFile::runs_on(const std::string& device_arch) const {
+  return arch.empty() || (arch == "sm_90a" && device_arch.starts_with("sm_90")) ||
+         (arch != "sm_90a" && device_arch >= arch);
+}
+
+CompileRequest KernelFile::request(const DeviceInfo& device, bool planted) const {
+  CompileRequest request;
+  // Not in front of the text: lines in messages are those of the file.
+  if (planted) request.options.emplace_back("--define-macro=FAULT");
+  request.source = {text, name, sha256(text)};
+  request.arch = arch == "sm_90a" ? arch : device.arch;
+  request.kind = device.accepts;
+  return request;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/compiler.hpp"
+#include "tools/lone/run.hpp"
+
+namespace fa_tune {
+
+// How near two devices must come. Integers are always held to be identical.
+struct Agreement {
+  enum class Kind : std::uint8_t {
+    exact,     // bit for bit; NaN of any payload are alike
+    ulp,       // so many representable numbers apart
+    absolute,  // |a - b|
+  };
+  Kind kind = Kind::exact;
+  double bound = 0;
+};
+
+// A CUDA file that says in its leading '//' comment, as YAML, how it is run:
+//
+//   // class: reduction              what it exercises
+//   // about: one line
+//   // block: [256]                  one to three sizes; grid and cluster alike, 1 if not given
+//   // grid: [4]
+//   // shared: 4096                  dynamic shared memory, bytes
+//   // args:                         argument_spec.hpp
+//   //   - f32[4096]=normal:1
+//   //   - out:f32[4]
+//   // agree: {ulp: 2}               or {absolute: 1e-6}; exact if not given
+//   // because: ex2.approx           why it is not exact
+//   // arch: sm_90a                  if it needs more than sm_80
+//   // fault: race                   a planted one, made by #define FAULT; named as FaultKind
+//   // checkers: racecheck           the tools of compute-sanitizer that could find it
+//
+// The kernel is the extern "C" __global__ function called as the file.
+struct KernelFile {
+  std::string name;
+  std::string kind;
+  std::string about;
+  std::string arch;  // empty: any
+  LoneLaunch launch;
+  Agreement agreement;
+  std::string because;
+  std::string fault;
+  std::string checkers;
+  std::string text;
+
+  // Throws UserError with file, line and column.
+  static KernelFile load(const std::filesystem::path& file);
+  // All of a folder, by name. Throws UserError where there is none.
+  static std::vector<KernelFile> load_all(const std::filesystem::path& folder);
+
+  // Whether a device of this architecture can run it.
+  bool runs_on(const std::string& device_arch) const;
+  // `planted` defines FAULT.
+  CompileRequest request(const DeviceInfo& device, bool planted) const;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,140 @@
+#include "tools/lone/run.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+TensorMap::Element map_element(const ArgumentSpec& spec) {
+  using Of = TensorMap::Element;
+  switch (spec.element) {
+    case Element::i8:
+    case Element::u8:
+    case Element::e4m3:
+    case Element::e5m2:
+      return Of::u8;
+    case Element::i16:
+    case Element::u16:
+      return Of::u16;
+    case Element::i32:
+      return Of::s32;
+    case Element::u32:
+      return Of::u32;
+    case Element::i64:
+      return Of::s64;
+    case Element::u64:
+      return Of::u64;
+    case Element::f16:
+      return Of::f16;
+    case Element::bf16:
+      return Of::bf16;
+    case Element::f32:
+      return Of::f32;
+    case Element::f64:
+      return Of::f64;
+  }
+  return Of::u8;
+}
+
+}  // namespace
+
+std::expected<LoneRun, Fault> LoneRun::prepare(Device& device, const KernelImage& image,
+                                               const LoneLaunch& launch) {
+  LoneRun run(device);
+  const auto kernel = device.load(image);
+  if (!kernel) return std::unexpected(kernel.error());
+  run.launch_.kernel = *kernel;
+  run.launch_.config = launch.config;
+  run.launch_.checks = launch.checks;
+  run.launch_.schedule = launch.schedule;
+  for (const ArgumentSpec& spec : launch.arguments) {
+    if (const auto placed = run.place(spec); !placed) return std::unexpected(placed.error());
+  }
+  return run;
+}
+
+LoneRun::LoneRun(LoneRun&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)),
+      launch_(std::move(other.launch_)),
+      buffers_(std::move(other.buffers_)),
+      outputs_(std::move(other.outputs_)) {}
+
+LoneRun::~LoneRun() {
+  if (device_ == nullptr) return;
+  for (const BufferHandle buffer : buffers_) device_->release(buffer);
+  if (launch_.kernel != KernelHandle{}) device_->unload(launch_.kernel);
+}
+
+std::expected<void, Fault> LoneRun::place(const ArgumentSpec& spec) {
+  if (spec.role == ArgumentSpec::Role::scalar) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size_of(spec.element)));
+    std::memcpy(bytes.data(), &spec.scalar_bits, bytes.size());
+    launch_.arguments.emplace_back(std::move(bytes));
+    return {};
+  }
+  const std::vector<std::byte> content = content_of(spec);
+  const BufferHandle buffer = device_->allocate(spec.bytes());
+  if (!content.empty()) {
+    if (const auto written = device_->write(buffer, 0, content); !written) {
+      device_->release(buffer);
+      return written;
+    }
+  }
+  if (spec.role == ArgumentSpec::Role::freed) {
+    launch_.arguments.push_back(device_->address(buffer, 0));
+    device_->release(buffer);
+    return {};
+  }
+  buffers_.push_back(buffer);
+  if (spec.is_output()) outputs_.push_back({launch_.arguments.size(), buffer, spec.bytes()});
+  if (!spec.is_tensor_map) {
+    launch_.arguments.emplace_back(buffer);
+    return {};
+  }
+  auto map = tensor_map(spec, buffer);
+  if (!map) return std::unexpected(map.error());
+  launch_.arguments.push_back(std::move(*map));
+  return {};
+}
+
+std::expected<Argument, Fault> LoneRun::tensor_map(const ArgumentSpec& spec, BufferHandle buffer) {
+  TensorMap map;
+  map.element = map_element(spec);
+  map.buffer = buffer;
+  map.dims.assign(spec.dims.rbegin(), spec.dims.rend());
+  map.box.assign(spec.box.rbegin(), spec.box.rend());
+  map.swizzle = spec.swizzle;
+  map.nan_fill = spec.nan_fill;
+  auto stride = static_cast<std::uint64_t>(size_of(spec.element));
+  for (std::size_t i = 0; i + 1 < map.dims.size(); ++i) {
+    stride *= map.dims[i];
+    map.strides.push_back(stride);
+  }
+  return device_->tensor_map(map);
+}
+
+std::expected<std::vector<LoneOutput>, Fault> LoneRun::outputs() {
+  std::vector<LoneOutput> result;
+  for (const Output& each : outputs_) {
+    LoneOutput output{each.argument, std::vector<std::byte>(each.bytes)};
+    if (const auto got = device_->read(each.buffer, 0, output.bytes); !got)
+      return std::unexpected(got.error());
+    result.push_back(std::move(output));
+  }
+  return result;
+}
+
+std::expected<std::vector<LoneOutput>, Fault> run_lone(Device& device, const KernelImage& image,
+                                                       const LoneLaunch& launch) {
+  auto run = LoneRun::prepare(device, image, launch);
+  if (!run) return std::unexpected(run.error());
+  if (const auto done = run->run(); !done) return std::unexpected(done.error());
+  return run->outputs();
+}
+
+}  // namespace fa_tune

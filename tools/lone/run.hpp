@@ -1,0 +1,62 @@
+#pragma once
+
+#include <expected>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "tools/lone/argument_spec.hpp"
+
+namespace fa_tune {
+
+// A kernel run by itself, outside every problem: how it is started and on what.
+struct LoneLaunch {
+  LaunchConfig config;
+  std::vector<ArgumentSpec> arguments;
+  Checks checks;
+  std::uint64_t schedule = 0;
+};
+
+// What is in a buffer after the launch, one for each argument that is written, in their order.
+struct LoneOutput {
+  std::size_t argument = 0;
+  std::vector<std::byte> bytes;
+};
+
+// A kernel loaded on a device with its arguments in place. The device must outlive it.
+class LoneRun {
+ public:
+  // The fault if the image or a tensor map is refused. Throws what content_of() throws.
+  static std::expected<LoneRun, Fault> prepare(Device& device, const KernelImage& image,
+                                               const LoneLaunch& launch);
+  LoneRun(LoneRun&& other) noexcept;
+  LoneRun& operator=(LoneRun&&) = delete;
+  LoneRun(const LoneRun&) = delete;
+  LoneRun& operator=(const LoneRun&) = delete;
+  ~LoneRun();
+
+  // Runs it once.
+  std::expected<void, Fault> run() { return device_->launch(launch_); }
+  std::expected<std::vector<LoneOutput>, Fault> outputs();
+  const Launch& launch() const { return launch_; }
+
+ private:
+  explicit LoneRun(Device& device) : device_(&device) {}
+  std::expected<void, Fault> place(const ArgumentSpec& spec);
+  std::expected<Argument, Fault> tensor_map(const ArgumentSpec& spec, BufferHandle buffer);
+
+  struct Output {
+    std::size_t argument = 0;
+    BufferHandle buffer{};
+    std::size_t bytes = 0;
+  };
+  Device* device_;
+  Launch launch_;
+  std::vector<BufferHandle> buffers_;
+  std::vector<Output> outputs_;
+};
+
+// All of the above: load, run once, read back.
+std::expected<std::vector<LoneOutput>, Fault> run_lone(Device& device, const KernelImage& image,
+                                                       const LoneLaunch& launch);
+
+}  // namespace fa_tune
