@@ -57,8 +57,8 @@ void mma_m16n8(const MmaKind& kind, const Fragments& fragments);
 // same a; b, c and d of tile j follow those of tile j - 1.
 void mma_m16(const MmaKind& kind, int tiles, const Fragments& fragments);
 
-// f64: fused multiply-adds in the order of k. m is 8 (k 4; a[1], b[1], c[2], d[2]) or 16 (k 4 or 8;
-// a[k / 2], b[k / 4], c[4], d[4]); a register of a lane has 64 bits. d may alias c alone.
+// f64: fused multiply-adds in the order of k. m is 8 (k 4; a[1], b[1], c[2], d[2]) or 16 (k 4, 8 or
+// 16; a[k / 2], b[k / 4], c[4], d[4]); a register of a lane has 64 bits. d may alias c alone.
 using Double [[gnu::may_alias]] = double;
 using Lanes64 = Double*;
 using ConstLanes64 = const Double*;

@@ -1,0 +1,253 @@
+// Are the emulator's tensor cores those of a GPU, bit for bit?
+//
+//   bench_tensor_core DEVICE MILLIONS SEED [OUT.json] [FORMAT...]
+//   bench_tensor_core cuda:0 1 1 tensor_core_h100.json
+//   bench_tensor_core cuda:0 1 1 out.json wgmma e4m3      only formats whose name has one of these
+//
+// For every form of mma.sync and wgmma: MILLIONS million random dot-adds (operands of all
+// exponents, subnormals, infinities, NaN, zeros of both signs, sums that cancel) are computed on
+// the device by the instruction itself and by the emulator's arithmetic with the rules of sm_90,
+// and compared. The file holds up to 200 cases that differ, a format, with their operands.
+
+#include <ctime>
+#include <span>
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/root.hpp"
+#include "engine/device/open.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "tools/bench/tensor_core/operands.hpp"
+
+namespace fa_tune::bench {
+namespace {
+
+using nlohmann::ordered_json;
+using Register = Registers::Register;
+
+constexpr std::size_t most_cases = 200;
+constexpr std::size_t warps_per_block = 4;
+constexpr std::size_t warps_per_launch = 4096;
+
+struct Tally {
+  std::uint64_t dot_adds = 0;
+  std::uint64_t identical = 0;
+  ordered_json cases = ordered_json::array();
+  ordered_json by_draw = ordered_json::object();  // how many differ
+};
+
+std::string hex(std::uint64_t bits) { return fmt::format("{:x}", bits); }
+
+ordered_json case_of(const Format& format, const Operands& operands, std::size_t row,
+                     std::size_t column, std::uint64_t device, std::uint64_t emulator) {
+  ordered_json a = ordered_json::array();
+  ordered_json b = ordered_json::array();
+  for (std::size_t k = 0; k < static_cast<std::size_t>(format.kind.k); ++k) {
+    a.push_back(hex(operands.a[row][k]));
+    b.push_back(hex(operands.b[column][k]));
+  }
+  return {{"draw", to_text(operands.draw)},
+          {"a", a},
+          {"b", b},
+          {"c", hex(operands.c[row][column])},
+          {"device", hex(device)},
+          {"emulator", hex(emulator)}};
+}
+
+// The operands of every warp of one launch.
+std::vector<Operands> draw_launch(const Format& format, Random& random) {
+  std::vector<Operands> all;
+  all.reserve(warps_per_launch);
+  for (std::size_t warp = 0; warp < warps_per_launch; ++warp) {
+    const std::size_t block = warp / warps_per_block;
+    const auto draw = static_cast<Draw>(block % static_cast<std::size_t>(Draw::count));
+    all.push_back(draw_operands(format, draw, random));
+    if (format.wgmma) all.back().b = all[block * warps_per_block].b;
+    cancel(format, all.back(), random);
+  }
+  return all;
+}
+
+// Registers of all warps one after the other, as the kernel reads them.
+template <class Word>
+std::vector<std::byte> pack(const std::vector<Registers>& all, int count, auto member) {
+  std::vector<Word> words;
+  words.reserve(all.size() * static_cast<std::size_t>(count) * 32);
+  for (const Registers& each : all) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      for (const std::uint64_t word : (each.*member)[i]) {
+        words.push_back(static_cast<Word>(word));
+      }
+    }
+  }
+  const auto bytes = std::as_bytes(std::span(words));
+  return {bytes.begin(), bytes.end()};
+}
+
+void need(const std::expected<void, Fault>& outcome) {
+  if (!outcome) throw MachineError(outcome.error().message);
+}
+
+// d of every warp.
+template <class Word>
+std::vector<std::array<Register, 4>> run(Device& device, KernelHandle kernel, const Format& format,
+                                         const std::vector<Registers>& all) {
+  const std::vector<std::byte> inputs[] = {pack<Word>(all, format.a_registers(), &Registers::a),
+                                           pack<Word>(all, format.b_registers(), &Registers::b),
+                                           pack<Word>(all, format.sums(), &Registers::c)};
+  Launch launch;
+  launch.kernel = kernel;
+  launch.config.grid = {static_cast<std::uint32_t>(all.size() / warps_per_block), 1, 1};
+  launch.config.block = {static_cast<std::uint32_t>(32 * warps_per_block), 1, 1};
+  std::vector<BufferHandle> buffers;
+  for (const auto& input : inputs) {
+    buffers.push_back(device.allocate(input.size()));
+    need(device.write(buffers.back(), 0, input));
+    launch.arguments.emplace_back(buffers.back());
+  }
+  const auto registers = static_cast<std::size_t>(format.sums());
+  std::vector<Word> words(all.size() * registers * 32);
+  buffers.push_back(device.allocate(words.size() * sizeof(Word)));
+  launch.arguments.emplace_back(buffers.back());
+  need(device.launch(launch));
+  need(device.read(buffers.back(), 0, std::as_writable_bytes(std::span(words))));
+  for (const BufferHandle buffer : buffers) device.release(buffer);
+  std::vector<std::array<Register, 4>> results(all.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    results[i / 32 / registers][i / 32 % registers][i % 32] = words[i];
+  }
+  return results;
+}
+
+void compare(const Format& format, const Operands& operands, const std::array<Register, 4>& device,
+             const std::array<Register, 4>& emulated, Tally& tally) {
+  const auto found = from_registers(format, device);
+  const auto expected = from_registers(format, emulated);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(format.m); ++row) {
+    for (std::size_t column = 0; column < 8; ++column) {
+      ++tally.dot_adds;
+      if (found[row][column] == expected[row][column]) {
+        ++tally.identical;
+        continue;
+      }
+      auto& count = tally.by_draw[to_text(operands.draw)];
+      count = count.is_null() ? 1 : count.get<int>() + 1;
+      // Few of each kind, so that one does not hide the others.
+      if (tally.cases.size() < most_cases && count.get<std::size_t>() <= most_cases / 8) {
+        tally.cases.push_back(
+            case_of(format, operands, row, column, found[row][column], expected[row][column]));
+      }
+    }
+  }
+}
+
+Tally check(Device& device, Compiler& compiler, const Format& format, double millions,
+            std::uint64_t seed) {
+  CompileRequest request;
+  request.source = {format.source(), "k", ""};
+  request.arch = format.arch();
+  request.kind = device.info().accepts;
+  const auto compiled = compiler.compile(request);
+  if (!compiled) throw MachineError(compiled.error().message);
+  const auto kernel = device.load(compiled->image);
+  if (!kernel) throw MachineError(kernel.error().message);
+  Random random(derive_seed(seed, format.name));
+  Tally tally;
+  while (static_cast<double>(tally.dot_adds) < millions * 1e6) {
+    const std::vector<Operands> operands = draw_launch(format, random);
+    std::vector<Registers> registers;
+    registers.reserve(operands.size());
+    for (const Operands& each : operands) registers.push_back(to_registers(format, each));
+    const auto results = format.f64 ? run<std::uint64_t>(device, *kernel, format, registers)
+                                    : run<std::uint32_t>(device, *kernel, format, registers);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      compare(format, operands[i], results[i], emulate(format, registers[i]), tally);
+    }
+  }
+  device.unload(*kernel);
+  return tally;
+}
+
+std::string first_case(const Tally& tally) {
+  if (tally.cases.empty()) return "";
+  const ordered_json& first = tally.cases.front();
+  const auto words = [](const ordered_json& list) {
+    std::string text;
+    for (const auto& each : list) text += (text.empty() ? "" : " ") + each.get<std::string>();
+    return text;
+  };
+  return fmt::format("    a {}\n    b {}\n    c {} device {} emulator {} ({})\n", words(first["a"]),
+                     words(first["b"]), first["c"].get<std::string>(),
+                     first["device"].get<std::string>(), first["emulator"].get<std::string>(),
+                     first["draw"].get<std::string>());
+}
+
+bool wanted(const Format& format, std::span<char*> words) {
+  if (words.empty()) return true;
+  for (const char* word : words) {
+    if (format.name.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+int tensor_core(const std::string& name, double millions, std::uint64_t seed,
+                const std::string& out, std::span<char*> words) {
+  const auto device = open_device(name, load_profile("h100", find_root()), find_root());
+  const auto compiler = open_nvrtc();
+  ordered_json rows = ordered_json::array();
+  int different = 0;
+  fmt::print("{:<68} {:>10} {:>10}\n", "format", "dot-adds", "identical");
+  for (const Format& format : all_formats()) {
+    if (!wanted(format, words)) continue;
+    ordered_json row = {{"format", format.name}};
+    try {
+      const Tally tally = check(*device, *compiler, format, millions, seed);
+      fmt::print("{:<68} {:>10} {:>10}\n{}", format.name, tally.dot_adds, tally.identical,
+                 first_case(tally));
+      row.update({{"dot_adds", tally.dot_adds},
+                  {"identical", tally.identical},
+                  {"different_by_draw", tally.by_draw},
+                  {"different", tally.cases}});
+      different += tally.identical == tally.dot_adds ? 0 : 1;
+    } catch (const MachineError& error) {
+      fmt::print("{:<68} {}\n", format.name, error.what());
+      row["error"] = error.what();
+      ++different;
+    }
+    std::fflush(stdout);
+    rows.push_back(row);
+  }
+  const ordered_json result = {
+      {"device", device->info().name},
+      {"driver", device->info().driver},
+      {"compiler", compiler->version()},
+      {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+      {"seed", seed},
+      {"formats", rows}};
+  if (!out.empty()) write_file(out, result.dump(1) + "\n");
+  fmt::print("{} of {} formats differ\n", different, rows.size());
+  return different == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fa_tune::bench
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    fmt::print(stderr, "usage: bench_tensor_core DEVICE MILLIONS SEED [OUT.json] [FORMAT...]\n");
+    return 2;
+  }
+  try {
+    const int rest = std::min(argc, 5);
+    return fa_tune::bench::tensor_core(argv[1], std::stod(argv[2]), std::stoull(argv[3]),
+                                       argc > 4 ? argv[4] : "",
+                                       std::span(argv + rest, argv + argc));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_tensor_core: {}\n", error.what());
+    return 3;
+  }
+}
