@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/cluster.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
@@ -16,6 +18,8 @@ std::string_view name_of(Space space) {
       return "local";
     case Space::param:
       return "parameter";
+    case Space::cluster:
+      return "cluster's shared";
     default:
       return "global";
   }
@@ -25,7 +29,7 @@ std::string_view name_of(Space space) {
 Space space_of(std::uint64_t& address) {
   if (in_window(address, shared_window)) {
     address -= shared_window;
-    return Space::shared;
+    return Space::cluster;
   }
   if (in_window(address, local_window)) {
     address -= local_window;
@@ -51,7 +55,9 @@ class Resolver {
     }
     switch (space) {
       case Space::shared:
-        return shared(lane, address);
+        return shared(cta_, lane, address);
+      case Space::cluster:
+        return peer(lane, address);
       case Space::local:
         return local(lane, address);
       case Space::param:
@@ -62,10 +68,10 @@ class Resolver {
   }
 
  private:
-  std::byte* shared(int lane, std::uint64_t address) {
+  std::byte* shared(Cta& owner, int lane, std::uint64_t address) {
     // A 64-bit register may still carry the window.
     if (in_window(address, shared_window)) address -= shared_window;
-    const std::span<std::byte> memory = cta_.shared();
+    const std::span<std::byte> memory = owner.shared();
     const std::uint64_t offset = address - shared_reserved;
     if (offset < memory.size() && memory.size() - offset >= access_.bytes) {
       return memory.data() + offset;
@@ -73,6 +79,27 @@ class Resolver {
     report(TroubleKind::out_of_bounds, lane, Space::shared, address,
            fmt::format("outside the block's {} bytes at 0x{:x}", memory.size(), shared_reserved));
     return nullptr;
+  }
+
+  // An address of shared::cluster: see cluster_rank_at.
+  std::byte* peer(int lane, std::uint64_t address) {
+    if (in_window(address, shared_window)) address -= shared_window;
+    const std::uint64_t above = address >> cluster_rank_at;
+    if (above == 0) return shared(cta_, lane, address);
+    const auto ctas = cta_.cluster().ctas();
+    if (above > ctas.size()) {
+      report(TroubleKind::out_of_bounds, lane, Space::cluster, address,
+             fmt::format("of block {} of a cluster of {}", above - 1, ctas.size()));
+      return nullptr;
+    }
+    Cta& owner = *ctas[above - 1];
+    if (!owner.alive()) {
+      report(TroubleKind::out_of_bounds, lane, Space::cluster, address,
+             fmt::format("block {} of the cluster has ended, and its shared memory with it",
+                         owner.rank()));
+      return nullptr;
+    }
+    return shared(owner, lane, address & shared_offset_mask);
   }
 
   std::byte* local(int lane, std::uint64_t address) {
@@ -168,7 +195,7 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
 bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
              const Addresses& addresses, Pointers& out) {
   Cta& cta = *warp.cta;
-  if (access.space == Space::shared) {
+  if (access.space == Space::shared || access.space == Space::cluster) {
     const std::span<std::byte> memory = cta.shared();
     if (all_within(mask, addresses, shared_reserved, memory.size(), access.bytes, memory.data(),
                    out)) {
@@ -226,12 +253,13 @@ void count_access(Counters& counters, std::uint32_t mask, const Access& access,
   if (space == Space::generic) {
     std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
     space = space_of(first);
-    if (space == Space::shared || space == Space::local) {
+    if (space == Space::cluster || space == Space::local) {
       for (std::uint64_t& address : within) address &= 0xffffffffU;
     }
   }
   switch (space) {
     case Space::shared:
+    case Space::cluster:
       count_shared(counters, mask, access.bytes, within);
       return;
     case Space::local:

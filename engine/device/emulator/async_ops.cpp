@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/mbarrier_ops.hpp"
 #include "engine/device/emulator/ops.hpp"
 
 // cp.async: r[0]: address in shared memory; r[1]: address in global memory; r[2]: bytes to read, or
@@ -22,6 +24,16 @@ void land(const PendingCopy& copy, std::size_t lane) {
   std::memcpy(copy.to[lane], bytes.data(), copy.bytes);
 }
 
+// The copies of a lane among the first `end` that its warp has begun.
+void land_copies(Warp& warp, int lane, std::uint64_t end) {
+  for (PendingCopy& copy : warp.copies) {
+    if (copy.number >= end || (copy.mask >> lane & 1U) == 0) continue;
+    land(copy, static_cast<std::size_t>(lane));
+    copy.mask &= ~(1U << lane);
+  }
+  std::erase_if(warp.copies, [](const PendingCopy& copy) { return copy.mask == 0; });
+}
+
 }  // namespace
 
 void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
@@ -32,6 +44,7 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   PendingCopy copy;
   copy.mask = mask;
   copy.bytes = op.m[1];
+  copy.number = warp.copies_begun++;
   copy.valid.fill(op.m[1]);
   Addresses targets;
   Addresses sources;
@@ -76,7 +89,38 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       copy.valid[i] = 0;
     }
   }
+  if (cta.cluster().schedule().early()) {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      land(copy, static_cast<std::size_t>(std::countr_zero(rest)));
+    }
+    return;
+  }
   warp.copies.push_back(copy);
+}
+
+// cp.async.mbarrier.arrive: r[8] address of the mbarrier, m[0] space, m[2], immediate as in
+// access.hpp; m[5]: .noinc, else one more arrival is expected first.
+void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  Warp& warp = warp_of(lanes);
+  Addresses addresses;
+  Pointers pointers;
+  if (!find_mbarriers(warp, op, mask, addresses, pointers)) return;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto i = static_cast<std::size_t>(lane);
+    if (op.m[5] == 0) {
+      change_mbarrier(warp, op, lane, pointers[i],
+                      [](Mbarrier& barrier) { return barrier.expect_arrival(); });
+    }
+    const std::uint64_t end = warp.copies_begun;
+    std::byte* const where = pointers[i];
+    warp.cta->cluster().start(
+        {&warp, &op, lane, AsyncOperation::no_group, [&warp, &op, lane, where, end] {
+           land_copies(warp, lane, end);
+           change_mbarrier(warp, op, lane, where,
+                           [](Mbarrier& barrier) { return barrier.arrive(1); });
+         }});
+  }
 }
 
 void run_async_commit(LaneFile& lanes, const Op&, std::uint32_t mask) {

@@ -6,12 +6,16 @@
 
 #include <fmt/format.h>
 
-// A CTA's life: starting its warps, taking turns among them, and saying what went wrong. How a warp
-// executes is in cta_run.cpp, barriers in cta_barrier.cpp.
+#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/mbarrier.hpp"
+
+// A CTA's life: starting its warps and saying what went wrong. How a warp executes is in
+// cta_run.cpp, barriers in cta_barrier.cpp, whose turn it is in cluster.cpp.
 
 namespace fa_tune::emulator {
 
-Cta::Cta(const LaunchContext& context) : context_(context) {
+Cta::Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank)
+    : context_(context), cluster_(cluster), rank_(rank) {
   const Program& program = *context.program;
   const std::uint64_t threads = context.config.block.count();
   warps_.resize((threads + warp_size - 1) / warp_size);
@@ -40,16 +44,18 @@ Cta::Cta(const LaunchContext& context) : context_(context) {
   }
 }
 
-void Cta::start(std::uint64_t block) {
-  const Dim3& grid = context_.config.grid;
-  block_index_ = {static_cast<std::uint32_t>(block % grid.x),
-                  static_cast<std::uint32_t>(block / grid.x % grid.y),
-                  static_cast<std::uint32_t>(block / grid.x / grid.y)};
+void Cta::start(Dim3 index, Counters* counters) {
+  block_index_ = index;
+  counters_ = counters;
+  alive_ = true;
+  if (counters != nullptr) {
+    counters->blocks += 1;
+    counters->warps += warps_.size();
+  }
   // What nobody has written reads as NaN, and the same in every run.
   std::fill(shared_.begin(), shared_.end(), std::byte{0xff});
   std::fill(local_.begin(), local_.end(), std::byte{0xff});
   barriers_.fill({});
-  trouble_.reset();
   executed_ = 0;
   last_allocation = nullptr;
   for (Warp& warp : warps_) start_warp(warp);
@@ -67,7 +73,11 @@ void Cta::start_warp(Warp& warp) {
   warp.slices = 0;
   warp.slice_begin = 0;
   warp.copies.clear();
+  warp.copies_begun = 0;
+  warp.awaited = 0;
   warp.committed.fill(0);
+  warp.in_cluster_phase = 0;
+  warp.cluster_phase.fill(0);
   for (std::size_t i = 0; i < program.special_slots.size(); ++i) {
     const std::uint16_t index = program.special_slots[i];
     if (index != no_operand) fill_special(warp, static_cast<Special>(i), target_slot(warp, index));
@@ -127,12 +137,38 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
           return config.dynamic_shared_bytes;
         case Special::total_smem_size:
           return program.static_shared_bytes + config.dynamic_shared_bytes;
+        case Special::cluster_ctarank:
+          return rank_;
+        case Special::cluster_nctarank:
+          return static_cast<std::uint32_t>(config.cluster.count());
+        case Special::cluster_ctaid_x:
+          return block_index_.x % config.cluster.x;
+        case Special::cluster_ctaid_y:
+          return block_index_.y % config.cluster.y;
+        case Special::cluster_ctaid_z:
+          return block_index_.z % config.cluster.z;
+        case Special::cluster_nctaid_x:
+          return config.cluster.x;
+        case Special::cluster_nctaid_y:
+          return config.cluster.y;
+        case Special::cluster_nctaid_z:
+          return config.cluster.z;
+        case Special::clusterid_x:
+          return block_index_.x / config.cluster.x;
+        case Special::clusterid_y:
+          return block_index_.y / config.cluster.y;
+        case Special::clusterid_z:
+          return block_index_.z / config.cluster.z;
+        case Special::nclusterid_x:
+          return config.grid.x / config.cluster.x;
+        case Special::nclusterid_y:
+          return config.grid.y / config.cluster.y;
+        case Special::nclusterid_z:
+          return config.grid.z / config.cluster.z;
         case Special::nsmid:
-        case Special::one:
           return 1;
         case Special::smid:
         case Special::gridid:
-        case Special::zero:
         case Special::count:
           break;
       }
@@ -142,27 +178,39 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
   }
 }
 
-std::optional<Trouble> Cta::run(std::uint64_t block, Counters* counters) {
-  counters_ = counters;
-  start(block);
-  if (counters != nullptr) {
-    counters->blocks += 1;
-    counters->warps += warps_.size();
-  }
-  run_warps();
-  return std::move(trouble_);
-}
-
 void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
                  const std::string& what) {
-  if (trouble_) return;
+  if (cluster_.in_trouble()) return;
   const Dim3& block = context_.config.block;
   const std::uint32_t thread = warp.index * warp_size + static_cast<std::uint32_t>(lane);
-  trouble_ =
-      Trouble{kind, fmt::format("{}, PTX line {}: {}, block ({},{},{}), thread ({},{},{}): {}",
-                                context_.program->kernel, op.line, context_.program->names[op.name],
-                                block_index_.x, block_index_.y, block_index_.z, thread % block.x,
-                                thread / block.x % block.y, thread / block.x / block.y, what)};
+  cluster_.trouble_with(
+      {kind, fmt::format("{}, PTX line {}: {}, block ({},{},{}), thread ({},{},{}): {}",
+                         context_.program->kernel, op.line, context_.program->names[op.name],
+                         block_index_.x, block_index_.y, block_index_.z, thread % block.x,
+                         thread / block.x % block.y, thread / block.x / block.y, what)});
+}
+
+void Cta::note_exits() {
+  alive_ =
+      std::any_of(warps_.begin(), warps_.end(), [](const Warp& warp) { return warp.live != 0; });
+}
+
+// "waiting in mbarrier.try_wait.parity.b64 (line 40) for the mbarrier at 0x400: 1 arrivals and 4096
+// bytes are missing".
+std::string Cta::waiting_for(const Warp& warp, const Op& op) const {
+  std::string text =
+      fmt::format("waiting in {} (line {})", context_.program->names[op.name], op.line);
+  if (warp.awaited == 0) return text;
+  text += fmt::format(" for the mbarrier at 0x{:x}", warp.awaited);
+  const std::uint64_t offset = (warp.awaited & shared_offset_mask) - shared_reserved;
+  std::uint64_t bits = 0;
+  if (offset + sizeof(bits) > shared_.size()) return text;
+  std::memcpy(&bits, shared_.data() + offset, sizeof(bits));
+  if (const auto barrier = Mbarrier::from(bits)) {
+    text += fmt::format(" (parity {}): {} arrivals and {} bytes are missing", barrier->parity(),
+                        barrier->pending(), barrier->pending_bytes());
+  }
+  return text;
 }
 
 std::string Cta::whereabouts() const {
@@ -182,6 +230,8 @@ std::string Cta::whereabouts() const {
       if (!where.empty()) where += " and ";
       where += split.state == Split::State::barred
                    ? fmt::format("at barrier {} (line {})", split.barrier, op.line)
+               : split.state == Split::State::waiting
+                   ? waiting_for(warp, op)
                    : fmt::format("at {} (line {}) with {} of its {} lanes",
                                  context_.program->names[op.name], op.line,
                                  std::popcount(split.mask), std::popcount(warp.live));

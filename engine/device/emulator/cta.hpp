@@ -14,24 +14,31 @@
 
 namespace fa_tune::emulator {
 
+class Cluster;
 class Cta;
 
 // Lanes of a warp that are at the same instruction.
 struct Split {
   enum class State : std::uint8_t {
     ready,
-    parked,  // waits for other lanes of its warp
-    barred,  // waits at a barrier of the CTA
+    parked,   // waits for other lanes of its warp
+    barred,   // waits at a barrier of the CTA
+    waiting,  // for an mbarrier or its cluster; tries again when one of them completes a phase
   };
   std::uint32_t pc = 0;
   std::uint32_t mask = 0;
   State state = State::ready;
   std::uint8_t barrier = 0;
+
+  // Whether others of its warp may join it where it stands.
+  bool meets() const { return state == State::ready || state == State::parked; }
 };
 
-// A cp.async that has been issued and whose bytes have not moved yet. They move, read and written
-// at once, when a wait covers them: as late as the ISA allows, so that a missing wait shows.
+// A cp.async that has been issued and whose bytes have not moved yet. Unless the schedule has them
+// move at once, they are read and written when a wait covers them: as late as the ISA allows, so
+// that a missing wait shows.
 struct PendingCopy {
+  std::uint64_t number = 0;  // of the warp's copies
   std::uint32_t mask = 0;
   std::uint32_t bytes = 0;
   std::array<const std::byte*, warp_size> from{};
@@ -49,7 +56,14 @@ struct Warp : LaneFile {
   std::uint64_t slice_begin = 0;  // when this turn began, in instructions of the CTA
   std::byte* local = nullptr;     // local_bytes a lane, lane after lane
   std::vector<PendingCopy> copies;
+  std::uint64_t copies_begun = 0;
   std::array<std::uint32_t, warp_size> committed{};  // groups a lane has committed
+  // What an instruction of Kind::wait found: go on, go on after the others' turn, or try again.
+  enum class Outcome : std::uint8_t { go_on, give_way, wait };
+  Outcome outcome = Outcome::go_on;
+  std::uint64_t awaited = 0;  // address of the mbarrier that an instruction waits for, or 0
+  std::uint32_t in_cluster_phase = 0;  // lanes that have arrived at the cluster's barrier
+  std::array<std::uint32_t, warp_size> cluster_phase{};  // that a lane arrived in
 };
 
 struct Barrier {
@@ -66,40 +80,48 @@ struct LaunchContext {
   LaunchConfig config;
   std::span<const std::byte> parameters;
   const GlobalMemory* memory = nullptr;
-  std::uint64_t budget = 0;  // warp instructions a CTA may execute
+  std::uint64_t budget = 0;    // warp instructions a CTA may execute
+  std::uint64_t schedule = 0;  // see Schedule
 };
 
-// One CTA: its warps, shared memory and barriers. Made once a thread and used for CTA after CTA.
+// One CTA: its warps, shared memory and barriers. It lives in a Cluster, which gives its warps
+// their turns.
 class Cta {
  public:
-  explicit Cta(const LaunchContext& context);
+  Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank);
 
-  // Runs CTA number `block` of the grid (x fastest). Returns what went wrong, if anything did.
-  // Counts into `counters` if that is not null.
-  std::optional<Trouble> run(std::uint64_t block, Counters* counters);
+  // Begins CTA `index` of the grid. Counts into `counters` if that is not null.
+  void start(Dim3 index, Counters* counters);
+  std::span<Warp> warps() { return warps_; }
+  // Lets a warp that is ready execute up to `turn` instructions, or until it waits, exits, gives
+  // way or is in trouble. False if it gave way: it found nothing to do but wait.
+  bool run_warp(Warp& warp, std::uint64_t turn);
+  // Says in the cluster's report who waits for what.
+  void report_stuck();
 
   // For handlers.
+  Cluster& cluster() { return cluster_; }
+  std::uint32_t rank() const { return rank_; }  // in its cluster
   const LaunchContext& context() const { return context_; }
   Counters* counters() { return counters_; }
   std::span<std::byte> shared() { return shared_; }  // begins at address shared_reserved
+  // Whether a thread of it is still running. The shared memory of one that has ended is gone.
+  bool alive() const { return alive_; }
+  void note_exits();
   // Reports what is wrong with `lane`'s instruction; the first report stands.
   void report(TroubleKind kind, const Warp& warp, const Op& op, int lane, const std::string& what);
-  bool in_trouble() const { return trouble_.has_value(); }
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
   std::uint64_t executed() const { return executed_; }
 
  private:
-  void start(std::uint64_t block);
   void start_warp(Warp& warp);
   void fill_special(Warp& warp, Special special, std::uint32_t* out) const;
-  void run_warps();
   template <bool Counting>
-  void take_turns();
+  void take_turn(Warp& warp, std::uint64_t turn);
   template <bool Counting>
-  void run_warp(Warp& warp);
-  template <bool Counting>
-  void run_split(Warp& warp, std::size_t chosen);
+  void run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel);
+  void wait(Warp& warp, std::size_t chosen, const Op& op);
   void control(Warp& warp, std::size_t chosen, const Op& op);
   bool converged(Warp& warp, const Split& split, const Op& op);
   void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
@@ -109,11 +131,14 @@ class Cta {
   void arrive(Warp& warp, std::size_t chosen, const Op& op);
   void complete_barriers();
   void release(std::uint8_t id);
+  std::string waiting_for(const Warp& warp, const Op& op) const;
   std::string whereabouts() const;
-  void report_stuck();
   void count(const Op& op);
 
   const LaunchContext& context_;
+  Cluster& cluster_;
+  std::uint32_t rank_ = 0;
+  bool alive_ = false;
   Counters* counters_ = nullptr;
   Dim3 block_index_;
   std::vector<Warp> warps_;
@@ -123,8 +148,8 @@ class Cta {
   std::vector<std::byte> shared_;
   std::vector<std::byte> local_;
   std::array<Barrier, 16> barriers_{};
-  std::optional<Trouble> trouble_;
   std::uint64_t executed_ = 0;
+  bool turn_over_ = false;  // the warp that has its turn gives way
 };
 
 // The pc after which a thread's mates must come: nearest other split ahead of `pc`.

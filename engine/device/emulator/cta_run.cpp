@@ -2,6 +2,7 @@
 #include <bit>
 #include <map>
 
+#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/cta.hpp"
 
 // How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
@@ -12,8 +13,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t slice = 4096;       // instructions of a split while its warp is parted
-constexpr std::uint64_t quantum = 1 << 20;  // instructions of a warp before the next one's turn
+constexpr std::uint64_t slice = 4096;  // instructions of a split while its warp is parted
 
 std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
   const std::uint32_t guard = warp.predicates[op.guard];
@@ -47,7 +47,7 @@ std::uint32_t next_meeting(const Warp& warp, std::size_t chosen) {
   const std::uint32_t pc = warp.splits[chosen].pc;
   for (std::size_t i = 0; i < warp.splits.size(); ++i) {
     const Split& other = warp.splits[i];
-    if (i == chosen || other.state == Split::State::barred || other.pc <= pc) continue;
+    if (i == chosen || !other.meets() || other.pc <= pc) continue;
     nearest = std::min(nearest, other.pc);
   }
   return nearest;
@@ -57,7 +57,7 @@ bool merge_splits(Warp& warp, std::size_t chosen) {
   bool merged = false;
   for (std::size_t i = 0; i < warp.splits.size(); ++i) {
     Split& other = warp.splits[i];
-    if (i == chosen || other.state == Split::State::barred || other.pc != warp.splits[chosen].pc) {
+    if (i == chosen || !other.meets() || other.pc != warp.splits[chosen].pc) {
       continue;
     }
     warp.splits[chosen].mask |= other.mask;
@@ -72,43 +72,24 @@ bool merge_splits(Warp& warp, std::size_t chosen) {
   return merged;
 }
 
-void Cta::run_warps() {
+bool Cta::run_warp(Warp& warp, std::uint64_t turn) {
+  turn_over_ = false;
   if (counters_ != nullptr) {
-    take_turns<true>();
+    take_turn<true>(warp, turn);
   } else {
-    take_turns<false>();
+    take_turn<false>(warp, turn);
   }
+  return !turn_over_;
 }
 
 template <bool Counting>
-void Cta::take_turns() {
-  for (;;) {
-    bool progress = false;
-    bool alive = false;
-    for (Warp& warp : warps_) {
-      if (choose_split(warp) >= 0) {
-        run_warp<Counting>(warp);
-        progress = true;
-        if (trouble_) return;
-      }
-      alive |= warp.live != 0;
-    }
-    if (!alive) return;
-    if (!progress) {
-      report_stuck();
-      return;
-    }
-  }
-}
-
-template <bool Counting>
-void Cta::run_warp(Warp& warp) {
+void Cta::take_turn(Warp& warp, std::uint64_t turn) {
   const std::uint64_t begin = executed_;
-  while (!trouble_ && executed_ - begin < quantum) {
+  while (!cluster_.in_trouble() && !turn_over_ && executed_ - begin < turn) {
     const int chosen = choose_split(warp);
     if (chosen < 0) return;
     if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
-    run_split<Counting>(warp, static_cast<std::size_t>(chosen));
+    run_split<Counting>(warp, static_cast<std::size_t>(chosen), turn - (executed_ - begin));
     if (warp.splits.size() < 2) {
       warp.slice_begin = executed_;
     } else if (executed_ - warp.slice_begin > slice) {
@@ -126,13 +107,13 @@ void Cta::run_warp(Warp& warp) {
 
 // Runs until the split meets another, parts, waits or exits, or its time is over.
 template <bool Counting>
-void Cta::run_split(Warp& warp, std::size_t chosen) {
+void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
   Split& split = warp.splits[chosen];
   const Op* const ops = context_.program->ops.data();
   const std::uint32_t mask = split.mask;
   const bool parted = warp.splits.size() > 1;
   const std::uint32_t meeting = parted ? next_meeting(warp, chosen) : ~0U;
-  std::uint64_t fuel = parted ? slice : quantum;
+  if (parted) fuel = std::min(fuel, slice);
   const std::uint64_t fuel_begin = fuel;
   std::uint32_t pc = split.pc;
   do {
@@ -159,7 +140,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen) {
       }
     } else if (op.kind == Kind::memory) {
       if (active != 0) op.run(warp, op, active);
-      if (trouble_) break;
+      if (cluster_.in_trouble()) break;
       ++pc;
     } else {
       split.pc = pc;
@@ -186,6 +167,9 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
       if (!converged(warp, split, op)) return;
       op.run(warp, op, split.mask);
       split.pc += 1;
+      return;
+    case Kind::wait:
+      wait(warp, chosen, op);
       return;
     case Kind::barrier:
       // m[2]: aligned, which wants the whole warp.
@@ -217,6 +201,19 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
              "the kernel stopped itself");
       return;
   }
+}
+
+void Cta::wait(Warp& warp, std::size_t chosen, const Op& op) {
+  Split& split = warp.splits[chosen];
+  if (op.m[6] == 1 && !converged(warp, split, op)) return;
+  warp.outcome = Warp::Outcome::go_on;
+  op.run(warp, op, split.mask);
+  if (warp.outcome == Warp::Outcome::wait) {
+    split.state = Split::State::waiting;
+    return;
+  }
+  split.pc += 1;
+  turn_over_ = warp.outcome == Warp::Outcome::give_way;
 }
 
 // Whether all lanes are here that `op` names: the whole warp for an aligned instruction (m[6] = 1),
@@ -289,6 +286,7 @@ void Cta::exit_lanes(Warp& warp, std::size_t chosen) {
     if (split.state == Split::State::parked) split.state = Split::State::ready;
   }
   complete_barriers();
+  cluster_.threads_left(*this);
 }
 
 void Cta::count(const Op& op) {

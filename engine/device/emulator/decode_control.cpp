@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/mbarrier_ops.hpp"
 
 // Which function decodes which instruction; and control flow, barriers, fences and hints.
 
@@ -19,6 +20,9 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"trap", &D::stop},
       {"bar", &D::barrier},
       {"barrier", &D::barrier},
+      {"mbarrier", &D::mbarrier},
+      {"mapa", &D::cluster_address},
+      {"getctarank", &D::cluster_address},
       {"membar", &D::fence},
       {"fence", &D::fence},
       {"prefetch", &D::hint},
@@ -198,8 +202,8 @@ bool Decoder::stop() {
 // Warps of a CTA run in turn and CTAs see each other's atomics at once, so there is nothing to
 // order.
 bool Decoder::fence() {
-  for (const std::string_view word :
-       {"gl", "cta", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release"}) {
+  for (const std::string_view word : {"gl", "cta", "sys", "gpu", "cluster", "sc", "acq_rel",
+                                      "acquire", "release", "mbarrier_init"}) {
     has(word);
   }
   want_operands(0, 0);
@@ -221,7 +225,11 @@ bool Decoder::hint() {
     return true;
   }
   if (root() == "griddepcontrol" && !has("wait") && !has("launch_dependents")) return false;
-  if (root() == "nanosleep" && last_type() != Type::u32) return false;
+  if (root() == "nanosleep") {
+    if (last_type() != Type::u32) return false;
+    emit(Kind::wait, Pipe::control, run_give_way);
+    return true;
+  }
   if (root().starts_with("prefetch")) {
     for (std::size_t i = 1; i < words_.size(); ++i) {
       if (words_[i].starts_with("L1") || words_[i].starts_with("L2") || words_[i] == "global" ||
@@ -235,6 +243,7 @@ bool Decoder::hint() {
 }
 
 bool Decoder::barrier() {
+  if (has("cluster")) return cluster_barrier();
   const bool short_form = root() == "bar";
   if (short_form && has("warp")) {
     if (!has("sync")) return false;

@@ -24,6 +24,7 @@ void set_values(Op& op, Space where, Type type, std::size_t count, int width) {
 Space Decoder::space() {
   if (has("global")) return Space::global;
   if (has("shared") || has("shared::cta")) return Space::shared;
+  if (has("shared::cluster")) return Space::cluster;
   if (has("local")) return Space::local;
   if (has("const")) return Space::constant;
   if (has("param") || has("param::entry") || has("param::func")) return Space::param;
@@ -136,7 +137,8 @@ bool Decoder::atomic() {
   if (has("async")) return false;
   const Space where = space();
   cache_modifiers();
-  if (where != Space::generic && where != Space::global && where != Space::shared) return false;
+  const bool near_sm = where == Space::shared || where == Space::cluster;
+  if (where != Space::generic && where != Space::global && !near_sm) return false;
   struct Known {
     std::string_view name;
     Atomic what;
@@ -176,7 +178,7 @@ bool Decoder::atomic() {
   draft.op.m[6] = static_cast<std::uint8_t>(what);
   const bool orderless = reduction && !real && what != Atomic::exch && what != Atomic::cas &&
                          what != Atomic::inc && what != Atomic::dec;
-  if (where != Space::shared && !orderless) program_.order_dependent = true;
+  if (!near_sm && !orderless) program_.order_dependent = true;
   return true;
 }
 
@@ -195,7 +197,8 @@ bool Decoder::isspacep() {
 
 // cp.async.{ca,cg}.shared.global [to], [from], bytes{, bytes to read | ignore}{, policy}
 bool Decoder::async() {
-  if (!has("async") || has("bulk") || has("mbarrier")) return false;
+  if (has("mbarrier")) return async_arrive();
+  if (!has("async") || has("bulk")) return false;
   if (has("commit_group")) {
     want_operands(0, 0);
     emit(Kind::memory, Pipe::load_store, run_async_commit);

@@ -68,6 +68,11 @@ class Decoder {
   bool fence();
   bool hint();
   bool barrier();
+  bool cluster_barrier();
+  bool cluster_address();
+  bool mbarrier();
+  bool mbarrier_wait(bool suspends);
+  Space mbarrier_space();
   bool integer(Type type);
   bool arithmetic();
   bool approximate();
@@ -88,6 +93,7 @@ class Decoder {
   bool atomic();
   bool isspacep();
   bool async();
+  bool async_arrive();
   bool ldmatrix();
   bool mma();
   bool shuffle();

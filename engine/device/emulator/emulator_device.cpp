@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
@@ -28,6 +29,9 @@ using emulator::TroubleKind;
 constexpr std::uint64_t instruction_budget = 500'000'000;
 // How many CTAs a prediction looks at.
 constexpr std::uint64_t sampled_blocks = 8;
+// With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
+// Clusters").
+constexpr std::uint64_t most_cluster_blocks = 16;
 
 FaultKind kind_of(TroubleKind kind) {
   switch (kind) {
@@ -163,7 +167,10 @@ class EmulatorDevice final : public Device {
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan&) override {
     const std::uint64_t total = launch.config.grid.count();
     Counters counters;
-    const auto outcome = run(launch, emulator::sample_blocks(total, sampled_blocks), &counters);
+    const std::uint64_t clusters = emulator::cluster_count(launch.config);
+    const std::uint64_t wanted =
+        std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
+    const auto outcome = run(launch, emulator::sample_evenly(clusters, wanted), &counters);
     if (!outcome) return std::unexpected(outcome.error());
     const double factor = static_cast<double>(total) / static_cast<double>(counters.blocks);
     const Kernel& kernel = kernels_.at(launch.kernel);
@@ -222,10 +229,25 @@ class EmulatorDevice final : public Device {
                     fmt::format("{}: {} bytes of shared memory a block; {} allows {}",
                                 program.kernel, shared, profile_.title, profile_.shared_per_block));
     }
-    if (config.cluster.count() > 1) {
+    return check_cluster(program, config);
+  }
+
+  std::expected<void, Fault> check_cluster(const Program& program,
+                                           const LaunchConfig& config) const {
+    const std::uint64_t size = config.cluster.count();
+    if (size == 1) return {};
+    if (!hopper() || size == 0 || size > most_cluster_blocks) {
       return refuse(FaultKind::resources,
-                    fmt::format("{}: a cluster of {} blocks; the emulator runs blocks alone",
-                                program.kernel, config.cluster.count()));
+                    fmt::format("{}: a cluster of {} blocks; {} allows {}", program.kernel, size,
+                                profile_.title, hopper() ? most_cluster_blocks : 1));
+    }
+    if (config.grid.x % config.cluster.x != 0 || config.grid.y % config.cluster.y != 0 ||
+        config.grid.z % config.cluster.z != 0) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: a grid of {}x{}x{} blocks cannot be divided into clusters of "
+                                "{}x{}x{}",
+                                program.kernel, config.grid.x, config.grid.y, config.grid.z,
+                                config.cluster.x, config.cluster.y, config.cluster.z));
     }
     return {};
   }
@@ -264,7 +286,7 @@ class EmulatorDevice final : public Device {
     return block;
   }
 
-  std::expected<void, Fault> run(const Launch& launch, const std::vector<std::uint64_t>& blocks,
+  std::expected<void, Fault> run(const Launch& launch, const std::vector<std::uint64_t>& clusters,
                                  Counters* counters) {
     const auto found = kernels_.find(launch.kernel);
     if (found == kernels_.end()) {
@@ -280,7 +302,8 @@ class EmulatorDevice final : public Device {
     context.parameters = *block;
     context.memory = &memory_;
     context.budget = instruction_budget;
-    const auto trouble = emulator::run_grid(context, threads_, blocks, counters);
+    context.schedule = launch.schedule;
+    const auto trouble = emulator::run_grid(context, threads_, clusters, counters);
     if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
     return {};
   }

@@ -5,27 +5,29 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/device/emulator/cluster.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
-// CTAs are handed out in order, so when one fails all before it have been handed out too: the
+// Clusters are handed out in order, so when one fails all before it have been handed out too: the
 // lowest failing one is certain to be found, whatever the threads' speed.
 class GridRun {
  public:
-  GridRun(const LaunchContext& context, const std::vector<std::uint64_t>& blocks, bool counting)
+  GridRun(const LaunchContext& context, const std::vector<std::uint64_t>& clusters, bool counting)
       : context_(context),
-        blocks_(blocks),
+        clusters_(clusters),
         counting_(counting),
-        total_(blocks.empty() ? context.config.grid.count() : blocks.size()) {}
+        total_(clusters.empty() ? cluster_count(context.config) : clusters.size()) {}
 
   void work() {
-    Cta cta(context_);
+    Cluster cluster(context_);
     Counters counters;
     for (;;) {
       const std::uint64_t i = next_.fetch_add(1);
       if (i >= total_ || i > first_failed_.load()) break;
-      const std::uint64_t block = blocks_.empty() ? i : blocks_[i];
-      if (auto trouble = cta.run(block, counting_ ? &counters : nullptr)) {
+      const std::uint64_t index = clusters_.empty() ? i : clusters_[i];
+      if (auto trouble = cluster.run(index, counting_ ? &counters : nullptr)) {
         const std::scoped_lock lock(mutex_);
         if (i < first_failed_.load()) {
           first_failed_ = i;
@@ -43,7 +45,7 @@ class GridRun {
 
  private:
   const LaunchContext& context_;
-  const std::vector<std::uint64_t>& blocks_;
+  const std::vector<std::uint64_t>& clusters_;
   bool counting_;
   std::uint64_t total_;
   std::atomic<std::uint64_t> next_{0};
@@ -56,8 +58,8 @@ class GridRun {
 }  // namespace
 
 std::optional<Trouble> run_grid(const LaunchContext& context, int threads,
-                                const std::vector<std::uint64_t>& blocks, Counters* counters) {
-  GridRun run(context, blocks, counters != nullptr);
+                                const std::vector<std::uint64_t>& clusters, Counters* counters) {
+  GridRun run(context, clusters, counters != nullptr);
   std::uint64_t workers = static_cast<std::uint64_t>(std::max(threads, 1));
   if (context.program->order_dependent) workers = 1;
   workers = std::min(workers, run.total());
@@ -69,18 +71,18 @@ std::optional<Trouble> run_grid(const LaunchContext& context, int threads,
   return run.trouble();
 }
 
-std::vector<std::uint64_t> sample_blocks(std::uint64_t total, std::uint64_t most) {
-  std::vector<std::uint64_t> blocks;
+std::vector<std::uint64_t> sample_evenly(std::uint64_t total, std::uint64_t most) {
+  std::vector<std::uint64_t> sample;
   const std::uint64_t count = std::min(total, most);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t block =
+    const std::uint64_t index =
         count == total
             ? i
             : static_cast<std::uint64_t>(static_cast<double>(total - 1) * static_cast<double>(i) /
                                          static_cast<double>(count - 1));
-    blocks.push_back(block);
+    sample.push_back(index);
   }
-  return blocks;
+  return sample;
 }
 
 }  // namespace fa_tune::emulator

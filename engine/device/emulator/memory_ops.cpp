@@ -212,6 +212,9 @@ void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     bool is = false;
     switch (static_cast<Space>(op.m[0])) {
       case Space::shared:
+        is = in_window(address, shared_window) && (address - shared_window) >> cluster_rank_at == 0;
+        break;
+      case Space::cluster:
         is = in_window(address, shared_window);
         break;
       case Space::local:

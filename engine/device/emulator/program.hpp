@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t {
   lanes,     // run() and go on; cannot fail
   memory,    // run(), which may report trouble
   converge,  // like memory, but first wait until the lanes it names have come
+  wait,      // like memory, but run() may say in Warp::outcome that it must be tried again
   branch,
   branch_indexed,
   call,
@@ -117,8 +118,20 @@ enum class Special : std::uint8_t {
   lanemask_gt,
   dynamic_smem_size,
   total_smem_size,
-  zero,
-  one,
+  cluster_ctarank,
+  cluster_nctarank,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
   count,
 };
 
@@ -156,6 +169,10 @@ inline constexpr std::uint64_t global_begin = 0x0000'7000'0000'0000;
 inline bool in_window(std::uint64_t address, std::uint64_t window) {
   return (address >> 32) == (window >> 32);
 }
+// Within the shared window, and in 32-bit addresses of shared::cluster, the top byte of 32 is 0 for
+// the CTA's own memory, else 1 and the rank of another CTA of the cluster.
+inline constexpr int cluster_rank_at = 24;
+inline constexpr std::uint32_t shared_offset_mask = (1U << cluster_rank_at) - 1;
 // Bytes of shared memory at the front of a CTA that the system keeps for itself, as since sm_80.
 inline constexpr std::uint32_t shared_reserved = 1024;
 

@@ -256,8 +256,8 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
 }
 
 TEST_CASE("a sample of blocks has the first and the last, and scales") {
-  CHECK(emulator::sample_blocks(5, 8) == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
-  CHECK(emulator::sample_blocks(100, 4) == std::vector<std::uint64_t>{0, 33, 66, 99});
+  CHECK(emulator::sample_evenly(5, 8) == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
+  CHECK(emulator::sample_evenly(100, 4) == std::vector<std::uint64_t>{0, 33, 66, 99});
   emulator::Counters counters;
   counters.blocks = 4;
   counters.tensor = 10;

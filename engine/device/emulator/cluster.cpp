@@ -1,0 +1,169 @@
+#include "engine/device/emulator/cluster.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::uint32_t most_idle_rounds = 100'000;
+
+}  // namespace
+
+std::uint64_t cluster_count(const LaunchConfig& config) {
+  return config.grid.count() / config.cluster.count();
+}
+
+Cluster::Cluster(const LaunchContext& context) : context_(context) {
+  const auto size = static_cast<std::uint32_t>(context.config.cluster.count());
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    ctas_.push_back(std::make_unique<Cta>(context, *this, rank));
+  }
+}
+
+std::optional<Trouble> Cluster::run(std::uint64_t index, Counters* counters) {
+  start_all(index, counters);
+  take_turns();
+  operations_.clear();
+  return std::exchange(trouble_, std::nullopt);
+}
+
+void Cluster::start_all(std::uint64_t index, Counters* counters) {
+  const Dim3& size = context_.config.cluster;
+  const Dim3& grid = context_.config.grid;
+  const std::uint64_t wide = grid.x / size.x;
+  const std::uint64_t high = grid.y / size.y;
+  const Dim3 first{static_cast<std::uint32_t>(index % wide) * size.x,
+                   static_cast<std::uint32_t>(index / wide % high) * size.y,
+                   static_cast<std::uint32_t>(index / wide / high) * size.z};
+  schedule_ = Schedule(context_.schedule, index);
+  phase_ = 0;
+  operations_.clear();
+  order_.clear();
+  for (const auto& cta : ctas_) {
+    const std::uint32_t rank = cta->rank();
+    cta->start({first.x + rank % size.x, first.y + rank / size.x % size.y,
+                first.z + rank / size.x / size.y},
+               counters);
+    for (Warp& warp : cta->warps()) order_.push_back(&warp);
+  }
+}
+
+void Cluster::take_turns() {
+  for (std::uint32_t idle_rounds = 0;;) {
+    if (!schedule_.plain()) {
+      for (std::size_t i = order_.size(); i > 1; --i) {
+        std::swap(order_[i - 1], order_[schedule_.below(static_cast<std::uint32_t>(i))]);
+      }
+    }
+    bool progress = false;
+    bool gave_way = false;
+    bool alive = false;
+    for (Warp* warp : order_) {
+      if (choose_split(*warp) >= 0) {
+        const bool went_on = warp->cta->run_warp(*warp, schedule_.turn());
+        (went_on ? progress : gave_way) = true;
+        if (in_trouble()) return;
+      }
+      alive |= warp->live != 0;
+    }
+    if (!alive) {
+      while (!in_trouble() && happen_next()) {
+      }
+      return;
+    }
+    idle_rounds = progress ? 0 : idle_rounds + 1;
+    // As late as may be: only when no warp can go on without it. Those that give way again and
+    // again may wait for a clock, so they are given some time.
+    if (progress || happen_next() || (gave_way && idle_rounds < most_idle_rounds)) continue;
+    report_stuck();
+    return;
+  }
+}
+
+bool Cluster::happen_next() {
+  if (operations_.empty()) return false;
+  const std::size_t chosen =
+      schedule_.plain() ? 0 : schedule_.below(static_cast<std::uint32_t>(operations_.size()));
+  const AsyncOperation operation = std::move(operations_[chosen]);
+  operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  operation.happen();
+  wake();
+  return true;
+}
+
+void Cluster::start(AsyncOperation operation) {
+  if (schedule_.early()) {
+    operation.happen();
+    wake();
+  } else {
+    operations_.push_back(std::move(operation));
+  }
+}
+
+void Cluster::finish_groups(const Warp& warp, int lane, std::uint32_t end) {
+  for (std::size_t i = 0; i < operations_.size() && !in_trouble();) {
+    const AsyncOperation& each = operations_[i];
+    if (each.warp != &warp || each.lane != lane || each.group >= end) {
+      ++i;
+      continue;
+    }
+    const AsyncOperation operation = std::move(operations_[i]);
+    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(i));
+    operation.happen();
+  }
+  wake();
+}
+
+void Cluster::wake() {
+  for (Warp* warp : order_) {
+    for (Split& split : warp->splits) {
+      if (split.state == Split::State::waiting) split.state = Split::State::ready;
+    }
+  }
+}
+
+void Cluster::arrive(Warp& warp, const Op& op, std::uint32_t mask) {
+  if ((warp.in_cluster_phase & mask) != 0) {
+    warp.cta->report(TroubleKind::barrier, warp, op, std::countr_zero(warp.in_cluster_phase & mask),
+                     "the thread arrives at the cluster's barrier twice without a wait");
+    return;
+  }
+  warp.in_cluster_phase |= mask;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    warp.cluster_phase[static_cast<std::size_t>(std::countr_zero(rest))] = phase_ + 1;
+  }
+  complete_phase();
+}
+
+bool Cluster::passed(const Warp& warp, int lane) const {
+  return warp.cluster_phase[static_cast<std::size_t>(lane)] <= phase_;
+}
+
+void Cluster::complete_phase() {
+  bool some = false;
+  for (const Warp* warp : order_) {
+    if ((warp->in_cluster_phase & warp->live) != warp->live) return;
+    some |= warp->in_cluster_phase != 0;
+  }
+  if (!some) return;
+  for (Warp* warp : order_) warp->in_cluster_phase = 0;
+  ++phase_;
+  wake();
+}
+
+void Cluster::threads_left(Cta& cta) {
+  cta.note_exits();
+  complete_phase();
+}
+
+void Cluster::report_stuck() {
+  for (const auto& cta : ctas_) {
+    if (!cta->alive()) continue;
+    cta->report_stuck();
+    if (in_trouble()) return;
+  }
+}
+
+}  // namespace fa_tune::emulator
