@@ -3,6 +3,7 @@
 //   bench_tensor_core DEVICE MILLIONS SEED [OUT.json] [FORMAT...]
 //   bench_tensor_core cuda:0 1 1 tensor_core_h100.json
 //   bench_tensor_core cuda:0 1 1 out.json wgmma e4m3      only formats whose name has one of these
+//   bench_tensor_core --layouts cuda:0 OUT.json            what wmma.load puts into registers
 //
 // For every form of mma.sync and wgmma: MILLIONS million random dot-adds (operands of all
 // exponents, subnormals, infinities, NaN, zeros of both signs, sums that cancel) are computed on
@@ -21,6 +22,7 @@
 #include "engine/base/root.hpp"
 #include "engine/device/open.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "tools/bench/tensor_core/layouts.hpp"
 #include "tools/bench/tensor_core/operands.hpp"
 
 namespace fa_tune::bench {
@@ -194,6 +196,22 @@ bool wanted(const Format& format, std::span<char*> words) {
   return false;
 }
 
+ordered_json provenance(const Device& device, const Compiler& compiler) {
+  return {{"device", device.info().name},
+          {"driver", device.info().driver},
+          {"compiler", compiler.version()},
+          {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))}};
+}
+
+int layouts(const std::string& name, const std::string& out) {
+  const auto device = open_device(name, load_profile("h100", find_root()), find_root());
+  const auto compiler = open_nvrtc();
+  ordered_json result = provenance(*device, *compiler);
+  result["loads"] = wmma_layouts(*device, *compiler);
+  write_file(out, result.dump() + "\n");
+  return 0;
+}
+
 int tensor_core(const std::string& name, double millions, std::uint64_t seed,
                 const std::string& out, std::span<char*> words) {
   const auto device = open_device(name, load_profile("h100", find_root()), find_root());
@@ -221,13 +239,8 @@ int tensor_core(const std::string& name, double millions, std::uint64_t seed,
     std::fflush(stdout);
     rows.push_back(row);
   }
-  const ordered_json result = {
-      {"device", device->info().name},
-      {"driver", device->info().driver},
-      {"compiler", compiler->version()},
-      {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
-      {"seed", seed},
-      {"formats", rows}};
+  ordered_json result = provenance(*device, *compiler);
+  result.update({{"seed", seed}, {"formats", rows}});
   if (!out.empty()) write_file(out, result.dump(1) + "\n");
   fmt::print("{} of {} formats differ\n", different, rows.size());
   return different == 0 ? 0 : 1;
@@ -242,6 +255,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
+    if (std::string_view(argv[1]) == "--layouts") return fa_tune::bench::layouts(argv[2], argv[3]);
     const int rest = std::min(argc, 5);
     return fa_tune::bench::tensor_core(argv[1], std::stod(argv[2]), std::stoull(argv[3]),
                                        argc > 4 ? argv[4] : "",
