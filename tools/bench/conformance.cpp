@@ -1,8 +1,9 @@
 // Do two devices give the same answers for the same small kernels?
 //
 //   bench_conformance cuda:0 emulator:h100 --out h100.json
-//   bench_conformance emulator:h100 emulator:h100 --schedules 8
-//   bench_conformance cuda:0 --run NAME [--fault]
+//   bench_conformance cuda:0 emulator:h100 --keep FOLDER; bench_conformance kept:FOLDER
+//   emulator:h100 bench_conformance emulator:h100 emulator:h100 --schedules 8 bench_conformance
+//   cuda:0 --run NAME [--fault]
 //
 // Kernels are the .cu files of tests/conformance/kernels, their inputs seeded. The second form
 // holds the emulator's other schedules against its first. The third runs one kernel once, a planted
@@ -35,6 +36,7 @@ struct Options {
   std::string other;
   std::string only;
   std::string out;
+  std::string keep;
   std::string run;
   bool fault = false;
   int schedules = 1;
@@ -96,6 +98,10 @@ int agree(const Options& options) {
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
   Side one(options.device, *compiler);
   Side other(options.other, *compiler);
+  if (!options.keep.empty()) {
+    std::filesystem::create_directories(options.keep);
+    one.keep(options.keep);
+  }
   ordered_json rows = ordered_json::array();
   int good = 0;
   int count = 0;
@@ -176,6 +182,7 @@ int main(int argc, char** argv) {
   app.add_option("other", options.other, "the device it is held against");
   app.add_option("--only", options.only, "one kernel");
   app.add_option("--out", options.out, "a JSON file for the result");
+  app.add_option("--keep", options.keep, "a folder for all of the first device's outputs");
   app.add_option("--schedules", options.schedules, "how many on the other device");
   app.add_option("--run", options.run, "run one kernel once in this process");
   app.add_flag("--fault", options.fault, "with the planted fault");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
 #include "engine/base/root.hpp"
 #include "engine/device/open.hpp"
 #include "tools/lone/isolated.hpp"
@@ -18,6 +19,8 @@ using Outcome = std::expected<std::vector<LoneOutput>, std::string>;
 
 // Enough for a process to open a GPU and run a small kernel, and not much more.
 constexpr int seconds_for_a_kernel = 30;
+// Among kept answers: whose they are.
+constexpr const char* device_file = "device.cbor";
 
 Outcome run_on(Device& device, const KernelImage& image, const LoneLaunch& launch) {
   auto outputs = run_lone(device, image, launch);
@@ -81,6 +84,12 @@ DeviceInfo described(const std::string& text) {
 }  // namespace
 
 Side::Side(std::string name, Compiler& compiler) : name_(std::move(name)), compiler_(compiler) {
+  constexpr std::string_view kept = "kept:";
+  if (name_.starts_with(kept)) {
+    kept_ = name_.substr(kept.size());
+    info_ = described(read_file(kept_ / device_file));
+    return;
+  }
   if (!name_.starts_with("cuda")) {
     device_ = open();
     info_ = device_->info();
@@ -99,18 +108,36 @@ std::expected<KernelImage, std::string> Side::compile(const KernelFile& kernel, 
   return std::move(compiled->image);
 }
 
+void Side::keep(const std::filesystem::path& folder) {
+  keep_ = folder;
+  write_file(keep_ / device_file, describe(info_));
+}
+
 Outcome Side::run(const KernelFile& kernel, bool planted, const Checks& checks,
                   std::uint64_t schedule) {
+  if (!kept_.empty()) {
+    const auto file = kept_ / (kernel.name + ".cbor");
+    if (planted || !std::filesystem::exists(file)) return std::unexpected("no answer was kept");
+    return unpack(read_file(file));
+  }
+  Outcome outcome = answer(kernel, planted, checks, schedule);
+  if (!keep_.empty() && !planted)
+    write_file(keep_ / (kernel.name + ".cbor"), pack_outcome(outcome));
+  return outcome;
+}
+
+Outcome Side::answer(const KernelFile& kernel, bool planted, const Checks& checks,
+                     std::uint64_t schedule) {
   const auto image = compile(kernel, planted);
   if (!image) return std::unexpected(image.error());
   LoneLaunch launch = kernel.launch;
   launch.checks = checks;
   launch.schedule = schedule;
   if (device_ != nullptr) return run_on(*device_, *image, launch);
-  const auto answer = run_isolated([&] { return pack_outcome(run_on(*open(), *image, launch)); },
+  const auto packed = run_isolated([&] { return pack_outcome(run_on(*open(), *image, launch)); },
                                    seconds_for_a_kernel);
-  if (!answer) return std::unexpected(answer.error());
-  return unpack(*answer);
+  if (!packed) return std::unexpected(packed.error());
+  return unpack(*packed);
 }
 
 }  // namespace fa_tune

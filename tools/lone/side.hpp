@@ -9,10 +9,12 @@
 namespace fa_tune {
 
 // One of two devices whose answers are held against each other. On a GPU every run has a process of
-// its own (isolated.hpp); a program that has a Side on a GPU must not open it otherwise.
+// its own (isolated.hpp); a program that has a Side on a GPU must not open it otherwise. A folder
+// of kept answers can stand for the device that gave them.
 class Side {
  public:
-  // `name` as open_device takes it, without "auto". Throws what open_device throws.
+  // `name` as open_device takes it, without "auto", or kept:FOLDER. Throws what open_device throws,
+  // and UserError for a folder without answers.
   Side(std::string name, Compiler& compiler);
 
   const DeviceInfo& info() const { return info_; }
@@ -21,14 +23,21 @@ class Side {
   std::expected<std::vector<LoneOutput>, std::string> run(const KernelFile& kernel, bool planted,
                                                           const Checks& checks,
                                                           std::uint64_t schedule);
+  // From now on the answers of right kernels are kept in `folder`, which must exist.
+  void keep(const std::filesystem::path& folder);
 
  private:
   std::unique_ptr<Device> open() const;
+  std::expected<std::vector<LoneOutput>, std::string> answer(const KernelFile& kernel, bool planted,
+                                                             const Checks& checks,
+                                                             std::uint64_t schedule);
   std::expected<KernelImage, std::string> compile(const KernelFile& kernel, bool planted);
 
   std::string name_;
   Compiler& compiler_;
-  std::unique_ptr<Device> device_;  // none for a GPU
+  std::unique_ptr<Device> device_;  // none for a GPU and for kept answers
+  std::filesystem::path kept_;      // answers are read from here, if not empty
+  std::filesystem::path keep_;      // and written to here
   DeviceInfo info_;
 };
 
