@@ -143,7 +143,10 @@ class SpecParser {
     const std::string& name = parts[0];
     const auto want = [&](std::size_t least, std::size_t most) {
       if (parts.size() - 1 < least || parts.size() - 1 > most)
-        fail(fmt::format("'{}' takes {} to {} numbers after it", name, least, most));
+        fail(fmt::format("'{}' takes {} after it, separated by ':'", name,
+                         most == 0       ? std::string("nothing")
+                         : least == most ? fmt::format("{} numbers", most)
+                                         : fmt::format("{} to {} numbers", least, most)));
     };
     const auto seeded = [&](Fill::Kind kind) {
       spec_.fill.kind = kind;

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# fa-tune emulate: kernels of the user's own, run, checked, counted and dumped; wrong input and wrong
+# kernels told apart by the exit code.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+
+cat >double.cu <<'CU'
+#include "factor.cuh"
+extern "C" __global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = FACTOR * in[i + SHIFT];
+}
+extern "C" __global__ void stuck() { while (true) {} }
+CU
+echo '#define FACTOR 2' >factor.cuh
+run=("$program" emulate double.cu --kernel twice --grid 4 --block 64)
+good=(--arg 'f32[256]=iota' --arg 'out:f32[256]' --arg i32=256 --define SHIFT=0)
+
+try "${run[@]}" "${good[@]}"
+check 'runs' equal "$status" 0
+check 'says what came out' contains "$out" 'argument 1  out:f32[256]'
+check 'smallest, largest and mean' contains "$out" 'min 0  max 510  mean 255'
+check 'nothing else' equal "$(wc -l <"$out")$(cat "$err")" 1
+
+try "${run[@]}" "${good[@]}" --device l4 --schedules 3 --check init,sync
+check 'other devices and schedules' equal "$status" 0
+
+try "${run[@]}" "${good[@]}" --counters
+check 'counts' equal "$status" 0
+check 'and predicts' contains "$out" 'predicted'
+
+try "${run[@]}" "${good[@]}" --dump out.npy
+check 'dumps' equal "$status" 0
+check 'as .npy' equal "$(tail -c 8 out.npy | od -An -f | tr -s ' ')" ' 508 510'
+try "${run[@]}" --arg 'f32[256]=file:out.npy' --arg 'out:f32[256]' --arg i32=256 --define SHIFT=0
+check 'which can be read again' contains "$out" 'max 1020'
+"${run[@]}" "${good[@]}" --dump - >piped.npy
+check 'and piped' cmp out.npy piped.npy
+
+# A wrong kernel: exit code 1 and its report on stderr.
+try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1
+check 'a finding is exit code 1' equal "$status" 1
+check 'names its kind' contains "$err" 'fa-tune: out_of_bounds: twice'
+check 'the block and the thread' contains "$err" 'block (3,0,0), thread (63,0,0)'
+check 'nothing on stdout' equal "$(cat "$out")" ''
+
+# Wrong input: exit code 2 and one line.
+refused() {
+  local text=$1
+  shift
+  try "$@"
+  check "exit code 2: $*" equal "$status" 2
+  check "one line: $*" equal "$(wc -l <"$err")" 1
+  check "what is wrong: $*" contains "$err" "$text"
+}
+refused "'f31' is no type" "${run[@]}" --arg 'f31[2]=zeros'
+refused "content, such as" "${run[@]}" --arg 'f32[2]'
+refused "'normal' takes 1 numbers" "${run[@]}" --arg 'f32[2]=normal'
+refused "does not fit" "${run[@]}" --arg u8=256
+refused "needs 'box='" "${run[@]}" --arg 'tmap:f16[8x8]=zeros'
+refused '1 arguments where the kernel has 3' "${run[@]}" --define SHIFT=0 --arg i32=1
+refused "no kernel 'thrice'" "$program" emulate double.cu --kernel thrice --block 1 --define SHIFT=0
+refused 'SHIFT' "${run[@]}" "${good[@]:0:6}"
+refused "is no check" "${run[@]}" "${good[@]}" --check memory
+refused 'nowhere.cu' "$program" emulate nowhere.cu --kernel k --block 1
+refused 'neither a .cu nor a .ptx' "$program" emulate factor.cuh --kernel k --block 1
+refused "'gtx'" "${run[@]}" "${good[@]}" --device gtx
+refused '--block' "$program" emulate double.cu --kernel twice
+refused 'dump' "${run[@]}" --arg 'f32[2]=zeros' --dump x.npy
+echo 'nonsense' >bad.ptx
+refused 'PTX line 1' "$program" emulate bad.ptx --kernel k --block 1
+finish

@@ -1,0 +1,206 @@
+#include <cstdio>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/yaml.hpp"
+#include "engine/device/open.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+#include "tools/lone/compare.hpp"
+#include "tools/lone/npy.hpp"
+#include "tools/lone/source_file.hpp"
+#include "tools/lone/summary.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  SourceFile source;
+  std::string device = "h100";
+  std::vector<std::uint32_t> grid = {1};
+  std::vector<std::uint32_t> block;
+  std::vector<std::uint32_t> cluster = {1};
+  std::uint32_t shared = 0;
+  std::vector<std::string> specs;
+  std::string checks = "all";
+  int schedules = 1;
+  bool counters = false;
+  std::string dump;
+};
+
+Dim3 sizes(const std::vector<std::uint32_t>& list) {
+  return {list[0], list.size() > 1 ? list[1] : 1, list.size() > 2 ? list[2] : 1};
+}
+
+Checks checks_of(const std::string& text) {
+  if (text == "all") return Checks::all();
+  Checks checks;
+  if (text == "none") return checks;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (word == "init") {
+      checks.initialized = true;
+    } else if (word == "race") {
+      checks.races = true;
+    } else if (word == "sync") {
+      checks.sync = true;
+    } else {
+      throw UserError("--check: " + quote_text(word) +
+                      " is no check; expected all, none, or a list of init, race, sync");
+    }
+  }
+  return checks;
+}
+
+LoneLaunch launch_of(const Arguments& arguments) {
+  LoneLaunch launch;
+  launch.config = {sizes(arguments.grid), sizes(arguments.block), sizes(arguments.cluster),
+                   arguments.shared};
+  for (const std::string& spec : arguments.specs) launch.arguments.push_back(parse_argument(spec));
+  launch.checks = checks_of(arguments.checks);
+  return launch;
+}
+
+// 0 or the number of the output to write, from "OUT.npy" or "N:OUT.npy".
+std::pair<std::size_t, std::string> dump_target(const LoneLaunch& launch, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  std::size_t wanted = launch.arguments.size();
+  if (colon != std::string::npos && colon > 0 && text.find_first_not_of("0123456789") == colon &&
+      colon < 4)
+    wanted = std::stoul(text.substr(0, colon));
+  const bool named = wanted < launch.arguments.size();
+  if (!named)
+    for (std::size_t i = launch.arguments.size(); i-- > 0;)
+      if (launch.arguments[i].is_output()) wanted = i;
+  if (wanted >= launch.arguments.size() || !launch.arguments[wanted].is_output())
+    throw UserError("--dump: there is no argument that is written; begin one with out: or inout:");
+  return {wanted, named ? text.substr(colon + 1) : text};
+}
+
+void dump(const ArgumentSpec& spec, const LoneOutput& output, const std::string& file) {
+  const std::string text = write_npy(spec.element, spec.dims, output.bytes);
+  if (file != "-") {
+    write_file(file, text);
+  } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    throw MachineError("--dump: standard output does not take it");
+  }
+}
+
+// What could not start is the user's to mend; what went wrong while it ran is a finding.
+int complain(const Fault& fault) {
+  const bool never_ran = fault.kind == FaultKind::load_failed ||
+                         fault.kind == FaultKind::unknown_instruction ||
+                         fault.kind == FaultKind::resources;
+  if (never_ran) throw UserError(to_text(fault.kind) + ": " + fault.message);
+  fmt::print(stderr, "fa-tune: {}: {}\n", to_text(fault.kind), fault.message);
+  return 1;
+}
+
+// A right kernel gives the same bits whatever the order of what is unordered.
+int differs(const LoneLaunch& launch, const std::vector<LoneOutput>& first,
+            const std::vector<LoneOutput>& other) {
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (first[i].bytes == other[i].bytes) continue;
+    const ArgumentSpec& spec = launch.arguments[first[i].argument];
+    std::uint64_t at = 0;
+    while (element_bits(spec.element, first[i].bytes, at) ==
+           element_bits(spec.element, other[i].bytes, at))
+      ++at;
+    fmt::print(stderr,
+               "fa-tune: race: schedule {} leaves other bits than schedule 0 in argument {}, first "
+               "in element {}\n",
+               launch.schedule, first[i].argument, at);
+    return 1;
+  }
+  return 0;
+}
+
+int report_counters(LoneRun& run, Device& device) {
+  const auto timing = device.time(run.launch(), {});
+  if (!timing) return complain(timing.error());
+  fmt::print("predicted for {}: {:.3f} us\n{}\n", timing->model, timing->samples_us.front(),
+             timing->detail_json);
+  return 0;
+}
+
+int emulate(const Arguments& arguments) {
+  LoneLaunch launch = launch_of(arguments);
+  std::pair<std::size_t, std::string> target;
+  if (!arguments.dump.empty()) target = dump_target(launch, arguments.dump);
+  const auto device = open_device("emulator:" + arguments.device, {}, require_root());
+  const KernelImage image = image_of(arguments.source, device->info());
+  std::vector<LoneOutput> first;
+  for (int schedule = 0; schedule < arguments.schedules; ++schedule) {
+    launch.schedule = static_cast<std::uint64_t>(schedule);
+    auto run = LoneRun::prepare(*device, image, launch);
+    if (!run) return complain(run.error());
+    if (const auto done = run->run(); !done) return complain(done.error());
+    auto outputs = run->outputs();
+    if (!outputs) return complain(outputs.error());
+    if (schedule > 0) {
+      if (const int code = differs(launch, first, *outputs); code != 0) return code;
+      continue;
+    }
+    first = std::move(*outputs);
+    if (arguments.counters)
+      if (const int code = report_counters(*run, *device); code != 0) return code;
+  }
+  for (const LoneOutput& output : first) {
+    const ArgumentSpec& spec = launch.arguments[output.argument];
+    const bool dumped = !arguments.dump.empty() && output.argument == target.first;
+    if (dumped) dump(spec, output, target.second);
+    // With --dump - standard output is the array's alone.
+    if (target.second != "-") fmt::print("{}\n", summary_of(spec, output));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_emulate(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "emulate", "run a kernel of any .cu or .ptx file on the emulator, check it and count");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("file", arguments->source.file, "CUDA C++ (.cu) or PTX (.ptx)")->required();
+  command->add_option("--kernel", arguments->source.kernel, "its name, extern \"C\" in CUDA C++")
+      ->required();
+  const auto dims = [&](const char* name, std::vector<std::uint32_t>& to, const char* help) {
+    return command->add_option(name, to, help)
+        ->delimiter(',')
+        ->expected(1, 3)
+        ->check(CLI::Range(1, 2'147'483'647));
+  };
+  dims("--grid", arguments->grid, "blocks: x, or x,y,z");
+  dims("--block", arguments->block, "threads a block: x, or x,y,z")->required();
+  dims("--cluster", arguments->cluster, "blocks a cluster: x, or x,y,z");
+  command->add_option("--shared", arguments->shared, "dynamic shared memory a block, bytes");
+  command
+      ->add_option("--arg", arguments->specs,
+                   "an argument, in order: f32[1024]=normal:7, out:u32[256], i32=5, ...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--device", arguments->device, "a device profile: its name or file")
+      ->capture_default_str();
+  command->add_option("--check", arguments->checks, "all, none, or a list of init,race,sync")
+      ->capture_default_str();
+  command->add_option("--schedules", arguments->schedules, "how many orders of events to try")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  command->add_flag("--counters", arguments->counters, "what it did, what bounds it, and a time");
+  command->add_flag("--line-info", arguments->source.line_info, "name CUDA lines in reports");
+  command->add_option("--define", arguments->source.defines, "NAME or NAME=VALUE for a .cu file")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("-I,--include", arguments->source.include, "a folder of headers")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--dump", arguments->dump,
+                      "write the first output, or argument N as N:FILE, as .npy; - is stdout");
+  command->callback([&action, arguments] { action = [arguments] { return emulate(*arguments); }; });
+}
+
+}  // namespace fa_tune
