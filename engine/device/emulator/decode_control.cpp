@@ -86,6 +86,8 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"isspacep", &D::isspacep},
       {"cp", &D::async},
       {"ldmatrix", &D::ldmatrix},
+      {"stmatrix", &D::stmatrix},
+      {"movmatrix", &D::movmatrix},
       {"mma", &D::mma},
       {"shfl", &D::shuffle},
       {"vote", &D::vote},

@@ -10,6 +10,7 @@
 #include "engine/device/emulator/lexer.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/syntax.hpp"
+#include "engine/device/emulator/tensor_core.hpp"
 
 namespace fa_tune::emulator {
 
@@ -40,8 +41,8 @@ using PlaceGlobal = std::function<std::uint64_t(const Symbol&)>;
 // chooses handlers. Nothing of a kernel is executed unless all of it is known.
 class Decoder {
  public:
-  Decoder(Module& module, bool hopper, PlaceGlobal place_global)
-      : module_(module), hopper_(hopper), place_global_(std::move(place_global)) {}
+  Decoder(Module& module, TensorRule rule, PlaceGlobal place_global)
+      : module_(module), rule_(rule), place_global_(std::move(place_global)) {}
 
   // The kernel and every function that it calls. Throws LoadError.
   Program decode(std::string_view kernel);
@@ -95,7 +96,10 @@ class Decoder {
   bool async();
   bool async_arrive();
   bool ldmatrix();
+  bool stmatrix();
+  bool movmatrix();
   bool mma();
+  bool mma_f64(int m, int k);
   bool shuffle();
   bool vote();
   bool match();
@@ -138,9 +142,15 @@ class Decoder {
   Space space();
   void cache_modifiers();
   Ref copy_of(Ref ref);
+  std::vector<Ref> fragment(std::size_t operand, std::size_t count, Type type, bool written);
+  // One product of m rows; the fragments' registers in the ISA's order.
+  struct MmaParts {
+    std::vector<Ref> d, a, b, c;
+  };
+  void emit_mma(const MmaKind& kind, int m, const MmaParts& parts);
 
   Module& module_;
-  bool hopper_;
+  TensorRule rule_;
   PlaceGlobal place_global_;
   Program program_;
   std::vector<Draft> drafts_;

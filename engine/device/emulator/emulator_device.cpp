@@ -89,7 +89,8 @@ class EmulatorDevice final : public Device {
     if (image.kind != BinaryKind::ptx) {
       return refuse(FaultKind::load_failed, "the emulator takes PTX, not machine code");
     }
-    auto program = emulator::load_program(image.bytes, image.kernel, hopper(), memory_);
+    auto program = emulator::load_program(image.bytes, image.kernel,
+                                          emulator::tensor_rule_of(profile_.arch), memory_);
     if (!program) return refuse(kind_of(program.error().kind), program.error().message);
     const auto handle = static_cast<KernelHandle>(++last_handle_);
     kernels_.emplace(handle, Kernel{std::move(*program), image.resources});

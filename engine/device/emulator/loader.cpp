@@ -8,7 +8,7 @@
 namespace fa_tune::emulator {
 
 std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_view kernel,
-                                             bool hopper, GlobalMemory& memory) {
+                                             TensorRule rule, GlobalMemory& memory) {
   std::vector<std::uint64_t> placed;
   const auto place = [&](const Symbol& symbol) {
     const Allocation& allocation = memory.allocate(symbol.size, symbol.space != Space::constant);
@@ -20,7 +20,7 @@ std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_v
   };
   try {
     Module module = parse_module(ptx);
-    return Decoder(module, hopper, place).decode(kernel);
+    return Decoder(module, rule, place).decode(kernel);
   } catch (const LoadError& error) {
     for (const std::uint64_t address : placed) memory.release(address);
     return std::unexpected(error.trouble);

@@ -5,14 +5,15 @@
 
 #include "engine/device/emulator/memory.hpp"
 #include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/tensor_core.hpp"
 
 namespace fa_tune::emulator {
 
 // Reads PTX and makes the kernel called `kernel` ready to run. The module's variables get memory in
-// `memory` (Program::globals; the caller releases them). `hopper`: tensor cores compute by that
-// generation's rule. All of the kernel is checked here: what this returns can be executed, and what
+// `memory` (Program::globals; the caller releases them). `rule`: the generation whose tensor
+// cores compute. All of the kernel is checked here: what this returns can be executed, and what
 // it refuses names the line of the PTX.
 std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_view kernel,
-                                             bool hopper, GlobalMemory& memory);
+                                             TensorRule rule, GlobalMemory& memory);
 
 }  // namespace fa_tune::emulator

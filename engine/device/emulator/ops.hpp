@@ -24,6 +24,9 @@ void run_async_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // matrix_ops.cpp
+void run_mma_f64(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_stmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_movmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_ldmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask);
 

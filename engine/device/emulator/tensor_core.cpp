@@ -10,6 +10,11 @@
 
 namespace fa_tune::emulator {
 
+TensorRule tensor_rule_of(std::string_view arch) {
+  if (arch.starts_with("sm_89")) return TensorRule::ada;
+  return arch.starts_with("sm_8") ? TensorRule::ampere : TensorRule::hopper;
+}
+
 void mma_m16n8(const MmaKind& kind, const Fragments& fragments) {
   if (is_two_of_f16(kind)) {
     mma_as_two_of_f16(kind, fragments, mma_m16n8);

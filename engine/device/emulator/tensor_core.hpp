@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace fa_tune::emulator {
 
@@ -15,6 +16,9 @@ enum class TensorRule : std::uint8_t {
   hopper,        // sm_90: mma.sync and wmma
   hopper_wgmma,  // sm_90a: wgmma.mma_async; differs from `hopper` in fp8
 };
+
+// Of a device with the architecture `arch` ("sm_89"). One newer than Hopper is taken for it.
+TensorRule tensor_rule_of(std::string_view arch);
 
 enum class Element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
 enum class Accumulator : std::uint8_t { f32, f16, s32 };

@@ -184,7 +184,7 @@ TEST_CASE("what a launch may not ask for") {
 TEST_CASE("an endless loop ends as a timeout") {
   const std::string ptx = kernel(".param .u64 out", "LOOP: bra LOOP;");
   emulator::GlobalMemory memory;
-  const auto program = emulator::load_program(ptx, "k", false, memory);
+  const auto program = emulator::load_program(ptx, "k", emulator::TensorRule::ampere, memory);
   REQUIRE(program);
   const std::vector<std::byte> parameters(8);
   emulator::LaunchContext context{&*program, {}, parameters, &memory, 100000};
@@ -202,7 +202,7 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
                ".reg .b32 %r<12>; .reg .b64 %rd<6>; .shared .align 16 .b8 s[8192]; .reg .pred %p;\n"
                "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;\n" +
                    body);
-    const auto program = emulator::load_program(ptx, "k", false, memory);
+    const auto program = emulator::load_program(ptx, "k", emulator::TensorRule::ampere, memory);
     REQUIRE(program);
     std::vector<std::byte> parameters(8);
     std::memcpy(parameters.data(), &allocation.address, 8);

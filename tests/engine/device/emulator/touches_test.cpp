@@ -21,7 +21,7 @@ Program program_of(const std::string& body) {
   const auto loaded =
       load_program(test::kernel(".param .u64 out",
                                 ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<4>;\n" + body),
-                   "k", false, memory);
+                   "k", TensorRule::ampere, memory);
   const std::string message = loaded ? "" : loaded.error().message;
   REQUIRE(message == "");
   return *loaded;
