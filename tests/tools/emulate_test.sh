@@ -43,7 +43,11 @@ try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1
 check 'a finding is exit code 1' equal "$status" 1
 check 'names its kind' contains "$err" 'fa-tune: out_of_bounds: twice'
 check 'the block and the thread' contains "$err" 'block (3,0,0), thread (63,0,0)'
+check 'the line of PTX' contains "$err" 'twice, PTX line'
 check 'nothing on stdout' equal "$(cat "$out")" ''
+
+try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1 --line-info
+check 'with line information that of the source' contains "$err" 'twice, double.cu:4 (PTX line'
 
 # Wrong input: exit code 2 and one line.
 refused() {

@@ -26,7 +26,9 @@ fs::path header_folder() {
 
 CompileRequest request_of(const SourceFile& source, const DeviceInfo& device) {
   CompileRequest request;
-  const std::string text = read_file(source.file);
+  // NVRTC calls a source after its kernel; reports and its own messages are to name the file.
+  const std::string text =
+      fmt::format("#line 1 \"{}\"\n", source.file.string()) + read_file(source.file);
   request.source = {text, source.kernel, sha256(text)};
   request.arch = device.arch == "sm_90" ? "sm_90a" : device.arch;
   request.kind = device.accepts;

@@ -184,10 +184,11 @@ void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
   const Dim3& block = context_.config.block;
   const std::uint32_t thread = warp.index * warp_size + static_cast<std::uint32_t>(lane);
   cluster_.trouble_with(
-      {kind, fmt::format("{}, PTX line {}: {}, block ({},{},{}), thread ({},{},{}): {}",
-                         context_.program->kernel, op.line, context_.program->names[op.name],
-                         block_index_.x, block_index_.y, block_index_.z, thread % block.x,
-                         thread / block.x % block.y, thread / block.x / block.y, what)});
+      {kind,
+       fmt::format("{}, {}: {}, block ({},{},{}), thread ({},{},{}): {}", context_.program->kernel,
+                   line_text(*context_.program, op), context_.program->names[op.name],
+                   block_index_.x, block_index_.y, block_index_.z, thread % block.x,
+                   thread / block.x % block.y, thread / block.x / block.y, what)});
 }
 
 void Cta::note_exits() {

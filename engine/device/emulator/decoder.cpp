@@ -151,6 +151,7 @@ void Decoder::function(const Function& function) {
   places_.push_back(static_cast<std::uint32_t>(drafts_.size()));
   Statement last;
   last.line = function.statements.empty() ? function.line : function.statements.back().line;
+  last.place = function.statements.empty() ? -1 : function.statements.back().place;
   last.opcode = "ret";
   statement(last);
   for (const Patch& patch : branches_) drafts_[patch.draft].op.target = places_[patch.label];
@@ -191,6 +192,10 @@ void Decoder::finish(const Function& entry) {
   program_.entry = entries_.at(&entry);
   program_.ops.reserve(drafts_.size());
   for (const Draft& draft : drafts_) program_.ops.push_back(draft.op);
+  std::vector<int> places;
+  places.reserve(drafts_.size());
+  for (const Draft& draft : drafts_) places.push_back(draft.place);
+  program_.sources = source_lines_of(module_, places);
   const std::vector<std::uint16_t> slots =
       allocate_registers(drafts_, registers_, predicates_, program_);
   program_.touches = touches_of(drafts_, registers_, program_);
@@ -244,6 +249,7 @@ Draft& Decoder::emit(Kind kind, Pipe pipe, Handler run) {
   draft.op.pipe = pipe;
   draft.op.run = run;
   draft.op.line = static_cast<std::uint32_t>(statement_->line);
+  draft.place = statement_->place;
   const auto known = names_.find(statement_->opcode);
   if (known != names_.end()) {
     draft.op.name = known->second;

@@ -32,6 +32,7 @@ struct Draft {
   std::array<Ref, 16> refs{};
   Ref guard;
   std::uint16_t writes = 0;  // bit i: refs[i] is written
+  int place = -1;            // Statement::place
 };
 
 // Gives the address of a module's variable in global or constant memory.

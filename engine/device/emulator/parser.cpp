@@ -95,10 +95,12 @@ void Parser::module_item() {
   }
   const Token token = take();
   const std::string_view word = token.text;
-  if (word == ".version" || word == ".target" || word == ".file" || word == ".loc" ||
-      word == ".address_size") {
+  if (word == ".version" || word == ".target" || word == ".loc" || word == ".address_size") {
     --at_;
     skip_line();
+  } else if (word == ".file") {
+    --at_;
+    source_file();
   } else if (word == ".section") {
     expect_word("a section's name");
     skip_braces();
@@ -118,6 +120,7 @@ void Parser::function(bool is_entry) {
   Function& function = module_.functions.emplace_back();
   function.is_entry = is_entry;
   function.line = peek().line;
+  place_ = -1;
   function.scope_parents.push_back(0);
   scopes_.emplace_back();
   scopes_.back().id = 0;

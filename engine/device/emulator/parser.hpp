@@ -22,7 +22,8 @@ struct Scope {
   std::map<std::string_view, Symbol*> symbols;
 };
 
-// The grammar. Statements are in parser_body.cpp, declarations in parser.cpp.
+// The grammar. Statements are in parser_body.cpp, declarations in parser.cpp, line information in
+// parser_source.cpp.
 class Parser {
  public:
   explicit Parser(std::string_view source) : tokens_(tokenize(source)) { scopes_.emplace_back(); }
@@ -37,6 +38,8 @@ class Parser {
   std::uint64_t expect_integer();
   void skip_line();
   void skip_braces();
+  void source_file();
+  void source_place();
 
   void module_item();
   void function(bool is_entry);
@@ -67,6 +70,9 @@ class Parser {
   int depth_ = 0;
   Module module_;
   std::vector<Scope> scopes_;
+  int place_ = -1;  // of the last .loc in the function at hand
+  // Places by file and line, to find what a call was itself inlined into.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, int> latest_places_;
   std::uint64_t frame_ = 0;  // local memory given out so far, over all functions
 };
 

@@ -43,9 +43,12 @@ bool Parser::body_directive(Function& function) {
   const std::string_view word = token.text;
   if (word == ".reg") {
     registers(function);
-  } else if (word == ".loc" || word == ".file") {
+  } else if (word == ".loc") {
     --at_;
-    skip_line();
+    source_place();
+  } else if (word == ".file") {
+    --at_;
+    source_file();
   } else if (word == ".pragma") {
     while (peek().kind != Token::Kind::end && !peek().is(';')) take();
     expect(';');
@@ -121,6 +124,7 @@ Symbol* Parser::find_symbol(std::string_view name) const {
 void Parser::statement(Function& function) {
   Statement statement;
   statement.line = peek().line;
+  statement.place = place_;
   statement.scope = scopes_.back().id;
   if (accept('@')) {
     statement.guard_negated = accept('!');

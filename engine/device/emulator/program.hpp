@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/emulator/source_lines.hpp"
 #include "engine/device/emulator/touches.hpp"
 #include "engine/device/emulator/types.hpp"
 
@@ -140,6 +141,7 @@ struct Program {
   std::string kernel;
   std::vector<Op> ops;
   Touches touches;                       // of each instruction
+  SourceLines sources;                   // of each instruction
   std::vector<std::string> names;        // opcodes, for messages
   std::vector<std::uint32_t> constants;  // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;
@@ -175,5 +177,9 @@ inline constexpr int cluster_rank_at = 24;
 inline constexpr std::uint32_t shared_offset_mask = (1U << cluster_rank_at) - 1;
 // Bytes of shared memory at the front of a CTA that the system keeps for itself, as since sm_80.
 inline constexpr std::uint32_t shared_reserved = 1024;
+
+// "mma.cu:123 (PTX line 40)" or, without line information, "PTX line 40": where an instruction
+// of the program stands.
+std::string line_text(const Program& program, const Op& op);
 
 }  // namespace fa_tune::emulator

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,16 @@ struct Operand {
   std::vector<Operand> parts;
 };
 
+// A place in the CUDA source, from a .loc directive (PTX ISA, "Debugging Directives: .loc").
+struct SourcePlace {
+  std::uint64_t file = 0;  // number of a .file
+  std::uint64_t line = 0;
+  int inlined_at = -1;  // the call's place, if the function was inlined: an earlier one
+};
+
 struct Statement {
   int line = 0;
+  int place = -1;  // index of Module::places; -1 where the text has no .loc
   int scope = 0;
   int guard = -1;  // register of @p
   bool guard_negated = false;
@@ -93,6 +102,8 @@ struct Function {
 struct Module {
   std::deque<Symbol> symbols;  // a deque: statements point into it
   std::deque<Function> functions;
+  std::vector<SourcePlace> places;
+  std::map<std::uint64_t, std::string_view> files;  // names by number
 };
 
 // Reads a whole module. Throws LoadError that names the line.

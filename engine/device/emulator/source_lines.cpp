@@ -1,0 +1,73 @@
+#include "engine/device/emulator/source_lines.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/syntax.hpp"
+
+namespace fa_tune::emulator {
+namespace {
+
+// What is shown of a chain of calls: where the instruction is, and who wrote the outermost call.
+constexpr int longest_chain = 64;
+
+// "mma.cu": folders make a line of a report long and say little.
+std::string_view file_name(const Module& module, std::uint64_t number) {
+  const auto found = module.files.find(number);
+  if (found == module.files.end()) return "?";
+  std::string_view name = found->second;
+  return name.substr(name.find_last_of('/') + 1);
+}
+
+std::string text_of(const Module& module, int index) {
+  const SourcePlace& place = module.places[static_cast<std::size_t>(index)];
+  std::string text = fmt::format("{}:{}", file_name(module, place.file), place.line);
+  const SourcePlace* outer = &place;
+  for (int depth = 0; outer->inlined_at >= 0 && depth < longest_chain; ++depth)
+    outer = &module.places[static_cast<std::size_t>(outer->inlined_at)];
+  if (outer != &place)
+    text += fmt::format(" in {}:{}", file_name(module, outer->file), outer->line);
+  return text;
+}
+
+}  // namespace
+
+const std::string& SourceLines::of(std::size_t op) const {
+  static const std::string none;
+  if (op >= of_ops.size() || of_ops[op] == unknown) return none;
+  return texts[of_ops[op]];
+}
+
+SourceLines source_lines_of(const Module& module, const std::vector<int>& places) {
+  SourceLines lines;
+  if (module.places.empty()) return lines;
+  std::map<int, std::uint32_t> by_place;
+  std::map<std::string, std::uint32_t> by_text;
+  for (const int place : places) {
+    if (place < 0) {
+      lines.of_ops.push_back(SourceLines::unknown);
+      continue;
+    }
+    const auto [known, is_new] = by_place.try_emplace(place, 0);
+    if (is_new) {
+      const std::string text = text_of(module, place);
+      const auto [same, first] =
+          by_text.try_emplace(text, static_cast<std::uint32_t>(lines.texts.size()));
+      if (first) lines.texts.push_back(text);
+      known->second = same->second;
+    }
+    lines.of_ops.push_back(known->second);
+  }
+  return lines;
+}
+
+std::string line_text(const Program& program, const Op& op) {
+  const auto index = static_cast<std::size_t>(&op - program.ops.data());
+  const std::string& source = program.sources.of(index);
+  return source.empty() ? fmt::format("PTX line {}", op.line)
+                        : fmt::format("{} (PTX line {})", source, op.line);
+}
+
+}  // namespace fa_tune::emulator
