@@ -1,5 +1,6 @@
 #include "engine/device/emulator/tensor_core.hpp"
 
+#include <bit>
 #include <cmath>
 
 #include "engine/device/emulator/tensor_core_reference.hpp"
@@ -42,6 +43,22 @@ void mma_m16(const MmaKind& kind, int tiles, const Fragments& fragments) {
   }
 }
 
+namespace {
+
+// a * b + c, rounded once. Of several NaN that of b comes out, else c's, else a's, made quiet; a
+// NaN out of nothing is negative (measured on an H100).
+double fused(double a, double b, double c) {
+  for (const double each : {b, c, a}) {
+    if (std::isnan(each)) {
+      return std::bit_cast<double>(std::bit_cast<std::uint64_t>(each) | std::uint64_t{1} << 51);
+    }
+  }
+  const double sum = std::fma(a, b, c);
+  return std::isnan(sum) ? std::bit_cast<double>(std::uint64_t{0xFFF8} << 48) : sum;
+}
+
+}  // namespace
+
 // Fragment layouts, PTX ISA, "Matrix Fragments for mma.m8n8k4" and "mma.m16n8k4, m16n8k8 with
 // .f64": with group = lane / 4 and t = lane % 4, lane holds of A rows group (and group + 8), of B
 // column group, each at k = t (and t + 4); of C rows group (and group + 8), columns 2t and 2t + 1.
@@ -57,7 +74,7 @@ void mma_f64(int m, int k, const Lanes64* d, const ConstLanes64* a, const ConstL
       for (int each = 0; each < k; ++each) {
         const double left = a[i / 2 + halves * (each / 4)][group * 4 + each % 4];
         const double right = b[each / 4][column * 4 + each % 4];
-        sum = std::fma(left, right, sum);
+        sum = fused(left, right, sum);
       }
       results[i][lane] = sum;
     }

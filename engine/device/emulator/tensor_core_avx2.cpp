@@ -250,7 +250,9 @@ __m128i to_f16(const Sums& sums, __m256i c) {
       _mm256_sub_epi32(_mm256_andnot_si256(wide, _mm256_set1_epi32(8)), _mm256_set1_epi32(F));
   const __m256 unit = power_of_two(_mm256_add_epi32(sums.exponent, places));
   const __m256i number = with_sign(_mm256_mul_ps(_mm256_cvtepi32_ps(m), unit), sums);
-  return _mm256_cvtps_ph(_mm256_castsi256_ps(or_c(number, c, sums)), _MM_FROUND_TO_NEAREST_INT);
+  const __m128i rounded =
+      _mm256_cvtps_ph(_mm256_castsi256_ps(or_c(number, c, sums)), _MM_FROUND_TO_NEAREST_INT);
+  return _mm_andnot_si128(_mm_cmpeq_epi16(rounded, _mm_set1_epi16(INT16_MIN)), rounded);
 }
 
 template <Element element, int F, int k, int step>

@@ -8,7 +8,8 @@ namespace fa_tune::emulator {
 
 namespace {
 
-constexpr int kLowestExponent = -126;
+// Below the exponent of every product: 2 * (1 - 127).
+constexpr int kLowestExponent = -252;
 
 Number decode(std::uint32_t bits, int exponent_bits, int fraction) {
   const std::uint32_t mantissa = bits & ((1U << fraction) - 1);
@@ -129,6 +130,7 @@ std::uint32_t to_f32(const Total& total, int fraction) {
   const int last = std::max(exponent - 23, -149);
   const auto significand =
       static_cast<std::uint32_t>(shift_truncate(total.magnitude, total.unit - last));
+  if (significand == 0) return 0;
   const std::uint32_t kept = ~((1U << (23 - fraction)) - 1);
   return sign | ((static_cast<std::uint32_t>(last + 149) << 23) + (significand & kept));
 }
@@ -144,6 +146,7 @@ std::uint32_t to_f16(const Total& total) {
   const int last = std::max(exponent - 10, -24);
   const auto significand =
       static_cast<std::uint32_t>(shift_nearest_even(total.magnitude, total.unit - last));
+  if (significand == 0) return 0;
   return sign | std::min((static_cast<std::uint32_t>(last + 24) << 10) + significand, kInfinity);
 }
 

@@ -36,11 +36,12 @@ struct Total {
   int unit = 0;
 };
 
-// All terms, aligned to the largest exponent (at least -126), truncated toward zero to `kept_bits`
+// All terms, aligned to the largest exponent, truncated toward zero to `kept_bits`
 // fraction bits, and added exactly.
 Total add_terms(std::span<const Number> terms, int kept_bits);
 
-// Truncated toward zero to `fraction` bits after the leading one (23 at most).
+// Truncated toward zero to `fraction` bits after the leading one (23 at most). What becomes zero,
+// here and below, is +0.
 std::uint32_t to_f32(const Total& total, int fraction);
 // Rounded to nearest even.
 std::uint32_t to_f16(const Total& total);

@@ -46,7 +46,7 @@ std::uint32_t add_f32(std::uint32_t a, std::uint32_t b) {
 
 // The exact sum of two f16 needs 41 bits and rounds once. Two negative zeros make one.
 std::uint32_t add_f16(std::uint32_t a, std::uint32_t b) {
-  if ((a & b & 0xFFFFU) == 0x8000U) return 0x8000U;
+  if ((a & 0xFFFFU) == 0x8000U && (b & 0xFFFFU) == 0x8000U) return 0x8000U;
   const std::array<Number, 2> terms = {decode_f16(a & 0xFFFFU), decode_f16(b & 0xFFFFU)};
   return to_f16(add_terms(terms, 50));
 }

@@ -4,6 +4,7 @@
 //   bench_tensor_core cuda:0 1 1 tensor_core_h100.json
 //   bench_tensor_core cuda:0 1 1 out.json wgmma e4m3      only formats whose name has one of these
 //   bench_tensor_core --layouts cuda:0 OUT.json            what wmma.load puts into registers
+//   bench_tensor_core --again FILE.json                    computes its differing cases anew
 //
 // For every form of mma.sync and wgmma: MILLIONS million random dot-adds (operands of all
 // exponents, subnormals, infinities, NaN, zeros of both signs, sums that cancel) are computed on
@@ -212,6 +213,36 @@ int layouts(const std::string& name, const std::string& out) {
   return 0;
 }
 
+// The cases of a file, computed anew: how many now give what the device gave.
+int again(const std::string& file) {
+  const ordered_json recorded = ordered_json::parse(read_file(file));
+  int different = 0;
+  for (const Format& format : all_formats()) {
+    for (const ordered_json& row : recorded.at("formats")) {
+      if (row.at("format") != format.name || !row.contains("different")) continue;
+      int cases = 0;
+      int mended = 0;
+      for (const ordered_json& each : row["different"]) {
+        const auto word = [](const ordered_json& text) {
+          return std::stoull(text.get<std::string>(), nullptr, 16);
+        };
+        Operands operands;
+        for (std::size_t k = 0; k < each["a"].size(); ++k) {
+          operands.a[0][k] = word(each["a"][k]);
+          operands.b[0][k] = word(each["b"][k]);
+        }
+        operands.c[0][0] = word(each["c"]);
+        const auto sums = emulate(format, to_registers(format, operands));
+        ++cases;
+        mended += from_registers(format, sums)[0][0] == word(each["device"]) ? 1 : 0;
+      }
+      if (cases > 0) fmt::print("{:<68} {} of {} cases agree\n", format.name, mended, cases);
+      different += cases - mended;
+    }
+  }
+  return different == 0 ? 0 : 1;
+}
+
 int tensor_core(const std::string& name, double millions, std::uint64_t seed,
                 const std::string& out, std::span<char*> words) {
   const auto device = open_device(name, load_profile("h100", find_root()), find_root());
@@ -250,11 +281,12 @@ int tensor_core(const std::string& name, double millions, std::uint64_t seed,
 }  // namespace fa_tune::bench
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
+  if (argc < 3 || (argc < 4 && std::string_view(argv[1]) != "--again")) {
     fmt::print(stderr, "usage: bench_tensor_core DEVICE MILLIONS SEED [OUT.json] [FORMAT...]\n");
     return 2;
   }
   try {
+    if (std::string_view(argv[1]) == "--again") return fa_tune::bench::again(argv[2]);
     if (std::string_view(argv[1]) == "--layouts") return fa_tune::bench::layouts(argv[2], argv[3]);
     const int rest = std::min(argc, 5);
     return fa_tune::bench::tensor_core(argv[1], std::stod(argv[2]), std::stoull(argv[3]),
