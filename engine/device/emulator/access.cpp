@@ -6,24 +6,10 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 namespace fa_tune::emulator {
 namespace {
-
-std::string_view name_of(Space space) {
-  switch (space) {
-    case Space::shared:
-      return "shared";
-    case Space::local:
-      return "local";
-    case Space::param:
-      return "parameter";
-    case Space::cluster:
-      return "cluster's shared";
-    default:
-      return "global";
-  }
-}
 
 // A generic address's space, and the address within it.
 Space space_of(std::uint64_t& address) {
@@ -132,7 +118,8 @@ class Resolver {
     }
     const GlobalMemory& memory = *cta_.context().memory;
     if (allocation == nullptr) {
-      report(TroubleKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
+      report(memory.released(address) ? TroubleKind::freed : TroubleKind::out_of_bounds, lane,
+             Space::global, address, memory.describe(address));
       return nullptr;
     }
     const std::uint64_t offset = address - allocation->address;
@@ -148,7 +135,7 @@ class Resolver {
     cta_.report(
         kind, warp_, op_, lane,
         fmt::format("{} {} bytes at {} address 0x{:x}; {}", access_.write ? "writes" : "reads",
-                    access_.bytes, name_of(space), address, why));
+                    access_.bytes, space_name(space), address, why));
   }
 
   Warp& warp_;
@@ -175,6 +162,21 @@ bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t be
 
 }  // namespace
 
+std::string_view space_name(Space space) {
+  switch (space) {
+    case Space::shared:
+      return "shared";
+    case Space::local:
+      return "local";
+    case Space::param:
+      return "parameter";
+    case Space::cluster:
+      return "cluster's shared";
+    default:
+      return "global";
+  }
+}
+
 void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, int base_bytes,
                        Addresses& out) {
   const auto offset = static_cast<std::uint64_t>(op.immediate);
@@ -192,8 +194,10 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
   }
 }
 
-bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
-             const Addresses& addresses, Pointers& out) {
+namespace {
+
+bool find(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+          const Addresses& addresses, Pointers& out) {
   Cta& cta = *warp.cta;
   if (access.space == Space::shared || access.space == Space::cluster) {
     const std::span<std::byte> memory = cta.shared();
@@ -218,6 +222,16 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
     if (out[i] == nullptr) return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+             const Addresses& addresses, Pointers& out) {
+  if (!find(warp, op, mask, access, addresses, out)) return false;
+  Sanitizer* const sanitizer = warp.cta->sanitizer();
+  return sanitizer == nullptr || access.manner == Manner::unwatched ||
+         sanitizer->access(warp, op, mask, access, addresses);
 }
 
 void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,

@@ -7,6 +7,7 @@
 // How an instruction reaches memory. Fields of Op for every memory instruction:
 //   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:
 //   none m[3] Type            m[4] values in a vector            m[5] bytes of a data register
+//   m[6] Manner, of ld and st
 //   r[0..3] data         r[8] base address                  immediate: offset
 
 namespace fa_tune::emulator {
@@ -19,7 +20,19 @@ struct Access {
   Space space = Space::generic;
   std::uint32_t bytes = 0;
   bool write = false;
+  Manner manner = Manner::plain;
+
+  bool updates() const { return manner == Manner::update || manner == Manner::releasing_update; }
+  bool reads() const { return !write || updates(); }
+  // Atomic and the like: two of them never race (PTX ISA, memory consistency model).
+  bool strong() const { return manner != Manner::plain && manner != Manner::copy; }
+  bool releases() const {
+    return manner == Manner::releasing || manner == Manner::releasing_update;
+  }
 };
+
+// "shared", for messages.
+std::string_view space_name(Space space);
 
 inline Warp& warp_of(LaneFile& lanes) { return static_cast<Warp&>(lanes); }
 
@@ -28,9 +41,13 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
                        Addresses& out);
 
 // Pointers to what the lanes of `mask` access. Checks bounds, alignment and permission of each
-// lane; reports the first lane that fails and returns false.
+// lane, and asks the Sanitizer if there is one; reports the first lane that fails and returns
+// false.
 bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
              const Addresses& addresses, Pointers& out);
+
+// What one lane of a store (run_store) writes; as many bytes as it has, from the front.
+std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);
 
 // Counters of one access: shared-memory wavefronts, sectors, local accesses.
 void count_access(Counters& counters, std::uint32_t mask, const Access& access,

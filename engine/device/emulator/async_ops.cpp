@@ -8,6 +8,7 @@
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/mbarrier_ops.hpp"
 #include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 // cp.async: r[0]: address in shared memory; r[1]: address in global memory; r[2]: bytes to read, or
 // none for all; r[3]: predicate that says to read nothing, or none; m[1]: bytes; m[2], m[3]: bytes
@@ -39,8 +40,8 @@ void land_copies(Warp& warp, int lane, std::uint64_t end) {
 void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
   Cta& cta = *warp.cta;
-  const Access to{Space::shared, op.m[1], true};
-  const Access from{static_cast<Space>(op.m[4]), op.m[1], false};
+  const Access to{Space::shared, op.m[1], true, Manner::unwatched};
+  const Access from{static_cast<Space>(op.m[4]), op.m[1], false, Manner::unwatched};
   PendingCopy copy;
   copy.mask = mask;
   copy.bytes = op.m[1];
@@ -76,6 +77,10 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Pointers written{};
   if (!resolve(warp, op, mask, to, targets, written)) return;
   if (reading != 0 && !resolve(warp, op, reading, from, sources, read)) return;
+  Sanitizer* const sanitizer = cta.sanitizer();
+  if (sanitizer != nullptr && !sanitizer->begin_copy(warp, op, mask, targets, reading, sources)) {
+    return;
+  }
   if (Counters* counters = cta.counters()) {
     counters->async_copies += 1;
     count_access(*counters, mask, to, targets);
@@ -112,6 +117,9 @@ void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       change_mbarrier(warp, op, lane, pointers[i],
                       [](Mbarrier& barrier) { return barrier.expect_arrival(); });
     }
+    if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
+      sanitizer->hand_copies(warp, lane, pointers[i]);
+    }
     const std::uint64_t end = warp.copies_begun;
     std::byte* const where = pointers[i];
     warp.cta->cluster().start(
@@ -131,6 +139,7 @@ void run_async_commit(LaneFile& lanes, const Op&, std::uint32_t mask) {
 void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
   if (Counters* counters = warp.cta->counters()) counters->async_waits += 1;
+  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->wait_copies(warp, op, mask);
   for (PendingCopy& copy : warp.copies) {
     for (std::uint32_t rest = copy.mask & mask; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(rest));

@@ -6,7 +6,7 @@
 #include "engine/device/emulator/ops.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
-// m[6]: Atomic. Lanes go one after the other, lowest first.
+// m[4]: Manner; m[6]: Atomic. Lanes go one after the other, lowest first.
 
 namespace fa_tune::emulator {
 namespace {
@@ -90,7 +90,7 @@ std::uint64_t update(std::byte* pointer, Atomic what, Type type, std::uint64_t b
 
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
-  const Access access{static_cast<Space>(op.m[0]), op.m[1], true};
+  const Access access{static_cast<Space>(op.m[0]), op.m[1], true, static_cast<Manner>(op.m[4])};
   Addresses addresses;
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
@@ -15,10 +17,13 @@ std::uint64_t cluster_count(const LaunchConfig& config) {
   return config.grid.count() / config.cluster.count();
 }
 
+Cluster::~Cluster() = default;
+
 Cluster::Cluster(const LaunchContext& context) : context_(context) {
   const auto size = static_cast<std::uint32_t>(context.config.cluster.count());
+  if (context.checks.any()) sanitizer_ = std::make_unique<Sanitizer>(context, size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
-    ctas_.push_back(std::make_unique<Cta>(context, *this, rank));
+    ctas_.push_back(std::make_unique<Cta>(context, *this, rank, sanitizer_.get()));
   }
 }
 
@@ -26,7 +31,12 @@ std::optional<Trouble> Cluster::run(std::uint64_t index, Counters* counters) {
   start_all(index, counters);
   take_turns();
   operations_.clear();
-  return std::exchange(trouble_, std::nullopt);
+  auto trouble = std::exchange(trouble_, std::nullopt);
+  return sanitizer_ ? sanitizer_->judge(std::move(trouble)) : trouble;
+}
+
+std::optional<Trouble> Cluster::finish() {
+  return sanitizer_ ? sanitizer_->finish() : std::nullopt;
 }
 
 void Cluster::start_all(std::uint64_t index, Counters* counters) {
@@ -39,6 +49,7 @@ void Cluster::start_all(std::uint64_t index, Counters* counters) {
                    static_cast<std::uint32_t>(index / wide / high) * size.z};
   schedule_ = Schedule(context_.schedule, index);
   phase_ = 0;
+  if (sanitizer_) sanitizer_->start(index);
   operations_.clear();
   order_.clear();
   for (const auto& cta : ctas_) {
@@ -134,6 +145,7 @@ void Cluster::arrive(Warp& warp, const Op& op, std::uint32_t mask) {
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     warp.cluster_phase[static_cast<std::size_t>(std::countr_zero(rest))] = phase_ + 1;
   }
+  if (sanitizer_) sanitizer_->arrive_cluster(warp);
   complete_phase();
 }
 
@@ -150,6 +162,7 @@ void Cluster::complete_phase() {
   if (!some) return;
   for (Warp* warp : order_) warp->in_cluster_phase = 0;
   ++phase_;
+  if (sanitizer_) sanitizer_->complete_cluster();
   wake();
 }
 

@@ -27,9 +27,14 @@ struct AsyncOperation {
 class Cluster {
  public:
   explicit Cluster(const LaunchContext& context);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
 
   // Runs cluster number `index` of the grid (x fastest). Returns what went wrong, if anything did.
   std::optional<Trouble> run(std::uint64_t index, Counters* counters);
+  // After the last one: what can be said only now.
+  std::optional<Trouble> finish();
 
   // For CTAs and handlers.
   bool in_trouble() const { return trouble_.has_value(); }
@@ -56,6 +61,7 @@ class Cluster {
   void report_stuck();
 
   const LaunchContext& context_;
+  std::unique_ptr<Sanitizer> sanitizer_;  // if the launch is checked
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<Warp*> order_;
   std::vector<AsyncOperation> operations_;

@@ -14,8 +14,8 @@
 
 namespace fa_tune::emulator {
 
-Cta::Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank)
-    : context_(context), cluster_(cluster), rank_(rank) {
+Cta::Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, Sanitizer* sanitizer)
+    : context_(context), cluster_(cluster), rank_(rank), sanitizer_(sanitizer) {
   const Program& program = *context.program;
   const std::uint64_t threads = context.config.block.count();
   warps_.resize((threads + warp_size - 1) / warp_size);
@@ -178,17 +178,20 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
   }
 }
 
-void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
-                 const std::string& what) {
-  if (cluster_.in_trouble()) return;
+Trouble Cta::describe(TroubleKind kind, const Warp& warp, const Op& op, int lane,
+                      const std::string& what) const {
   const Dim3& block = context_.config.block;
   const std::uint32_t thread = warp.index * warp_size + static_cast<std::uint32_t>(lane);
-  cluster_.trouble_with(
-      {kind,
-       fmt::format("{}, {}: {}, block ({},{},{}), thread ({},{},{}): {}", context_.program->kernel,
-                   line_text(*context_.program, op), context_.program->names[op.name],
-                   block_index_.x, block_index_.y, block_index_.z, thread % block.x,
-                   thread / block.x % block.y, thread / block.x / block.y, what)});
+  return {kind, fmt::format("{}, {}: {}, block ({},{},{}), thread ({},{},{}): {}",
+                            context_.program->kernel, line_text(*context_.program, op),
+                            context_.program->names[op.name], block_index_.x, block_index_.y,
+                            block_index_.z, thread % block.x, thread / block.x % block.y,
+                            thread / block.x / block.y, what)};
+}
+
+void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
+                 const std::string& what) {
+  if (!cluster_.in_trouble()) cluster_.trouble_with(describe(kind, warp, op, lane, what));
 }
 
 void Cta::note_exits() {

@@ -16,6 +16,7 @@ namespace fa_tune::emulator {
 
 class Cluster;
 class Cta;
+class Sanitizer;
 
 // Lanes of a warp that are at the same instruction.
 struct Split {
@@ -74,6 +75,17 @@ struct Barrier {
   std::uint32_t voters = 0;
 };
 
+inline constexpr std::size_t barriers_a_cta = 16;
+
+// What a launch is to be checked for beyond bounds and alignment: see Checks of Device.
+struct CheckSet {
+  bool initialized = false;
+  bool races = false;
+  bool sync = false;
+
+  bool any() const { return initialized || races || sync; }
+};
+
 // What all CTAs of a launch share. Owned by the caller of run_grid.
 struct LaunchContext {
   const Program* program = nullptr;
@@ -82,13 +94,14 @@ struct LaunchContext {
   const GlobalMemory* memory = nullptr;
   std::uint64_t budget = 0;    // warp instructions a CTA may execute
   std::uint64_t schedule = 0;  // see Schedule
+  CheckSet checks = {};
 };
 
 // One CTA: its warps, shared memory and barriers. It lives in a Cluster, which gives its warps
 // their turns.
 class Cta {
  public:
-  Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank);
+  Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, Sanitizer* sanitizer);
 
   // Begins CTA `index` of the grid. Counts into `counters` if that is not null.
   void start(Dim3 index, Counters* counters);
@@ -104,10 +117,15 @@ class Cta {
   std::uint32_t rank() const { return rank_; }  // in its cluster
   const LaunchContext& context() const { return context_; }
   Counters* counters() { return counters_; }
+  // Null unless the launch is checked.
+  Sanitizer* sanitizer() { return sanitizer_; }
   std::span<std::byte> shared() { return shared_; }  // begins at address shared_reserved
   // Whether a thread of it is still running. The shared memory of one that has ended is gone.
   bool alive() const { return alive_; }
   void note_exits();
+  // Words what is wrong with `lane`'s instruction.
+  Trouble describe(TroubleKind kind, const Warp& warp, const Op& op, int lane,
+                   const std::string& what) const;
   // Reports what is wrong with `lane`'s instruction; the first report stands.
   void report(TroubleKind kind, const Warp& warp, const Op& op, int lane, const std::string& what);
   // Allocation of the last access: the next is mostly there too.
@@ -140,6 +158,7 @@ class Cta {
   std::uint32_t rank_ = 0;
   bool alive_ = false;
   Counters* counters_ = nullptr;
+  Sanitizer* sanitizer_ = nullptr;
   Dim3 block_index_;
   std::vector<Warp> warps_;
   std::vector<std::uint32_t> registers_;
@@ -147,7 +166,7 @@ class Cta {
   std::uint32_t* constants_ = nullptr;
   std::vector<std::byte> shared_;
   std::vector<std::byte> local_;
-  std::array<Barrier, 16> barriers_{};
+  std::array<Barrier, barriers_a_cta> barriers_{};
   std::uint64_t executed_ = 0;
   bool turn_over_ = false;  // the warp that has its turn gives way
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 // bar and barrier. Op fields: m[0]: 0 sync, 1 arrive, 2 red.popc, 3 red.and, 4 red.or; m[1]: the
 // predicate of red is negated; m[2]: aligned; r[0]: result of red; r[1]: barrier; r[2]: threads or
@@ -32,6 +33,7 @@ void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
     return;
   }
   if (counters_ != nullptr) counters_->barriers += 1;
+  if (sanitizer_ != nullptr) sanitizer_->arrive(warp, id);
   barrier.in_use = true;
   barrier.expected = expected;
   // An aligned barrier counts whole warps, also a last one that is not full.
@@ -92,8 +94,10 @@ void Cta::release(std::uint8_t id) {
       }
       split.state = Split::State::ready;
       split.pc += 1;
+      if (sanitizer_ != nullptr) sanitizer_->leave(warp, id);
     }
   }
+  if (sanitizer_ != nullptr) sanitizer_->reopen(*this, id);
 }
 
 }  // namespace fa_tune::emulator

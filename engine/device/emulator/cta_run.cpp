@@ -4,6 +4,7 @@
 
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 // How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
 // goes first, so that lanes that rejoin do so at the earliest instruction. A split that uses up its
@@ -165,7 +166,9 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
   switch (op.kind) {
     case Kind::converge:
       if (!converged(warp, split, op)) return;
+      if (sanitizer_ != nullptr) sanitizer_->converge(warp);
       op.run(warp, op, split.mask);
+      if (sanitizer_ != nullptr) sanitizer_->converge(warp);
       split.pc += 1;
       return;
     case Kind::wait:
@@ -194,6 +197,7 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
       leave(warp, chosen, op);
       return;
     case Kind::exit:
+      if (sanitizer_ != nullptr && !sanitizer_->exit(warp, op, split.mask)) return;
       exit_lanes(warp, chosen);
       return;
     default:

@@ -167,7 +167,7 @@ bool Decoder::call() {
                       static_cast<std::uint8_t>(unit == 4 ? Type::b32 : Type::b8),
                       1,
                       4,
-                      0};
+                      static_cast<std::uint8_t>(Manner::copy)};
         draft.op.immediate = static_cast<std::int64_t>((storing ? to : from)->address + offset);
         storing ? read(draft, 0, between) : write(draft, 0, between);
       }
@@ -201,15 +201,17 @@ bool Decoder::stop() {
   return true;
 }
 
-// Warps of a CTA run in turn and CTAs see each other's atomics at once, so there is nothing to
-// order.
+// Every access is visible at once, so a fence orders nothing here: only the Sanitizer looks at it.
 bool Decoder::fence() {
-  for (const std::string_view word : {"gl", "cta", "sys", "gpu", "cluster", "sc", "acq_rel",
-                                      "acquire", "release", "mbarrier_init"}) {
+  bool beyond_cta = false;
+  for (const std::string_view word : {"gl", "sys", "gpu", "cluster"}) beyond_cta |= has(word);
+  for (const std::string_view word :
+       {"cta", "sc", "acq_rel", "acquire", "release", "mbarrier_init"}) {
     has(word);
   }
   want_operands(0, 0);
-  emit(Kind::lanes, Pipe::control, run_nothing);
+  Draft& draft = emit(Kind::lanes, Pipe::control, run_fence);
+  draft.op.m[0] = beyond_cta ? 1 : 0;
   return true;
 }
 

@@ -32,21 +32,28 @@ Space Decoder::space() {
 }
 
 // What says how fast or how visible an access is; here every access is visible at once.
-void Decoder::cache_modifiers() {
-  for (const std::string_view word :
-       {"volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "cta", "gpu", "sys",
-        "cluster", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
+Manner Decoder::cache_modifiers() {
+  Manner manner = Manner::plain;
+  for (const std::string_view word : {"volatile", "relaxed", "acquire"}) {
+    if (has(word)) manner = Manner::strong;
+  }
+  for (const std::string_view word : {"release", "acq_rel"}) {
+    if (has(word)) manner = Manner::releasing;
+  }
+  for (const std::string_view word : {"weak", "cta", "gpu", "sys", "cluster", "ca", "cg", "cs",
+                                      "cv", "lu", "wb", "wt", "nc", "noftz"}) {
     has(word);
   }
   for (std::size_t i = 1; i < words_.size(); ++i) {
     if (words_[i].starts_with("L1::") || words_[i].starts_with("L2::")) understood_[i] = true;
   }
+  return manner;
 }
 
 bool Decoder::load() {
   const Type type = last_type();
   Space where = space();
-  cache_modifiers();
+  const Manner manner = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || type == Type::f16x2 || type == Type::bf16x2) return false;
@@ -84,6 +91,7 @@ bool Decoder::load() {
   }
   address(draft, from, 8, 2);
   set_values(draft.op, where, type, count, width);
+  draft.op.m[6] = static_cast<std::uint8_t>(manner);
   return true;
 }
 
@@ -93,7 +101,7 @@ bool Decoder::store() {
   if (where == Space::param) where = Space::local;  // an argument of a call
   if (where == Space::constant) return false;
   if (has("async")) return false;
-  cache_modifiers();
+  const Manner manner = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || type == Type::f16x2 || type == Type::bf16x2) return false;
@@ -127,6 +135,7 @@ bool Decoder::store() {
   for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
   address(draft, operand(0), 8, 2);
   set_values(draft.op, where, type, count, width);
+  draft.op.m[6] = static_cast<std::uint8_t>(manner);
   return true;
 }
 
@@ -136,7 +145,7 @@ bool Decoder::atomic() {
   const bool reduction = root() == "red";
   if (has("async")) return false;
   const Space where = space();
-  cache_modifiers();
+  const Manner manner = cache_modifiers();
   const bool near_sm = where == Space::shared || where == Space::cluster;
   if (where != Space::generic && where != Space::global && !near_sm) return false;
   struct Known {
@@ -174,6 +183,8 @@ bool Decoder::atomic() {
   draft.op.m[0] = static_cast<std::uint8_t>(where);
   draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
   draft.op.m[3] = static_cast<std::uint8_t>(type);
+  draft.op.m[4] = static_cast<std::uint8_t>(manner == Manner::releasing ? Manner::releasing_update
+                                                                        : Manner::update);
   draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
   draft.op.m[6] = static_cast<std::uint8_t>(what);
   const bool orderless = reduction && !real && what != Atomic::exch && what != Atomic::cas &&

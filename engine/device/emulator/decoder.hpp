@@ -141,7 +141,7 @@ class Decoder {
   bool lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_list<Type> sources);
   LaneKey modifiers(LaneOp op, Type type);
   Space space();
-  void cache_modifiers();
+  Manner cache_modifiers();
   Ref copy_of(Ref ref);
   std::vector<Ref> fragment(std::size_t operand, std::size_t count, Type type, bool written);
   // One product of m rows; the fragments' registers in the ISA's order.

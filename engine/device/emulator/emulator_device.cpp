@@ -106,7 +106,9 @@ class EmulatorDevice final : public Device {
 
   BufferHandle allocate(std::size_t bytes) override {
     const auto handle = static_cast<BufferHandle>(++last_handle_);
-    buffers_[handle] = &memory_.allocate(bytes);
+    const emulator::Allocation& allocation = memory_.allocate(bytes);
+    memory_.track(allocation.address);
+    buffers_[handle] = &allocation;
     return handle;
   }
 
@@ -122,6 +124,8 @@ class EmulatorDevice final : public Device {
     const auto to = locate(buffer, offset, bytes.size());
     if (!to) return std::unexpected(to.error());
     std::copy(bytes.begin(), bytes.end(), *to);
+    const emulator::Allocation& allocation = *buffers_.at(buffer);
+    if (allocation.written) allocation.written->mark(offset, bytes.size());
     return {};
   }
 
@@ -304,7 +308,12 @@ class EmulatorDevice final : public Device {
     context.memory = &memory_;
     context.budget = instruction_budget;
     context.schedule = launch.schedule;
-    const auto trouble = emulator::run_grid(context, threads_, clusters, counters);
+    context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
+    // Only a checked launch keeps account of what it writes.
+    if (!launch.checks.initialized) memory_.track_no_more();
+    // The account of a launch is one for all its blocks.
+    const int threads = launch.checks.any() ? 1 : threads_;
+    const auto trouble = emulator::run_grid(context, threads, clusters, counters);
     if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
     return {};
   }

@@ -27,14 +27,9 @@ class GridRun {
       const std::uint64_t i = next_.fetch_add(1);
       if (i >= total_ || i > first_failed_.load()) break;
       const std::uint64_t index = clusters_.empty() ? i : clusters_[i];
-      if (auto trouble = cluster.run(index, counting_ ? &counters : nullptr)) {
-        const std::scoped_lock lock(mutex_);
-        if (i < first_failed_.load()) {
-          first_failed_ = i;
-          trouble_ = std::move(trouble);
-        }
-      }
+      note(i, cluster.run(index, counting_ ? &counters : nullptr));
     }
+    note(total_, cluster.finish());
     const std::scoped_lock lock(mutex_);
     counters_ += counters;
   }
@@ -44,6 +39,14 @@ class GridRun {
   const Counters& counters() const { return counters_; }
 
  private:
+  void note(std::uint64_t i, std::optional<Trouble> trouble) {
+    if (!trouble) return;
+    const std::scoped_lock lock(mutex_);
+    if (i >= first_failed_.load()) return;
+    first_failed_ = i;
+    trouble_ = std::move(trouble);
+  }
+
   const LaunchContext& context_;
   const std::vector<std::uint64_t>& clusters_;
   bool counting_;

@@ -42,7 +42,13 @@ bool create(Warp& warp, const Op& op, int lane, std::byte* where) {
 bool find_mbarriers(Warp& warp, const Op& op, std::uint32_t mask, Addresses& addresses,
                     Pointers& out) {
   compute_addresses(warp, op, op.r[8], op.m[2], addresses);
-  return resolve(warp, op, mask, {static_cast<Space>(op.m[0]), 8, true}, addresses, out);
+  // Making and ending one are writes like others, so that nothing may use it at the same time.
+  const auto what = static_cast<MbarrierOp>(op.m[6]);
+  const bool plain =
+      op.run == run_mbarrier && (what == MbarrierOp::init || what == MbarrierOp::inval);
+  return resolve(warp, op, mask,
+                 {static_cast<Space>(op.m[0]), 8, true, plain ? Manner::plain : Manner::strong},
+                 addresses, out);
 }
 
 void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
@@ -59,6 +65,10 @@ void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       continue;
     }
     const std::uint32_t value = op.r[1] == no_operand ? 1 : slot(lanes, op.r[1])[lane];
+    const bool arrives = what == MbarrierOp::arrive || what == MbarrierOp::arrive_drop;
+    if (Sanitizer* sanitizer = warp.cta->sanitizer(); sanitizer != nullptr && arrives) {
+      sanitizer->arrive_mbarrier(warp, where);
+    }
     const auto before = change_mbarrier(warp, op, lane, where, [&](Mbarrier& barrier) {
       switch (what) {
         case MbarrierOp::arrive_drop:
@@ -112,6 +122,11 @@ void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
   std::uint32_t& word = lanes.predicates[op.r[0]];
   word = (word & ~mask) | over;
+  if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
+    for (std::uint32_t rest = over; rest != 0; rest &= rest - 1) {
+      sanitizer->pass_mbarrier(warp, pointers[static_cast<std::size_t>(std::countr_zero(rest))]);
+    }
+  }
   if (over == mask) return;
   // A thread that may be suspended sleeps until something changes, unless a neighbour of its warp
   // can go on, which would then have to sleep with it.
@@ -150,6 +165,7 @@ void run_cluster_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     warp.outcome = Warp::Outcome::wait;
     return;
   }
+  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->leave_cluster(warp);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     warp.cluster_phase[static_cast<std::size_t>(std::countr_zero(rest))] = 0;
   }

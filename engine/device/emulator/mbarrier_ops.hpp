@@ -8,6 +8,7 @@
 #include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/mbarrier.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 namespace fa_tune::emulator {
 
@@ -37,7 +38,9 @@ std::optional<std::uint64_t> change_mbarrier(Warp& warp, const Op& op, int lane,
   }
   const std::uint64_t changed = barrier->bits();
   std::memcpy(where, &changed, sizeof(changed));
-  if (done.completed) warp.cta->cluster().wake();
+  if (!done.completed) return bits;
+  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->complete_mbarrier(where);
+  warp.cta->cluster().wake();
   return bits;
 }
 

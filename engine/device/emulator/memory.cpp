@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t alignment = 256;
 // Far more than an index that is off by a tile or a row can cross.
 constexpr std::uint64_t gap = std::uint64_t{64} << 20;
+// As many released allocations are remembered.
+constexpr std::size_t most_released = 4096;
 
 }  // namespace
 
@@ -37,7 +39,29 @@ const Allocation& GlobalMemory::allocate(std::uint64_t size, bool writable) {
   return allocations_.emplace(address, std::move(allocation)).first->second;
 }
 
-void GlobalMemory::release(std::uint64_t address) { allocations_.erase(address); }
+void GlobalMemory::release(std::uint64_t address) {
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return;
+  released_.push_back({address, found->second.size});
+  if (released_.size() > most_released) released_.pop_front();
+  allocations_.erase(found);
+}
+
+void GlobalMemory::track(std::uint64_t address) {
+  Allocation& allocation = allocations_.at(address);
+  allocation.written = std::make_shared<InitMap>(allocation.size);
+}
+
+void GlobalMemory::track_no_more() {
+  for (auto& [address, allocation] : allocations_) allocation.written.reset();
+}
+
+const GlobalMemory::Range* GlobalMemory::find_released(std::uint64_t address) const {
+  for (const Range& range : released_) {
+    if (address - range.address < range.size) return &range;
+  }
+  return nullptr;
+}
 
 const Allocation* GlobalMemory::find(std::uint64_t address) const {
   auto after = allocations_.upper_bound(address);
@@ -47,6 +71,10 @@ const Allocation* GlobalMemory::find(std::uint64_t address) const {
 }
 
 std::string GlobalMemory::describe(std::uint64_t address) const {
+  if (const Range* range = find_released(address)) {
+    return fmt::format("it is byte {} of the {} bytes at 0x{:x}, which have been released",
+                       address - range->address, range->size, range->address);
+  }
   const auto after = allocations_.upper_bound(address);
   std::string text = "there is no allocation near it";
   std::uint64_t distance = gap / 2;

@@ -3,13 +3,16 @@
 
 #include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 // ld and st, clock registers, isspacep. Fields as in access.hpp.
 
 namespace fa_tune::emulator {
 namespace {
 
-Access access_of(const Op& op, bool write) { return {static_cast<Space>(op.m[0]), op.m[1], write}; }
+Access access_of(const Op& op, bool write) {
+  return {static_cast<Space>(op.m[0]), op.m[1], write, static_cast<Manner>(op.m[6])};
+}
 
 // One value of E a lane to a register of words W: extended by E's sign.
 template <class W, class E>
@@ -73,7 +76,8 @@ struct Words {
 
 void find_words(const Warp& warp, const Op& op, std::uint32_t mask, bool write, Words& words) {
   if (mask != full_mask || op.m[2] == 0 || op.m[5] != 4) return;
-  if (size_of(static_cast<Type>(op.m[3])) != 4 || warp.cta->counters() != nullptr) return;
+  if (size_of(static_cast<Type>(op.m[3])) != 4) return;
+  if (warp.cta->counters() != nullptr || warp.cta->sanitizer() != nullptr) return;
   const auto space = static_cast<Space>(op.m[0]);
   std::byte* memory = nullptr;
   std::uint64_t begin = shared_reserved;
@@ -189,6 +193,22 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       scatter_as(bytes, slot(lanes, op.r[i]), pointers, offset, mask);
     }
   }
+}
+
+std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane) {
+  std::array<std::byte, 16> bytes{};
+  const auto step = static_cast<std::size_t>(size_of(static_cast<Type>(op.m[3])));
+  for (std::size_t i = 0; i < op.m[4]; ++i) {
+    const std::uint64_t value =
+        op.m[5] == 8 ? std::uint64_t{slot64(lanes, op.r[i])[lane]} : slot(lanes, op.r[i])[lane];
+    std::memcpy(bytes.data() + i * step, &value, step);
+  }
+  return bytes;
+}
+
+void run_fence(LaneFile& lanes, const Op& op, std::uint32_t) {
+  const Warp& warp = warp_of(lanes);
+  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->fence(warp, op.m[0] != 0);
 }
 
 // Time as a kernel sees it here: warp instructions of its CTA. m[5]: bytes of the target.

@@ -10,6 +10,8 @@ namespace fa_tune::emulator {
 // memory_ops.cpp
 void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
+// m[0]: reaches beyond the CTA
+void run_fence(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_nothing(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -50,6 +50,17 @@ enum class Kind : std::uint8_t {
   barrier,
 };
 
+// How an access is made, for those who watch over it.
+enum class Manner : std::uint8_t {
+  plain,
+  strong,     // volatile, relaxed, acquire; an mbarrier's own
+  releasing,  // release, acq_rel
+  update,     // atomic: reads and writes
+  releasing_update,
+  copy,       // of an argument to a call: it may copy what nobody has written
+  unwatched,  // whoever makes it tells the Sanitizer more
+};
+
 // The pipe that executes it, for the counters.
 enum class Pipe : std::uint8_t {
   tensor,

@@ -191,7 +191,7 @@ TEST_CASE("a buffer's release and a guard band are seen") {
   bench.launch.arguments = {old};
   const auto outcome = bench.run();
   REQUIRE_FALSE(outcome);
-  CHECK(outcome.error().kind == FaultKind::out_of_bounds);
+  CHECK(outcome.error().kind == FaultKind::freed);
 }
 
 TEST_CASE("atomics serve every thread once") {

@@ -1,0 +1,294 @@
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/ops.hpp"
+
+// Accesses to memory. What orders them is in sanitizer_order.cpp, the words are in
+// sanitizer_report.cpp.
+
+namespace fa_tune::emulator {
+namespace {
+
+// Agents beyond the warps whose reads a place remembers: mbarriers' copies, wgmma.
+constexpr std::uint32_t more_readers = 2;
+// A key of `flags_` for a place in shared memory; global addresses lie elsewhere.
+constexpr std::uint64_t shared_key = std::uint64_t{1} << 63;
+
+std::uint32_t warps_of(const LaunchContext& context) {
+  return static_cast<std::uint32_t>((context.config.block.count() + warp_size - 1) / warp_size);
+}
+
+std::size_t shared_bytes(const LaunchContext& context) {
+  return context.program->dynamic_shared_begin - shared_reserved +
+         context.config.dynamic_shared_bytes;
+}
+
+}  // namespace
+
+Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
+    : context_(context),
+      checks_(context.checks),
+      warps_a_cta_(warps_of(context)),
+      clocks_(ctas * warps_of(context)),
+      copies_(ctas * warps_of(context)),
+      barriers_(ctas),
+      fenced_(ctas * warps_of(context)) {
+  const std::size_t bytes = shared_bytes(context);
+  for (std::uint32_t cta = 0; cta < ctas; ++cta) {
+    if (checks_.races) cells_.emplace_back(bytes, clocks_.warps() + more_readers);
+    if (checks_.initialized) shared_written_.emplace_back(bytes);
+  }
+  if (checks_.initialized) {
+    local_written_.assign(clocks_.warps(),
+                          InitMap(std::size_t{context.program->local_bytes} * warp_size));
+  }
+}
+
+void Sanitizer::start(std::uint64_t index) {
+  cluster_ = index;
+  clocks_.restart();
+  for (InitMap& map : shared_written_) map.clear();
+  for (InitMap& map : local_written_) map.clear();
+  for (auto& barriers : barriers_) barriers.fill({});
+  for (Clock& clock : fenced_) clock.clear();
+  for (CopyLedger& copies : copies_) copies.clear();
+  cluster_coming_.clear();
+  cluster_over_.clear();
+  for (auto& [where, phases] : mbarriers_) {
+    phases.coming.clear();
+    phases.over.clear();
+  }
+  global_.enter(static_cast<std::uint32_t>(index));
+}
+
+std::optional<Trouble> Sanitizer::judge(std::optional<Trouble> trouble) {
+  if (!trouble || !unwritten_ || trouble->kind == TroubleKind::race) return trouble;
+  return std::exchange(unwritten_, std::nullopt);
+}
+
+std::optional<Trouble> Sanitizer::finish() { return std::exchange(unwritten_, std::nullopt); }
+
+bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+                       const Addresses& addresses) {
+  Current at{&warp, &op, &access, &addresses, mask, nullptr};
+  switch (access.space) {
+    case Space::shared:
+    case Space::cluster:
+      return access_shared(at);
+    case Space::local:
+      return access_local(at);
+    case Space::global:
+      return access_global(at);
+    case Space::generic:
+      break;
+    default:
+      return true;
+  }
+  std::uint32_t shared = 0;
+  std::uint32_t local = 0;
+  std::uint32_t global = 0;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t bit = rest & (0U - rest);
+    const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(rest))];
+    if (in_window(address, shared_window)) {
+      shared |= bit;
+    } else if (in_window(address, local_window)) {
+      local |= bit;
+    } else if (address >= global_begin) {
+      global |= bit;
+    }
+  }
+  const auto part = [&](std::uint32_t lanes, bool (Sanitizer::*check)(const Current&)) {
+    at.mask = lanes;
+    return lanes == 0 || (this->*check)(at);
+  };
+  return part(shared, &Sanitizer::access_shared) && part(local, &Sanitizer::access_local) &&
+         part(global, &Sanitizer::access_global);
+}
+
+Sanitizer::SharedPlace Sanitizer::place(const Warp& warp, std::uint64_t address) const {
+  const auto low = static_cast<std::uint32_t>(address);
+  const std::uint32_t above = low >> cluster_rank_at;
+  return {above == 0 ? warp.cta->rank() : above - 1, (low & shared_offset_mask) - shared_reserved};
+}
+
+bool Sanitizer::access_shared(const Current& at) {
+  current_ = at;
+  const Access& access = *at.access;
+  const bool strong = access.strong();
+  const std::uint32_t warp = number(*at.warp);
+  const Viewer view = viewer(warp);
+  Stamp stamp{clocks_.time(warp), index_of(*at.op), view.agent, 0, strong};
+  for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
+    const auto [rank, offset] = place(*at.warp, address);
+    if (checks_.initialized) {
+      InitMap& map = shared_written_[rank];
+      if (access.reads()) read_written(at, lane, Space::shared, address, map, offset, false);
+      if (access.write) map.mark(offset, access.bytes);
+    }
+    if (!checks_.races) continue;
+    if (strong) {
+      synchronize(at, shared_key | std::uint64_t{rank} << 32 | offset, false);
+      stamp.time = clocks_.time(warp);
+    }
+    stamp.lane = static_cast<std::uint8_t>(lane);
+    current_.owner = at.warp->cta->cluster().ctas()[rank].get();
+    const bool right = access.write ? cells_[rank].write(view, stamp, offset, access.bytes, *this)
+                                    : cells_[rank].read(view, stamp, offset, access.bytes, *this);
+    if (!right) return false;
+  }
+  return true;
+}
+
+bool Sanitizer::access_local(const Current& at) {
+  if (!checks_.initialized) return true;
+  const Access& access = *at.access;
+  InitMap& map = local_written_[number(*at.warp)];
+  for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
+    const std::size_t offset = static_cast<std::size_t>(lane) * context_.program->local_bytes +
+                               static_cast<std::uint32_t>(address);
+    if (access.reads() && access.manner != Manner::copy) {
+      read_written(at, lane, Space::local, address, map, offset, true);
+    }
+    if (access.write) map.mark(offset, access.bytes);
+  }
+  return true;
+}
+
+bool Sanitizer::access_global(const Current& at) {
+  const Access& access = *at.access;
+  const Allocation* allocation = at.warp->cta->last_allocation;
+  for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
+    if (checks_.initialized) {
+      if (allocation == nullptr || address - allocation->address >= allocation->size) {
+        allocation = context_.memory->find(address);
+      }
+      InitMap* const map = allocation == nullptr ? nullptr : allocation->written.get();
+      if (map != nullptr) {
+        const std::size_t offset = address - allocation->address;
+        if (access.reads()) read_written(at, lane, Space::global, address, *map, offset, false);
+        if (access.write) map->mark(offset, access.bytes);
+      }
+    }
+    if (!checks_.races) continue;
+    if (access.strong()) synchronize(at, address, true);
+    if (!race_global(at, lane, address)) return false;
+  }
+  return true;
+}
+
+// Local memory holds structures that are copied whole, padding and all: there a value is missing
+// only if none of its bytes has been written.
+void Sanitizer::read_written(const Current& at, int lane, Space space, std::uint64_t address,
+                             const InitMap& map, std::size_t offset, bool elementwise) {
+  const std::uint32_t bytes = at.access->bytes;
+  const std::uint32_t missing = InitMap::low(bytes) & ~map.written(offset, bytes);
+  if (missing == 0 || unwritten_) return;
+  if (elementwise) {
+    const auto values = std::max<std::uint32_t>(at.op->m[4], 1);
+    const std::uint32_t width = std::max(bytes / values, 1U);
+    bool some = false;
+    for (std::uint32_t i = 0; i + width <= bytes; i += width) {
+      const std::uint32_t value = InitMap::low(width) << i;
+      some |= (missing & value) == value;
+    }
+    if (!some) return;
+  }
+  note_unwritten(at, lane, space, address, missing);
+}
+
+bool Sanitizer::race_global(const Current& at, int lane, std::uint64_t address) {
+  const Access& access = *at.access;
+  const std::uint32_t thread =
+      at.warp->cta->rank() * static_cast<std::uint32_t>(context_.config.block.count()) +
+      at.warp->index * warp_size + static_cast<std::uint32_t>(lane);
+  const GlobalStamp stamp{global_.actor(), global_.time(), index_of(*at.op),
+                          static_cast<std::uint16_t>(thread), access.strong()};
+  GlobalConflict conflict;
+  const bool right = access.write ? global_.write(address, access.bytes, stamp, conflict)
+                                  : global_.read(address, access.bytes, stamp, conflict);
+  if (right) return true;
+  if (access.write && conflict.before_writes) {
+    const Allocation* allocation = context_.memory->find(address);
+    const std::byte* memory = allocation->bytes + (address - allocation->address);
+    if (same_bytes(at, lane, lane, false, memory, 0, access.bytes)) return true;
+  }
+  report_global_race(at, lane, conflict);
+  return false;
+}
+
+// A strong access may publish what its warp's last fence covers, and learn what others have
+// published at this place.
+void Sanitizer::synchronize(const Current& at, std::uint64_t key, bool global) {
+  const Access& access = *at.access;
+  const std::uint32_t warp = number(*at.warp);
+  const bool releases = access.releases();
+  if (access.reads()) {
+    if (const auto found = flags_.find(key); found != flags_.end()) {
+      clocks_.acquire(warp, found->second);
+    }
+    if (global) global_.learn(key);
+  }
+  if (!access.write) return;
+  if (releases) close_time(warp);
+  if (!fenced_[warp].empty()) join(flags_[key], fenced_[warp]);
+  if (global) global_.publish(key, releases);
+}
+
+// Whether a store writes what is there already; compute-sanitizer calls such a race harmless too.
+bool Sanitizer::harmless(const Conflict& conflict) {
+  const Current& at = current_;
+  if (conflict.writes && conflict.before_writes && conflict.before.time != Stamp::unfinished &&
+      conflict.before.agent < clocks_.warps()) {
+    const auto lane = static_cast<int>(conflict.lane);
+    const int before = conflict.before.lane;
+    const std::uint64_t own = (*at.addresses)[conflict.lane];
+    const bool same_instruction = conflict.before.agent == number(*at.warp) &&
+                                  conflict.before.op == index_of(*at.op) && before < lane &&
+                                  (at.mask >> before & 1U) != 0 &&
+                                  (*at.addresses)[static_cast<std::size_t>(before)] == own;
+    const std::size_t skip = conflict.offset - place(*at.warp, own).offset;
+    if (same_bytes(at, lane, before, same_instruction, at.owner->shared().data() + conflict.offset,
+                   skip, conflict.bytes)) {
+      return true;
+    }
+  }
+  report_race(conflict);
+  return false;
+}
+
+bool Sanitizer::same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
+                           const std::byte* memory, std::size_t skip, std::size_t bytes) const {
+  if (at.op->run != run_store || at.access->manner != Manner::plain) return false;
+  const auto stored = stored_bytes(*at.warp, *at.op, lane);
+  if (same_instruction) {
+    const auto before = stored_bytes(*at.warp, *at.op, before_lane);
+    return std::memcmp(stored.data() + skip, before.data() + skip, bytes) == 0;
+  }
+  return std::memcmp(stored.data() + skip, memory, bytes) == 0;
+}
+
+std::uint32_t Sanitizer::number(const Warp& warp) const {
+  return warp.cta->rank() * warps_a_cta_ + warp.index;
+}
+
+Viewer Sanitizer::viewer(std::uint32_t warp) const {
+  return {static_cast<std::uint16_t>(warp), &clocks_.known(warp)};
+}
+
+std::uint32_t Sanitizer::index_of(const Op& op) const {
+  return static_cast<std::uint32_t>(&op - context_.program->ops.data());
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/sanitizer/copy_ledger.hpp"
+#include "engine/device/emulator/sanitizer/global_races.hpp"
+#include "engine/device/emulator/sanitizer/init_map.hpp"
+#include "engine/device/emulator/sanitizer/race_cells.hpp"
+#include "engine/device/emulator/sanitizer/vector_clocks.hpp"
+
+namespace fa_tune::emulator {
+
+// Watches a launch for what bounds and alignment do not show: reads of what nobody has written,
+// races, misused asynchronous operations. One for the clusters of a launch, which run one after the
+// other. Instructions tell it what they do; what it finds it reports through Cta::report. It never
+// changes what the kernel does.
+class Sanitizer final : private RaceJudge {
+ public:
+  // The CTAs that run together.
+  Sanitizer(const LaunchContext& context, std::uint32_t ctas);
+
+  // Cluster number `index` begins.
+  void start(std::uint64_t index);
+
+  // A cluster has ended so. A read of what nobody has written is told only if nothing explains it
+  // better: where a barrier is missing, whether the reader comes before the writer is chance.
+  std::optional<Trouble> judge(std::optional<Trouble> trouble);
+  // The launch has ended.
+  std::optional<Trouble> finish();
+
+  // An access that is within its memory. False after a report.
+  bool access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+              const Addresses& addresses);
+
+  // cp.async: lanes of `mask` write to shared addresses `to`, those of `reading` read from `from`.
+  bool begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const Addresses& to,
+                  std::uint32_t reading, const Addresses& from);
+  // cp.async.wait_*; op.immediate as in async_ops.cpp.
+  void wait_copies(Warp& warp, const Op& op, std::uint32_t mask);
+  // cp.async.mbarrier.arrive: the lane's copies so far end with the mbarrier's phase.
+  void hand_copies(const Warp& warp, int lane, const std::byte* mbarrier);
+
+  // Lanes of the warp have met.
+  void converge(const Warp& warp);
+  // Barrier `id` of the warp's CTA: the warp comes, goes on, and the barrier begins anew.
+  void arrive(const Warp& warp, std::uint32_t id);
+  void leave(const Warp& warp, std::uint32_t id);
+  void reopen(const Cta& cta, std::uint32_t id);
+  // barrier.cluster, by the number of its phase.
+  void arrive_cluster(const Warp& warp);
+  void complete_cluster();
+  void leave_cluster(const Warp& warp);
+  // mbarriers, by where they lie.
+  void arrive_mbarrier(const Warp& warp, const std::byte* mbarrier);
+  void complete_mbarrier(const std::byte* mbarrier);
+  void pass_mbarrier(const Warp& warp, const std::byte* mbarrier);
+  void fence(const Warp& warp, bool beyond_cta);
+  // Lanes of the warp exit. False after a report.
+  bool exit(Warp& warp, const Op& op, std::uint32_t mask);
+
+ private:
+  struct Phases {
+    std::uint16_t agent = 0;
+    Clock coming;  // of those who have arrived
+    Clock over;    // of the phases that are complete
+  };
+  // What the judge needs to know of the access that it is asked about.
+  struct Current {
+    Warp* warp = nullptr;
+    const Op* op = nullptr;
+    const Access* access = nullptr;
+    const Addresses* addresses = nullptr;
+    std::uint32_t mask = 0;
+    Cta* owner = nullptr;  // of the shared memory
+  };
+  struct SharedPlace {
+    std::uint32_t rank = 0;  // of the CTA in the cluster
+    std::uint32_t offset = 0;
+  };
+
+  bool access_shared(const Current& at);
+  bool access_local(const Current& at);
+  bool access_global(const Current& at);
+  void read_written(const Current& at, int lane, Space space, std::uint64_t address,
+                    const InitMap& map, std::size_t offset, bool elementwise);
+  bool race_global(const Current& at, int lane, std::uint64_t address);
+  // A fence: what the warp knows and has done so far can be published.
+  void close_time(std::uint32_t warp);
+  void synchronize(const Current& at, std::uint64_t key, bool global);
+
+  void end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::uint32_t lane,
+                std::uint16_t agent, std::uint32_t time);
+
+  bool harmless(const Conflict& conflict) override;
+  bool same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
+                  const std::byte* memory, std::size_t skip, std::size_t bytes) const;
+
+  // Words.
+  void report_race(const Conflict& conflict);
+  void report_global_race(const Current& at, int lane, const GlobalConflict& conflict);
+  void note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
+                      std::uint32_t missing);
+  void report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy);
+  std::string thread_text(std::uint32_t thread) const;
+  std::string where_text(std::uint32_t op) const;
+
+  std::uint32_t number(const Warp& warp) const;
+  SharedPlace place(const Warp& warp, std::uint64_t address) const;
+  Viewer viewer(std::uint32_t warp) const;
+  std::uint32_t index_of(const Op& op) const;
+  Phases& phases(const std::byte* mbarrier);
+
+  const LaunchContext& context_;
+  CheckSet checks_;
+  std::uint32_t warps_a_cta_ = 0;
+  std::uint64_t cluster_ = 0;
+  Current current_;
+  std::optional<Trouble> unwritten_;  // the first read of what nobody had written
+
+  VectorClocks clocks_;
+  std::vector<RaceCells> cells_;                             // a CTA
+  std::vector<InitMap> shared_written_;                      // a CTA
+  std::vector<InitMap> local_written_;                       // a warp
+  std::vector<CopyLedger> copies_;                           // a warp
+  std::vector<std::array<Clock, barriers_a_cta>> barriers_;  // a CTA
+  std::unordered_map<const std::byte*, Phases> mbarriers_;
+  Clock cluster_coming_;
+  Clock cluster_over_;
+  std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
+  std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
+  GlobalRaces global_;
+};
+
+}  // namespace fa_tune::emulator

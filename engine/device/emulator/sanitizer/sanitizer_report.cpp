@@ -1,0 +1,123 @@
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/source_lines.hpp"
+
+// What a report says. Cta::report puts the instruction, the block and the thread before it.
+
+namespace fa_tune::emulator {
+namespace {
+
+std::string_view verb(bool writes) { return writes ? "writes" : "reads"; }
+std::string_view past(bool writes) { return writes ? "wrote" : "read"; }
+
+Dim3 block_of(const LaunchConfig& config, std::uint64_t cluster, std::uint32_t rank) {
+  const Dim3& size = config.cluster;
+  const std::uint64_t wide = config.grid.x / size.x;
+  const std::uint64_t high = config.grid.y / size.y;
+  const auto along = [](std::uint64_t index, std::uint32_t step, std::uint32_t inner) {
+    return static_cast<std::uint32_t>(index) * step + inner;
+  };
+  return {along(cluster % wide, size.x, rank % size.x),
+          along(cluster / wide % high, size.y, rank / size.x % size.y),
+          along(cluster / wide / high, size.z, rank / size.x / size.y)};
+}
+
+std::string triple(const Dim3& at) { return fmt::format("({},{},{})", at.x, at.y, at.z); }
+
+}  // namespace
+
+// Thread number `thread` of a CTA: "thread (3,0,0)".
+std::string Sanitizer::thread_text(std::uint32_t thread) const {
+  const Dim3& block = context_.config.block;
+  return "thread " +
+         triple({thread % block.x, thread / block.x % block.y, thread / block.x / block.y});
+}
+
+// "in st.shared.u32 (line 40)".
+std::string Sanitizer::where_text(std::uint32_t op) const {
+  const Program& program = *context_.program;
+  return fmt::format("in {} ({})", program.names[program.ops[op].name],
+                     line_text(program, program.ops[op]));
+}
+
+void Sanitizer::report_race(const Conflict& conflict) {
+  const Current& at = current_;
+  const Stamp& before = conflict.before;
+  const auto lane = static_cast<int>(conflict.lane);
+  std::string who;
+  if (before.agent < clocks_.warps()) {
+    const std::uint32_t rank = before.agent / warps_a_cta_;
+    who = thread_text(before.agent % warps_a_cta_ * warp_size + before.lane);
+    if (rank != at.warp->cta->rank()) {
+      who = "block " + triple(block_of(context_.config, cluster_, rank)) + ", " + who;
+    }
+  } else {
+    who = "an asynchronous operation";
+  }
+  const std::string_view how = before.time == Stamp::unfinished ? " and has not waited for"
+                               : before.agent >= clocks_.warps()
+                                   ? ", whose end this thread has not waited for"
+                                   : ", and nothing orders the two";
+  std::string what;
+  if (before.time == Stamp::unfinished) {
+    what = fmt::format("{} is copying to it {}, and has not waited for the copy", who,
+                       where_text(before.op));
+  } else {
+    what =
+        fmt::format("{} {} it {}{}", who, past(conflict.before_writes), where_text(before.op), how);
+  }
+  at.warp->cta->report(
+      TroubleKind::race, *at.warp, *at.op, lane,
+      fmt::format("{} {} bytes at shared address 0x{:x}, byte {} of the block's {}; {}",
+                  verb(conflict.writes), at.access->bytes, conflict.offset + shared_reserved,
+                  conflict.offset, at.owner->shared().size(), what));
+}
+
+void Sanitizer::report_global_race(const Current& at, int lane, const GlobalConflict& conflict) {
+  const auto threads = static_cast<std::uint32_t>(context_.config.block.count());
+  const GlobalStamp& before = conflict.before;
+  at.warp->cta->report(
+      TroubleKind::race, *at.warp, *at.op, lane,
+      fmt::format("{} {} bytes at global address 0x{:x}, {}; block {}, {} {} it {}, and nothing "
+                  "orders the two",
+                  verb(at.access->write), at.access->bytes, conflict.address,
+                  context_.memory->describe(conflict.address),
+                  triple(block_of(context_.config, before.actor, before.thread / threads)),
+                  thread_text(before.thread % threads), past(conflict.before_writes),
+                  where_text(before.op)));
+}
+
+void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
+                               std::uint32_t missing) {
+  const std::uint32_t bytes = at.access->bytes;
+  const auto first = static_cast<std::uint32_t>(std::countr_zero(missing));
+  const auto count = static_cast<std::uint32_t>(std::popcount(missing));
+  std::string what =
+      count == bytes ? std::string("which nobody has written")
+      : count == 1   ? fmt::format("of which nobody has written byte {}", first)
+                   : fmt::format("of which nobody has written {}, the first byte {}", count, first);
+  if (space == Space::global) {
+    what += "; " + context_.memory->describe(address);
+  } else if (space == Space::shared) {
+    const SharedPlace where = place(*at.warp, address);
+    what += fmt::format("; byte {} of the block's {}", where.offset,
+                        at.warp->cta->cluster().ctas()[where.rank]->shared().size());
+  } else {
+    what += fmt::format("; byte {} of the thread's {}", static_cast<std::uint32_t>(address),
+                        context_.program->local_bytes);
+  }
+  unwritten_ = at.warp->cta->describe(TroubleKind::uninitialized, *at.warp, *at.op, lane,
+                                      fmt::format("reads {} bytes at {} address 0x{:x}, {}", bytes,
+                                                  space_name(space), address, what));
+}
+
+void Sanitizer::report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy) {
+  warp.cta->report(TroubleKind::sync, warp, op, lane,
+                   "exits while its copy is under way, begun " + where_text(copy));
+}
+
+}  // namespace fa_tune::emulator
