@@ -175,6 +175,7 @@ int run_one(const Options& options) {
 }  // namespace fa_tune
 
 int main(int argc, char** argv) {
+  if (const auto code = fa_tune::answer_for_side(argc, argv)) return *code;
   fa_tune::Options options;
   CLI::App app("Do two devices give the same answers for the same small kernels?",
                "bench_conformance");

@@ -37,6 +37,8 @@ class SpecParser {
       spec_.role = ArgumentSpec::Role::inout;
     } else if (take(rest, "freed:")) {
       spec_.role = ArgumentSpec::Role::freed;
+    } else if (take(rest, "struct:")) {
+      spec_.role = ArgumentSpec::Role::by_value;
     }
     if (spec_.is_tensor_map) {
       const auto parts = split(rest, ',');

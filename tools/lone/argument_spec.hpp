@@ -43,11 +43,12 @@ struct Fill {
 //   inout:u32[1]=zeros              both
 //   freed:f32[64]=zeros             a buffer released before the launch, for tests of checks
 //   i32=5   f32=0.125   u64=0xff    scalars
+//   struct:i32[8]=iota              a structure or an array passed by value
 //   tmap:f16[64x128]=normal:1,box=16x64,swizzle=128,nan
 //                                   a tensor map over a buffer of its own, a copy taking `box`;
 //                                   tmap:out: for one that is written
 struct ArgumentSpec {
-  enum class Role : std::uint8_t { in, out, inout, freed, scalar };
+  enum class Role : std::uint8_t { in, out, inout, freed, scalar, by_value };
   Role role = Role::in;
   Element element = Element::f32;
   std::vector<std::uint64_t> dims;

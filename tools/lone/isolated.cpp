@@ -3,8 +3,8 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -15,23 +15,6 @@
 
 namespace fa_tune {
 namespace {
-
-[[noreturn]] void answer(int to, const std::function<std::string()>& work) {
-  int code = 0;
-  try {
-    const std::string text = work();
-    for (std::size_t at = 0; at < text.size();) {
-      const ssize_t wrote = write(to, text.data() + at, text.size() - at);
-      if (wrote <= 0) break;
-      at += static_cast<std::size_t>(wrote);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    code = 1;
-  }
-  // Without destructors and exit handlers: they are the parent's.
-  _exit(code);
-}
 
 // All that comes until the other end closes; false if that takes too long.
 bool read_all(int from, int seconds, std::string& text) {
@@ -49,16 +32,21 @@ bool read_all(int from, int seconds, std::string& text) {
 
 }  // namespace
 
-std::expected<std::string, std::string> run_isolated(const std::function<std::string()>& work,
+std::expected<std::string, std::string> run_isolated(const std::vector<std::string>& words,
                                                      int seconds) {
   int ends[2];
-  if (pipe(ends) != 0) throw MachineError("no pipe could be made for a process of its own");
+  if (pipe2(ends, O_CLOEXEC) != 0) throw MachineError("no pipe could be made for a process");
+  std::vector<char*> arguments;
+  std::vector<std::string> copies = words;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   (void)std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw MachineError("no process could be started");
   if (child == 0) {
-    close(ends[0]);
-    answer(ends[1], work);
+    dup2(ends[1], STDOUT_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(127);
   }
   close(ends[1]);
   std::string text;
@@ -70,7 +58,8 @@ std::expected<std::string, std::string> run_isolated(const std::function<std::st
   if (!ended) return std::unexpected(fmt::format("gave no answer in {} s", seconds));
   if (WIFSIGNALED(status))
     return std::unexpected(fmt::format("died of signal {}", WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) return std::unexpected("ended with an error");
+  if (WEXITSTATUS(status) != 0)
+    return std::unexpected(fmt::format("ended with exit code {}", WEXITSTATUS(status)));
   return text;
 }
 

@@ -1,16 +1,17 @@
 #pragma once
 
 #include <expected>
-#include <functional>
 #include <string>
+#include <vector>
 
 namespace fa_tune {
 
-// Runs `work` in a process of its own and returns what it returned, so that a kernel which costs
-// its process the GPU, or never ends, costs nobody else anything. Fork: the caller must not have
-// opened a GPU. The error says how the process ended if it gave no answer within `seconds`, after
-// which it is killed.
-std::expected<std::string, std::string> run_isolated(const std::function<std::string()>& work,
+// Runs a program and returns what it wrote to standard output, so that a kernel which costs its
+// process the GPU, or never ends, costs nobody else anything. A program of its own and no mere
+// fork: a CUDA driver that was touched before a fork does not start after it. The error says how
+// the process ended if that was not well, or that it gave no answer within `seconds`, after which
+// it is killed.
+std::expected<std::string, std::string> run_isolated(const std::vector<std::string>& words,
                                                      int seconds);
 
 }  // namespace fa_tune

@@ -51,6 +51,7 @@ Agreement read_agreement(const YamlNode* node) {
 
 KernelFile KernelFile::load(const std::filesystem::path& file) {
   KernelFile result;
+  result.file = file;
   result.name = file.stem().string();
   result.text = read_file(file);
   const YamlNode root = YamlNode::parse(manifest_of(result.text), file);

@@ -39,6 +39,7 @@ struct Agreement {
 //
 // The kernel is the extern "C" __global__ function called as the file.
 struct KernelFile {
+  std::filesystem::path file;
   std::string name;
   std::string kind;
   std::string about;

@@ -77,7 +77,11 @@ std::expected<void, Fault> LoneRun::place(const ArgumentSpec& spec) {
     launch_.arguments.emplace_back(std::move(bytes));
     return {};
   }
-  const std::vector<std::byte> content = content_of(spec);
+  std::vector<std::byte> content = content_of(spec);
+  if (spec.role == ArgumentSpec::Role::by_value) {
+    launch_.arguments.emplace_back(std::move(content));
+    return {};
+  }
   const BufferHandle buffer = device_->allocate(spec.bytes());
   if (!content.empty()) {
     if (const auto written = device_->write(buffer, 0, content); !written) {

@@ -1,8 +1,9 @@
 #include "tools/lone/side.hpp"
 
+#include <cstdio>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
@@ -19,11 +20,21 @@ using Outcome = std::expected<std::vector<LoneOutput>, std::string>;
 
 // Enough for a process to open a GPU and run a small kernel, and not much more.
 constexpr int seconds_for_a_kernel = 30;
+// How a process that runs one kernel on a GPU is started.
+constexpr const char* this_program = "/proc/self/exe";
+constexpr const char* answer_word = "--answer-for-side";
+constexpr const char* planted_word = "planted";
 // Among kept answers: whose they are.
 constexpr const char* device_file = "device.cbor";
 
-Outcome run_on(Device& device, const KernelImage& image, const LoneLaunch& launch) {
-  auto outputs = run_lone(device, image, launch);
+Outcome run_on(Device& device, Compiler& compiler, const KernelFile& kernel, bool planted,
+               const Checks& checks, std::uint64_t schedule) {
+  const auto compiled = compiler.compile(kernel.request(device.info(), planted));
+  if (!compiled) return std::unexpected("does not compile: " + compiled.error().message);
+  LoneLaunch launch = kernel.launch;
+  launch.checks = checks;
+  launch.schedule = schedule;
+  auto outputs = run_lone(device, compiled->image, launch);
   if (outputs) return std::move(*outputs);
   return std::unexpected(to_text(outputs.error().kind) + ": " + outputs.error().message);
 }
@@ -90,23 +101,20 @@ Side::Side(std::string name, Compiler& compiler) : name_(std::move(name)), compi
     info_ = described(read_file(kept_ / device_file));
     return;
   }
-  if (!name_.starts_with("cuda")) {
+  constexpr std::string_view apart = "apart:";
+  if (name_.starts_with(apart)) {
+    name_.erase(0, apart.size());
+  } else if (!name_.starts_with("cuda")) {
     device_ = open();
     info_ = device_->info();
     return;
   }
-  const auto answer = run_isolated([this] { return describe(open()->info()); }, 60);
+  const auto answer = run_isolated({this_program, answer_word, name_}, 60);
   if (!answer) throw MachineError(name_ + ": " + answer.error());
   info_ = described(*answer);
 }
 
 std::unique_ptr<Device> Side::open() const { return open_device(name_, {}, find_root()); }
-
-std::expected<KernelImage, std::string> Side::compile(const KernelFile& kernel, bool planted) {
-  auto compiled = compiler_.compile(kernel.request(info_, planted));
-  if (!compiled) return std::unexpected("does not compile: " + compiled.error().message);
-  return std::move(compiled->image);
-}
 
 void Side::keep(const std::filesystem::path& folder) {
   keep_ = folder;
@@ -128,16 +136,32 @@ Outcome Side::run(const KernelFile& kernel, bool planted, const Checks& checks,
 
 Outcome Side::answer(const KernelFile& kernel, bool planted, const Checks& checks,
                      std::uint64_t schedule) {
-  const auto image = compile(kernel, planted);
-  if (!image) return std::unexpected(image.error());
-  LoneLaunch launch = kernel.launch;
-  launch.checks = checks;
-  launch.schedule = schedule;
-  if (device_ != nullptr) return run_on(*device_, *image, launch);
-  const auto packed = run_isolated([&] { return pack_outcome(run_on(*open(), *image, launch)); },
-                                   seconds_for_a_kernel);
-  if (!packed) return std::unexpected(packed.error());
-  return unpack(*packed);
+  if (device_ == nullptr) {
+    const auto packed = run_isolated(
+        {this_program, answer_word, name_, kernel.file.string(), planted ? planted_word : "right"},
+        seconds_for_a_kernel);
+    if (!packed) return std::unexpected(packed.error());
+    return unpack(*packed);
+  }
+  return run_on(*device_, compiler_, kernel, planted, checks, schedule);
+}
+
+std::optional<int> answer_for_side(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  if (words.size() < 3 || words[1] != answer_word) return std::nullopt;
+  try {
+    const auto device = open_device(words[2], {}, find_root());
+    std::string text = describe(device->info());
+    if (words.size() == 5) {
+      const auto compiler = with_cache(open_nvrtc(), cache_folder());
+      const KernelFile kernel = KernelFile::load(words[3]);
+      text = pack_outcome(run_on(*device, *compiler, kernel, words[4] == planted_word, {}, 0));
+    }
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+  return 3;
 }
 
 }  // namespace fa_tune

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace fa_tune {
 // of kept answers can stand for the device that gave them.
 class Side {
  public:
-  // `name` as open_device takes it, without "auto", or kept:FOLDER. Throws what open_device throws,
+  // `name` as open_device takes it, without "auto", or kept:FOLDER, or apart:NAME for an emulator
+  // that is treated as a GPU is. Throws what open_device throws,
   // and UserError for a folder without answers.
   Side(std::string name, Compiler& compiler);
 
@@ -31,7 +33,6 @@ class Side {
   std::expected<std::vector<LoneOutput>, std::string> answer(const KernelFile& kernel, bool planted,
                                                              const Checks& checks,
                                                              std::uint64_t schedule);
-  std::expected<KernelImage, std::string> compile(const KernelFile& kernel, bool planted);
 
   std::string name_;
   Compiler& compiler_;
@@ -40,5 +41,8 @@ class Side {
   std::filesystem::path keep_;      // and written to here
   DeviceInfo info_;
 };
+
+// If the program was started by a Side to run a kernel on a GPU: does so and gives the exit code.
+std::optional<int> answer_for_side(int argc, char** argv);
 
 }  // namespace fa_tune

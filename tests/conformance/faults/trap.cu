@@ -1,0 +1,18 @@
+// class: trap
+// about: the kernel stops itself: an assertion of its own fails
+// grid: [1]
+// block: [64]
+// args:
+//   - u32[64]=iota
+//   - out:u32[64]
+// fault: trap
+// checkers: memcheck
+extern "C" __global__ void trap(const unsigned* in, unsigned* out) {
+#ifdef FAULT
+  const unsigned most = 62;
+#else
+  const unsigned most = 63;
+#endif
+  if (in[threadIdx.x] > most) __trap();
+  out[threadIdx.x] = in[threadIdx.x];
+}
