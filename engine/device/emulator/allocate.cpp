@@ -66,8 +66,13 @@ struct Interval {
 class Allocator {
  public:
   Allocator(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
-            std::uint32_t predicates, Program& program)
-      : drafts_(drafts), registers_(registers), predicates_(predicates), program_(program) {}
+            std::uint32_t predicates, const std::vector<std::uint32_t>& fixed_predicates,
+            Program& program)
+      : drafts_(drafts),
+        registers_(registers),
+        predicates_(predicates),
+        fixed_predicates_(fixed_predicates),
+        program_(program) {}
 
   std::vector<std::uint16_t> run() {
     make_blocks();
@@ -190,10 +195,13 @@ class Allocator {
       intervals_[id].begin = 0;
       intervals_[id].end = drafts_.size();
     }
-    for (std::uint32_t id : {std::uint32_t{predicate_false}, std::uint32_t{predicate_true}}) {
-      intervals_[registers_.size() + id].begin = 0;
-      intervals_[registers_.size() + id].end = drafts_.size();
-    }
+    const auto fix = [&](std::uint32_t predicate) {
+      intervals_[registers_.size() + predicate].begin = 0;
+      intervals_[registers_.size() + predicate].end = drafts_.size();
+    };
+    fix(predicate_false);
+    fix(predicate_true);
+    for (const std::uint32_t predicate : fixed_predicates_) fix(predicate);
   }
 
   // One pool of places each for registers of up to 32 bits, of 64 bits, and predicates.
@@ -277,6 +285,7 @@ class Allocator {
   const std::vector<Draft>& drafts_;
   const std::vector<VirtualRegister>& registers_;
   std::uint32_t predicates_;
+  const std::vector<std::uint32_t>& fixed_predicates_;
   Program& program_;
   std::vector<Block> blocks_;
   std::vector<Interval> intervals_;
@@ -287,8 +296,10 @@ class Allocator {
 
 std::vector<std::uint16_t> allocate_registers(const std::vector<Draft>& drafts,
                                               const std::vector<VirtualRegister>& registers,
-                                              std::uint32_t predicates, Program& program) {
-  return Allocator(drafts, registers, predicates, program).run();
+                                              std::uint32_t predicates,
+                                              const std::vector<std::uint32_t>& fixed_predicates,
+                                              Program& program) {
+  return Allocator(drafts, registers, predicates, fixed_predicates, program).run();
 }
 
 }  // namespace fa_tune::emulator

@@ -1,44 +1,12 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "engine/device/emulator/decoder.hpp"
 
-// Arithmetic, logic, bit fields.
+// Arithmetic on reals, logic, bit fields. Integers are in decode_integer.cpp.
 
 namespace fa_tune::emulator {
 namespace {
-
-LaneOp op_of(std::string_view root) {
-  static const std::unordered_map<std::string_view, LaneOp> ops = {
-      {"add", LaneOp::add},     {"sub", LaneOp::sub},           {"mul", LaneOp::mul},
-      {"mad", LaneOp::fma},     {"fma", LaneOp::fma},           {"div", LaneOp::div},
-      {"rem", LaneOp::rem},     {"abs", LaneOp::abs},           {"neg", LaneOp::neg},
-      {"min", LaneOp::min},     {"max", LaneOp::max},           {"sad", LaneOp::sad},
-      {"mul24", LaneOp::mul24}, {"mad24", LaneOp::mad24},       {"sqrt", LaneOp::sqrt},
-      {"rcp", LaneOp::rcp},     {"rsqrt", LaneOp::rsqrt},       {"ex2", LaneOp::ex2},
-      {"lg2", LaneOp::lg2},     {"sin", LaneOp::sin},           {"cos", LaneOp::cos},
-      {"tanh", LaneOp::tanh},   {"copysign", LaneOp::copysign}, {"and", LaneOp::bit_and},
-      {"or", LaneOp::bit_or},   {"xor", LaneOp::bit_xor},       {"not", LaneOp::bit_not},
-      {"cnot", LaneOp::cnot},   {"shl", LaneOp::shl},           {"shr", LaneOp::shr},
-      {"prmt", LaneOp::prmt},   {"bfe", LaneOp::bfe},           {"bfi", LaneOp::bfi},
-      {"bfind", LaneOp::bfind}, {"brev", LaneOp::brev},         {"clz", LaneOp::clz},
-      {"popc", LaneOp::popc},
-  };
-  const auto found = ops.find(root);
-  return found == ops.end() ? LaneOp::unknown : found->second;
-}
-
-Type wider(Type type) {
-  switch (type) {
-    case Type::u16:
-      return Type::u32;
-    case Type::s16:
-      return Type::s32;
-    case Type::u32:
-      return Type::u64;
-    default:
-      return Type::s64;
-  }
-}
 
 Pipe pipe_of(LaneOp op, Type type) {
   if (type == Type::f32) {
@@ -53,102 +21,92 @@ Pipe pipe_of(LaneOp op, Type type) {
 
 }  // namespace
 
-// The modifiers of real arithmetic.
-LaneKey Decoder::modifiers(LaneOp op, Type type) {
-  LaneKey key;
-  key.op = op;
-  key.type = type;
+void Decoder::rounding(LaneKey& key) {
   has("rn");
   if (has("rz")) key.round = Round::zero;
   if (has("rm")) key.round = Round::down;
   if (has("rp")) key.round = Round::up;
+}
+
+// The modifiers of real arithmetic but its rounding.
+LaneKey Decoder::modifiers(LaneOp op, Type type) {
+  LaneKey key;
+  key.op = op;
+  key.type = type;
   key.ftz = has("ftz");
   key.sat = has("sat");
   key.relu = has("relu");
   key.nan = has("NaN");
+  key.approx = has("approx");
+  key.xorsign = has("xorsign") && has("abs");
   return key;
 }
 
-bool Decoder::integer(Type type) {
-  LaneKey key;
-  key.op = op_of(root());
-  key.type = type;
-  Type to = type;
-  if (root() == "mul" || root() == "mad") {
-    const bool product = root() == "mul";
-    if (has("lo")) {
-      key.op = product ? LaneOp::mul_lo : LaneOp::mad_lo;
-    } else if (has("hi")) {
-      key.op = product ? LaneOp::mul_hi : LaneOp::mad_hi;
-    } else if (has("wide") && size_of(type) < 8) {
-      key.op = product ? LaneOp::mul_wide : LaneOp::mad_wide;
-      to = wider(type);
-    } else {
-      return false;
-    }
-    if (product) return lanes(key, Pipe::alu, to, {type, type});
-    return lanes(key, Pipe::alu, to, {type, type, to});
-  }
-  if (root() == "mul24" || root() == "mad24") {
-    if (!has("lo")) return false;
-    if (root() == "mul24") return lanes(key, Pipe::alu, type, {type, type});
-    return lanes(key, Pipe::alu, type, {type, type, type});
-  }
-  if (root() == "sad") return lanes(key, Pipe::alu, type, {type, type, type});
-  if (root() == "abs" || root() == "neg") return lanes(key, Pipe::alu, type, {type});
-  return lanes(key, Pipe::alu, type, {type, type});
-}
-
 bool Decoder::arithmetic() {
+  if (has("cc")) return with_carry();
+  // max.s32.relu: the compiler writes the modifier behind the type.
+  const bool trailing = words_.size() > 2 && words_.back() == "relu";
+  if (trailing) std::swap(words_[words_.size() - 1], words_[words_.size() - 2]);
   const Type type = last_type();
-  if (root() == "dp4a") {
-    const auto other = words_.size() == 3 ? type_of(words_[1]) : std::nullopt;
-    if (!other) return false;
-    understood_[1] = true;
-    LaneKey key;
-    key.op = LaneOp::dp4a;
-    key.type = *other;
-    key.from = type;
-    if (size_of(type) != 4 || is_float(type) || size_of(*other) != 4 || is_float(*other))
-      return false;
-    return lanes(key, Pipe::alu, Type::b32, {Type::b32, Type::b32, Type::b32});
-  }
   if (!is_float(type)) return integer(type);
-  const LaneKey key = modifiers(op_of(root()), type);
-  if (key.op == LaneOp::unknown) return false;
-  // div.approx and div.full are division, correctly rounded: within the bounds of both.
-  if (key.op == LaneOp::div) {
-    has("approx");
-    has("full");
-  }
+  LaneKey key = modifiers(lane_op_of(root()), type);
   const Pipe pipe = pipe_of(key.op, type);
+  if (key.op != LaneOp::min && key.op != LaneOp::max && (key.nan || key.xorsign)) return false;
+  if (key.approx && key.op != LaneOp::div) return false;
   switch (key.op) {
+    case LaneOp::unknown:
+      return false;
     case LaneOp::abs:
     case LaneOp::neg:
+      if (key.sat || key.relu) return false;
       return lanes(key, pipe, type, {type});
     case LaneOp::fma:
+      rounding(key);
       return lanes(key, pipe, type, {type, type, type});
     case LaneOp::min:
     case LaneOp::max:
-      if (operand_count() == 4) return false;  // three inputs came with sm_100
+      // Three inputs came with sm_100.
+      if (operand_count() == 4 || key.sat || key.relu) return false;
+      return lanes(key, pipe, type, {type, type});
+    case LaneOp::div:
+      // div.full is division, correctly rounded: within its bound.
+      if (!key.approx && !has("full")) rounding(key);
+      if (key.sat || size_of(type) < 4) return false;
+      return lanes(key, pipe, type, {type, type});
+    case LaneOp::add:
+    case LaneOp::sub:
+    case LaneOp::mul:
+      rounding(key);
       return lanes(key, pipe, type, {type, type});
     default:
-      return lanes(key, pipe, type, {type, type});
+      return false;
   }
 }
 
 bool Decoder::approximate() {
   const Type type = last_type();
-  LaneKey key = modifiers(op_of(root()), type);
-  has("approx");
-  if (key.op == LaneOp::copysign) return lanes(key, Pipe::alu, type, {type, type});
+  LaneKey key = modifiers(lane_op_of(root()), type);
+  if (key.sat || key.relu || key.nan || key.xorsign) return false;
+  if (key.op == LaneOp::copysign) {
+    return !key.ftz && !key.approx && lanes(key, Pipe::alu, type, {type, type});
+  }
+  // Either the hardware's own way or rounded as told, and some only the one.
+  const bool also_exact = key.op == LaneOp::sqrt || key.op == LaneOp::rcp;
+  if (!key.approx) {
+    const bool rounded = std::any_of(words_.begin(), words_.end(), [](std::string_view word) {
+      return word == "rn" || word == "rz" || word == "rm" || word == "rp";
+    });
+    if (!also_exact || !rounded) return false;
+    rounding(key);
+  }
+  if (key.approx && key.op == LaneOp::sqrt && type != Type::f32) return false;
   return lanes(key, Pipe::special, type, {type});
 }
 
 bool Decoder::logic() {
   const Type type = last_type();
   LaneKey key;
-  key.op = op_of(root());
+  key.op = lane_op_of(root());
   key.type = type;
   if (type == Type::pred) {
     bool first_negated = false;
@@ -178,7 +136,10 @@ bool Decoder::logic() {
     return true;
   }
   if (key.op == LaneOp::shl || key.op == LaneOp::shr) {
-    if (is_float(type)) return false;
+    const bool plain_bits = type == Type::b16 || type == Type::b32 || type == Type::b64;
+    const bool left = key.op == LaneOp::shl;
+    if (is_float(type) || size_of(type) < 2 || (left && !plain_bits)) return false;
+    if (type == Type::u16x2 || type == Type::s16x2 || type == Type::b128) return false;
     return lanes(key, Pipe::alu, type, {type, Type::u32});
   }
   if (type != Type::b16 && type != Type::b32 && type != Type::b64) return false;
@@ -189,12 +150,15 @@ bool Decoder::logic() {
 }
 
 bool Decoder::bit_field() {
+  if (root() == "prmt" && words_.size() == 3) return permute_mode();
   const Type type = last_type();
   if (is_float(type) || size_of(type) < 4) return false;
   LaneKey key;
-  key.op = op_of(root());
+  key.op = lane_op_of(root());
   key.type = type;
+  const bool plain_bits = type == Type::b32 || type == Type::b64;
   if (root() == "shf") {
+    if (type != Type::b32) return false;
     const bool left = has("l");
     if (!left && !has("r")) return false;
     key.op = left ? LaneOp::shf_left : LaneOp::shf_right;
@@ -203,38 +167,61 @@ bool Decoder::bit_field() {
     return lanes(key, Pipe::alu, type, {type, type, Type::u32});
   }
   switch (key.op) {
-    case LaneOp::prmt:  // with .f4e and its like the selector means something else
-      return size_of(type) == 4 && lanes(key, Pipe::alu, type, {type, type, type});
+    case LaneOp::prmt:
+      return type == Type::b32 && lanes(key, Pipe::alu, type, {type, type, type});
     case LaneOp::bfe:
       return lanes(key, Pipe::alu, type, {type, Type::u32, Type::u32});
     case LaneOp::bfi:
-      return lanes(key, Pipe::alu, type, {type, type, Type::u32, Type::u32});
+      return plain_bits && lanes(key, Pipe::alu, type, {type, type, Type::u32, Type::u32});
     case LaneOp::bfind:
       key.option = has("shiftamt");
       return lanes(key, Pipe::alu, Type::u32, {type});
     case LaneOp::brev:
-      return lanes(key, Pipe::alu, type, {type});
+      return plain_bits && lanes(key, Pipe::alu, type, {type});
     default:  // clz, popc
-      return lanes(key, Pipe::alu, Type::u32, {type});
+      return plain_bits && lanes(key, Pipe::alu, Type::u32, {type});
   }
 }
 
+// lop3.b32 d, a, b, c, table; lop3.BoolOp.b32 d|p, a, b, c, table, q: then p = (d != 0) BoolOp q.
 bool Decoder::lop3() {
   if (last_type() != Type::b32) return false;
-  want_operands(5, 5);
-  if (operand(4).kind != Operand::Kind::integer) malformed("the table wants a constant");
   LaneKey key;
   key.op = LaneOp::lop3;
   key.type = Type::b32;
-  const Ref result = target(operand(0), Type::b32);
+  Combine combine = Combine::none;
+  if (has("and")) combine = Combine::with_and;
+  if (has("or")) combine = Combine::with_or;
+  if (has("xor")) combine = Combine::with_xor;
+  const bool testing = combine != Combine::none;
+  if (testing) key.op = LaneOp::lop3_test;
+  want_operands(testing ? 6 : 5, testing ? 6 : 5);
+  if (operand(4).kind != Operand::Kind::integer) malformed("the table wants a constant");
+  Operand first = operand(0);
+  if (testing && first.second < 0) malformed("a predicate after '|' is expected");
+  if (testing) first.second = -1;
+  const Ref result = target(first, Type::b32);
   const Ref a = source(operand(1), Type::b32);
   const Ref b = source(operand(2), Type::b32);
   const Ref c = source(operand(3), Type::b32);
+  Ref p;
+  Ref q;
+  bool negated = false;
+  if (testing) {
+    p = predicate_register(operand(0).second);
+    q = predicate_source(operand(5), negated);
+  }
   Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
   write(draft, 0, result);
   read(draft, 1, a);
   read(draft, 2, b);
   read(draft, 3, c);
+  if (testing) {
+    write(draft, 4, p);
+    read(draft, 5, q);
+  }
+  draft.op.m[0] = static_cast<std::uint8_t>(combine);
+  draft.op.m[1] = negated ? 1 : 0;
   draft.op.immediate = operand(4).value & 0xff;
   return true;
 }

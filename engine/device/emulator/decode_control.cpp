@@ -18,6 +18,10 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"ret", &D::leave},
       {"exit", &D::leave},
       {"trap", &D::stop},
+      {"brkpt", &D::stop},
+      {"alloca", &D::stack},
+      {"stacksave", &D::stack},
+      {"stackrestore", &D::stack},
       {"bar", &D::barrier},
       {"barrier", &D::barrier},
       {"mbarrier", &D::mbarrier},
@@ -30,6 +34,30 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"nanosleep", &D::hint},
       {"griddepcontrol", &D::hint},
       {"createpolicy", &D::hint},
+      {"pmevent", &D::hint},
+      {"discard", &D::hint},
+      {"applypriority", &D::hint},
+      {"addc", &D::with_carry},
+      {"subc", &D::with_carry},
+      {"madc", &D::with_carry},
+      {"dp2a", &D::dot_product},
+      {"fns", &D::masks},
+      {"bmsk", &D::masks},
+      {"szext", &D::masks},
+      {"vadd2", &D::video},
+      {"vadd4", &D::video},
+      {"vsub2", &D::video},
+      {"vsub4", &D::video},
+      {"vavrg2", &D::video},
+      {"vavrg4", &D::video},
+      {"vabsdiff2", &D::video},
+      {"vabsdiff4", &D::video},
+      {"vmin2", &D::video},
+      {"vmin4", &D::video},
+      {"vmax2", &D::video},
+      {"vmax4", &D::video},
+      {"vset2", &D::video},
+      {"vset4", &D::video},
       {"add", &D::arithmetic},
       {"sub", &D::arithmetic},
       {"mul", &D::arithmetic},
@@ -44,7 +72,7 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"sad", &D::arithmetic},
       {"mul24", &D::arithmetic},
       {"mad24", &D::arithmetic},
-      {"dp4a", &D::arithmetic},
+      {"dp4a", &D::dot_product},
       {"copysign", &D::approximate},
       {"sqrt", &D::approximate},
       {"rcp", &D::approximate},
@@ -129,72 +157,7 @@ bool Decoder::branch_indexed() {
   malformed("its list of targets is not declared");
 }
 
-// Parameters of a call are local memory of both sides: before it the arguments are copied to the
-// callee's frame, after it the results back.
-bool Decoder::call() {
-  has("uni");
-  const std::vector<Operand>& operands = statement_->operands;
-  std::size_t at = 0;
-  std::vector<Operand> results;
-  std::vector<Operand> arguments;
-  if (at < operands.size() && operands[at].kind == Operand::Kind::list) {
-    results = operands[at++].parts;
-  }
-  if (at >= operands.size() || operands[at].kind != Operand::Kind::name) return false;
-  const Function& callee = find_function(operands[at++].name, statement_->line);
-  if (at < operands.size() && operands[at].kind == Operand::Kind::list) {
-    arguments = operands[at++].parts;
-  }
-  if (at != operands.size()) return false;
-  if (callee.is_entry || results.size() != callee.returns.size() ||
-      arguments.size() != callee.parameters.size()) {
-    malformed(fmt::format("does not fit the declaration of {}", callee.name));
-  }
-  const auto copy = [&](const Symbol* from, const Symbol* to) {
-    if (from == nullptr || to == nullptr || from->space != Space::local ||
-        to->space != Space::local || from->size != to->size) {
-      malformed("an argument does not fit its parameter");
-    }
-    const std::uint64_t unit =
-        from->size % 4 == 0 && from->address % 4 == 0 && to->address % 4 == 0 ? 4 : 1;
-    const Ref between = new_register(Type::b32, true);
-    for (std::uint64_t offset = 0; offset < from->size; offset += unit) {
-      for (const bool storing : {false, true}) {
-        Draft& draft = emit(Kind::memory, Pipe::load_store, storing ? run_store : run_load);
-        draft.op.m = {static_cast<std::uint8_t>(Space::local),
-                      static_cast<std::uint8_t>(unit),
-                      0,
-                      static_cast<std::uint8_t>(unit == 4 ? Type::b32 : Type::b8),
-                      1,
-                      4,
-                      static_cast<std::uint8_t>(Manner::copy)};
-        draft.op.immediate = static_cast<std::int64_t>((storing ? to : from)->address + offset);
-        storing ? read(draft, 0, between) : write(draft, 0, between);
-      }
-    }
-  };
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    copy(arguments[i].symbol, callee.parameters[i]);
-  }
-  Draft& draft = emit(Kind::call, Pipe::control, nullptr);
-  write(draft, 0, {Ref::Kind::reg, return_slots_.at(&callee)});
-  calls_.push_back({drafts_.size() - 1, &callee, 0});
-  for (std::size_t i = 0; i < results.size(); ++i) copy(callee.returns[i], results[i].symbol);
-  return true;
-}
-
-bool Decoder::leave() {
-  has("uni");
-  want_operands(0, 0);
-  if (root() == "exit" || function_->is_entry) {
-    emit(Kind::exit, Pipe::control, nullptr);
-    return true;
-  }
-  Draft& draft = emit(Kind::leave, Pipe::control, nullptr);
-  read(draft, 0, {Ref::Kind::reg, return_slots_.at(function_)});
-  return true;
-}
-
+// brkpt: without a debugger there is nobody to go on.
 bool Decoder::stop() {
   want_operands(0, 0);
   emit(Kind::trap, Pipe::control, nullptr);
@@ -227,6 +190,18 @@ bool Decoder::hint() {
     write(draft, 0, policy);
     read(draft, 1, zero);
     return true;
+  }
+  if (root() == "pmevent") {
+    has("mask");
+    want_operands(1, 1);
+    if (operand(0).kind != Operand::Kind::integer) malformed("a constant is expected");
+  }
+  if (root() == "discard" || root() == "applypriority") {
+    // The text must not count on what a discarded line holds; it keeps its bytes here.
+    has("global");
+    if (!has("L2") && !has("L2::evict_normal")) return false;
+    want_operands(2, 2);
+    if (operand(0).kind != Operand::Kind::address) malformed("an address in [ ] is expected");
   }
   if (root() == "griddepcontrol" && !has("wait") && !has("launch_dependents")) return false;
   if (root() == "nanosleep") {

@@ -34,7 +34,7 @@ bool Decoder::setp() {
   key.type = type;
   key.compare = *compare;
   key.ftz = has("ftz");
-  if (key.ftz && size_of(type) == 2) return false;
+  if (key.ftz && type != Type::f32 && type != Type::f16 && type != Type::f16x2) return false;
   Combine combine = Combine::none;
   if (has("and")) combine = Combine::with_and;
   if (has("or")) combine = Combine::with_or;
@@ -78,6 +78,7 @@ bool Decoder::set_value() {
   key.from = from;
   key.compare = *compare;
   key.ftz = has("ftz");
+  if (key.ftz && from != Type::f32 && from != Type::f16 && from != Type::f16x2) return false;
   Combine combine = Combine::none;
   if (has("and")) combine = Combine::with_and;
   if (has("or")) combine = Combine::with_or;
@@ -127,7 +128,8 @@ bool Decoder::select() {
     const auto value = words_.size() > 2 ? type_of(words_[words_.size() - 2]) : std::nullopt;
     if (!value || (type != Type::s32 && type != Type::f32)) return false;
     understood_[words_.size() - 2] = true;
-    has("ftz");
+    key.ftz = has("ftz");
+    if (key.ftz && type != Type::f32) return false;
     key.op = LaneOp::slct;
     key.type = *value;
     key.from = type;
@@ -175,70 +177,14 @@ bool Decoder::testp() {
   return false;
 }
 
-// cvt{.round}{.relu}{.sat}{.ftz}.to.from
-bool Decoder::convert() {
-  if (words_.size() < 3) return false;
+void Decoder::copy_constant(const Operand& to, Type type) {
   LaneKey key;
-  key.from = last_type();
-  const auto to = type_of(words_[words_.size() - 2]);
-  if (!to) return false;
-  understood_[words_.size() - 2] = true;
-  key.type = *to;
-  key.op = LaneOp::convert;
-  if (has("rn")) key.round = Round::nearest;
-  if (has("rz")) key.round = Round::zero;
-  if (has("rm")) key.round = Round::down;
-  if (has("rp")) key.round = Round::up;
-  if (has("rna")) key.round = Round::nearest;
-  const bool whole[] = {has("rni"), has("rzi"), has("rmi"), has("rpi")};
-  for (std::uint8_t i = 0; i < 4; ++i) {
-    if (!whole[i]) continue;
-    key.integral = true;
-    key.round = static_cast<Round>(i);
-  }
-  key.ftz = has("ftz");
-  key.sat = has("sat");
-  key.relu = has("relu");
-  const bool pair = *to == Type::f16x2 || *to == Type::bf16x2;
-  if (size_of(key.from) == 0 || size_of(*to) == 0) return false;
-  if (key.from == Type::f16x2 || key.from == Type::bf16x2 || key.from == Type::tf32) return false;
-  if (*to == Type::tf32 && (!has("rna") || key.from != Type::f32)) return false;
-  if (pair && (key.from != Type::f32 || key.integral)) return false;
-  if (pair) key.op = LaneOp::convert_pair;
-  const std::size_t count = pair ? 3 : 2;
-  want_operands(count, count);
-  int to_width = 0;
-  int from_width = 0;
-  // Only integers may sit in a wider register; reals have their own width.
-  Ref result;
-  if (is_float(*to)) {
-    result = target(operand(0), *to == Type::tf32 ? Type::b32 : *to);
-    to_width = width_of(*to);
-  } else {
-    result = target_at_least(operand(0), *to, to_width);
-  }
-  const Ref a = source_at_least(operand(1), key.from, from_width);
-  Ref b;
-  if (pair) b = source(operand(2), Type::f32);
-  if (operand(1).kind != Operand::Kind::reg) from_width = size_of(key.from);
-  key.wide =
-      (to_width == 8) != (size_of(*to) == 8) || (from_width == 8) != (size_of(key.from) == 8);
-  key.option = to_width == 4 && size_of(*to) < 4;
-  const Handler run = lanes_handler(key);
-  if (run == nullptr) return false;
-  Draft& draft = emit(Kind::lanes, Pipe::convert, run);
+  key.type = size_of(type) == 8 ? Type::b64 : size_of(type) == 4 ? Type::b32 : Type::b16;
+  const Ref result = target(to, type);
+  const Ref zero = constant(0, size_of(type));
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
   write(draft, 0, result);
-  read(draft, 1, a);
-  read(draft, 2, b);
-  const Type lane_type = *to == Type::f16x2 ? Type::f16 : *to == Type::bf16x2 ? Type::bf16 : *to;
-  draft.op.m[0] = static_cast<std::uint8_t>(lane_type);
-  draft.op.m[1] = static_cast<std::uint8_t>(key.from);
-  draft.op.m[2] = static_cast<std::uint8_t>(key.round);
-  draft.op.m[3] = static_cast<std::uint8_t>((key.integral ? 1 : 0) | (key.ftz ? 2 : 0) |
-                                            (key.sat ? 4 : 0) | (key.relu ? 8 : 0));
-  draft.op.m[4] = static_cast<std::uint8_t>((from_width == 8 ? 1 : 0) | (to_width == 8 ? 2 : 0));
-  draft.op.m[5] = static_cast<std::uint8_t>(to_width);
-  return true;
+  read(draft, 1, zero);
 }
 
 bool Decoder::move() {
@@ -257,18 +203,28 @@ bool Decoder::move() {
     draft.op.m[0] = negated ? 1 : 0;
     return true;
   }
-  if (size_of(type) < 2) return false;
+  if (size_of(type) < 2 || type == Type::e4m3x2 || type == Type::e5m2x2) return false;
   if (operand(1).kind == Operand::Kind::vector) return pack(type);
   if (operand(0).kind == Operand::Kind::vector) return unpack(type);
+  if (type == Type::b128) return move_quad();
   if (operand(1).kind == Operand::Kind::special) {
     const std::string_view name = operand(1).name;
-    const bool clock = name == "%clock" || name == "%clock64" || name == "%clock_hi" ||
-                       name == "%globaltimer" || name == "%globaltimer_lo";
+    const bool upper = name == "%clock_hi" || name == "%globaltimer_hi";
+    const bool clock = upper || name == "%clock" || name == "%clock64" || name == "%globaltimer" ||
+                       name == "%globaltimer_lo";
     if (clock) {
       const Ref result = target(operand(0), type);
       Draft& draft = emit(Kind::memory, Pipe::alu, run_clock);
       write(draft, 0, result);
+      draft.op.m[0] = upper ? 32 : 0;
       draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
+      return true;
+    }
+    // What only a driver or a profiler would set, and the number of the launch.
+    const bool nothing = name.starts_with("%pm") || name.starts_with("%envreg") ||
+                         (name == "%gridid" && size_of(type) == 8) || name == "%current_graph_exec";
+    if (nothing && !is_float(type)) {
+      copy_constant(operand(0), type);
       return true;
     }
   }
@@ -277,10 +233,27 @@ bool Decoder::move() {
   return lanes(key, Pipe::alu, type, {type});
 }
 
+// mov.b16 d, {low, high} and mov.b32 of four: bytes, each in a register of its own.
+bool Decoder::pack_bytes(Type type) {
+  const std::vector<Operand>& parts = operand(1).parts;
+  LaneKey key;
+  key.op = LaneOp::pack_bytes;
+  key.type = Type::b32;
+  const Ref result = target(operand(0), type);
+  std::vector<Ref> refs;
+  for (const Operand& part : parts) refs.push_back(source(part, Type::b8));
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
+  write(draft, 0, result);
+  for (std::size_t i = 0; i < refs.size(); ++i) read(draft, i + 1, refs[i]);
+  return true;
+}
+
 // mov.b32 d, {low, high}
 bool Decoder::pack(Type type) {
   const std::vector<Operand>& parts = operand(1).parts;
   const std::size_t count = parts.size();
+  if (type == Type::b128) return pack_quad();
+  if (count > 0 && static_cast<std::size_t>(size_of(type)) == count) return pack_bytes(type);
   LaneKey key;
   key.op = LaneOp::pack;
   key.type = size_of(type) == 8 ? Type::b64 : Type::b32;
@@ -301,8 +274,23 @@ bool Decoder::pack(Type type) {
 bool Decoder::unpack(Type type) {
   const std::vector<Operand>& parts = operand(0).parts;
   const std::size_t count = parts.size();
+  if (type == Type::b128) return unpack_quad();
   LaneKey key;
   key.op = LaneOp::unpack;
+  if (count > 0 && static_cast<std::size_t>(size_of(type)) == count) {
+    key.op = LaneOp::unpack_byte;
+    key.type = Type::b32;
+    const Ref a = source(operand(1), type);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (parts[i].kind == Operand::Kind::sink) continue;
+      const Ref result = target(parts[i], Type::b8);
+      Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
+      write(draft, 0, result);
+      read(draft, 1, a);
+      draft.op.m[0] = static_cast<std::uint8_t>(8 * i);
+    }
+    return true;
+  }
   key.type = size_of(type) == 8 ? Type::b64 : Type::b32;
   key.option = size_of(type) == 8 && count == 4;
   if (size_of(type) < 4 || (count != 2 && !key.option)) return false;

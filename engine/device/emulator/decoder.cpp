@@ -14,6 +14,10 @@ namespace {
 constexpr std::uint64_t most_static_shared = 1 << 20;
 constexpr std::size_t most_instructions = 4'000'000;
 constexpr std::size_t most_names = 0xffff;
+constexpr std::uint64_t most_local_bytes = 512 * 1024;  // a thread's, CUDA C++ guide
+// What alloca may take, a thread; the driver's own limit is a setting whose default is of this
+// size.
+constexpr std::uint64_t dynamic_stack_bytes = 16 * 1024;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -37,9 +41,8 @@ Program Decoder::decode(std::string_view kernel) {
         {TroubleKind::load_failed, fmt::format("the PTX has no kernel '{}'; it has: {}", kernel,
                                                known.empty() ? "none" : known)}};
   }
-  std::vector<Function*> functions;
-  std::vector<Function*> path;
-  collect(*entry, functions, path);
+  know_functions();
+  const std::vector<Function*> functions = collect(*entry);
   program_.special_slots.fill(no_operand);
   place_symbols(*entry, functions);
   for (const Function* each : functions) {
@@ -50,45 +53,80 @@ Program Decoder::decode(std::string_view kernel) {
   return std::move(program_);
 }
 
-Function& Decoder::find_function(std::string_view name, int line) {
-  for (Function& function : module_.functions) {
-    if (function.name == name && function.has_body) return function;
-  }
-  fail_unknown(line, fmt::format("call of {}, which has no body here", name));
+void Decoder::mark_used(const Operand& operand) {
+  if (operand.symbol != nullptr) mark_used(*operand.symbol);
+  for (const Operand& part : operand.parts) mark_used(part);
 }
 
-// The kernel first, then what it calls. Frames are static, so a function that reaches itself is not
-// among what is known.
-void Decoder::collect(Function& function, std::vector<Function*>& found,
-                      std::vector<Function*>& path) {
-  if (std::find(path.begin(), path.end(), &function) != path.end()) {
-    fail_unknown(function.line, fmt::format("the recursive function {}", function.name));
-  }
-  if (path.size() > 64) fail_unknown(function.line, "calls nested deeper than 64");
-  if (std::find(found.begin(), found.end(), &function) != found.end()) return;
-  path.push_back(&function);
-  found.push_back(&function);
-  for (const Statement& statement : function.statements) {
-    for (const Operand& operand : statement.operands) mark_used(operand);
-    if (statement.opcode != "call" && !statement.opcode.starts_with("call.")) continue;
-    for (const Operand& operand : statement.operands) {
-      if (operand.kind == Operand::Kind::name) {
-        // A function found before on another path is fine; on this one it is recursion.
-        Function& callee = find_function(operand.name, statement.line);
-        if (std::find(path.begin(), path.end(), &callee) != path.end()) {
-          fail_unknown(statement.line, fmt::format("the recursive function {}", callee.name));
-        }
-        collect(callee, found, path);
-        break;
-      }
+void Decoder::mark_used(Symbol& symbol) {
+  std::vector<Symbol*> found = {&symbol};
+  while (!found.empty()) {
+    Symbol& next = *found.back();
+    found.pop_back();
+    if (next.used) continue;
+    next.used = true;
+    for (const Symbol::Reference& reference : next.references) {
+      if (reference.symbol != nullptr) found.push_back(reference.symbol);
     }
   }
-  path.pop_back();
 }
 
-void Decoder::mark_used(const Operand& operand) {
-  if (operand.symbol != nullptr) const_cast<Symbol*>(operand.symbol)->used = true;
-  for (const Operand& part : operand.parts) mark_used(part);
+// Functions have addresses of their own, where there is no memory.
+std::uint64_t Decoder::function_address(const Function& function) const {
+  std::uint64_t index = 1;
+  for (const Function& each : module_.functions) {
+    if (&each == &function) break;
+    ++index;
+  }
+  return code_window + 16 * index;
+}
+
+void Decoder::place_frames(const std::vector<Function*>& functions) {
+  std::map<int, std::uint64_t> begins;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < module_.functions.size(); ++i) {
+    const Function& each = module_.functions[i];
+    if (std::find(functions.begin(), functions.end(), &each) == functions.end()) continue;
+    const std::uint64_t begin = round_up(end, each.frame_align);
+    begins[static_cast<int>(i)] = begin;
+    end = begin + each.frame_bytes;
+    if (end > most_local_bytes) fail_load(each.line, "more local memory than a thread has");
+  }
+  for (Symbol& symbol : module_.symbols) {
+    if (symbol.space != Space::local) continue;
+    if (symbol.function >= 0) {
+      if (const auto begin = begins.find(symbol.function); begin != begins.end()) {
+        symbol.address += begin->second;
+      }
+    } else if (symbol.used) {
+      symbol.address = round_up(end, static_cast<std::uint64_t>(symbol.align));
+      end = symbol.address + symbol.size;
+      if (end > most_local_bytes) fail_load(symbol.line, "more local memory than a thread has");
+    }
+  }
+  stack_begin_ = round_up(end, 16);
+  program_.local_bytes =
+      static_cast<std::uint32_t>(stack_begin_ + (uses_stack_ ? dynamic_stack_bytes : 0));
+}
+
+// The addresses among a variable's initial values, once everything is placed.
+void Decoder::write_references(const Symbol& symbol) {
+  for (const Symbol::Reference& reference : symbol.references) {
+    std::uint64_t value = 0;
+    if (reference.symbol != nullptr) {
+      value = reference.symbol->address;
+    } else if (const auto found = functions_.find(reference.name); found != functions_.end()) {
+      value = function_address(*found->second);
+    } else {
+      const bool declared =
+          std::any_of(module_.functions.begin(), module_.functions.end(),
+                      [&](const Function& each) { return each.name == reference.name; });
+      if (!declared) fail_load(reference.line, fmt::format("'{}' is not declared", reference.name));
+    }
+    value += static_cast<std::uint64_t>(reference.addend);
+    placing_.write(symbol.address + reference.offset, value >> reference.shift,
+                   std::min(reference.bytes, 8));
+  }
 }
 
 void Decoder::place_symbols(Function& entry, const std::vector<Function*>& functions) {
@@ -117,9 +155,12 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
       if (symbol.is_extern && symbol.initial.empty()) {
         fail_load(symbol.line, fmt::format("the extern variable '{}' is nowhere", symbol.name));
       }
-      symbol.address = place_global_(symbol);
+      symbol.address = placing_.place(symbol);
       program_.globals.push_back(symbol.address);
     }
+  }
+  for (const Symbol& symbol : module_.symbols) {
+    if (symbol.used && !symbol.references.empty()) write_references(symbol);
   }
   program_.kernel = entry.name;
   program_.static_shared_bytes = static_cast<std::uint32_t>(end - shared_reserved);
@@ -129,9 +170,7 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
     program_.parameter_sizes.push_back(static_cast<std::uint32_t>(parameter->size));
     program_.parameter_offsets.push_back(static_cast<std::uint32_t>(parameter->address));
   }
-  std::uint64_t frame = 0;
-  for (const Function* function : functions) frame = std::max(frame, function->frame_end);
-  program_.local_bytes = static_cast<std::uint32_t>(round_up(frame, 16));
+  place_frames(functions);
 }
 
 void Decoder::function(const Function& function) {
@@ -141,7 +180,9 @@ void Decoder::function(const Function& function) {
   branches_.clear();
   places_.clear();
   first_table_ = program_.branch_tables.size();
+  carry_ = {};
   entries_[&function] = static_cast<std::uint32_t>(drafts_.size());
+  enter(function);
   for (const Statement& each : function.statements) {
     places_.push_back(static_cast<std::uint32_t>(drafts_.size()));
     statement(each);
@@ -197,7 +238,7 @@ void Decoder::finish(const Function& entry) {
   for (const Draft& draft : drafts_) places.push_back(draft.place);
   program_.sources = source_lines_of(module_, places);
   const std::vector<std::uint16_t> slots =
-      allocate_registers(drafts_, registers_, predicates_, program_);
+      allocate_registers(drafts_, registers_, predicates_, fixed_predicates_, program_);
   program_.touches = touches_of(drafts_, registers_, program_);
   for (const auto& [which, reg] : specials_) {
     program_.special_slots[static_cast<std::size_t>(which)] = slots[reg];
@@ -260,7 +301,9 @@ Draft& Decoder::emit(Kind kind, Pipe pipe, Handler run) {
     program_.names.emplace_back(statement_->opcode);
   }
   draft.guard = {Ref::Kind::predicate, predicate_true};
-  if (statement_->guard >= 0) {
+  if (guard_) {
+    draft.guard = *guard_;
+  } else if (statement_->guard >= 0) {
     draft.guard = predicate_register(statement_->guard);
     draft.op.guard_negated = statement_->guard_negated;
   }

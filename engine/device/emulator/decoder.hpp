@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,29 +38,48 @@ struct Draft {
   int place = -1;            // Statement::place
 };
 
-// Gives the address of a module's variable in global or constant memory.
-using PlaceGlobal = std::function<std::uint64_t(const Symbol&)>;
+// The memory of a module's variables in global or constant memory.
+struct Placing {
+  std::function<std::uint64_t(const Symbol&)> place;  // gives the address
+  // Writes a value of so many bytes to an address within what was placed.
+  std::function<void(std::uint64_t address, std::uint64_t value, int bytes)> write;
+};
 
 // Turns statements into drafts of instructions: checks opcode, number, kind, width of operands, and
 // chooses handlers. Nothing of a kernel is executed unless all of it is known.
 class Decoder {
  public:
-  Decoder(Module& module, TensorRule rule, PlaceGlobal place_global)
-      : module_(module), rule_(rule), place_global_(std::move(place_global)) {}
+  Decoder(Module& module, TensorRule rule, Placing placing)
+      : module_(module), rule_(rule), placing_(std::move(placing)) {}
 
   // The kernel and every function that it calls. Throws LoadError.
   Program decode(std::string_view kernel);
 
  private:
   // decoder.cpp: functions, symbols, control flow.
-  Function& find_function(std::string_view name, int line);
-  void collect(Function& function, std::vector<Function*>& found, std::vector<Function*>& path);
   void place_symbols(Function& entry, const std::vector<Function*>& functions);
+  void place_frames(const std::vector<Function*>& functions);
+  void write_references(const Symbol& symbol);
   static void mark_used(const Operand& operand);
+  static void mark_used(Symbol& symbol);
   void function(const Function& function);
   void statement(const Statement& statement);
   std::uint32_t label(std::string_view name) const;
   void finish(const Function& entry);
+
+  // decode_calls.cpp: which functions there are, and how they are entered, called and left.
+  void know_functions();
+  Function& find_function(std::string_view name, int line);
+  std::uint64_t function_address(const Function& function) const;
+  std::vector<Function*> callees(const Function& caller, const Statement& statement);
+  std::vector<Function*> collect(Function& entry);
+  void enter(const Function& function);
+  void copy_parameter(const Symbol* from, const Symbol* to);
+  void call_one(const Function& callee, const std::vector<Operand>& results,
+                const std::vector<Operand>& arguments);
+  Ref fixed_predicate();
+  void set_flag(Ref flag, bool value);
+  void copy_register(Ref from, Ref to);
 
   // decode_*.cpp. Each returns false if it does not know the form at hand.
   using Family = bool (Decoder::*)();
@@ -75,7 +97,13 @@ class Decoder {
   bool mbarrier();
   bool mbarrier_wait(bool suspends);
   Space mbarrier_space();
+  bool stack();
   bool integer(Type type);
+  bool with_carry();
+  bool dot_product();
+  bool masks();
+  bool video();
+  bool permute_mode();
   bool arithmetic();
   bool approximate();
   bool logic();
@@ -86,8 +114,21 @@ class Decoder {
   bool select();
   bool testp();
   bool convert();
+  bool convert_fp8(Type to, Type from);
+  bool convert_pack();
   bool move();
+  void copy_constant(const Operand& to, Type type);
   bool pack(Type type);
+  bool pack_bytes(Type type);
+  // decode_quad.cpp: registers of 128 bits, which are two of 64.
+  bool pack_quad();
+  bool unpack_quad();
+  bool move_quad();
+  std::array<Ref, 2> quad(const Operand& operand);
+  bool load_quad();
+  bool store_quad();
+  bool atomic_quad();
+  Ref quad_half(int index, int half);
   bool unpack(Type type);
   bool address_conversion();
   bool load();
@@ -132,6 +173,7 @@ class Decoder {
   std::uint64_t symbol_address(const Symbol& symbol) const;
   Ref special(const Operand& operand, Type type);
   Ref new_register(Type type, bool fixed);
+  Ref new_predicate();
   void address(Draft& draft, const Operand& operand, std::size_t ref, std::size_t width_at);
   // Valid until the next emit.
   Draft& emit(Kind kind, Pipe pipe, Handler run);
@@ -139,6 +181,8 @@ class Decoder {
   static void write(Draft& draft, std::size_t index, Ref ref);
   // The whole of an instruction 'd, a, b, ...' of one lane.
   bool lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_list<Type> sources);
+  static LaneOp lane_op_of(std::string_view root);
+  void rounding(LaneKey& key);
   LaneKey modifiers(LaneOp op, Type type);
   Space space();
   Manner cache_modifiers();
@@ -152,14 +196,18 @@ class Decoder {
 
   Module& module_;
   TensorRule rule_;
-  PlaceGlobal place_global_;
+  Placing placing_;
   Program program_;
   std::vector<Draft> drafts_;
   std::vector<VirtualRegister> registers_;
-  std::uint32_t predicates_ = 2;  // false and true come first
+  std::uint32_t predicates_ = 2;                 // false and true come first
+  std::vector<std::uint32_t> fixed_predicates_;  // live all the time
   std::map<std::pair<std::uint64_t, int>, std::uint32_t> constants_;
   std::map<std::string_view, std::uint16_t> names_;
   std::map<Special, std::uint32_t> specials_;
+  std::map<std::string_view, Function*> functions_;        // those with a body
+  std::set<const Function*> taken_;                        // whose address is taken
+  std::map<const Function*, std::uint32_t> active_;        // a predicate of those that may recur
   std::map<const Function*, std::uint32_t> entries_;       // first draft
   std::map<const Function*, std::uint32_t> return_slots_;  // virtual register
   // To be filled in when all functions have their places.
@@ -173,6 +221,10 @@ class Decoder {
   std::size_t first_table_ = 0;        // branch tables of the function at hand
   std::vector<std::uint32_t> places_;  // of the function's statements: a draft
 
+  bool uses_stack_ = false;
+  std::uint64_t stack_begin_ = 0;  // in the thread's local memory
+  Ref stack_pointer_;
+
   // Of the function and statement at hand.
   const Function* function_ = nullptr;
   const Statement* statement_ = nullptr;
@@ -180,13 +232,18 @@ class Decoder {
   std::vector<bool> understood_;
   std::map<int, std::uint32_t> local_registers_;  // function's register to virtual register
   std::map<int, std::uint32_t> local_predicates_;
+  Ref saved_stack_;           // of a function that takes stack
+  Ref carry_;                 // CC.CF, once something has used it
+  std::optional<Ref> guard_;  // instead of the statement's own
 };
 
 // allocate.cpp: gives every virtual register its slots, by liveness, so that a warp's registers
 // stay few, and fills in Op::r. Returns the slot of each.
 std::vector<std::uint16_t> allocate_registers(const std::vector<Draft>& drafts,
                                               const std::vector<VirtualRegister>& registers,
-                                              std::uint32_t predicates, Program& program);
+                                              std::uint32_t predicates,
+                                              const std::vector<std::uint32_t>& fixed_predicates,
+                                              Program& program);
 // touches.cpp: after the registers have their places.
 Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
                    const Program& program);

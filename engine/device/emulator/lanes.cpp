@@ -15,13 +15,32 @@ bool use_avx2() {
 #endif
 }
 
-enum class Family { integer, bits, real, half, compare, convert };
+enum class Family { integer, bits, real, half, compare, convert, carry, twice, video, fp8, masks };
 
 Family family_of(const LaneKey& key) {
   switch (key.op) {
     case LaneOp::convert:
     case LaneOp::convert_pair:
       return Family::convert;
+    case LaneOp::convert_fp8:
+    case LaneOp::convert_fp8_pair:
+      return Family::fp8;
+    case LaneOp::add_carry:
+    case LaneOp::sub_carry:
+    case LaneOp::mad_lo_carry:
+    case LaneOp::mad_hi_carry:
+      return Family::carry;
+    case LaneOp::convert_pack:
+    case LaneOp::pack_bytes:
+    case LaneOp::unpack_byte:
+    case LaneOp::lop3_test:
+    case LaneOp::prmt_mode:
+    case LaneOp::fns:
+    case LaneOp::bmsk:
+    case LaneOp::szext:
+      return Family::masks;
+    case LaneOp::video:
+      return Family::video;
     case LaneOp::select:
     case LaneOp::slct:
     case LaneOp::setp:
@@ -56,7 +75,8 @@ Family family_of(const LaneKey& key) {
     default:
       break;
   }
-  if (key.type == Type::f32 || key.type == Type::f64) return Family::real;
+  if (key.type == Type::f64) return Family::twice;
+  if (key.type == Type::f32) return Family::real;
   return is_float(key.type) ? Family::half : Family::integer;
 }
 
@@ -78,6 +98,16 @@ Handler lanes_handler(const LaneKey& key, [[maybe_unused]] bool avx2) {
         return avx2::compare_handler(key);
       case Family::convert:
         return avx2::convert_handler(key);
+      case Family::carry:
+        return avx2::carry_handler(key);
+      case Family::twice:
+        return avx2::double_handler(key);
+      case Family::masks:
+        return avx2::masks_handler(key);
+      case Family::video:
+        return avx2::video_handler(key);
+      case Family::fp8:
+        return avx2::fp8_handler(key);
     }
   }
 #endif
@@ -94,6 +124,16 @@ Handler lanes_handler(const LaneKey& key, [[maybe_unused]] bool avx2) {
       return plain::compare_handler(key);
     case Family::convert:
       return plain::convert_handler(key);
+    case Family::carry:
+      return plain::carry_handler(key);
+    case Family::twice:
+      return plain::double_handler(key);
+    case Family::masks:
+      return plain::masks_handler(key);
+    case Family::video:
+      return plain::video_handler(key);
+    case Family::fp8:
+      return plain::fp8_handler(key);
   }
   return nullptr;
 }

@@ -109,6 +109,8 @@ template <bool Ftz, class T>
 FA_INLINE auto compared(T a) {
   if constexpr (Ftz && sizeof(T) == 4) {
     return flush(value_of(a));
+  } else if constexpr (Ftz && std::is_same_v<T, Half>) {
+    return half_to((a.bits & 0x7c00U) == 0 ? a.bits & 0x8000U : a.bits);
   } else {
     return value_of(a);
   }
@@ -195,7 +197,7 @@ Handler comparison(Form form, Type type, const LaneKey& key) {
       return ordered<s64>(form, key.compare);
     case Type::f16:
     case Type::f16x2:
-      return real<Half, false>(form, key.compare);
+      return key.ftz ? real<Half, true>(form, key.compare) : real<Half, false>(form, key.compare);
     case Type::bf16:
     case Type::bf16x2:
       return real<Bfloat, false>(form, key.compare);
@@ -231,32 +233,39 @@ Handler slct(Type by) {
   }
   return three<U, U, U, float>([](U a, U b, float c) { return c >= 0.0F ? a : b; });
 }
+template <class U>
+Handler slct_flushed() {
+  return three<U, U, U, float>([](U a, U b, float c) { return flush(c) >= 0.0F ? a : b; });
+}
 
 // testp: m[0] says which property.
+template <class U>
 void run_testp(LaneFile& lanes, const Op& op, u32 mask) {
-  const auto* a = source<u32>(lanes, op.r[1]);
+  constexpr U infinite = sizeof(U) == 8 ? static_cast<U>(0x7ff0000000000000U) : 0x7f800000U;
+  constexpr U least_normal = sizeof(U) == 8 ? static_cast<U>(0x0010000000000000U) : 0x00800000U;
+  const auto* a = source<U>(lanes, op.r[1]);
   u32 bits = 0;
   for (u32 i = 0; i < warp_size; ++i) {
-    const u32 magnitude = a[i] & 0x7fffffffU;
+    const U magnitude = static_cast<U>(a[i]) & static_cast<U>(static_cast<U>(~U{0}) >> 1);
     bool holds = false;
     switch (op.m[0]) {
       case 0:  // finite
-        holds = magnitude < 0x7f800000U;
+        holds = magnitude < infinite;
         break;
       case 1:  // infinite
-        holds = magnitude == 0x7f800000U;
+        holds = magnitude == infinite;
         break;
       case 2:  // number
-        holds = magnitude <= 0x7f800000U;
+        holds = magnitude <= infinite;
         break;
       case 3:  // notanumber
-        holds = magnitude > 0x7f800000U;
+        holds = magnitude > infinite;
         break;
-      case 4:  // normal
-        holds = magnitude >= 0x00800000U && magnitude < 0x7f800000U;
+      case 4:  // normal; the ISA counts zero among these
+        holds = (magnitude >= least_normal && magnitude < infinite) || magnitude == 0;
         break;
       default:  // subnormal
-        holds = magnitude < 0x00800000U && magnitude != 0;
+        holds = magnitude < least_normal && magnitude != 0;
         break;
     }
     bits |= static_cast<u32>(holds) << i;
@@ -284,16 +293,17 @@ Handler compare_handler(const LaneKey& key) {
     case LaneOp::set:
       return comparison(pair ? Form::set_pair : Form::set, key.from, key);
     case LaneOp::testp:
-      return key.type == Type::f32 ? run_testp : nullptr;
+      return key.type == Type::f32   ? run_testp<u32>
+             : key.type == Type::f64 ? run_testp<u64>
+                                     : nullptr;
     case LaneOp::select:
       return size_of(key.type) == 8   ? run_select<u64>
              : size_of(key.type) == 4 ? run_select<u32>
              : size_of(key.type) == 2 ? run_select<u32>
                                       : nullptr;
     case LaneOp::slct:
-      return size_of(key.type) == 8   ? slct<u64>(key.from)
-             : size_of(key.type) == 4 ? slct<u32>(key.from)
-                                      : nullptr;
+      if (key.ftz) return size_of(key.type) == 8 ? slct_flushed<u64>() : slct_flushed<u32>();
+      return size_of(key.type) == 8 ? slct<u64>(key.from) : slct<u32>(key.from);
     case LaneOp::predicate_and:
       return predicates([](u32 a, u32 b) { return a & b; });
     case LaneOp::predicate_or:

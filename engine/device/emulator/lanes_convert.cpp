@@ -16,11 +16,13 @@ struct General {
   bool ftz;
   bool sat;
   bool relu;
+  bool finite;  // .satfinite
+  bool away;    // ties away from zero, of tf32 alone
 };
 FA_INLINE General general(const Op& op) {
   return {static_cast<Type>(op.m[0]), static_cast<Type>(op.m[1]), static_cast<Round>(op.m[2]),
           (op.m[3] & 1U) != 0,        (op.m[3] & 2U) != 0,        (op.m[3] & 4U) != 0,
-          (op.m[3] & 8U) != 0};
+          (op.m[3] & 8U) != 0,        (op.m[3] & 16U) != 0,       (op.m[3] & 32U) != 0};
 }
 
 FA_INLINE double whole(double value, Round round) {
@@ -65,11 +67,16 @@ FA_INLINE double real_of(u64 bits, Type type, bool ftz) {
   }
 }
 
-// A real to an integer: out of range goes to the nearest end, NaN to 0.
-FA_INLINE u64 integer_from(double value, Type to, Round round) {
+// A real to an integer: out of range goes to the nearest end. NaN gives 0, or where 64 bits take
+// part the highest bit alone.
+FA_INLINE u64 integer_from(double value, Type from, Type to, Round round) {
   const double rounded = whole(value, round);
   const int width = 8 * size_of(to);
-  if (rounded != rounded) return 0;
+  if (rounded != rounded) {
+    const bool wide = from == Type::f64 || width == 64;
+    const u64 top = u64{1} << (width - 1);
+    return wide ? static_cast<u64>(integer_of(top, to)) : 0;
+  }
   if (is_signed(to)) {
     const auto limit = static_cast<double>(u64{1} << (width - 1));
     if (rounded >= limit) return (u64{1} << (width - 1)) - 1;
@@ -126,11 +133,26 @@ FA_INLINE u32 sixteen_from(double value, Type to, Round round) {
   return inward ? nearest - 1 : nearest + 1;
 }
 
-// tf32: the low 13 bits of a float go, ties away from zero.
-FA_INLINE u32 tf32_from(u32 bits) {
-  if ((bits & 0x7fffffffU) >= 0x7f800000U)
-    return (bits & 0x7fffffffU) == 0x7f800000U ? bits : 0x7fffffffU;
-  return (bits + 0x1000U) & ~0x1fffU;
+// tf32: the low 13 bits of a float go.
+FA_INLINE u32 tf32_from(u32 bits, const General& key) {
+  const u32 magnitude = bits & 0x7fffffffU;
+  if (magnitude > 0x7f800000U) return 0x7fffffffU;
+  if (key.relu && (bits >> 31) != 0) return 0;
+  u32 result = bits & ~0x1fffU;
+  if (magnitude < 0x7f800000U) {
+    if (key.away) result = (bits + 0x1000U) & ~0x1fffU;
+    if (!key.away && key.round == Round::nearest) {
+      result = (bits + 0xfffU + (bits >> 13 & 1U)) & ~0x1fffU;
+    }
+  }
+  const bool infinite = (result & 0x7fffffffU) == 0x7f800000U;
+  return key.finite && infinite ? (result & 0x80000000U) | 0x7f7fe000U : result;
+}
+
+// .satfinite: the largest number instead of an infinity.
+FA_INLINE u32 finite_sixteen(u32 bits, Type to) {
+  const u32 infinite = to == Type::f16 ? 0x7c00U : 0x7f80U;
+  return (bits & 0x7fffU) == infinite ? bits - 1U : bits;
 }
 
 FA_INLINE u64 real_from(double value, const General& key) {
@@ -142,7 +164,8 @@ FA_INLINE u64 real_from(double value, const General& key) {
   switch (key.to) {
     case Type::f16:
     case Type::bf16:
-      return sixteen_from(value, key.to, key.round);
+      return key.finite ? finite_sixteen(sixteen_from(value, key.to, key.round), key.to)
+                        : sixteen_from(value, key.to, key.round);
     case Type::f64:
       return bits_of(canonical(value));
     default: {
@@ -164,10 +187,10 @@ FA_INLINE double odd_double(u64 magnitude) {
 }
 
 FA_INLINE u64 convert_lane(u64 bits, const General& key) {
-  if (key.to == Type::tf32) return tf32_from(static_cast<u32>(bits));
+  if (key.to == Type::tf32) return tf32_from(static_cast<u32>(bits), key);
   if (is_float(key.from)) {
     const double value = real_of(bits, key.from, key.ftz);
-    if (!is_float(key.to)) return integer_from(value, key.to, key.round);
+    if (!is_float(key.to)) return integer_from(value, key.from, key.to, key.round);
     return real_from(key.integral ? whole(value, key.round) : value, key);
   }
   if (!is_float(key.to)) {
@@ -233,7 +256,8 @@ FA_INLINE T clamp_to(double rounded) {
 }
 
 Handler common_real(const LaneKey& key) {
-  if (key.sat || key.relu || key.ftz || key.integral || key.round != Round::nearest) return nullptr;
+  if (key.sat || key.relu || key.ftz || key.integral || key.finite) return nullptr;
+  if (key.round != Round::nearest) return nullptr;
   if (key.type == Type::f32) {
     switch (key.from) {
       case Type::f16:
@@ -263,7 +287,8 @@ Handler common_real(const LaneKey& key) {
 }
 
 Handler common_pair(const LaneKey& key) {
-  if (key.sat || key.relu || key.round != Round::nearest || key.from != Type::f32) return nullptr;
+  if (key.sat || key.relu || key.ftz || key.finite) return nullptr;
+  if (key.round != Round::nearest || key.from != Type::f32) return nullptr;
   if (key.type == Type::f16x2) {
     return two<u32, float, float>(
         [](float a, float b) { return half_from(a) << 16 | half_from(b); });

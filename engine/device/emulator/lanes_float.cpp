@@ -2,7 +2,7 @@
 
 #include "engine/device/emulator/lanes_real.hpp"
 
-// f32 and f64 arithmetic. add, sub, mul, fma, div, sqrt and rcp are correctly rounded. The approx
+// f32 arithmetic. add, sub, mul, fma, div, sqrt and rcp are correctly rounded. The approx
 // instructions are computed in double and rounded once, which is within the bounds that the PTX ISA
 // states for them; the hardware's own tables are not modelled.
 
@@ -63,28 +63,34 @@ FA_INLINE float log2_of(float x) {
   return x >= 0.0F ? result : float_of(0x7fffffffU);
 }
 
-template <class T>
-FA_INLINE T least(T a, T b) {
-  const T smaller = a < b ? a : b;
-  if constexpr (sizeof(T) == 4) {
-    const T ordered = a == b ? float_of(bits_of(a) | bits_of(b)) : smaller;  // -0 below +0
-    const T either = a != a ? b : ordered;
-    return canonical(b != b ? a : either);
-  } else {
-    const T ordered = a == b ? double_of(bits_of(a) | bits_of(b)) : smaller;
-    const T either = a != a ? b : ordered;
-    return canonical(b != b ? a : either);
-  }
-}
-template <class T>
-FA_INLINE T greatest(T a, T b) {
-  return -least(-a, -b);
-}
 FA_INLINE float least_or_nan(float a, float b) {
   return (a != a || b != b) ? float_of(0x7fffffffU) : least(a, b);
 }
 FA_INLINE float greatest_or_nan(float a, float b) {
   return (a != a || b != b) ? float_of(0x7fffffffU) : canonical(greatest(a, b));
+}
+
+template <bool Ftz>
+FA_INLINE float magnitude(float a) {
+  return float_of(bits_of(maybe_flush<Ftz>(a)) & 0x7fffffffU);
+}
+FA_INLINE float with_sign_of_product(float value, float a, float b) {
+  const std::uint32_t sign = (bits_of(a) ^ bits_of(b)) & 0x80000000U;
+  return value == value ? float_of(bits_of(value) ^ sign) : value;
+}
+
+// div.approx: a quotient by more than 2^126 is zero, or NaN for an infinite a.
+template <bool Ftz>
+FA_INLINE float divided_roughly(float a, float b) {
+  const float x = maybe_flush<Ftz>(a);
+  const float y = maybe_flush<Ftz>(b);
+  const float quotient = maybe_flush<Ftz>(canonical(x / y));
+  const std::uint32_t size = bits_of(y) & 0x7fffffffU;
+  const std::uint32_t sign = (bits_of(x) ^ bits_of(y)) & 0x80000000U;
+  const bool huge = size > 0x7e800000U && size < 0x7f800000U;
+  const std::uint32_t top = bits_of(x) & 0x7fffffffU;
+  const float of_huge = top >= 0x7f800000U ? float_of(0x7fffffffU) : float_of(sign);
+  return huge ? of_huge : quotient;
 }
 
 template <bool Ftz>
@@ -108,6 +114,10 @@ Handler single(const LaneKey& key) {
             __builtin_fmaf(maybe_flush<Ftz>(a), maybe_flush<Ftz>(b), maybe_flush<Ftz>(c))));
       });
     case LaneOp::div:
+      if (key.approx) {
+        return two<float, float, float>(
+            [](float a, float b) { return divided_roughly<Ftz>(a, b); });
+      }
       return two<float, float, float>([](float a, float b) {
         return maybe_flush<Ftz>(canonical(maybe_flush<Ftz>(a) / maybe_flush<Ftz>(b)));
       });
@@ -175,64 +185,94 @@ Handler single(const LaneKey& key) {
 }
 
 // .rz, .rm, .rp: computed in double, rounded to odd, then once to a float in that direction.
-template <bool Ftz, Round R>
+template <bool Ftz, Round R, bool Sat>
 FA_INLINE float directed_result(double odd) {
-  return maybe_flush<Ftz>(canonical(round_to_float(odd, R)));
+  const float rounded = round_to_float(odd, R);
+  return maybe_flush<Ftz>(Sat ? saturate(rounded) : canonical(rounded));
 }
 template <bool Ftz>
 FA_INLINE double widened(float value) {
   return static_cast<double>(maybe_flush<Ftz>(value));
 }
-template <bool Ftz, Round R>
+template <bool Ftz, Round R, bool Sat>
 FA_INLINE float directed_sum(double a, double b) {
   const double sum = add_odd(a, b);
   // An exact zero of opposite operands is -0 when rounding down.
-  if (sum == 0.0 && R == Round::down && a != 0.0) return -0.0F;
-  return directed_result<Ftz, R>(sum);
+  if (sum == 0.0 && R == Round::down && a != 0.0) return Sat ? 0.0F : -0.0F;
+  return directed_result<Ftz, R, Sat>(sum);
 }
 
-template <bool Ftz, Round R>
+template <bool Ftz, Round R, bool Sat>
 Handler directed(LaneOp op) {
   switch (op) {
     case LaneOp::add:
-      return two<float, float, float>(
-          [](float a, float b) { return directed_sum<Ftz, R>(widened<Ftz>(a), widened<Ftz>(b)); });
+      return two<float, float, float>([](float a, float b) {
+        return directed_sum<Ftz, R, Sat>(widened<Ftz>(a), widened<Ftz>(b));
+      });
     case LaneOp::sub:
-      return two<float, float, float>(
-          [](float a, float b) { return directed_sum<Ftz, R>(widened<Ftz>(a), -widened<Ftz>(b)); });
+      return two<float, float, float>([](float a, float b) {
+        return directed_sum<Ftz, R, Sat>(widened<Ftz>(a), -widened<Ftz>(b));
+      });
     case LaneOp::mul:
       return two<float, float, float>([](float a, float b) {
-        return directed_result<Ftz, R>(widened<Ftz>(a) * widened<Ftz>(b));
+        return directed_result<Ftz, R, Sat>(widened<Ftz>(a) * widened<Ftz>(b));
       });
     case LaneOp::fma:
       return three<float, float, float, float>([](float a, float b, float c) {
-        return directed_sum<Ftz, R>(widened<Ftz>(a) * widened<Ftz>(b), widened<Ftz>(c));
+        return directed_sum<Ftz, R, Sat>(widened<Ftz>(a) * widened<Ftz>(b), widened<Ftz>(c));
       });
+    default:
+      break;
+  }
+  if constexpr (Sat) return nullptr;
+  switch (op) {
     case LaneOp::div:
       return two<float, float, float>([](float a, float b) {
-        return directed_result<Ftz, R>(div_odd(widened<Ftz>(a), widened<Ftz>(b)));
+        return directed_result<Ftz, R, Sat>(div_odd(widened<Ftz>(a), widened<Ftz>(b)));
       });
     case LaneOp::rcp:
       return one<float, float>(
-          [](float a) { return directed_result<Ftz, R>(div_odd(1.0, widened<Ftz>(a))); });
+          [](float a) { return directed_result<Ftz, R, Sat>(div_odd(1.0, widened<Ftz>(a))); });
     case LaneOp::sqrt:
       return one<float, float>(
-          [](float a) { return directed_result<Ftz, R>(sqrt_odd(widened<Ftz>(a))); });
+          [](float a) { return directed_result<Ftz, R, Sat>(sqrt_odd(widened<Ftz>(a))); });
     default:
       return nullptr;
   }
 }
 
-template <bool Ftz>
+template <bool Ftz, bool Sat>
 Handler any_direction(LaneOp op, Round round) {
   switch (round) {
     case Round::zero:
-      return directed<Ftz, Round::zero>(op);
+      return directed<Ftz, Round::zero, Sat>(op);
     case Round::down:
-      return directed<Ftz, Round::down>(op);
+      return directed<Ftz, Round::down, Sat>(op);
     default:
-      return directed<Ftz, Round::up>(op);
+      return directed<Ftz, Round::up, Sat>(op);
   }
+}
+
+// min and max of magnitudes, with the sign of the product (.xorsign.abs).
+template <bool Ftz>
+Handler of_magnitudes(const LaneKey& key) {
+  const bool is_min = key.op == LaneOp::min;
+  if (key.nan) {
+    return is_min ? two<float, float, float>([](float a, float b) {
+      return with_sign_of_product(least_or_nan(magnitude<Ftz>(a), magnitude<Ftz>(b)), a, b);
+    })
+                  : two<float, float, float>([](float a, float b) {
+                      return with_sign_of_product(
+                          greatest_or_nan(magnitude<Ftz>(a), magnitude<Ftz>(b)), a, b);
+                    });
+  }
+  return is_min ? two<float, float, float>([](float a, float b) {
+    return with_sign_of_product(least(magnitude<Ftz>(a), magnitude<Ftz>(b)), a, b);
+  })
+                : two<float, float, float>([](float a, float b) {
+                    return with_sign_of_product(
+                        canonical(greatest(magnitude<Ftz>(a), magnitude<Ftz>(b))), a, b);
+                  });
 }
 
 template <bool Ftz>
@@ -260,60 +300,23 @@ Handler saturated(LaneOp op) {
   }
 }
 
-Handler double_precision(LaneOp op) {
-  switch (op) {
-    case LaneOp::add:
-      return two<double, double, double>([](double a, double b) { return canonical(a + b); });
-    case LaneOp::sub:
-      return two<double, double, double>([](double a, double b) { return canonical(a - b); });
-    case LaneOp::mul:
-      return two<double, double, double>([](double a, double b) { return canonical(a * b); });
-    case LaneOp::fma:
-      return three<double, double, double, double>(
-          [](double a, double b, double c) { return canonical(__builtin_fma(a, b, c)); });
-    case LaneOp::div:
-      return two<double, double, double>([](double a, double b) { return canonical(a / b); });
-    case LaneOp::min:
-      return two<double, double, double>([](double a, double b) { return least(a, b); });
-    case LaneOp::max:
-      return two<double, double, double>(
-          [](double a, double b) { return canonical(greatest(a, b)); });
-    case LaneOp::abs:
-      return one<double, double>([](double a) { return double_of(bits_of(a) & INT64_MAX); });
-    case LaneOp::neg:
-      return one<double, double>(
-          [](double a) { return double_of(bits_of(a) ^ 0x8000000000000000U); });
-    case LaneOp::sqrt:
-      return one<double, double>([](double a) { return canonical(__builtin_sqrt(a)); });
-    case LaneOp::rcp:
-      return one<double, double>([](double a) { return canonical(1.0 / a); });
-    case LaneOp::rsqrt:
-      return one<double, double>([](double a) { return canonical(1.0 / __builtin_sqrt(a)); });
-    case LaneOp::copysign:
-      return two<double, double, double>([](double a, double b) {
-        return double_of((bits_of(a) & 0x8000000000000000U) | (bits_of(b) & INT64_MAX));
-      });
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace
 
 Handler real_handler(const LaneKey& key) {
-  if (key.type == Type::f64) {
-    const bool plain_form = key.round == Round::nearest && !key.sat && !key.ftz && !key.nan;
-    return plain_form ? double_precision(key.op) : nullptr;
-  }
   if (key.type != Type::f32 || key.relu) return nullptr;
-  if (key.sat) {
-    if (key.round != Round::nearest) return nullptr;
-    return key.ftz ? saturated<true>(key.op) : saturated<false>(key.op);
+  if (key.xorsign) {
+    if (key.op != LaneOp::min && key.op != LaneOp::max) return nullptr;
+    return key.ftz ? of_magnitudes<true>(key) : of_magnitudes<false>(key);
   }
   if (key.round != Round::nearest) {
-    return key.ftz ? any_direction<true>(key.op, key.round)
-                   : any_direction<false>(key.op, key.round);
+    if (key.sat) {
+      return key.ftz ? any_direction<true, true>(key.op, key.round)
+                     : any_direction<false, true>(key.op, key.round);
+    }
+    return key.ftz ? any_direction<true, false>(key.op, key.round)
+                   : any_direction<false, false>(key.op, key.round);
   }
+  if (key.sat) return key.ftz ? saturated<true>(key.op) : saturated<false>(key.op);
   return key.ftz ? single<true>(key) : single<false>(key);
 }
 

@@ -15,6 +15,19 @@ struct HalfFormat {
   FA_INLINE static u32 fma(u32 a, u32 b, u32 c) {
     return half_from(add_odd(half_to(a) * half_to(b), half_to(c)));
   }
+  FA_INLINE static u32 given(u32 bits) { return bits; }
+};
+
+// With subnormal operands and results as zeros of their sign (.ftz).
+struct FlushedHalf {
+  static constexpr u32 nan = HalfFormat::nan;
+  static constexpr u32 one = HalfFormat::one;
+  FA_INLINE static u32 given(u32 bits) { return (bits & 0x7c00U) == 0 ? bits & 0x8000U : bits; }
+  FA_INLINE static float to(u32 bits) { return half_to(given(bits)); }
+  FA_INLINE static u32 from(float value) { return given(half_from(value)); }
+  FA_INLINE static u32 fma(u32 a, u32 b, u32 c) {
+    return given(HalfFormat::fma(given(a), given(b), given(c)));
+  }
 };
 
 struct BfloatFormat {
@@ -32,6 +45,7 @@ struct BfloatFormat {
     const float error = sum > back ? 1.0F : sum < back ? -1.0F : 0.0F;
     return from(nearest == 0.0F ? nearest : odd_by(nearest, error));
   }
+  FA_INLINE static u32 given(u32 bits) { return bits; }
 };
 
 template <class Format>
@@ -53,7 +67,9 @@ FA_INLINE u32 finish(u32 bits) {
 }
 
 template <class Format, bool Max, bool Nan>
-FA_INLINE u32 extreme(u32 a, u32 b) {
+FA_INLINE u32 extreme(u32 first_bits, u32 second_bits) {
+  const u32 a = Format::given(first_bits);
+  const u32 b = Format::given(second_bits);
   const float x = Format::to(a);
   const float y = Format::to(b);
   // As integers in order of value, so that -0 is below +0.
@@ -66,6 +82,13 @@ FA_INLINE u32 extreme(u32 a, u32 b) {
   result = y != y ? a : result;
   if (Nan) return ((x != x) | (y != y)) ? Format::nan : result;
   return ((x != x) & (y != y)) ? Format::nan : result;
+}
+
+// Of the magnitudes, with the sign of the product (.xorsign.abs).
+template <class Format, bool Max, bool Nan>
+FA_INLINE u32 extreme_magnitude(u32 a, u32 b) {
+  const u32 result = extreme<Format, Max, Nan>(a & 0x7fffU, b & 0x7fffU);
+  return result == Format::nan ? result : result | ((a ^ b) & 0x8000U);
 }
 
 // The same function on a value alone or on each of a pair.
@@ -129,21 +152,34 @@ Handler sums(LaneOp op) {
   }
 }
 
+template <class Format, bool Pair, bool Max>
+Handler extremes_of(const LaneKey& key) {
+  if (key.xorsign) {
+    return key.nan ? half_two<Pair>(
+                         [](u32 a, u32 b) { return extreme_magnitude<Format, Max, true>(a, b); })
+                   : half_two<Pair>(
+                         [](u32 a, u32 b) { return extreme_magnitude<Format, Max, false>(a, b); });
+  }
+  return key.nan ? half_two<Pair>([](u32 a, u32 b) { return extreme<Format, Max, true>(a, b); })
+                 : half_two<Pair>([](u32 a, u32 b) { return extreme<Format, Max, false>(a, b); });
+}
+
+template <class Format, bool Pair>
+Handler extremes(const LaneKey& key) {
+  return key.op == LaneOp::min ? extremes_of<Format, Pair, false>(key)
+                               : extremes_of<Format, Pair, true>(key);
+}
+
 template <class Format, bool Pair>
 Handler of_format(const LaneKey& key) {
   switch (key.op) {
     case LaneOp::min:
-      return key.nan
-                 ? half_two<Pair>([](u32 a, u32 b) { return extreme<Format, false, true>(a, b); })
-                 : half_two<Pair>([](u32 a, u32 b) { return extreme<Format, false, false>(a, b); });
     case LaneOp::max:
-      return key.nan
-                 ? half_two<Pair>([](u32 a, u32 b) { return extreme<Format, true, true>(a, b); })
-                 : half_two<Pair>([](u32 a, u32 b) { return extreme<Format, true, false>(a, b); });
+      return extremes<Format, Pair>(key);
     case LaneOp::abs:
-      return half_one<Pair>([](u32 a) { return a & 0x7fffU; });
+      return half_one<Pair>([](u32 a) { return Format::given(a) & 0x7fffU; });
     case LaneOp::neg:
-      return half_one<Pair>([](u32 a) { return a ^ 0x8000U; });
+      return half_one<Pair>([](u32 a) { return Format::given(a) ^ 0x8000U; });
     case LaneOp::ex2:
       return half_one<Pair>([](u32 a) {
         return Format::from(static_cast<float>(__builtin_exp2(static_cast<double>(Format::to(a)))));
@@ -162,19 +198,19 @@ Handler of_format(const LaneKey& key) {
 }  // namespace
 
 Handler half_handler(const LaneKey& key) {
-  // Flushing subnormals is asked of exponentials alone, whose results have none worth the name.
-  const bool exponential = key.op == LaneOp::ex2 || key.op == LaneOp::tanh;
-  if (key.ftz && !exponential) return nullptr;
   if (key.round != Round::nearest) return nullptr;
+  // ex2.approx.ftz: of bf16 and of f16 it gives no subnormal that the other form would not.
+  const bool exponential = key.op == LaneOp::ex2 || key.op == LaneOp::tanh;
+  const bool flushing = key.ftz && !exponential;
   switch (key.type) {
     case Type::f16:
-      return of_format<HalfFormat, false>(key);
+      return flushing ? of_format<FlushedHalf, false>(key) : of_format<HalfFormat, false>(key);
     case Type::f16x2:
-      return of_format<HalfFormat, true>(key);
+      return flushing ? of_format<FlushedHalf, true>(key) : of_format<HalfFormat, true>(key);
     case Type::bf16:
-      return of_format<BfloatFormat, false>(key);
+      return flushing ? nullptr : of_format<BfloatFormat, false>(key);
     case Type::bf16x2:
-      return of_format<BfloatFormat, true>(key);
+      return flushing ? nullptr : of_format<BfloatFormat, true>(key);
     default:
       return nullptr;
   }

@@ -139,6 +139,16 @@ Handler of_half_size(LaneOp op) {
   return static_cast<u32>(x) * static_cast<u32>(y);
 }
 
+[[gnu::always_inline]] inline u32 high_product24(u32 a, u32 b) {
+  return static_cast<u32>((static_cast<u64>(a & 0xffffffU) * (b & 0xffffffU)) >> 16);
+}
+[[gnu::always_inline]] inline s32 signed_high_product24(u32 a, u32 b) {
+  const s64 x = static_cast<s32>(a << 8) >> 8;
+  const s64 y = static_cast<s32>(b << 8) >> 8;
+  return static_cast<s32>((x * y) >> 16);
+}
+[[gnu::always_inline]] inline s32 above_zero(s32 value) { return value > 0 ? value : 0; }
+
 template <class A, class B>
 [[gnu::always_inline]] inline u32 dot4(u32 a, u32 b, u32 c) {
   for (int i = 0; i < 32; i += 8) {
@@ -148,9 +158,84 @@ template <class A, class B>
   return c;
 }
 
+template <class A, class B>
+[[gnu::always_inline]] inline u32 dot2(u32 a, u32 b, u32 c) {
+  for (int i = 0; i < 2; ++i) {
+    // Each product fits 32 bits, signed or not; the sum wraps.
+    c += static_cast<u32>(static_cast<s64>(static_cast<A>(a >> (16 * i))) *
+                          static_cast<s64>(static_cast<B>(b >> (8 * i))));
+  }
+  return c;
+}
+template <class A, class B>
+Handler two_products(bool upper) {
+  if (upper) {
+    return three<u32, u32, u32, u32>([](u32 a, u32 b, u32 c) { return dot2<A, B>(a, b >> 16, c); });
+  }
+  return three<u32, u32, u32, u32>([](u32 a, u32 b, u32 c) { return dot2<A, B>(a, b, c); });
+}
+Handler dp2a(const LaneKey& key) {
+  if (key.type == Type::s32) {
+    return key.from == Type::s32 ? two_products<s16, s8>(key.option)
+                                 : two_products<s16, u8>(key.option);
+  }
+  return key.from == Type::s32 ? two_products<u16, s8>(key.option)
+                               : two_products<u16, u8>(key.option);
+}
+
+[[gnu::always_inline]] inline u32 clamped(s64 value) {
+  const s64 low = value < INT32_MIN ? s64{INT32_MIN} : value;
+  return static_cast<u32>(static_cast<s32>(low > INT32_MAX ? s64{INT32_MAX} : low));
+}
+
+// .sat of s32: to the ends of its range.
+Handler saturated(const LaneKey& key) {
+  if (key.type != Type::s32) return nullptr;
+  switch (key.op) {
+    case LaneOp::add:
+      return two<u32, s32, s32>([](s32 a, s32 b) { return clamped(s64{a} + b); });
+    case LaneOp::sub:
+      return two<u32, s32, s32>([](s32 a, s32 b) { return clamped(s64{a} - b); });
+    case LaneOp::mad_hi:
+      return three<u32, s32, s32, s32>(
+          [](s32 a, s32 b, s32 c) { return clamped(s64{high_product(a, b)} + c); });
+    case LaneOp::mad24:
+      if (!key.high) return nullptr;
+      return three<u32, u32, u32, s32>(
+          [](u32 a, u32 b, s32 c) { return clamped(s64{signed_high_product24(a, b)} + c); });
+    default:
+      return nullptr;
+  }
+}
+
+// Bits 16 to 47 of a product of 24 by 24 bits.
+Handler high24(const LaneKey& key) {
+  const bool product = key.op == LaneOp::mul24;
+  if (key.type == Type::s32) {
+    return product ? two<u32, u32, u32>(
+                         [](u32 a, u32 b) { return static_cast<u32>(signed_high_product24(a, b)); })
+                   : three<u32, u32, u32, u32>([](u32 a, u32 b, u32 c) {
+                       return static_cast<u32>(signed_high_product24(a, b)) + c;
+                     });
+  }
+  return product ? two<u32, u32, u32>([](u32 a, u32 b) { return high_product24(a, b); })
+                 : three<u32, u32, u32, u32>(
+                       [](u32 a, u32 b, u32 c) { return high_product24(a, b) + c; });
+}
+
 Handler of_32_bits(const LaneKey& key) {
   const bool is_signed = key.type == Type::s32;
+  if (key.high) return high24(key);
+  if (key.relu) {
+    if (!is_signed) return nullptr;
+    if (key.op == LaneOp::min) {
+      return two<s32, s32, s32>([](s32 a, s32 b) { return above_zero(a < b ? a : b); });
+    }
+    return two<s32, s32, s32>([](s32 a, s32 b) { return above_zero(a > b ? a : b); });
+  }
   switch (key.op) {
+    case LaneOp::dp2a:
+      return dp2a(key);
     case LaneOp::mul24:
       if (is_signed) return two<u32, u32, u32>([](u32 a, u32 b) { return signed_product24(a, b); });
       return two<u32, u32, u32>([](u32 a, u32 b) { return product24(a, b); });
@@ -180,10 +265,40 @@ Handler of_32_bits(const LaneKey& key) {
   }
 }
 
+// Two numbers of 16 bits in a word.
+template <class T, class F>
+Handler each_half(F) {
+  return two<u32, u32, u32>([](u32 a, u32 b) {
+    const u32 low = static_cast<u16>(F{}(static_cast<T>(a), static_cast<T>(b)));
+    const u32 high = static_cast<u16>(F{}(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+    return low | high << 16;
+  });
+}
+template <class T>
+Handler of_pairs(const LaneKey& key) {
+  switch (key.op) {
+    case LaneOp::add:
+      return each_half<T>([](T a, T b) { return a + b; });
+    case LaneOp::min:
+      if (key.relu) return each_half<T>([](T a, T b) { return above_zero(a < b ? a : b); });
+      return each_half<T>([](T a, T b) { return a < b ? a : b; });
+    case LaneOp::max:
+      if (key.relu) return each_half<T>([](T a, T b) { return above_zero(a > b ? a : b); });
+      return each_half<T>([](T a, T b) { return a > b ? a : b; });
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 Handler integer_handler(const LaneKey& key) {
+  if (key.sat) return saturated(key);
   switch (key.type) {
+    case Type::u16x2:
+      return key.relu ? nullptr : of_pairs<u16>(key);
+    case Type::s16x2:
+      return of_pairs<s16>(key);
     case Type::u16:
       return of_half_size<u16, u16>(key.op);
     case Type::s16:

@@ -130,4 +130,22 @@ FA_INLINE float round_to_float(double value, Round round) {
   return float_of(inward ? bits - 1 : bits + 1);
 }
 
+// The lesser of two, -0 below +0; a NaN loses to a number.
+template <class T>
+FA_INLINE T least(T a, T b) {
+  const T smaller = a < b ? a : b;
+  if constexpr (sizeof(T) == 4) {
+    const T ordered = a == b ? float_of(bits_of(a) | bits_of(b)) : smaller;  // -0 below +0
+    const T either = a != a ? b : ordered;
+    return canonical(b != b ? a : either);
+  } else {
+    const T ordered = a == b ? double_of(bits_of(a) | bits_of(b)) : smaller;
+    const T either = a != a ? b : ordered;
+    return canonical(b != b ? a : either);
+  }
+}
+template <class T>
+FA_INLINE T greatest(T a, T b) {
+  return -least(-a, -b);
+}
 }  // namespace fa_tune::emulator::FA_LANES

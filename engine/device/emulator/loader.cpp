@@ -18,9 +18,14 @@ std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_v
     placed.push_back(allocation.address);
     return allocation.address;
   };
+  const auto write = [&](std::uint64_t address, std::uint64_t value, int bytes) {
+    const Allocation* allocation = memory.find(address);
+    std::memcpy(allocation->bytes + (address - allocation->address), &value,
+                static_cast<std::size_t>(bytes));
+  };
   try {
     Module module = parse_module(ptx);
-    return Decoder(module, rule, place).decode(kernel);
+    return Decoder(module, rule, {place, write}).decode(kernel);
   } catch (const LoadError& error) {
     for (const std::uint64_t address : placed) memory.release(address);
     return std::unexpected(error.trouble);

@@ -211,9 +211,10 @@ void run_fence(LaneFile& lanes, const Op& op, std::uint32_t) {
   if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->fence(warp, op.m[0] != 0);
 }
 
-// Time as a kernel sees it here: warp instructions of its CTA. m[5]: bytes of the target.
+// Time as a kernel sees it here: warp instructions of its CTA. m[0]: its bits from here on; m[5]:
+// bytes of the target.
 void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask) {
-  const std::uint64_t now = warp_of(lanes).cta->executed();
+  const std::uint64_t now = warp_of(lanes).cta->executed() >> op.m[0];
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (op.m[5] == 8) {

@@ -39,6 +39,7 @@ constexpr NamedSpecial specials[] = {
     {"%lanemask_ge", Special::lanemask_ge},
     {"%lanemask_gt", Special::lanemask_gt},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
+    {"%aggr_smem_size", Special::total_smem_size},
     {"%total_smem_size", Special::total_smem_size},
     {"%cluster_ctarank", Special::cluster_ctarank},
     {"%cluster_nctarank", Special::cluster_nctarank},
@@ -58,17 +59,23 @@ constexpr NamedSpecial specials[] = {
 
 }  // namespace
 
+// What a function writes must not touch what its callers keep, which lies elsewhere in the text:
+// all of it lives all the time.
 Ref Decoder::new_register(Type type, bool fixed) {
-  registers_.push_back({type, fixed});
+  const bool called = function_ != nullptr && !function_->is_entry;
+  registers_.push_back({type, fixed || called});
   return {Ref::Kind::reg, static_cast<std::uint32_t>(registers_.size() - 1)};
+}
+
+Ref Decoder::new_predicate() {
+  if (function_ != nullptr && !function_->is_entry) return fixed_predicate();
+  return {Ref::Kind::predicate, predicates_++};
 }
 
 Ref Decoder::register_ref(int index) {
   const auto known = local_registers_.find(index);
   if (known != local_registers_.end()) return {Ref::Kind::reg, known->second};
-  // A function's registers must survive in its callers, which may run beside it.
-  const Ref ref =
-      new_register(function_->registers[static_cast<std::size_t>(index)], !function_->is_entry);
+  const Ref ref = new_register(function_->registers[static_cast<std::size_t>(index)], false);
   local_registers_[index] = ref.id;
   return ref;
 }
@@ -79,8 +86,9 @@ Ref Decoder::predicate_register(int index) {
   }
   const auto known = local_predicates_.find(index);
   if (known != local_predicates_.end()) return {Ref::Kind::predicate, known->second};
-  local_predicates_[index] = predicates_;
-  return {Ref::Kind::predicate, predicates_++};
+  const Ref ref = new_predicate();
+  local_predicates_[index] = ref.id;
+  return ref;
 }
 
 Ref Decoder::constant(std::uint64_t bits, int bytes) {
@@ -155,6 +163,7 @@ Ref Decoder::source(const Operand& operand, Type type) {
 Ref Decoder::register_at_least(const Operand& operand, Type type, int& width) {
   const Type held = function_->registers[static_cast<std::size_t>(operand.index)];
   if (held == Type::pred) malformed(fmt::format("{} is a predicate", operand.name));
+  if (held == Type::b128) malformed(fmt::format("{} has 128 bits", operand.name));
   width = width_of(held);
   if (width < width_of(type)) {
     malformed(fmt::format("{} is narrower than {} bits", operand.name, 8 * size_of(type)));
@@ -176,10 +185,13 @@ Ref Decoder::source_at_least(const Operand& operand, Type type, int& width) {
     case Operand::Kind::real64:
     case Operand::Kind::symbol:
       return constant(constant_bits(operand, type), size_of(type));
+    case Operand::Kind::name:
+      if (const auto found = functions_.find(operand.name); found != functions_.end()) {
+        return constant(function_address(*found->second), 8);
+      }
+      malformed(fmt::format("'{}' is not declared", operand.name));
     default:
-      malformed(operand.kind == Operand::Kind::name
-                    ? fmt::format("'{}' is not declared", operand.name)
-                    : std::string("a register or a constant is expected"));
+      malformed("a register or a constant is expected");
   }
 }
 
@@ -212,7 +224,7 @@ Ref Decoder::predicate_source(const Operand& operand, bool& negated) {
 }
 
 Ref Decoder::predicate_target(const Operand& operand) {
-  if (operand.kind == Operand::Kind::sink) return {Ref::Kind::predicate, predicates_++};
+  if (operand.kind == Operand::Kind::sink) return new_predicate();
   if (operand.kind != Operand::Kind::reg || operand.negated) malformed("a predicate is expected");
   return predicate_register(operand.index);
 }

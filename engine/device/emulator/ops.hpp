@@ -16,6 +16,9 @@ void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_nothing(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
+// call_ops.cpp
+void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
 // atomic_ops.cpp
 enum class Atomic : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exch, cas };
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask);

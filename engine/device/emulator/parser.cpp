@@ -84,6 +84,7 @@ void Parser::skip_braces() {
 
 Module Parser::run() {
   while (peek().kind != Token::Kind::end) module_item();
+  resolve_references();
   return std::move(module_);
 }
 
@@ -124,8 +125,8 @@ void Parser::function(bool is_entry) {
   function.scope_parents.push_back(0);
   scopes_.emplace_back();
   scopes_.back().id = 0;
-  frame_ = round_up(frame_, 16);
-  function.frame_begin = frame_;
+  frame_ = 0;
+  frame_align_ = 16;
   if (!is_entry && peek().is('(')) function.returns = formal_parameters(function, false);
   function.name = expect_word("a function's name");
   if (peek().is('(')) function.parameters = formal_parameters(function, is_entry);
@@ -136,7 +137,8 @@ void Parser::function(bool is_entry) {
     expect('{');
     body(function);
   }
-  function.frame_end = frame_;
+  function.frame_bytes = frame_;
+  function.frame_align = frame_align_;
   scopes_.pop_back();
 }
 
@@ -182,6 +184,8 @@ std::vector<const Symbol*> Parser::formal_parameters(Function& function, bool is
     symbol.address = round_up(end, static_cast<std::uint64_t>(symbol.align));
     end = symbol.address + symbol.size;
     if (end > most_frame_bytes) fail_load(line, "too many parameters");
+    if (!is_entry) symbol.function = static_cast<int>(module_.functions.size()) - 1;
+    frame_align_ = std::max(frame_align_, static_cast<std::uint64_t>(symbol.align));
     found.push_back(&declare(symbol));
     if (!peek().is(')')) expect(',');
   }
@@ -190,13 +194,14 @@ std::vector<const Symbol*> Parser::formal_parameters(Function& function, bool is
 
 bool Parser::performance_directive() {
   const std::string_view word = peek().text;
-  if (word == ".noreturn" || word == ".explicitcluster") {
+  if (word == ".noreturn" || word == ".explicitcluster" || word == ".blocksareclusters") {
     take();
     return true;
   }
   const bool counted = word == ".maxntid" || word == ".reqntid" || word == ".minnctapersm" ||
                        word == ".maxnreg" || word == ".maxnctapersm" ||
-                       word == ".reqnctapercluster" || word == ".maxclusterrank";
+                       word == ".reqnctapercluster" || word == ".maxclusterrank" ||
+                       word == ".abi_preserve" || word == ".abi_preserve_control";
   if (!counted) {
     if (word != ".pragma") return false;
     while (peek().kind != Token::Kind::end && !peek().is(';')) take();
@@ -263,54 +268,13 @@ void Parser::variables(Space space, bool is_extern, Function* function) {
       symbol.address = round_up(frame_, static_cast<std::uint64_t>(symbol.align));
       frame_ = symbol.address + symbol.size;
       if (frame_ > most_frame_bytes) fail_load(symbol.line, "more local memory than a thread has");
+      symbol.function = static_cast<int>(module_.functions.size()) - 1;
+      frame_align_ = std::max(frame_align_, static_cast<std::uint64_t>(symbol.align));
     }
     Symbol& stored = declare(std::move(symbol));
     if (accept('=')) initializer(stored, element);
   } while (accept(','));
   expect(';');
-}
-
-void Parser::initializer(Symbol& symbol, int element_size) {
-  const int line = peek().line;
-  const auto put = [&](std::uint64_t value) {
-    for (int i = 0; i < element_size; ++i) {
-      symbol.initial.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-    }
-    if (symbol.initial.size() > symbol.size) fail_load(line, "more values than the array holds");
-  };
-  if (!peek().is('{')) {
-    put(scalar(element_size));
-    return;
-  }
-  for (int open = 0;;) {  // {{1, 2}, {3, 4}}: full rows only, as compilers write them
-    if (accept('{')) {
-      ++open;
-    } else if (accept('}')) {
-      if (--open == 0) return;
-    } else if (!accept(',')) {
-      put(scalar(element_size));
-    }
-  }
-}
-
-std::uint64_t Parser::scalar(int element_size) {
-  const bool negative = accept('-');
-  const Token& token = take();
-  switch (token.kind) {
-    case Token::Kind::integer:
-      return negative ? 0 - token.value : token.value;
-    case Token::Kind::real32:
-      return negative ? token.value ^ 0x80000000U : token.value;
-    case Token::Kind::real64: {
-      const double value = std::bit_cast<double>(token.value) * (negative ? -1 : 1);
-      if (element_size == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-      return std::bit_cast<std::uint64_t>(value);
-    }
-    case Token::Kind::word:
-      fail_unknown(token.line, fmt::format("the address of {} as an initial value", token.text));
-    default:
-      fail_load(token.line, fmt::format("expected an initial value, found '{}'", token.text));
-  }
 }
 
 Module parse_module(std::string_view source) { return Parser(source).run(); }

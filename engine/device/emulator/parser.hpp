@@ -22,7 +22,8 @@ struct Scope {
   std::map<std::string_view, Symbol*> symbols;
 };
 
-// The grammar. Statements are in parser_body.cpp, declarations in parser.cpp, line information in
+// The grammar. Statements are in parser_body.cpp, their operands in parser_operands.cpp,
+// declarations in parser.cpp, initial values in parser_values.cpp, line information in
 // parser_source.cpp.
 class Parser {
  public:
@@ -46,8 +47,11 @@ class Parser {
   std::vector<const Symbol*> formal_parameters(Function& function, bool is_entry);
   void variables(Space space, bool is_extern, Function* function);
   Symbol& declare(Symbol symbol);
+  // parser_values.cpp: initial values.
   void initializer(Symbol& symbol, int element_size);
+  void initial_value(Symbol& symbol, int element_size);
   std::uint64_t scalar(int element_size);
+  void resolve_references();
   bool performance_directive();
 
   void body(Function& function);
@@ -55,6 +59,8 @@ class Parser {
   void registers(Function& function);
   void statement(Function& function);
   void branch_targets(Function& function, std::string_view name);
+  void call_targets(Function& function, std::string_view name);
+  std::vector<std::uint64_t> prototype_parameters();
   Operand operand(Function& function);
   Operand primary(Function& function);
   Operand address(Function& function);
@@ -73,7 +79,8 @@ class Parser {
   int place_ = -1;  // of the last .loc in the function at hand
   // Places by file and line, to find what a call was itself inlined into.
   std::map<std::pair<std::uint64_t, std::uint64_t>, int> latest_places_;
-  std::uint64_t frame_ = 0;  // local memory given out so far, over all functions
+  std::uint64_t frame_ = 0;  // local memory given out so far, of the function at hand
+  std::uint64_t frame_align_ = 16;
 };
 
 }  // namespace fa_tune::emulator

@@ -178,6 +178,7 @@ struct Program {
 inline constexpr std::uint64_t shared_window = 0x0000'0100'0000'0000;
 inline constexpr std::uint64_t local_window = 0x0000'0200'0000'0000;
 inline constexpr std::uint64_t param_window = 0x0000'0300'0000'0000;
+inline constexpr std::uint64_t code_window = 0x0000'0400'0000'0000;  // functions; no memory
 inline constexpr std::uint64_t global_begin = 0x0000'7000'0000'0000;
 inline bool in_window(std::uint64_t address, std::uint64_t window) {
   return (address >> 32) == (window >> 32);

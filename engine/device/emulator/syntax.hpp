@@ -14,10 +14,20 @@ namespace fa_tune::emulator {
 // A PTX module as it is written, names resolved, nothing checked against an instruction's rules
 // yet. Texts point into the source.
 
-// A variable in memory. Local and parameter variables of a function get their address when they are
-// declared (offsets in the thread's local frame, or in the parameters of the kernel); shared and
-// global ones when the kernel that uses them is decoded.
+// A variable in memory. Local variables of a function and its parameters get an offset in the
+// function's frame when they are declared, a kernel's parameters their offset among these; frames,
+// shared and global variables are placed when the kernel that uses them is decoded.
 struct Symbol {
+  // An address among the initial values: of a variable, or of the function called `name`.
+  struct Reference {
+    std::uint64_t offset = 0;  // where it goes, in bytes
+    int bytes = 8;
+    int shift = 0;  // 0xff00(name): its bits from 8 on
+    std::string_view name;
+    std::int64_t addend = 0;
+    Symbol* symbol = nullptr;
+    int line = 0;
+  };
   std::string_view name;
   Space space = Space::global;
   int align = 1;
@@ -26,7 +36,9 @@ struct Symbol {
   bool is_extern = false;
   bool used = false;
   int line = 0;
+  int function = -1;                  // of a function's local variable: its index in the module
   std::vector<std::uint8_t> initial;  // may be shorter than size: the rest is zero
+  std::vector<Reference> references;
 };
 
 struct Operand {
@@ -49,7 +61,7 @@ struct Operand {
   int second = -1;
   std::int64_t value = 0;
   std::string_view name;
-  const Symbol* symbol = nullptr;
+  Symbol* symbol = nullptr;
   std::vector<Operand> parts;
 };
 
@@ -82,6 +94,16 @@ struct BranchTargets {
   std::vector<std::string_view> labels;
 };
 
+// What an indirect call may call: .calltargets names functions, .callprototype gives their form.
+struct CallTargets {
+  std::string_view name;
+  int scope = 0;
+  bool by_form = false;
+  std::vector<std::string_view> functions;
+  std::vector<std::uint64_t> returns;  // bytes of each
+  std::vector<std::uint64_t> parameters;
+};
+
 struct Function {
   std::string_view name;
   bool is_entry = false;
@@ -90,13 +112,14 @@ struct Function {
   std::vector<const Symbol*> returns;
   std::vector<const Symbol*> parameters;
   std::uint64_t parameter_bytes = 0;  // of an entry
-  std::uint64_t frame_begin = 0;      // its part of the thread's local memory
-  std::uint64_t frame_end = 0;
+  std::uint64_t frame_bytes = 0;      // its part of the thread's local memory
+  std::uint64_t frame_align = 16;
   std::vector<Type> registers;
   std::vector<int> scope_parents;  // of scope i; the outermost is 0 with parent -1
   std::vector<Statement> statements;
   std::vector<Label> labels;
   std::vector<BranchTargets> branch_targets;
+  std::vector<CallTargets> call_targets;
 };
 
 struct Module {

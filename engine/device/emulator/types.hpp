@@ -31,6 +31,11 @@ enum class Type : std::uint8_t {
   f16x2,
   bf16x2,
   tf32,
+  u16x2,
+  s16x2,
+  e4m3x2,
+  e5m2x2,
+  b128,
 };
 
 // "f16x2" to Type::f16x2; nothing for a word that is no type.

@@ -36,7 +36,7 @@ void refused(const std::string& body, FaultKind kind, const std::string& part) {
 TEST_CASE("an unknown instruction is named before anything runs") {
   refused("frobnicate.u32 %r1, %r2;", FaultKind::unknown_instruction,
           "PTX line 7: the emulator does not know 'frobnicate.u32'");
-  refused("add.cc.u32 %r1, %r2, %r3;", FaultKind::unknown_instruction, "add.cc.u32");
+  refused("add.cc.u16 %h1, %h2, %h3;", FaultKind::unknown_instruction, "add.cc.u16");
   refused("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r0}, {%r0}, {%r0}, {%r0};",
           FaultKind::unknown_instruction, "m16n8k64");
   refused("mov.u32 %r1, %nosuch;", FaultKind::unknown_instruction, "%nosuch");

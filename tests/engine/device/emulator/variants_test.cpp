@@ -44,11 +44,27 @@ std::vector<std::uint32_t> run(Handler handler, const LaneKey& key, std::uint64_
   if (key.op == LaneOp::setp) op.r = {2, 3, 2, 4, 4};
   if (key.op == LaneOp::testp) op.r = {2, 4};
   if (key.op == LaneOp::select || key.op == LaneOp::set) op.r[3] = 5;
+  const bool carries = key.op == LaneOp::add_carry || key.op == LaneOp::sub_carry ||
+                       key.op == LaneOp::mad_lo_carry || key.op == LaneOp::mad_hi_carry;
+  if (carries) op.r = {0, 2, 4, 6, 2, 3};
+  if (key.op == LaneOp::lop3_test) op.r = {0, 2, 4, 6, 2, 3};
   const bool predicate_only = key.op >= LaneOp::predicate_and;
   if (predicate_only) op.r = {2, 3, 4};
   op.immediate = static_cast<std::int64_t>(random.below(256));
   op.m[0] = static_cast<std::uint8_t>(random.below(4));
   op.m[1] = static_cast<std::uint8_t>(random.below(2));
+  if (key.op == LaneOp::video)
+    op.m = {static_cast<std::uint8_t>(random.below(7)),
+            static_cast<std::uint8_t>(8 << random.below(2)),
+            static_cast<std::uint8_t>(random.below(8)),
+            static_cast<std::uint8_t>(random.below(3)),
+            static_cast<std::uint8_t>(random.below(6)),
+            0,
+            0};
+  if (key.op == LaneOp::convert_pack) {
+    op.m[0] = static_cast<std::uint8_t>(2 << random.below(4));
+    op.m[1] = static_cast<std::uint8_t>(random.below(4));
+  }
   if (key.op == LaneOp::convert || key.op == LaneOp::convert_pair) {
     const bool pair = key.op == LaneOp::convert_pair;
     const Type to = !pair ? key.type : key.type == Type::f16x2 ? Type::f16 : Type::bf16;
@@ -56,7 +72,8 @@ std::vector<std::uint32_t> run(Handler handler, const LaneKey& key, std::uint64_
             static_cast<std::uint8_t>(key.from),
             static_cast<std::uint8_t>(key.round),
             static_cast<std::uint8_t>((key.integral ? 1 : 0) | (key.ftz ? 2 : 0) |
-                                      (key.sat ? 4 : 0) | (key.relu ? 8 : 0)),
+                                      (key.sat ? 4 : 0) | (key.relu ? 8 : 0) |
+                                      (key.finite ? 16 : 0) | (random.below(2) * 32)),
             static_cast<std::uint8_t>((size_of(key.from) == 8 ? 1 : 0) |
                                       (size_of(key.type) == 8 ? 2 : 0)),
             static_cast<std::uint8_t>(std::max(2, size_of(key.type))),
@@ -93,7 +110,7 @@ TEST_CASE("both variants of every lane handler agree") {
     }
   };
   for (int op = 0; op <= static_cast<int>(LaneOp::predicate_mov); ++op) {
-    for (int type = 1; type <= static_cast<int>(Type::tf32); ++type) {
+    for (int type = 1; type <= static_cast<int>(Type::s16x2); ++type) {
       LaneKey key;
       key.op = static_cast<LaneOp>(op);
       key.type = static_cast<Type>(type);
@@ -107,6 +124,7 @@ TEST_CASE("both variants of every lane handler agree") {
             key.round = static_cast<Round>(variant % 4);
             key.integral = variant / 4 % 2 == 1;
             key.sat = variant >= 8;
+            key.finite = key.relu = variant >= 12;
             compare(key);
           }
         }
@@ -123,7 +141,12 @@ TEST_CASE("both variants of every lane handler agree") {
         }
         continue;
       }
-      key.from = key.op == LaneOp::slct ? Type::f32 : Type::s32;
+      key.from = key.op == LaneOp::slct          ? Type::f32
+                 : key.op == LaneOp::convert_fp8 ? Type::f16x2
+                                                 : Type::s32;
+      if (key.op == LaneOp::convert_fp8 || key.op == LaneOp::convert_fp8_pair) {
+        key.type = type % 2 == 0 ? Type::e4m3x2 : Type::e5m2x2;
+      }
       for (int variant = 0; variant < 64; ++variant) {
         key.ftz = (variant & 1) != 0;
         key.sat = (variant & 2) != 0;
@@ -131,6 +154,18 @@ TEST_CASE("both variants of every lane handler agree") {
         key.option = (variant & 8) != 0;
         key.round = static_cast<Round>(variant / 16);
         compare(key);
+        LaneKey other = key;  // what seldom goes with the others
+        other.xorsign = true;
+        compare(other);
+        other = key;
+        other.relu = true;
+        compare(other);
+        other = key;
+        other.approx = true;
+        compare(other);
+        other = key;
+        other.high = true;
+        compare(other);
       }
     }
   }
