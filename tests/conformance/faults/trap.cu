@@ -1,5 +1,5 @@
 // class: trap
-// about: the kernel stops itself: an assertion of its own fails
+// about: an assertion of the kernel fails and stops it
 // grid: [1]
 // block: [64]
 // args:

@@ -19,5 +19,6 @@ extern "C" __global__ void vote_absent(const unsigned* in, unsigned* out) {
   } else {
     votes = __ballot_sync(0xffffff00u, in[t] & 2);
   }
+  __syncwarp();
   out[t] = votes;
 }

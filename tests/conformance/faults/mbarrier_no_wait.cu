@@ -1,5 +1,5 @@
 // class: race
-// about: the maker looks at the wrong phase and overwrites what is not taken yet
+// about: the taker does not wait for the last item
 // arch: sm_90
 // grid: [1]
 // block: [64]
@@ -8,7 +8,7 @@
 //   - out:u32[128]
 // fault: race
 // checkers: racecheck
-extern "C" __global__ void mbarrier_parity_early(const unsigned* in, unsigned* out) {
+extern "C" __global__ void mbarrier_no_wait(const unsigned* in, unsigned* out) {
   __shared__ __align__(8) unsigned long long full, empty;
   __shared__ unsigned slot[32];
   const auto init = [](unsigned bar, unsigned count) {
@@ -32,19 +32,19 @@ extern "C" __global__ void mbarrier_parity_early(const unsigned* in, unsigned* o
   __syncthreads();
   if (threadIdx.x < 32) {
     for (int k = 0; k < 4; ++k) {
-#ifdef FAULT
-      wait(e, k == 1 ? 1 : (k + 1) % 2);
-#else
       wait(e, (k + 1) % 2);
-#endif
       slot[t] = in[k * 32 + t];
       arrive(f);
     }
   } else {
     for (int k = 0; k < 4; ++k) {
+#ifdef FAULT
+      if (k < 3) wait(f, k % 2);
+#else
       wait(f, k % 2);
+#endif
       out[k * 32 + t] = slot[31 - t];
-      arrive(e);
+      if (k < 3) arrive(e);
     }
   }
 }
