@@ -95,6 +95,7 @@ struct DeviceInfo {
   TimeKind times = TimeKind::measured;
   int sms = 0;
   int shared_per_block = 0;  // bytes, with opt-in
+  bool checks = false;       // it heeds Launch::checks and Launch::schedule
 };
 
 // A place where kernels run: a GPU or the emulator. Everything above this line of the engine treats

@@ -20,7 +20,8 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed) {
   for (std::size_t i = 0; i < count; ++i)
     cases.push_back({.shape = suite.shapes[i % suite.shapes.size()],
                      .inputs = all_inputs[i % all_inputs.size()],
-                     .seed = derive_seed(seed, "gate", i)});
+                     .seed = derive_seed(seed, "gate", i),
+                     .watched = suite.name == "quick"});
   return cases;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -12,6 +13,10 @@
 
 namespace fa_tune {
 namespace {
+
+// Launch::schedule of the runs that follow the watched one: every asynchronous operation as early
+// as may be, and a draw.
+constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
 
 struct Refusal {
   Finding finding = Finding::right;
@@ -44,13 +49,20 @@ class CaseRun {
                                            [&](std::size_t i) { return buffers_[i].argument(); })};
   }
 
-  // The cheap questions first; the second run only for what the first shows no fault in.
-  std::optional<Refusal> check(Verdict& verdict) {
+  // The cheap questions first; further runs only for what the first shows no fault in.
+  std::optional<Refusal> check(Verdict& verdict, bool watched) {
+    const bool can = device_.info().checks;
+    if (can && watched) launch_.checks = Checks::all();
     if (auto refusal = run()) return refusal;
     if (auto refusal = compare_outputs(verdict)) return refusal;
     const auto first = outputs();
-    if (auto refusal = run()) return refusal;
-    return compare_runs(first);
+    launch_.checks = {};
+    for (std::size_t i = 0; i < (can && watched ? adversarial_schedules.size() : 1); ++i) {
+      if (can) launch_.schedule = adversarial_schedules[i];
+      if (auto refusal = run()) return refusal;
+      if (auto refusal = compare_runs(first)) return refusal;
+    }
+    return std::nullopt;
   }
 
  private:
@@ -93,6 +105,10 @@ class CaseRun {
   }
 
   std::optional<Refusal> compare_runs(const std::vector<std::vector<std::byte>>& first) const {
+    const bool other_schedule = launch_.schedule != 0;
+    const std::string one = other_schedule ? "in schedule 0" : "in one run";
+    const std::string other =
+        other_schedule ? fmt::format("in schedule {}", launch_.schedule) : "in the next";
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_) {
       const Tensor& tensor = buffer.tensor();
@@ -102,11 +118,11 @@ class CaseRun {
       if (differ.first == before.end()) continue;
       const auto element =
           static_cast<std::size_t>(differ.first - before.begin()) / size_of(tensor.type);
-      return Refusal{.finding = Finding::not_deterministic,
-                     .message = fmt::format("{} = {:.6g} in one run and {:.6g} in the next",
-                                            element_name(tensor, element),
-                                            element_value(tensor.type, before, element),
-                                            element_value(tensor.type, buffer.data(), element))};
+      return Refusal{
+          .finding = Finding::not_deterministic,
+          .message = fmt::format("{} = {:.6g} {} and {:.6g} {}", element_name(tensor, element),
+                                 element_value(tensor.type, before, element), one,
+                                 element_value(tensor.type, buffer.data(), element), other)};
     }
     return std::nullopt;
   }
@@ -126,7 +142,7 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     std::optional<Refusal> refusal;
     if (const auto kernel = bind(gate_case.shape)) {
       const auto truth = truth_.get(gate_case);
-      refusal = CaseRun(device_, *kernel, *truth).check(verdict);
+      refusal = CaseRun(device_, *kernel, *truth).check(verdict, gate_case.watched);
     } else {
       refusal = Refusal{.finding = Finding::not_bound, .message = kernel.error()};
     }

@@ -55,10 +55,13 @@ struct GateCase {
   Constants shape;
   Inputs inputs = Inputs::normal;
   std::uint64_t seed = 0;
+  // On a device that can, watch the kernel at it (Checks::all) and run it in other orders of
+  // events: some four launches more. For small shapes.
+  bool watched = false;
 };
 
 // The cases of a suite with seeds drawn from `seed`: each shape with inputs that take turns, so
-// that all kinds occur.
+// that all kinds occur. Those of the suite `quick` are watched.
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed);
 
 // Instances with their truth, kept by case because float64 attention is slow: a run gates hundreds
@@ -82,7 +85,8 @@ class TruthCache {
 
 // Decides whether a kernel is right. For each case: fresh buffers with guard bands on both sides,
 // outputs filled with NaN, launch, compare with the truth, look at guards and inputs; a second run
-// from the same state must give the same bits. Stops at the first refusal.
+// from the same state must give the same bits, on an emulator in another order of events. Stops at
+// the first refusal.
 class Gate {
  public:
   Gate(Device& device, TruthCache& truth) : device_(device), truth_(truth) {}

@@ -81,6 +81,7 @@ class EmulatorDevice final : public Device {
     info_.times = TimeKind::predicted;
     info_.sms = profile.sms;
     info_.shared_per_block = profile.shared_per_block;
+    info_.checks = true;
   }
 
   const DeviceInfo& info() const override { return info_; }

@@ -21,6 +21,8 @@ struct AttentionCall {
   std::uint16_t* V = nullptr;
   std::uint16_t* O = nullptr;
   int number = 0;  // of the launch
+  Checks checks = {};
+  std::uint64_t schedule = 0;
 
   std::size_t query_elements() const {
     return static_cast<std::size_t>(shape.B * shape.H * shape.Lq * shape.D);
@@ -53,6 +55,7 @@ class AttentionGate {
 
   Verdict check(const PlantedKernel& kernel, const std::vector<GateCase>& cases) {
     FakeDevice device;
+    if (can_check_) device.can_check();
     const Binder bind = [&](const Constants& shape) -> std::expected<BoundKernel, std::string> {
       const AttentionShape sizes = AttentionShape::from(shape);
       const KernelHandle handle = device.add([&kernel, sizes](const FakeDevice::Call& call) {
@@ -64,7 +67,9 @@ class AttentionGate {
                            .K = tensor(1),
                            .V = tensor(2),
                            .O = tensor(3),
-                           .number = call.number};
+                           .number = call.number,
+                           .checks = call.checks,
+                           .schedule = call.schedule};
         std::memcpy(&made.scale, call.scalars.at(2).data(), sizeof made.scale);
         return kernel(made);
       });
@@ -86,12 +91,15 @@ class AttentionGate {
         cases);
   }
 
+  // From now on on a device that takes checks and schedules.
+  void can_check() { can_check_ = true; }
   std::size_t leaked() const { return leaked_; }
 
  private:
   AttentionProblem problem_;
   TruthCache truth_;
   std::size_t leaked_ = 0;
+  bool can_check_ = false;
 };
 
 }  // namespace fa_tune

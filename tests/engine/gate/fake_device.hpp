@@ -19,6 +19,8 @@ class FakeDevice final : public Device {
     std::vector<std::byte*> pointers;  // of the buffer arguments, in order
     std::vector<std::vector<std::byte>> scalars;
     int number = 0;  // launches of this device so far
+    Checks checks = {};
+    std::uint64_t schedule = 0;
   };
   using Kernel = std::function<std::optional<Fault>(const Call&)>;
 
@@ -27,6 +29,8 @@ class FakeDevice final : public Device {
     return static_cast<KernelHandle>(kernels_.size() - 1);
   }
 
+  // It takes checks and schedules.
+  void can_check() { info_.checks = true; }
   std::size_t buffers_held() const { return buffers_.size(); }
 
   const DeviceInfo& info() const override { return info_; }
@@ -63,7 +67,11 @@ class FakeDevice final : public Device {
   }
   std::expected<void, Fault> launch(const Launch& launch) override {
     if (lost_) return std::unexpected(*lost_);
-    Call call{.pointers = {}, .scalars = {}, .number = ++launches_};
+    Call call{.pointers = {},
+              .scalars = {},
+              .number = ++launches_,
+              .checks = launch.checks,
+              .schedule = launch.schedule};
     for (const Argument& argument : launch.arguments) {
       const auto& bytes = std::get<std::vector<std::byte>>(argument);
       if (bytes.size() == sizeof(std::byte*) + 1) {

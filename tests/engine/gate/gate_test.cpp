@@ -183,6 +183,44 @@ TEST_CASE("the gate stops at the first refusal and counts the cases; all pass: w
   CHECK(third.where.find("inputs=small") != std::string::npos);
 }
 
+TEST_CASE("a device that can is asked to watch the quick suite and to take other schedules") {
+  AttentionGate gate(timed);
+  struct Seen {
+    bool watched;
+    std::uint64_t schedule;
+    bool operator==(const Seen&) const = default;
+  };
+  std::vector<Seen> seen;
+  const PlantedKernel kernel = [&](const AttentionCall& call) -> std::optional<Fault> {
+    call.attend({});
+    CHECK(call.checks.any() == (call.checks.initialized && call.checks.races && call.checks.sync));
+    seen.push_back({call.checks.any(), call.schedule});
+    return std::nullopt;
+  };
+  const auto first = [&](const char* suite) {
+    seen.clear();
+    auto cases = gate.cases(suite);
+    cases.resize(1);
+    CHECK(gate.check(kernel, cases).right());
+    return seen;
+  };
+  CHECK(first("quick") == std::vector<Seen>{{false, 0}, {false, 0}});
+  gate.can_check();
+  CHECK(first("quick") == std::vector<Seen>{{true, 0}, {false, 1}, {false, 3}});
+  CHECK(first("ragged") == std::vector<Seen>{{false, 0}, {false, 1}});
+
+  const Verdict verdict = gate.check(
+      [](const AttentionCall& call) -> std::optional<Fault> {
+        call.attend({});
+        if (call.schedule == 3) call.O[0] ^= std::uint16_t{1};
+        return std::nullopt;
+      },
+      gate.cases("quick"));
+  CHECK(verdict.finding == Finding::not_deterministic);
+  CHECK(verdict.message.find(" in schedule 0 and ") != std::string::npos);
+  CHECK(verdict.message.ends_with(" in schedule 3"));
+}
+
 TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
   const AttentionProblem problem(timed);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
