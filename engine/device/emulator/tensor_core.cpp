@@ -16,27 +16,26 @@ TensorRule tensor_rule_of(std::string_view arch) {
   return arch.starts_with("sm_8") ? TensorRule::ampere : TensorRule::hopper;
 }
 
-void mma_m16n8(const MmaKind& kind, const Fragments& fragments) {
-  if (is_two_of_f16(kind)) {
-    mma_as_two_of_f16(kind, fragments, mma_m16n8);
-    return;
-  }
+void mma_m16n8(const MmaKind& kind, const Fragments& fragments) { mma_m16(kind, 1, fragments); }
+
+void mma_m16(const MmaKind& kind, int tiles, const Fragments& fragments) {
+  const bool apart = is_two_of_f16(kind);
 #ifdef FA_TUNE_AVX2
   static const bool fast = avx2_available();
-  if (fast) {
-    mma_avx2(kind, fragments);
+  if (fast && !apart) {
+    mma_avx2(kind, tiles, fragments);
     return;
   }
 #endif
-  mma_reference(kind, fragments);
-}
-
-void mma_m16(const MmaKind& kind, int tiles, const Fragments& fragments) {
   const int b_registers = kind.k * bits_of(kind.b) / 128;
   const int sums = kind.accumulator == Accumulator::f16 ? 2 : 4;
   Fragments tile = fragments;
   for (int i = 0; i < tiles; ++i) {
-    mma_m16n8(kind, tile);
+    if (apart) {
+      mma_as_two_of_f16(kind, tile, mma_m16n8);
+    } else {
+      mma_reference(kind, tile);
+    }
     tile.b += b_registers;
     tile.c += sums;
     tile.d += sums;

@@ -58,7 +58,8 @@ struct Fragments {
 void mma_m16n8(const MmaKind& kind, const Fragments& fragments);
 
 // `tiles` products side by side, as a wgmma of n = 8 * tiles has them in one of its four warps: the
-// same a; b, c and d of tile j follow those of tile j - 1.
+// same a; b, c and d of tile j follow those of tile j - 1. With more than one tile, d may alias c
+// of the same tile alone.
 void mma_m16(const MmaKind& kind, int tiles, const Fragments& fragments);
 
 // f64: fused multiply-adds in the order of k. m is 8 (k 4; a[1], b[1], c[2], d[2]) or 16 (k 4, 8 or

@@ -118,37 +118,6 @@ TEST_CASE("fragments hold the elements the PTX ISA says") {
   }
 }
 
-TEST_CASE("tiles side by side are single products") {
-  Random random(11);
-  const MmaKind kind{Element::bf16, Element::bf16, Accumulator::f32, 16, TensorRule::hopper_wgmma,
-                     false};
-  Warp single[3];
-  std::array<Lanes, 12> d{};
-  std::array<ConstLanes, 12> c{};
-  std::array<ConstLanes, 6> b{};
-  std::array<std::array<std::uint32_t, 32>, 12> results{};
-  for (auto& r : single[0].a) {
-    for (auto& x : r) x = to_bf16(random.normal()) | std::uint32_t{to_bf16(random.normal())} << 16;
-  }
-  for (std::size_t tile = 0; tile < 3; ++tile) {
-    single[tile].a = single[0].a;
-    for (std::size_t i = 0; i < 2; ++i) {
-      for (auto& x : single[tile].b[i]) x = to_bf16(random.normal());
-      b[2 * tile + i] = single[tile].b[i].data();
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      for (auto& x : single[tile].c[i]) {
-        x = std::bit_cast<std::uint32_t>(static_cast<float>(random.normal()));
-      }
-      c[4 * tile + i] = single[tile].c[i].data();
-      d[4 * tile + i] = results[4 * tile + i].data();
-    }
-    mma_m16n8(kind, single[tile].fragments());
-  }
-  mma_m16(kind, 3, {d.data(), single[0].a_lanes.data(), b.data(), c.data()});
-  for (std::size_t i = 0; i < 12; ++i) CHECK(results[i] == single[i / 4].d[i % 4]);
-}
-
 TEST_CASE("f64 products are chains of fused multiply-adds") {
   Random random(5);
   for (const auto& [m, k] : {std::pair{8, 4}, std::pair{16, 4}, std::pair{16, 8}}) {

@@ -4,8 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/half.hpp"
-#include "engine/base/random.hpp"
-#include "engine/device/emulator/tensor_core_avx2.hpp"
 #include "warp.hpp"
 
 using namespace fa_tune;
@@ -53,59 +51,6 @@ std::uint32_t add_f16(TensorRule rule, double c, const std::vector<Factors>& pro
 }
 
 double power(int exponent) { return std::ldexp(1.0, exponent); }
-
-// Where the exponents of random operands lie.
-enum class Range { all_finite, near, with_zeros, tiny, huge, anything };
-
-std::uint16_t random_element(Random& random, Element element, Range range) {
-  auto x = static_cast<std::uint16_t>(random.next());
-  const int fraction = element == Element::f16 ? 10 : 7;
-  const std::uint16_t top = element == Element::f16 ? 31 : 255;
-  const std::uint64_t pick = random.below(100);
-  std::uint64_t exponent = random.below(top);
-  if (range == Range::near) exponent = static_cast<std::uint64_t>(top / 2 - 3) + random.below(6);
-  if (range == Range::tiny) exponent = element == Element::f16 ? 0 : 62 + random.below(30);
-  if (range == Range::huge && element == Element::bf16) exponent = 170 + random.below(12);
-  if (range == Range::with_zeros && pick < 30) exponent = 0;
-  if (range == Range::with_zeros && pick < 20) x &= 0x8000;
-  if (range == Range::anything && pick < 1) exponent = top;
-  if (range == Range::anything && pick < 2 && element == Element::f16) x &= 0xFC00;
-  const auto mask = static_cast<std::uint16_t>(top << fraction);
-  return static_cast<std::uint16_t>((x & ~mask) | (exponent << fraction));
-}
-
-std::uint32_t random_f32(Random& random, Element element, Range range) {
-  auto x = static_cast<std::uint32_t>(random.next());
-  std::uint64_t exponent = random.below(255);
-  if (range == Range::near) exponent = 120 + random.below(12);
-  if (range == Range::all_finite && element == Element::f16) exponent = 80 + random.below(80);
-  if (range == Range::tiny) exponent = random.below(60);
-  if (range == Range::huge) exponent = 220 + random.below(20);
-  if (range == Range::with_zeros && random.below(2) == 0) exponent = 0;
-  if (range == Range::with_zeros && random.below(4) == 0) x &= 0x80000000U;
-  if (range == Range::anything && random.below(30) == 0) exponent = 255;
-  if (range == Range::anything && random.below(2) == 0) x &= 0xFF800000U;
-  return (x & 0x807FFFFFU) | static_cast<std::uint32_t>(exponent << 23);
-}
-
-void fill(Random& random, const MmaKind& kind, Range range, Warp& warp) {
-  const auto pair = [&](Element element) {
-    const std::uint32_t low = random_element(random, element, range);
-    return low | std::uint32_t{random_element(random, element, range)} << 16;
-  };
-  for (auto& r : warp.a) {
-    for (auto& x : r) x = pair(kind.a);
-  }
-  for (auto& r : warp.b) {
-    for (auto& x : r) x = pair(kind.a);
-  }
-  for (auto& r : warp.c) {
-    for (auto& x : r) {
-      x = kind.accumulator == Accumulator::f16 ? pair(Element::f16)
-                                               : random_f32(random, kind.a, range);
-    }
-  }
-}
 
 }  // namespace
 
@@ -199,50 +144,5 @@ TEST_CASE("f16 results are rounded to nearest even") {
     CHECK(add_f16(rule, power(-23), {{power(-12), power(-13)}, {power(-20), power(-20)}}) == 2);
     CHECK(add_f16(rule, NAN, {}) == 0x7FFF);
     CHECK(add_f16(rule, -0.0, {}) == 0);
-  }
-}
-
-TEST_CASE("the fast path equals the plain one bit for bit") {
-  if (!avx2_available()) return;
-  Random random(20240607);
-  const MmaKind kinds[] = {
-      {Element::f16, Element::f16, Accumulator::f32, 16, kAmpere, false},
-      {Element::f16, Element::f16, Accumulator::f32, 16, kHopper, false},
-      {Element::bf16, Element::bf16, Accumulator::f32, 16, kAmpere, false},
-      {Element::bf16, Element::bf16, Accumulator::f32, 16, kHopper, false},
-      {Element::f16, Element::f16, Accumulator::f32, 8, kAmpere, false},
-      {Element::f16, Element::f16, Accumulator::f32, 8, kHopper, false},
-      {Element::f16, Element::f16, Accumulator::f16, 16, kAmpere, false},
-      {Element::f16, Element::f16, Accumulator::f16, 16, kHopper, false},
-  };
-  constexpr int kRounds = 100;  // 8 kinds, 6 ranges, 128 outputs each: 614,400 dot-adds
-  for (const MmaKind& kind : kinds) {
-    for (const Range range : {Range::all_finite, Range::near, Range::with_zeros, Range::tiny,
-                              Range::huge, Range::anything}) {
-      int rows_left = 0;
-      int different = 0;
-      for (int round = 0; round < kRounds; ++round) {
-        Warp fast;
-        Warp plain;
-        fill(random, kind, range, fast);
-        plain.a = fast.a;
-        plain.b = fast.b;
-        plain.c = fast.c;
-        rows_left += mma_avx2(kind, fast.fragments());
-        mma_reference(kind, plain.fragments());
-        different += fast.d == plain.d ? 0 : 1;
-      }
-      CAPTURE(static_cast<int>(kind.a));
-      CAPTURE(static_cast<int>(kind.accumulator));
-      CAPTURE(kind.k);
-      CAPTURE(static_cast<int>(kind.rule));
-      CAPTURE(static_cast<int>(range));
-      CHECK(different == 0);
-      // What is compared must be the fast path, not the plain one with itself. (f16 sums of large
-      // products overflow in the first half, and infinities are left to the plain one.)
-      const bool wide = kind.a == Element::f16 && kind.accumulator == Accumulator::f32;
-      if (range == Range::near || (wide && range == Range::all_finite)) CHECK(rows_left == 0);
-      if (range == Range::anything) CHECK(rows_left > 0);
-    }
   }
 }
