@@ -1,0 +1,28 @@
+#include <doctest/doctest.h>
+
+#include "engine/base/root.hpp"
+#include "tools/lone/side.hpp"
+
+// Planted faults: each is found and rightly named, and its right twin is not accused.
+
+using namespace fa_tune;
+
+TEST_CASE("every planted fault is rightly named and no right twin is accused") {
+  const auto compiler = with_cache(open_nvrtc(), cache_folder());
+  Side side("emulator:h100", *compiler);
+  const auto folder = std::filesystem::path(FA_TUNE_ROOT) / "tests" / "conformance" / "faults";
+  const auto kernels = KernelFile::load_all(folder);
+  CHECK(kernels.size() >= 30);
+  for (const KernelFile& kernel : kernels) {
+    CAPTURE(kernel.name);
+    const auto planted = side.run(kernel, true, Checks::all(), 0);
+    const std::string found = planted ? "nothing" : planted.error();
+    CAPTURE(found);
+    CHECK(found.starts_with(kernel.fault + ": " + kernel.name + ", PTX line "));
+    for (const std::uint64_t schedule : {0, 1, 2, 3}) {
+      const auto twin = side.run(kernel, false, Checks::all(), schedule);
+      const std::string accusation = twin ? "" : twin.error();
+      CHECK(accusation == "");
+    }
+  }
+}

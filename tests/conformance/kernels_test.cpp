@@ -1,0 +1,59 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/file.hpp"
+#include "engine/base/root.hpp"
+#include "tools/lone/recorded.hpp"
+#include "tools/lone/side.hpp"
+
+// The conformance kernels on the emulator, held against what an H100 answered
+// (tools/bench/results/conformance, made by bench_conformance).
+
+using namespace fa_tune;
+
+namespace {
+
+const std::filesystem::path root = FA_TUNE_ROOT;
+
+std::map<std::string, nlohmann::ordered_json> recorded_outputs() {
+  const auto file = root / "tools" / "bench" / "results" / "conformance" / "h100.json";
+  std::map<std::string, nlohmann::ordered_json> found;
+  for (const auto& row : nlohmann::ordered_json::parse(read_file(file)).at("rows"))
+    found[row.at("kernel").get<std::string>()] = row.at("outputs");
+  return found;
+}
+
+// What a profile other than that of the recorded GPU computes like it: tensor cores differ.
+bool same_everywhere(const KernelFile& kernel) {
+  return kernel.kind.find("gemm") == std::string::npos;
+}
+
+void hold(const std::string& device, std::uint64_t schedule) {
+  const auto compiler = with_cache(open_nvrtc(), cache_folder());
+  const auto recorded = recorded_outputs();
+  Side side(device, *compiler);
+  int ran = 0;
+  for (const KernelFile& kernel :
+       KernelFile::load_all(root / "tests" / "conformance" / "kernels")) {
+    if (!kernel.runs_on(side.info().arch)) continue;
+    CAPTURE(kernel.name);
+    // Right kernels are not accused either.
+    const auto outputs = side.run(kernel, false, Checks::all(), schedule);
+    const std::string problem = outputs ? "" : outputs.error();
+    CHECK(problem == "");
+    if (!outputs) continue;
+    ++ran;
+    REQUIRE(recorded.contains(kernel.name));
+    if (device != "emulator:h100" && !same_everywhere(kernel)) continue;
+    CHECK(refute(kernel, *outputs, recorded.at(kernel.name)) == "");
+  }
+  CHECK(ran >= 40);
+}
+
+}  // namespace
+
+TEST_CASE("the emulator answers as the H100 did") { hold("emulator:h100", 0); }
+
+TEST_CASE("and under another schedule") { hold("emulator:h100", 5); }
+
+TEST_CASE("other profiles differ from it in tensor cores alone") { hold("emulator:l4", 0); }
