@@ -49,6 +49,30 @@ check 'nothing on stdout' equal "$(cat "$out")" ''
 try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1 --line-info
 check 'with line information that of the source' contains "$err" 'twice, double.cu:4 (PTX line'
 
+# A race in a template, made by taking out the barrier before a buffer is filled again, is reported at
+# its line of the template, and at that of the copy it meets.
+templates=$repository/kernel_templates
+awk '{ line[NR] = $0 }
+  END { for (i = 1; i <= NR; i++)
+    print line[i] ~ /__syncthreads/ && line[i + 1] ~ /begin_k\(tile \+ STAGES\)/ ? "" : line[i] }' \
+  "$templates/attention/mma.cu" >racy.cu
+check 'a barrier was taken out' is_not cmp -s racy.cu "$templates/attention/mma.cu"
+config='BLOCK_M=32 BLOCK_N=32 WARPS_M=2 WARPS_N=1 STAGES=2 LAYOUT=padded Q_PLACE=in_shared RESCALE=voted
+  EPILOGUE=direct MIN_BLOCKS=0 HEAD_DIM=32 CAUSAL=0 CAUSAL_BOTTOM_RIGHT=0 DTYPE_BF16=0'
+attention=(--kernel attention_mma --grid 2 --block 64 --shared 12800 --device l4 --line-info
+  -I "$templates/include" -I "$templates/attention"
+  --arg 'f16[64x32]=normal:1' --arg 'f16[128x32]=normal:2' --arg 'f16[128x32]=normal:3'
+  --arg 'out:f16[64x32]' --arg i32=64 --arg i32=128 --arg f32=0.17)
+for setting in $config; do attention+=(--define "$setting"); done
+line=$(grep -n 'multiply_p_v(state' racy.cu | tail -n 1 | cut -d: -f1)
+try "$program" emulate racy.cu "${attention[@]}"
+check 'a race is exit code 1' equal "$status" 1
+check 'is called so' contains "$err" 'fa-tune: race: attention_mma'
+check 'and stands at its line' contains "$err" "in racy.cu:$line (PTX line"
+check 'with that of the copy' contains "$err" 'is copying to it in cp.async.cg.shared.global (copy.cuh:'
+try "$program" emulate "$templates/attention/mma.cu" "${attention[@]}"
+check 'the template itself is clean' equal "$status$(cat "$err")" 0
+
 # Wrong input: exit code 2 and one line.
 refused() {
   local text=$1
