@@ -21,6 +21,15 @@ void InitMap::mark(std::size_t offset, std::size_t bytes) {
   }
 }
 
+InitMap::Missing InitMap::missing(std::size_t offset, std::size_t bytes) const {
+  Missing missing;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (written(offset + i, 1) != 0) continue;
+    if (missing.count++ == 0) missing.first = i;
+  }
+  return missing;
+}
+
 bool InitMap::all(std::size_t offset, std::size_t bytes) const {
   const std::size_t end = offset + bytes;
   while (offset < end) {

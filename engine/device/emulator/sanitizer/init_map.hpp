@@ -18,6 +18,12 @@ class InitMap {
   std::uint32_t written(std::size_t offset, std::size_t bytes) const {
     return static_cast<std::uint32_t>(bits_[offset / 64] >> offset % 64) & low(bytes);
   }
+  // Which of them have not: the first, counted from `offset`, and how many.
+  struct Missing {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  Missing missing(std::size_t offset, std::size_t bytes) const;
   bool all(std::size_t offset, std::size_t bytes) const;
 
   static std::uint32_t low(std::size_t bytes) { return bytes >= 32 ? ~0U : (1U << bytes) - 1; }

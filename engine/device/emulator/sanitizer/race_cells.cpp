@@ -8,7 +8,7 @@ namespace fa_tune::emulator {
 namespace {
 
 bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t lanes, std::uint8_t lane) {
-  const Clock& known = *viewer.known;
+  const Times& known = *viewer.known;
   if (before.agent != viewer.agent) return before.time <= known[before.agent];
   return before.time < known[viewer.agent] ||
          (before.time == known[viewer.agent] && (lanes & ~(1U << lane)) == 0);

@@ -39,10 +39,11 @@ class RaceJudge {
   virtual bool harmless(const Conflict& conflict) = 0;
 };
 
-// A warp that makes an access, or starts one: everything is compared with what it knows.
+// Who makes an access, or starts one, and what it knows, with which everything is compared.
 struct Viewer {
+  static constexpr std::uint16_t nobody = 0xffff;  // its own warp is one among others
   std::uint16_t agent = 0;
-  const Clock* known = nullptr;
+  const Times* known = nullptr;
 };
 
 // What happened last to each place of a CTA's shared memory: the last write and, since then, the

@@ -14,8 +14,6 @@
 namespace fa_tune::emulator {
 namespace {
 
-// Agents beyond the warps whose reads a place remembers: mbarriers' copies, wgmma.
-constexpr std::uint32_t more_readers = 2;
 // A key of `flags_` for a place in shared memory; global addresses lie elsewhere.
 constexpr std::uint64_t shared_key = std::uint64_t{1} << 63;
 
@@ -26,6 +24,16 @@ std::uint32_t warps_of(const LaunchContext& context) {
 std::size_t shared_bytes(const LaunchContext& context) {
   return context.program->dynamic_shared_begin - shared_reserved +
          context.config.dynamic_shared_bytes;
+}
+
+// Agents whose reads a place of shared memory remembers: the warps, and what reads for them.
+std::uint32_t readers(const LaunchContext& context, std::uint32_t warps) {
+  const auto& names = context.program->names;
+  const bool asynchronous = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("wgmma.mma_async") || name.starts_with("cp.async.bulk") ||
+           name.starts_with("cp.reduce.async");
+  });
+  return asynchronous ? 2 * warps + 2 : warps;
 }
 
 }  // namespace
@@ -40,7 +48,7 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
       fenced_(ctas * warps_of(context)) {
   const std::size_t bytes = shared_bytes(context);
   for (std::uint32_t cta = 0; cta < ctas; ++cta) {
-    if (checks_.races) cells_.emplace_back(bytes, clocks_.warps() + more_readers);
+    if (checks_.races) cells_.emplace_back(bytes, readers(context, clocks_.warps()));
     if (checks_.initialized) shared_written_.emplace_back(bytes);
   }
   if (checks_.initialized) {
@@ -75,7 +83,7 @@ std::optional<Trouble> Sanitizer::finish() { return std::exchange(unwritten_, st
 
 bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
                        const Addresses& addresses) {
-  Current at{&warp, &op, &access, &addresses, mask, nullptr};
+  Current at{&warp, &op, &access, &addresses, mask, nullptr, false};
   switch (access.space) {
     case Space::shared:
     case Space::cluster:
@@ -165,27 +173,29 @@ bool Sanitizer::access_local(const Current& at) {
 }
 
 bool Sanitizer::access_global(const Current& at) {
-  const Access& access = *at.access;
-  const Allocation* allocation = at.warp->cta->last_allocation;
   for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
-    if (checks_.initialized) {
-      if (allocation == nullptr || address - allocation->address >= allocation->size) {
-        allocation = context_.memory->find(address);
-      }
-      InitMap* const map = allocation == nullptr ? nullptr : allocation->written.get();
-      if (map != nullptr) {
-        const std::size_t offset = address - allocation->address;
-        if (access.reads()) read_written(at, lane, Space::global, address, *map, offset, false);
-        if (access.write) map->mark(offset, access.bytes);
-      }
-    }
-    if (!checks_.races) continue;
-    if (access.strong()) synchronize(at, address, true);
-    if (!race_global(at, lane, address)) return false;
+    if (!check_global(at, lane, (*at.addresses)[static_cast<std::size_t>(lane)])) return false;
   }
   return true;
+}
+
+bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address) {
+  const Access& access = *at.access;
+  if (checks_.initialized) {
+    if (nearest_ == nullptr || address - nearest_->address >= nearest_->size) {
+      nearest_ = context_.memory->find(address);
+    }
+    InitMap* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
+    if (map != nullptr) {
+      const std::size_t offset = address - nearest_->address;
+      if (access.reads()) read_written(at, lane, Space::global, address, *map, offset, false);
+      if (access.write) map->mark(offset, access.bytes);
+    }
+  }
+  if (!checks_.races) return true;
+  if (access.strong()) synchronize(at, address, true);
+  return race_global(at, lane, address);
 }
 
 // Local memory holds structures that are copied whole, padding and all: there a value is missing
@@ -205,7 +215,7 @@ void Sanitizer::read_written(const Current& at, int lane, Space space, std::uint
     }
     if (!some) return;
   }
-  note_unwritten(at, lane, space, address, missing);
+  note_unwritten(at, lane, space, address, map.missing(offset, bytes));
 }
 
 bool Sanitizer::race_global(const Current& at, int lane, std::uint64_t address) {
@@ -250,7 +260,7 @@ void Sanitizer::synchronize(const Current& at, std::uint64_t key, bool global) {
 bool Sanitizer::harmless(const Conflict& conflict) {
   const Current& at = current_;
   if (conflict.writes && conflict.before_writes && conflict.before.time != Stamp::unfinished &&
-      conflict.before.agent < clocks_.warps()) {
+      conflict.before.agent < clocks_.warps() && !at.asynchronous) {
     const auto lane = static_cast<int>(conflict.lane);
     const int before = conflict.before.lane;
     const std::uint64_t own = (*at.addresses)[conflict.lane];

@@ -16,6 +16,15 @@
 
 namespace fa_tune::emulator {
 
+// When an asynchronous access has ended for sure: see VectorClocks.
+struct Completion {
+  std::uint16_t agent = 0;
+  std::uint32_t time = 0;
+};
+
+// Asynchronous operations that groups count.
+enum class AsyncKind : std::uint8_t { bulk, wgmma };
+
 // Watches a launch for what bounds and alignment do not show: reads of what nobody has written,
 // races, misused asynchronous operations. One for the clusters of a launch, which run one after the
 // other. Instructions tell it what they do; what it finds it reports through Cta::report. It never
@@ -46,6 +55,18 @@ class Sanitizer final : private RaceJudge {
   // cp.async.mbarrier.arrive: the lane's copies so far end with the mbarrier's phase.
   void hand_copies(const Warp& warp, int lane, const std::byte* mbarrier);
 
+  // Bulk copies, tensor copies and wgmma: pieces of what a lane starts, told when it is issued.
+  // What they do is done for sure when the phase of an mbarrier at hand, or a group, is over.
+  Completion by_phase(const std::byte* mbarrier);
+  Completion by_group(const Warp& warp, AsyncKind kind);
+  // `memory` is in some CTA's shared memory, `bytes` a multiple of 16 or a power of two below.
+  bool async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
+                    const std::byte* memory, std::uint32_t bytes, const Access& access);
+  bool async_global(Warp& warp, const Op& op, int lane, std::uint64_t address, std::uint32_t bytes,
+                    const Access& access);
+  // The warp has waited for its operations of a kind up to this one.
+  void wait_group(const Warp& warp, AsyncKind kind, const Completion& completion);
+
   // Lanes of the warp have met.
   void converge(const Warp& warp);
   // Barrier `id` of the warp's CTA: the warp comes, goes on, and the barrier begins anew.
@@ -61,6 +82,8 @@ class Sanitizer final : private RaceJudge {
   void complete_mbarrier(const std::byte* mbarrier);
   void pass_mbarrier(const Warp& warp, const std::byte* mbarrier);
   void fence(const Warp& warp, bool beyond_cta);
+  // fence.proxy.async
+  void fence_proxy(const Warp& warp);
   // Lanes of the warp exit. False after a report.
   bool exit(Warp& warp, const Op& op, std::uint32_t mask);
 
@@ -78,6 +101,7 @@ class Sanitizer final : private RaceJudge {
     const Addresses* addresses = nullptr;
     std::uint32_t mask = 0;
     Cta* owner = nullptr;  // of the shared memory
+    bool asynchronous = false;
   };
   struct SharedPlace {
     std::uint32_t rank = 0;  // of the CTA in the cluster
@@ -87,6 +111,7 @@ class Sanitizer final : private RaceJudge {
   bool access_shared(const Current& at);
   bool access_local(const Current& at);
   bool access_global(const Current& at);
+  bool check_global(const Current& at, int lane, std::uint64_t address);
   void read_written(const Current& at, int lane, Space space, std::uint64_t address,
                     const InitMap& map, std::size_t offset, bool elementwise);
   bool race_global(const Current& at, int lane, std::uint64_t address);
@@ -105,7 +130,7 @@ class Sanitizer final : private RaceJudge {
   void report_race(const Conflict& conflict);
   void report_global_race(const Current& at, int lane, const GlobalConflict& conflict);
   void note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                      std::uint32_t missing);
+                      const InitMap::Missing& missing);
   void report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy);
   std::string thread_text(std::uint32_t thread) const;
   std::string where_text(std::uint32_t op) const;
@@ -121,7 +146,8 @@ class Sanitizer final : private RaceJudge {
   std::uint32_t warps_a_cta_ = 0;
   std::uint64_t cluster_ = 0;
   Current current_;
-  std::optional<Trouble> unwritten_;  // the first read of what nobody had written
+  const Allocation* nearest_ = nullptr;  // of the last global access
+  std::optional<Trouble> unwritten_;     // the first read of what nobody had written
 
   VectorClocks clocks_;
   std::vector<RaceCells> cells_;                             // a CTA
@@ -135,6 +161,7 @@ class Sanitizer final : private RaceJudge {
   std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
   std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
   GlobalRaces global_;
+  std::array<std::vector<std::uint16_t>, 2> group_agents_;  // by AsyncKind, a warp; 0: none yet
 };
 
 }  // namespace fa_tune::emulator

@@ -11,7 +11,7 @@ namespace fa_tune::emulator {
 void Sanitizer::converge(const Warp& warp) { clocks_.tick(number(warp)); }
 
 void Sanitizer::close_time(std::uint32_t warp) {
-  fenced_[warp] = clocks_.known(warp);
+  fenced_[warp] = clocks_.clock(warp);
   clocks_.tick(warp);
 }
 
@@ -66,12 +66,14 @@ void Sanitizer::fence(const Warp& warp, bool beyond_cta) {
   if (beyond_cta) global_.fence();
 }
 
+void Sanitizer::fence_proxy(const Warp& warp) { clocks_.fence_proxy(number(warp)); }
+
 bool Sanitizer::begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const Addresses& to,
                            std::uint32_t reading, const Addresses& from) {
   const Access read{static_cast<Space>(op.m[4]), op.m[1], false};
   if (reading != 0 && !access(warp, op, reading, read, from)) return false;
   const Access written{Space::shared, op.m[1], true};
-  current_ = {&warp, &op, &written, &to, mask, warp.cta};
+  current_ = {&warp, &op, &written, &to, mask, warp.cta, false};
   const std::uint32_t own = number(warp);
   CopyLedger::Copy copy;
   copy.op = index_of(op);

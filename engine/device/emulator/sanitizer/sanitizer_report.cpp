@@ -58,12 +58,17 @@ void Sanitizer::report_race(const Conflict& conflict) {
   } else {
     who = "an asynchronous operation";
   }
-  const std::string_view how = before.time == Stamp::unfinished ? " and has not waited for"
-                               : before.agent >= clocks_.warps()
+  const std::string_view how = before.agent >= clocks_.warps()
                                    ? ", whose end this thread has not waited for"
                                    : ", and nothing orders the two";
+  const std::uint32_t warp = number(*at.warp);
+  const bool unfenced = at.asynchronous && before.agent < clocks_.warps() &&
+                        before.time <= clocks_.known(warp)[before.agent];
   std::string what;
-  if (before.time == Stamp::unfinished) {
+  if (unfenced) {
+    what = fmt::format("{} {} it {}, with no fence.proxy.async after that", who,
+                       past(conflict.before_writes), where_text(before.op));
+  } else if (before.time == Stamp::unfinished) {
     what = fmt::format("{} is copying to it {}, and has not waited for the copy", who,
                        where_text(before.op));
   } else {
@@ -92,14 +97,13 @@ void Sanitizer::report_global_race(const Current& at, int lane, const GlobalConf
 }
 
 void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                               std::uint32_t missing) {
+                               const InitMap::Missing& missing) {
   const std::uint32_t bytes = at.access->bytes;
-  const auto first = static_cast<std::uint32_t>(std::countr_zero(missing));
-  const auto count = static_cast<std::uint32_t>(std::popcount(missing));
-  std::string what =
-      count == bytes ? std::string("which nobody has written")
-      : count == 1   ? fmt::format("of which nobody has written byte {}", first)
-                   : fmt::format("of which nobody has written {}, the first byte {}", count, first);
+  std::string what = missing.count == bytes ? std::string("which nobody has written")
+                     : missing.count == 1
+                         ? fmt::format("of which nobody has written byte {}", missing.first)
+                         : fmt::format("of which nobody has written {}, the first byte {}",
+                                       missing.count, missing.first);
   if (space == Space::global) {
     what += "; " + context_.memory->describe(address);
   } else if (space == Space::shared) {

@@ -1,29 +1,46 @@
 #include "engine/device/emulator/sanitizer/vector_clocks.hpp"
 
 namespace fa_tune::emulator {
+namespace {
 
-void join(Clock& into, const Clock& from) {
+void join_times(Times& into, const Times& from) {
   if (into.size() < from.size()) into.resize(from.size());
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-VectorClocks::VectorClocks(std::uint32_t warps) : times_(warps, 1), known_(warps, Clock(warps)) {
-  for (std::uint32_t warp = 0; warp < warps; ++warp) known_[warp][warp] = 1;
+}  // namespace
+
+void join(Clock& into, const Clock& from) {
+  join_times(into.known, from.known);
+  join_times(into.proxied, from.proxied);
+}
+
+VectorClocks::VectorClocks(std::uint32_t warps)
+    : times_(warps, 1), clocks_(warps, Clock{Times(warps), Times(warps)}) {
+  for (std::uint32_t warp = 0; warp < warps; ++warp) clocks_[warp].known[warp] = 1;
 }
 
 void VectorClocks::restart() {
-  for (Clock& known : known_) known = times_;
+  for (Clock& clock : clocks_) clock = {times_, times_};
   for (std::uint32_t warp = 0; warp < warps(); ++warp) tick(warp);
 }
 
 std::uint16_t VectorClocks::add_agent() {
   times_.push_back(0);
-  for (Clock& known : known_) known.push_back(0);
+  for (Clock& clock : clocks_) {
+    clock.known.push_back(0);
+    clock.proxied.push_back(0);
+  }
   return static_cast<std::uint16_t>(times_.size() - 1);
 }
 
 void VectorClocks::release(std::uint32_t warp, Clock& into) {
-  join(into, known_[warp]);
+  join(into, clocks_[warp]);
+  tick(warp);
+}
+
+void VectorClocks::fence_proxy(std::uint32_t warp) {
+  clocks_[warp].proxied = clocks_[warp].known;
   tick(warp);
 }
 

@@ -8,7 +8,20 @@
 namespace fa_tune::emulator {
 
 // A moment as each agent's own time: who has joined it knows all that an agent did up to then.
-using Clock = std::vector<std::uint32_t>;
+using Times = std::vector<std::uint32_t>;
+
+// What a warp knows; and of that, what a proxy fence has made visible to the asynchronous proxy
+// (PTX ISA, "Proxies": bulk copies and wgmma reach memory by another way than ld and st do).
+struct Clock {
+  Times known;
+  Times proxied;
+
+  bool empty() const { return known.empty(); }
+  void clear() {
+    known.clear();
+    proxied.clear();
+  }
+};
 
 void join(Clock& into, const Clock& from);
 
@@ -25,30 +38,32 @@ class VectorClocks {
   void restart();
 
   std::uint16_t add_agent();
-  std::uint32_t warps() const { return static_cast<std::uint32_t>(known_.size()); }
+  std::uint32_t warps() const { return static_cast<std::uint32_t>(clocks_.size()); }
 
   std::uint32_t time(std::uint32_t agent) const { return times_[agent]; }
   // What a warp knows, by agent; its own component is its own time.
-  const Clock& known(std::uint32_t warp) const { return known_[warp]; }
-  bool knows(std::uint32_t warp, std::uint32_t agent, std::uint32_t time) const {
-    return known_[warp][agent] >= time;
-  }
+  const Clock& clock(std::uint32_t warp) const { return clocks_[warp]; }
+  const Times& known(std::uint32_t warp) const { return clocks_[warp].known; }
+  const Times& proxied(std::uint32_t warp) const { return clocks_[warp].proxied; }
 
   // A warp's lanes have met, or what it did is published: what it does from now on is told apart.
-  void tick(std::uint32_t warp) { known_[warp][warp] = ++times_[warp]; }
+  void tick(std::uint32_t warp) { clocks_[warp].known[warp] = ++times_[warp]; }
   // Adds all that the warp knows to `into`, then begins its next time.
   void release(std::uint32_t warp, Clock& into);
-  void acquire(std::uint32_t warp, const Clock& from) { join(known_[warp], from); }
+  void acquire(std::uint32_t warp, const Clock& from) { join(clocks_[warp], from); }
+  void fence_proxy(std::uint32_t warp);
 
   // For agents that were added: their next time, which the caller gives to what completes then.
   std::uint32_t advance(std::uint32_t agent) { return ++times_[agent]; }
   void learn(std::uint32_t warp, std::uint32_t agent, std::uint32_t time) {
-    known_[warp][agent] = std::max(known_[warp][agent], time);
+    Clock& clock = clocks_[warp];
+    clock.known[agent] = std::max(clock.known[agent], time);
+    clock.proxied[agent] = std::max(clock.proxied[agent], time);
   }
 
  private:
-  std::vector<std::uint32_t> times_;  // of all agents
-  std::vector<Clock> known_;          // of the warps
+  Times times_;                // of all agents
+  std::vector<Clock> clocks_;  // of the warps
 };
 
 }  // namespace fa_tune::emulator

@@ -15,6 +15,9 @@ TEST_CASE("an InitMap knows each byte") {
   CHECK(map.written(56, 8) == 0xf0);
   CHECK(map.written(64, 32) == 0xffffffff);
   CHECK(map.written(192, 16) == 0x00ff);
+  CHECK(map.missing(58, 10).first == 0);
+  CHECK(map.missing(58, 10).count == 2);
+  CHECK(map.missing(198, 4).first == 2);
   map.clear();
   CHECK(map.written(64, 32) == 0);
 }

@@ -151,6 +151,28 @@ TEST_CASE("an unfinished write races with everyone until it ends") {
   CHECK(scene.read(1, 3, 64, 16));
 }
 
+TEST_CASE("what threads write is for the asynchronous proxy only behind a fence") {
+  Scene scene(2);
+  const std::uint16_t agent = scene.clocks.add_agent();
+  const auto fetch = [&](std::uint16_t warp) {
+    const Stamp stamp{scene.clocks.advance(agent), 9, agent, 0, false};
+    return scene.cells.read({Viewer::nobody, &scene.clocks.proxied(warp)}, stamp, 0, 16,
+                            scene.judge);
+  };
+  CHECK(scene.write(1, 0, 0, 16));
+  scene.clocks.fence_proxy(0);  // who has not seen the write
+  scene.barrier();
+  CHECK_FALSE(fetch(0));
+  CHECK(scene.write(1, 0, 0, 16));
+  scene.clocks.fence_proxy(1);
+  CHECK_FALSE(fetch(0));
+  scene.barrier();
+  CHECK(fetch(0));
+  CHECK_FALSE(scene.write(0, 0, 0, 16));  // it still reads
+  scene.clocks.learn(0, agent, scene.clocks.time(agent));
+  CHECK(scene.write(0, 0, 0, 16));
+}
+
 TEST_CASE("a cluster that begins is ordered after the one before") {
   Scene scene(2);
   CHECK(scene.write(0, 0, 0, 4));
