@@ -108,7 +108,7 @@ class SpecParser {
     if (bracket == std::string::npos) return;
     if (!text.ends_with(']')) fail("expected ']' after the sizes");
     spec_.dims = sizes(text.substr(bracket + 1, text.size() - bracket - 2));
-    std::uint64_t bytes = static_cast<std::uint64_t>(size_of(spec_.element));
+    auto bytes = static_cast<std::uint64_t>(size_of(spec_.element));
     for (const std::uint64_t size : spec_.dims) {
       if (size > most_bytes / bytes) fail("more than 4 GiB");
       bytes *= size;

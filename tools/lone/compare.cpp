@@ -73,7 +73,7 @@ Difference compare(const ArgumentSpec& spec, const Agreement& agreement,
     if (!differs && result.agrees) result.first = i;
     differs = true;
     result.agrees = result.agrees && fine;
-    result.worst_ulp = std::max(result.worst_ulp, std::max<std::uint64_t>(ulp, 1));
+    result.worst_ulp = std::max({result.worst_ulp, ulp, std::uint64_t{1}});
     result.worst_absolute = std::max(result.worst_absolute, off);
   }
   return result;

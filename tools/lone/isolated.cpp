@@ -38,6 +38,7 @@ std::expected<std::string, std::string> run_isolated(const std::vector<std::stri
   if (pipe2(ends, O_CLOEXEC) != 0) throw MachineError("no pipe could be made for a process");
   std::vector<char*> arguments;
   std::vector<std::string> copies = words;
+  arguments.reserve(copies.size() + 1);
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   (void)std::fflush(nullptr);
