@@ -148,27 +148,31 @@ int agree(const Options& options) {
   return good == count ? 0 : 1;
 }
 
+// The file of a kernel given by its name or as a path.
+std::filesystem::path find_kernel(const std::string& name) {
+  for (const std::filesystem::path& file :
+       {std::filesystem::path(name), kernels("kernels") / (name + ".cu"),
+        kernels("faults") / (name + ".cu")})
+    if (std::filesystem::is_regular_file(file)) return file;
+  throw UserError("there is no kernel " + name);
+}
+
 // In this process, so that a checker around it sees the launch.
 int run_one(const Options& options) {
+  const KernelFile kernel = KernelFile::load(find_kernel(options.run));
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
-  for (const char* folder : {"kernels", "faults"}) {
-    const auto file = kernels(folder) / (options.run + ".cu");
-    if (!std::filesystem::exists(file)) continue;
-    const KernelFile kernel = KernelFile::load(file);
-    const auto device = open_device(options.device, {}, find_root());
-    const auto compiled = compiler->compile(kernel.request(device->info(), options.fault));
-    if (!compiled) throw UserError(kernel.name + ": " + compiled.error().message);
-    LoneLaunch launch = kernel.launch;
-    launch.checks = Checks::all();
-    const auto outputs = run_lone(*device, compiled->image, launch);
-    if (outputs) {
-      fmt::print("{}: ran\n", kernel.name);
-      return 0;
-    }
-    fmt::print("{}: {}: {}\n", kernel.name, to_text(outputs.error().kind), outputs.error().message);
-    return 1;
+  const auto device = open_device(options.device, {}, find_root());
+  const auto compiled = compiler->compile(kernel.request(device->info(), options.fault));
+  if (!compiled) throw UserError(kernel.name + ": " + compiled.error().message);
+  LoneLaunch launch = kernel.launch;
+  launch.checks = Checks::all();
+  const auto outputs = run_lone(*device, compiled->image, launch);
+  if (outputs) {
+    fmt::print("{}: ran\n", kernel.name);
+    return 0;
   }
-  throw UserError("there is no kernel " + options.run);
+  fmt::print("{}: {}: {}\n", kernel.name, to_text(outputs.error().kind), outputs.error().message);
+  return 1;
 }
 
 }  // namespace

@@ -328,7 +328,9 @@ Handler convert_handler(const LaneKey& key) {
   if (key.op != LaneOp::convert) return nullptr;
   const bool integers = !is_float(key.type) && !is_float(key.from) && key.type != Type::tf32;
   if (integers && !key.sat) {
-    if (size_of(key.type) == 8 && size_of(key.from) < 8) return widen<u64>(key.from);
+    if (size_of(key.type) == 8 && size_of(key.from) < 8 && !key.wide) {
+      return widen<u64>(key.from);
+    }
     if (size_of(key.type) == 4 && !key.wide && size_of(key.from) < 8) return widen<u32>(key.from);
     if (size_of(key.type) == 4 && !key.wide) {
       return one<u32, u64>([](u64 a) { return static_cast<u32>(a); });

@@ -53,6 +53,10 @@ TEST_CASE("conversions between integers extend and cut") {
   CHECK(eval32("cvt.u32.u8 %r0, %r1;", 0x1ff) == 0xff);
   CHECK(eval("cvt.s64.s32 %l0, %r1;", 0x80000000) == 0xffffffff80000000U);
   CHECK(eval("cvt.u64.u32 %l0, %r1;", 0x80000000) == 0x80000000U);
+  // Of a wider register the low bits are taken.
+  CHECK(eval("cvt.s64.s32 %l0, %l1;", 0x1234567880000001U) == 0xffffffff80000001U);
+  CHECK(eval("cvt.u64.u32 %l0, %l1;", 0x1234567880000001U) == 0x80000001U);
+  CHECK(eval("cvt.s64.s16 %l0, %l1;", 0x1234567812348001U) == 0xffffffffffff8001U);
   CHECK(eval16("cvt.s16.s8 %h0, %r1;", 0x80) == 0xff80);
   CHECK(eval32("cvt.s16.s32 %r0, %r1;", 0x12348000) == 0xffff8000U);
   CHECK(eval32("cvt.sat.u8.s32 %r0, %r1;", 300) == 255);
