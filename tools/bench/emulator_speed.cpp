@@ -137,16 +137,20 @@ Json template_speed() {
     const auto compiled = compiler->compile(request_of(project, preset.config, device->info()));
     if (!compiled) throw MachineError(compiled.error().message);
     const KernelHandle kernel = load(*device, compiled->image);
-    const Launch launch = workplace.launch(preset.config, kernel);
+    Launch launch = workplace.launch(preset.config, kernel);
     const double seconds = seconds_of(*device, launch);
     const auto timing = device->time(launch, {});
     if (!timing) throw MachineError(timing.error().message);
     const Json detail = Json::parse(timing->detail_json);
     const double instructions = detail.at("counters").at("warp_instructions").get<double>();
-    fmt::print("{:<20} whole launch {:>7.3f} s, {:>8.2f} million warp instructions/s\n",
-               preset.name, seconds, instructions / seconds / 1e6);
+    launch.checks = Checks::all();
+    const double checked = seconds_of(*device, launch);
+    fmt::print(
+        "{:<20} whole launch {:>7.3f} s, {:>8.2f} million warp instructions/s, checked {:>7.3f} s\n",
+        preset.name, seconds, instructions / seconds / 1e6, checked);
     rows.push_back(Json{{"preset", preset.name},
                     {"seconds", seconds},
+                    {"checked_seconds", checked},
                     {"warp_instructions", instructions},
                     {"million_per_s", instructions / seconds / 1e6}});
   }

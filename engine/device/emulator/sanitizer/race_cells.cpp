@@ -7,11 +7,13 @@
 namespace fa_tune::emulator {
 namespace {
 
-bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t lanes, std::uint8_t lane) {
+// Whether what `before_lanes` did comes before what each of `lanes` does now.
+bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lanes,
+             std::uint32_t lanes) {
   const Times& known = *viewer.known;
   if (before.agent != viewer.agent) return before.time <= known[before.agent];
-  return before.time < known[viewer.agent] ||
-         (before.time == known[viewer.agent] && (lanes & ~(1U << lane)) == 0);
+  return before.time < known[viewer.agent] || (before.time == known[viewer.agent] &&
+                                               before_lanes == lanes && std::has_single_bit(lanes));
 }
 
 }  // namespace
@@ -23,26 +25,27 @@ RaceCells::RaceCells(std::size_t bytes, std::uint32_t readers)
   chunks_.reads.resize(count * slots_);
 }
 
-bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, const Place& place,
-                          RaceJudge& judge) {
+bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
+                          const Place& place, RaceJudge& judge) {
   Cell& cell = place.cells->cells[place.index];
-  if (!ordered(viewer, cell.write, 1U << cell.write.lane, stamp.lane) &&
-      !(stamp.strong && cell.write.strong) &&
-      !judge.harmless({cell.write, true, false, stamp.lane, place.offset, place.bytes})) {
-    return false;
+  const std::uint32_t writer = 1U << cell.write.lane;
+  if (!ordered(viewer, cell.write, writer, lanes) && !(stamp.strong && cell.write.strong)) {
+    const bool own = cell.write.agent == viewer.agent && (lanes & ~writer) != 0;
+    const auto lane =
+        own ? static_cast<std::uint32_t>(std::countr_zero(lanes & ~writer)) : stamp.lane;
+    if (!judge.harmless({cell.write, true, false, lane, place.offset, place.bytes})) return false;
   }
   const std::size_t slot = stamp.agent & (slots_ - 1);
   const std::uint64_t bit = std::uint64_t{1} << slot;
   Read& read = place.cells->reads[place.index * slots_ + slot];
-  const std::uint32_t lane = 1U << stamp.lane;
   if ((cell.readers & bit) != 0 && read.stamp.time == stamp.time &&
       read.stamp.agent == stamp.agent) {
     const bool strong = read.stamp.strong && stamp.strong;
     read.stamp = stamp;
     read.stamp.strong = strong;
-    read.lanes |= lane;
+    read.lanes |= lanes;
   } else {
-    read = {stamp, lane};
+    read = {stamp, lanes};
     cell.readers |= bit;
   }
   return true;
@@ -51,7 +54,7 @@ bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, const Place&
 bool RaceCells::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
                             RaceJudge& judge) {
   const Cell& cell = place.cells->cells[place.index];
-  if (!ordered(viewer, cell.write, 1U << cell.write.lane, stamp.lane) &&
+  if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane) &&
       !(stamp.strong && cell.write.strong) &&
       !judge.harmless({cell.write, true, true, stamp.lane, place.offset, place.bytes})) {
     return false;
@@ -59,7 +62,7 @@ bool RaceCells::check_write(const Viewer& viewer, const Stamp& stamp, const Plac
   for (std::uint64_t rest = cell.readers; rest != 0; rest &= rest - 1) {
     const Read& read =
         place.cells->reads[place.index * slots_ + static_cast<std::size_t>(std::countr_zero(rest))];
-    if (ordered(viewer, read.stamp, read.lanes, stamp.lane) ||
+    if (ordered(viewer, read.stamp, read.lanes, 1U << stamp.lane) ||
         (stamp.strong && read.stamp.strong)) {
       continue;
     }
@@ -96,10 +99,11 @@ bool RaceCells::each_cell(std::size_t offset, std::size_t bytes, Act&& act) {
   return true;
 }
 
-bool RaceCells::read(const Viewer& viewer, const Stamp& stamp, std::size_t offset,
-                     std::size_t bytes, RaceJudge& judge) {
-  return each_cell(offset, bytes,
-                   [&](const Place& place) { return read_cell(viewer, stamp, place, judge); });
+bool RaceCells::read(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
+                     std::size_t offset, std::size_t bytes, RaceJudge& judge) {
+  return each_cell(offset, bytes, [&](const Place& place) {
+    return read_cell(viewer, stamp, lanes, place, judge);
+  });
 }
 
 bool RaceCells::write(const Viewer& viewer, const Stamp& stamp, std::size_t offset,

@@ -59,7 +59,12 @@ class RaceCells {
   // Recorded as `stamp`, which is the viewer's own or that of the agent that makes it for the
   // viewer. False if the judge says so.
   bool read(const Viewer& viewer, const Stamp& stamp, std::size_t offset, std::size_t bytes,
-            RaceJudge& judge);
+            RaceJudge& judge) {
+    return read(viewer, stamp, 1U << stamp.lane, offset, bytes, judge);
+  }
+  // The same by all of `lanes`, of which the stamp names one.
+  bool read(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes, std::size_t offset,
+            std::size_t bytes, RaceJudge& judge);
   bool write(const Viewer& viewer, const Stamp& stamp, std::size_t offset, std::size_t bytes,
              RaceJudge& judge);
   // The unfinished write that `stamp` describes ends: it is now known as `done`.
@@ -88,7 +93,8 @@ class RaceCells {
     std::size_t bytes;
   };
 
-  bool read_cell(const Viewer& viewer, const Stamp& stamp, const Place& place, RaceJudge& judge);
+  bool read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes, const Place& place,
+                 RaceJudge& judge);
   bool check_write(const Viewer& viewer, const Stamp& stamp, const Place& place, RaceJudge& judge);
   void narrow(std::size_t unit);
   void part(std::size_t index);

@@ -132,9 +132,18 @@ bool Sanitizer::access_shared(const Current& at) {
   const std::uint32_t warp = number(*at.warp);
   const Viewer view = viewer(warp);
   Stamp stamp{clocks_.time(warp), index_of(*at.op), view.agent, 0, strong};
-  for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
+  for (std::uint32_t rest = at.mask; rest != 0;) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
+    // Neighbours that read the same place read it as one.
+    std::uint32_t lanes = 1U << lane;
+    rest &= rest - 1;
+    while (!access.write && rest != 0) {
+      const int next = std::countr_zero(rest);
+      if ((*at.addresses)[static_cast<std::size_t>(next)] != address) break;
+      lanes |= 1U << next;
+      rest &= rest - 1;
+    }
     const auto [rank, offset] = place(*at.warp, address);
     if (checks_.initialized) {
       InitMap& map = shared_written_[rank];
@@ -148,8 +157,9 @@ bool Sanitizer::access_shared(const Current& at) {
     }
     stamp.lane = static_cast<std::uint8_t>(lane);
     current_.owner = at.warp->cta->cluster().ctas()[rank].get();
-    const bool right = access.write ? cells_[rank].write(view, stamp, offset, access.bytes, *this)
-                                    : cells_[rank].read(view, stamp, offset, access.bytes, *this);
+    const bool right = access.write
+                           ? cells_[rank].write(view, stamp, offset, access.bytes, *this)
+                           : cells_[rank].read(view, stamp, lanes, offset, access.bytes, *this);
     if (!right) return false;
   }
   return true;

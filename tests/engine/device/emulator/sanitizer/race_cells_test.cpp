@@ -182,3 +182,19 @@ TEST_CASE("a cluster that begins is ordered after the one before") {
   CHECK(scene.write(0, 7, 64, 4));
   CHECK_FALSE(scene.write(1, 7, 64, 4));
 }
+
+TEST_CASE("lanes that read one place as one are told apart all the same") {
+  Scene scene(1);
+  const auto read = [&](std::uint32_t lanes, std::uint8_t first) {
+    return scene.cells.read(scene.viewer(0), scene.stamp(0, first), lanes, 0, 4, scene.judge);
+  };
+  CHECK(scene.write(0, 1, 0, 4));
+  CHECK(read(0x2, 1));
+  CHECK_FALSE(read(0x6, 1));
+  CHECK(scene.judge.conflicts.back().lane == 2);
+  CHECK_FALSE(read(0x4, 2));
+  scene.clocks.tick(0);
+  CHECK(read(0xff, 0));
+  CHECK_FALSE(scene.write(0, 0, 0, 4));
+  CHECK(scene.judge.conflicts.back().before.lane == 1);
+}
