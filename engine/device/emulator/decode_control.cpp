@@ -117,6 +117,7 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"stmatrix", &D::stmatrix},
       {"movmatrix", &D::movmatrix},
       {"mma", &D::mma},
+      {"wmma", &D::wmma},
       {"shfl", &D::shuffle},
       {"vote", &D::vote},
       {"match", &D::match},

@@ -1,15 +1,14 @@
+#include "engine/device/emulator/decode_matrix.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "engine/device/emulator/decoder.hpp"
-#include "engine/device/emulator/tensor_core.hpp"
 
 // Matrices in registers: mma, and the moves of 8 x 8 matrices between memory and registers.
 
 namespace fa_tune::emulator {
-namespace {
-
 std::optional<Element> element_of(std::string_view word) {
   constexpr std::pair<std::string_view, Element> known[] = {
       {"f16", Element::f16},   {"bf16", Element::bf16}, {"tf32", Element::tf32},
@@ -28,16 +27,21 @@ std::optional<Accumulator> accumulator_of(std::string_view word) {
   return {};
 }
 
+namespace {
+
 bool is_fp8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 bool is_byte(Element element) { return element == Element::s8 || element == Element::u8; }
 
-// PTX ISA, mma: which elements and sums go together.
+}  // namespace
+
 bool go_together(Element a, Element b, Accumulator sums) {
   if (a != b && !(is_fp8(a) && is_fp8(b)) && !(is_byte(a) && is_byte(b))) return false;
   if (is_byte(a)) return sums == Accumulator::s32;
   if (sums == Accumulator::s32) return false;
   return sums == Accumulator::f32 || a == Element::f16 || is_fp8(a);
 }
+
+namespace {
 
 constexpr std::pair<std::string_view, std::pair<int, int>> shapes[] = {
     {"m8n8k4", {8, 4}},   {"m8n8k16", {8, 16}},   {"m16n8k4", {16, 4}},
@@ -170,21 +174,31 @@ void Decoder::emit_mma(const MmaKind& kind, int m, const MmaParts& parts) {
   draft.op.immediate = std::int64_t{2} * m * 8 * kind.k;
 }
 
-// m8n8k4, and m16n8 with k4, k8 or k16: the last as two of k8, since the sum runs over k in order.
+// m8n8k4, and m16n8 with k4, k8 or k16.
 bool Decoder::mma_f64(int m, int k) {
   if (m == 8 ? k != 4 : k > 16) return false;
   want_operands(4, 4);
   const auto rows = static_cast<std::size_t>(m) / 8;
   const auto columns = static_cast<std::size_t>(k) / 4;
-  const std::vector<Ref> d = fragment(0, 2 * rows, Type::f64, true);
-  const std::vector<Ref> a = fragment(1, rows * columns, Type::f64, false);
-  const std::vector<Ref> b = fragment(2, columns, Type::f64, false);
-  std::vector<Ref> sums = fragment(3, 2 * rows, Type::f64, false);
+  MmaParts parts;
+  parts.d = fragment(0, 2 * rows, Type::f64, true);
+  parts.a = fragment(1, rows * columns, Type::f64, false);
+  parts.b = fragment(2, columns, Type::f64, false);
+  parts.c = fragment(3, 2 * rows, Type::f64, false);
+  emit_mma_f64(m, k, parts);
+  return true;
+}
+
+// k16 as two of k8, since the sum runs over k in order.
+void Decoder::emit_mma_f64(int m, int k, const MmaParts& parts) {
+  const auto rows = static_cast<std::size_t>(m) / 8;
+  const auto columns = static_cast<std::size_t>(k) / 4;
   const int each = std::min(k, 8);
-  for (std::size_t from = 0; from < columns; from += 2) {
-    const bool last = from + 2 >= columns;
-    std::vector<Ref> results = d;
-    if (!last) {
+  const auto step = static_cast<std::size_t>(each) / 4;
+  std::vector<Ref> sums = parts.c;
+  for (std::size_t from = 0; from < columns; from += step) {
+    std::vector<Ref> results = parts.d;
+    if (from + step < columns) {
       for (Ref& ref : results) ref = new_register(Type::f64, !function_->is_entry);
     }
     Draft& draft = emit(Kind::converge, Pipe::tensor, run_mma_f64);
@@ -192,19 +206,14 @@ bool Decoder::mma_f64(int m, int k) {
       write(draft, i, results[i]);
       read(draft, 10 + i, sums[i]);
     }
-    for (std::size_t i = 0; i < rows * (static_cast<std::size_t>(each) / 4); ++i) {
-      read(draft, 4 + i, a[rows * from + i]);
-    }
-    for (std::size_t i = 0; i < static_cast<std::size_t>(each) / 4; ++i) {
-      read(draft, 8 + i, b[from + i]);
-    }
+    for (std::size_t i = 0; i < rows * step; ++i) read(draft, 4 + i, parts.a[rows * from + i]);
+    for (std::size_t i = 0; i < step; ++i) read(draft, 8 + i, parts.b[from + i]);
     draft.op.m[0] = static_cast<std::uint8_t>(m);
     draft.op.m[3] = static_cast<std::uint8_t>(each);
     draft.op.m[6] = 1;
     draft.op.immediate = std::int64_t{2} * m * 8 * each;
     sums = results;
   }
-  return true;
 }
 
 }  // namespace fa_tune::emulator

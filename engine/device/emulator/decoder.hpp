@@ -142,6 +142,9 @@ class Decoder {
   bool movmatrix();
   bool mma();
   bool mma_f64(int m, int k);
+  bool wmma();
+  bool wmma_memory(bool store);
+  bool wmma_mma();
   bool shuffle();
   bool vote();
   bool match();
@@ -193,6 +196,13 @@ class Decoder {
     std::vector<Ref> d, a, b, c;
   };
   void emit_mma(const MmaKind& kind, int m, const MmaParts& parts);
+  void emit_mma_f64(int m, int k, const MmaParts& parts);
+  void emit_wmma(const MmaKind& kind, int groups, int columns, const MmaParts& parts);
+  void keep_sources(MmaParts& parts);
+  std::vector<Ref> new_registers(std::size_t count, Type type);
+  // f16 pairs to f32 and back.
+  std::vector<Ref> to_f32_pairs(const std::vector<Ref>& halves);
+  void from_f32_pairs(const std::vector<Ref>& from, const std::vector<Ref>& halves);
 
   Module& module_;
   TensorRule rule_;

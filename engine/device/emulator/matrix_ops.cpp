@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/matrix.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/tensor_core.hpp"
 
@@ -18,15 +19,6 @@ namespace {
 
 constexpr std::uint32_t row_bytes = 16;
 constexpr std::uint32_t rows = 8;
-
-// Every lane holds a part of a matrix, so threads that have exited are missed.
-bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
-  if (mask == full_mask) return true;
-  warp.cta->report(
-      TroubleKind::barrier, warp, op, std::countr_zero(mask),
-      fmt::format("only {} threads of the warp are left; it wants all 32", std::popcount(mask)));
-  return false;
-}
 
 // The row addresses of ldmatrix and stmatrix as pointers: matrix j's row i is that of lane 8j + i.
 bool resolve_rows(Warp& warp, const Op& op, bool write, Pointers& pointers) {
@@ -53,6 +45,26 @@ void count_tensor(LaneFile& lanes, const Op& op) {
 }
 
 }  // namespace
+
+bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
+  if (mask == full_mask) return true;
+  warp.cta->report(
+      TroubleKind::barrier, warp, op, std::countr_zero(mask),
+      fmt::format("only {} threads of the warp are left; it wants all 32", std::popcount(mask)));
+  return false;
+}
+
+void transpose_8x8(const std::uint32_t* from, std::uint32_t* to) {
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    // Element c of row r is half c % 2 of lane 4r + c / 2.
+    const std::uint32_t column = lane / 4;
+    const std::uint32_t row = 2 * (lane % 4);
+    const std::uint32_t shift = column % 2 * 16;
+    const std::uint32_t low = from[4 * row + column / 2] >> shift & 0xffffU;
+    const std::uint32_t high = from[4 * (row + 1) + column / 2] >> shift & 0xffffU;
+    to[lane] = high << 16 | low;
+  }
+}
 
 // Lane t receives elements 2(t%4) and 2(t%4)+1 of row t/4, or, transposed, rows 2(t%4) and 2(t%4)+1
 // of column t/4 (PTX ISA, ldmatrix).
@@ -108,16 +120,7 @@ void run_movmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!whole_warp(warp_of(lanes), op, mask)) return;
   std::uint32_t from[warp_size];
   std::memcpy(from, slot(lanes, op.r[1]), sizeof(from));
-  std::uint32_t* out = target_slot(lanes, op.r[0]);
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    // Element c of row r is half c % 2 of lane 4r + c / 2.
-    const std::uint32_t column = lane / 4;
-    const std::uint32_t row = 2 * (lane % 4);
-    const std::uint32_t shift = column % 2 * 16;
-    const std::uint32_t low = from[4 * row + column / 2] >> shift & 0xffffU;
-    const std::uint32_t high = from[4 * (row + 1) + column / 2] >> shift & 0xffffU;
-    out[lane] = high << 16 | low;
-  }
+  transpose_8x8(from, target_slot(lanes, op.r[0]));
 }
 
 void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask) {

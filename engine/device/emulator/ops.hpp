@@ -28,6 +28,10 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_async_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
+// wmma_ops.cpp
+void run_wmma_load(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_wmma_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
 // matrix_ops.cpp
 void run_mma_f64(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_stmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -36,7 +36,7 @@ struct Total {
   int unit = 0;
 };
 
-// All terms, aligned to the largest exponent, truncated toward zero to `kept_bits`
+// All terms, aligned to the largest exponent (at least -133), truncated toward zero to `kept_bits`
 // fraction bits, and added exactly.
 Total add_terms(std::span<const Number> terms, int kept_bits);
 

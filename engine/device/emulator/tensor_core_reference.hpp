@@ -14,11 +14,11 @@ namespace fa_tune::emulator {
 // taken exactly; the exponent of a product is the sum of its factors' exponents and is not
 // renormalized, so its significand may reach 4; a subnormal has the smallest normal exponent and a
 // significand below 1; a term that is zero has no say in the exponent. All terms are aligned to the
-// largest exponent, truncated toward zero to F fraction bits, and added exactly. An f32 result is
-// truncated toward zero, an f16 result rounded to nearest even; what is too large becomes infinity
-// in both. NaN is 0x7FFFFFFF or 0x7FFF. No result is -0: not a sum of zeros, nor a negative sum
-// that rounding makes zero (the sign of zeros is not in the paper; measured on an H100, as is that
-// the largest exponent has no lower limit).
+// largest exponent (at least -133), truncated toward zero to F fraction bits, and added exactly. An
+// f32 result is truncated toward zero, an f16 result rounded to nearest even; what is too large
+// becomes infinity in both. NaN is 0x7FFFFFFF or 0x7FFF. No result is -0: not a sum of zeros, nor a
+// negative sum that rounding makes zero. (The sign of zeros and -133 are not in the paper; measured
+// on an H100 and an H200 and taken to hold for older devices.)
 //
 // sm_90 has no mma.sync for fp8: ptxas turns fp8 into f16, multiplies the lower halves of all
 // registers and then the upper ones, from a sum of zero, and adds c at the end, rounding to

@@ -100,6 +100,10 @@ Window window_of(const Format& format, Draw draw, Random& random) {
       center = -c - real_of_c(format).fraction / 2;
       spread = 2 + static_cast<int>(random.below(12));
       break;
+    case Draw::faint:
+      center = -c - static_cast<int>(random.below(36));
+      spread = static_cast<int>(random.below(16));
+      break;
     case Draw::huge:
       center = c;
       break;
@@ -137,6 +141,11 @@ void draw_reals(const Format& format, Draw draw, Random& random, Operands& opera
     for (auto& x : row) {
       const bool far = random.below(4) == 0;
       const int reach = bias(real_of_c(format));
+      // A c of any size would be the largest of all terms.
+      if (draw == Draw::faint && random.below(4) != 0) {
+        x = zero(real_of_c(format), random);
+        continue;
+      }
       x = one(real_of_c(format), far ? -reach : window.c_least, far ? reach : window.c_most);
     }
   }
@@ -218,8 +227,9 @@ void put(Registers::Register* registers, const Place& place, std::uint64_t bits)
 }  // namespace
 
 std::string to_text(Draw draw) {
-  constexpr const char* names[] = {"all exponents", "near one", "window",     "zeros",    "tiny",
-                                   "huge",          "special",  "cancelling", "cancelled"};
+  constexpr const char* names[] = {"all exponents", "near one", "window", "zeros",
+                                   "tiny",          "faint",    "huge",   "special",
+                                   "cancelling",    "cancelled"};
   return names[static_cast<int>(draw)];
 }
 

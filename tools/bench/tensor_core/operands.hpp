@@ -16,6 +16,7 @@ enum class Draw {
   window,         // close to some power of two
   zeros,          // many zeros of both signs and subnormals
   tiny,           // results at the lower end of the sums' range
+  faint,          // terms that are below it
   huge,           // results at its upper end
   special,        // infinities and NaN among them
   cancelling,     // products that cancel in pairs

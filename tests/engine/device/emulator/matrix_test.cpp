@@ -171,7 +171,7 @@ std::vector<u32> run(const std::string& ptx, const std::vector<u32>& words, std:
 
 TEST_CASE("each form of mma multiplies matrices in the layouts of the ISA") {
   for (const Form& form : forms) {
-    CAPTURE(form.opcode);
+    CAPTURE(std::string(form.opcode));
     const Matrices matrices = small_numbers(form.kind, 17);
     const auto words = words_of(form, matrices);
     const auto from = words.size() - static_cast<std::size_t>(sums(form) * 32);
@@ -182,7 +182,7 @@ TEST_CASE("each form of mma multiplies matrices in the layouts of the ISA") {
 TEST_CASE("the result of mma may lie in the registers of a") {
   for (const Form& form : forms) {
     if (a_registers(form) < sums(form)) continue;
-    CAPTURE(form.opcode);
+    CAPTURE(std::string(form.opcode));
     const Matrices matrices = small_numbers(form.kind, 18);
     const auto words = words_of(form, matrices);
     const auto from = words.size() - static_cast<std::size_t>(sums(form) * 32);
