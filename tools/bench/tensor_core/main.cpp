@@ -4,6 +4,7 @@
 //   bench_tensor_core cuda:0 1 1 tensor_core_h100.json
 //   bench_tensor_core cuda:0 1 1 out.json wgmma e4m3      only formats whose name has one of these
 //   bench_tensor_core --layouts cuda:0 OUT.json            what wmma.load puts into registers
+//   bench_tensor_core --wmma cuda:0 OUT.json               tiles by wmma, against emulator:h100
 //   bench_tensor_core --again FILE.json                    computes its differing cases anew
 //
 // For every form of mma.sync and wgmma: MILLIONS million random dot-adds (operands of all
@@ -25,6 +26,7 @@
 #include "engine/kernel/compiler.hpp"
 #include "tools/bench/tensor_core/layouts.hpp"
 #include "tools/bench/tensor_core/operands.hpp"
+#include "tools/bench/tensor_core/wmma.hpp"
 
 namespace fa_tune::bench {
 namespace {
@@ -213,6 +215,17 @@ int layouts(const std::string& name, const std::string& out) {
   return 0;
 }
 
+int wmma(const std::string& name, const std::string& out) {
+  const DeviceProfile profile = load_profile("h100", find_root());
+  const auto device = open_device(name, profile, find_root());
+  const auto emulated = open_device("emulator:h100", profile, find_root());
+  const auto compiler = open_nvrtc();
+  ordered_json result = provenance(*device, *compiler);
+  result["forms"] = compare_wmma(*device, *emulated, *compiler, 4096, 1);
+  write_file(out, result.dump(1) + "\n");
+  return 0;
+}
+
 // The cases of a file, computed anew: how many now give what the device gave.
 int again(const std::string& file) {
   const ordered_json recorded = ordered_json::parse(read_file(file));
@@ -286,6 +299,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
+    if (std::string_view(argv[1]) == "--wmma") return fa_tune::bench::wmma(argv[2], argv[3]);
     if (std::string_view(argv[1]) == "--again") return fa_tune::bench::again(argv[2]);
     if (std::string_view(argv[1]) == "--layouts") return fa_tune::bench::layouts(argv[2], argv[3]);
     const int rest = std::min(argc, 5);
