@@ -260,8 +260,9 @@ void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
   }
 }
 
-void count_access(Counters& counters, std::uint32_t mask, const Access& access,
+void count_access(Record& record, std::uint32_t mask, const Access& access,
                   const Addresses& addresses) {
+  Counters& counters = record.totals;
   Space space = access.space;
   Addresses within = addresses;
   if (space == Space::generic) {
@@ -289,7 +290,11 @@ void count_access(Counters& counters, std::uint32_t mask, const Access& access,
       const auto distinct = static_cast<std::uint64_t>(
           std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) -
           sectors.begin());
+      counters.global_requests += 1;
       (access.write ? counters.global_sectors_written : counters.global_sectors_read) += distinct;
+      for (std::size_t i = 0; i < distinct && !access.write; ++i) {
+        counters.global_sectors_again += record.first_read(sectors[i]) ? 0 : 1;
+      }
       return;
     }
     default:

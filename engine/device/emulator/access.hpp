@@ -50,7 +50,7 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
 std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);
 
 // Counters of one access: shared-memory wavefronts, sectors, local accesses.
-void count_access(Counters& counters, std::uint32_t mask, const Access& access,
+void count_access(Record& record, std::uint32_t mask, const Access& access,
                   const Addresses& addresses);
 // Of shared memory: `bytes` a lane at `addresses` within the space.
 void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,

@@ -81,10 +81,10 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (sanitizer != nullptr && !sanitizer->begin_copy(warp, op, mask, targets, reading, sources)) {
     return;
   }
-  if (Counters* counters = cta.counters()) {
-    counters->async_copies += 1;
-    count_access(*counters, mask, to, targets);
-    if (reading != 0) count_access(*counters, reading, from, sources);
+  if (Record* record = cta.record()) {
+    record->totals.async_copies += 1;
+    count_access(*record, mask, to, targets);
+    if (reading != 0) count_access(*record, reading, from, sources);
   }
   for (std::size_t i = 0; i < warp_size; ++i) {
     copy.from[i] = read[i];

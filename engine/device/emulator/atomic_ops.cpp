@@ -95,7 +95,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
+  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
   const auto type = static_cast<Type>(op.m[3]);
   const auto what = static_cast<Atomic>(op.m[6]);
   const auto operand = [&](std::uint16_t index, int lane) -> std::uint64_t {

@@ -27,10 +27,11 @@ Cluster::Cluster(const LaunchContext& context) : context_(context) {
   }
 }
 
-std::optional<Trouble> Cluster::run(std::uint64_t index, Counters* counters) {
-  start_all(index, counters);
+std::optional<Trouble> Cluster::run(std::uint64_t index, Record* record) {
+  start_all(index, record);
   take_turns();
   operations_.clear();
+  if (record != nullptr) record->end_blocks();
   auto trouble = std::exchange(trouble_, std::nullopt);
   return sanitizer_ ? sanitizer_->judge(std::move(trouble)) : trouble;
 }
@@ -39,7 +40,7 @@ std::optional<Trouble> Cluster::finish() {
   return sanitizer_ ? sanitizer_->finish() : std::nullopt;
 }
 
-void Cluster::start_all(std::uint64_t index, Counters* counters) {
+void Cluster::start_all(std::uint64_t index, Record* record) {
   const Dim3& size = context_.config.cluster;
   const Dim3& grid = context_.config.grid;
   const std::uint64_t wide = grid.x / size.x;
@@ -56,7 +57,7 @@ void Cluster::start_all(std::uint64_t index, Counters* counters) {
     const std::uint32_t rank = cta->rank();
     cta->start({first.x + rank % size.x, first.y + rank / size.x % size.y,
                 first.z + rank / size.x / size.y},
-               counters);
+               record);
     for (Warp& warp : cta->warps()) order_.push_back(&warp);
   }
 }

@@ -32,7 +32,7 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   // Runs cluster number `index` of the grid (x fastest). Returns what went wrong, if anything did.
-  std::optional<Trouble> run(std::uint64_t index, Counters* counters);
+  std::optional<Trouble> run(std::uint64_t index, Record* record);
   // After the last one: what can be said only now.
   std::optional<Trouble> finish();
 
@@ -54,7 +54,7 @@ class Cluster {
   void threads_left(Cta& cta);
 
  private:
-  void start_all(std::uint64_t index, Counters* counters);
+  void start_all(std::uint64_t index, Record* record);
   void take_turns();
   bool happen_next();
   void complete_phase();

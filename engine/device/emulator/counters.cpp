@@ -21,6 +21,8 @@ constexpr std::uint64_t Counters::*fields[] = {
     &Counters::shared_wavefronts_ideal,
     &Counters::global_sectors_read,
     &Counters::global_sectors_written,
+    &Counters::global_sectors_again,
+    &Counters::global_requests,
     &Counters::local_accesses,
     &Counters::barriers,
     &Counters::async_copies,

@@ -44,13 +44,14 @@ Cta::Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, San
   }
 }
 
-void Cta::start(Dim3 index, Counters* counters) {
+void Cta::start(Dim3 index, Record* record) {
   block_index_ = index;
-  counters_ = counters;
+  record_ = record;
   alive_ = true;
-  if (counters != nullptr) {
-    counters->blocks += 1;
-    counters->warps += warps_.size();
+  if (record != nullptr) {
+    const Dim3& grid = context_.config.grid;
+    record->begin_block((std::uint64_t{index.z} * grid.y + index.y) * grid.x + index.x,
+                        warps_.size());
   }
   // What nobody has written reads as NaN, and the same in every run.
   std::fill(shared_.begin(), shared_.end(), std::byte{0xff});

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/base/kernel_image.hpp"
-#include "engine/device/emulator/counters.hpp"
 #include "engine/device/emulator/memory.hpp"
 #include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/record.hpp"
 
 namespace fa_tune::emulator {
 
@@ -103,8 +103,8 @@ class Cta {
  public:
   Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, Sanitizer* sanitizer);
 
-  // Begins CTA `index` of the grid. Counts into `counters` if that is not null.
-  void start(Dim3 index, Counters* counters);
+  // Begins CTA `index` of the grid. Counts into `record` if that is not null.
+  void start(Dim3 index, Record* record);
   std::span<Warp> warps() { return warps_; }
   // Lets a warp that is ready execute up to `turn` instructions, or until it waits, exits, gives
   // way or is in trouble. False if it gave way: it found nothing to do but wait.
@@ -116,7 +116,8 @@ class Cta {
   Cluster& cluster() { return cluster_; }
   std::uint32_t rank() const { return rank_; }  // in its cluster
   const LaunchContext& context() const { return context_; }
-  Counters* counters() { return counters_; }
+  Counters* counters() { return record_ == nullptr ? nullptr : &record_->totals; }
+  Record* record() { return record_; }
   // Null unless the launch is checked.
   Sanitizer* sanitizer() { return sanitizer_; }
   std::span<std::byte> shared() { return shared_; }  // begins at address shared_reserved
@@ -151,13 +152,12 @@ class Cta {
   void release(std::uint8_t id);
   std::string waiting_for(const Warp& warp, const Op& op) const;
   std::string whereabouts() const;
-  void count(const Op& op);
 
   const LaunchContext& context_;
   Cluster& cluster_;
   std::uint32_t rank_ = 0;
   bool alive_ = false;
-  Counters* counters_ = nullptr;
+  Record* record_ = nullptr;
   Sanitizer* sanitizer_ = nullptr;
   Dim3 block_index_;
   std::vector<Warp> warps_;

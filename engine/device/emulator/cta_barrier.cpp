@@ -32,7 +32,7 @@ void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
                        barrier.expected, expected));
     return;
   }
-  if (counters_ != nullptr) counters_->barriers += 1;
+  if (record_ != nullptr) record_->totals.barriers += 1;
   if (sanitizer_ != nullptr) sanitizer_->arrive(warp, id);
   barrier.in_use = true;
   barrier.expected = expected;

@@ -75,7 +75,7 @@ bool merge_splits(Warp& warp, std::size_t chosen) {
 
 bool Cta::run_warp(Warp& warp, std::uint64_t turn) {
   turn_over_ = false;
-  if (counters_ != nullptr) {
+  if (record_ != nullptr) {
     take_turn<true>(warp, turn);
   } else {
     take_turn<false>(warp, turn);
@@ -119,7 +119,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
   std::uint32_t pc = split.pc;
   do {
     const Op& op = ops[pc];
-    if constexpr (Counting) count(op);
+    if constexpr (Counting) record_->issue(rank_, warp.index, op);
     --fuel;
     const std::uint32_t active = guarded(warp, op, mask);
     if (op.kind == Kind::lanes) {
@@ -132,7 +132,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
         pc = op.target;
         if (parted) break;
       } else {
-        if constexpr (Counting) counters_->divergent += 1;
+        if constexpr (Counting) record_->totals.divergent += 1;
         split.pc = pc + 1;
         split.mask = mask & ~active;
         warp.splits.push_back({op.target, active, Split::State::ready, 0});
@@ -250,7 +250,7 @@ void Cta::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t>
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     if ((warp.splits[chosen].mask >> lane & 1U) != 0) masks[targets[lane]] |= 1U << lane;
   }
-  if (masks.size() > 1 && counters_ != nullptr) counters_->divergent += 1;
+  if (masks.size() > 1 && record_ != nullptr) record_->totals.divergent += 1;
   bool first = true;
   for (const auto& [pc, mask] : masks) {
     if (first) {
@@ -291,40 +291,6 @@ void Cta::exit_lanes(Warp& warp, std::size_t chosen) {
   }
   complete_barriers();
   cluster_.threads_left(*this);
-}
-
-void Cta::count(const Op& op) {
-  Counters& counters = *counters_;
-  counters.warp_instructions += 1;
-  switch (op.pipe) {
-    case Pipe::tensor:
-      counters.tensor += 1;
-      break;
-    case Pipe::fma_f32:
-      counters.fma_f32 += 1;
-      break;
-    case Pipe::half:
-      counters.half += 1;
-      break;
-    case Pipe::alu:
-      counters.alu += 1;
-      break;
-    case Pipe::special:
-      counters.special += 1;
-      break;
-    case Pipe::convert:
-      counters.convert += 1;
-      break;
-    case Pipe::control:
-      counters.control += 1;
-      break;
-    case Pipe::shuffle:
-      counters.shuffle += 1;
-      break;
-    case Pipe::load_store:
-      counters.load_store += 1;
-      break;
-  }
 }
 
 }  // namespace fa_tune::emulator

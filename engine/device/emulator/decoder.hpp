@@ -257,6 +257,7 @@ std::vector<std::uint16_t> allocate_registers(const std::vector<Draft>& drafts,
 // touches.cpp: after the registers have their places.
 Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
                    const Program& program);
+ValueTouches value_touches_of(const std::vector<Draft>& drafts, std::size_t registers);
 // Bytes of a virtual register: 2, 4 or 8.
 int width_of(Type type);
 

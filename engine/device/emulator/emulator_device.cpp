@@ -8,16 +8,15 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/device/emulator/clock/estimate.hpp"
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
-#include "engine/device/emulator/timing_model.hpp"
 
 namespace fa_tune {
 namespace {
 
-using emulator::Counters;
 using emulator::GlobalMemory;
 using emulator::LaunchContext;
 using emulator::Program;
@@ -171,21 +170,21 @@ class EmulatorDevice final : public Device {
   }
 
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan&) override {
-    const std::uint64_t total = launch.config.grid.count();
-    Counters counters;
+    emulator::Record record;
     const std::uint64_t clusters = emulator::cluster_count(launch.config);
     const std::uint64_t wanted =
         std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
-    const auto outcome = run(launch, emulator::sample_evenly(clusters, wanted), &counters);
+    const auto outcome = run(launch, emulator::sample_evenly(clusters, wanted), &record);
     if (!outcome) return std::unexpected(outcome.error());
-    const double factor = static_cast<double>(total) / static_cast<double>(counters.blocks);
     const Kernel& kernel = kernels_.at(launch.kernel);
     KernelResources resources = kernel.resources;
     if (resources.static_shared_bytes < 0) {
       resources.static_shared_bytes = static_cast<int>(kernel.program.static_shared_bytes);
     }
-    const emulator::Prediction prediction =
-        emulator::predict(profile_, resources, launch.config, counters.scaled(factor));
+    double reachable = 0;
+    for (const Argument& argument : launch.arguments) reachable += bytes_behind(argument);
+    const emulator::Prediction prediction = emulator::estimate_time(
+        profile_, resources, launch.config, kernel.program, record, reachable);
     Timing timing;
     timing.kind = TimeKind::predicted;
     timing.samples_us = {prediction.us};
@@ -199,6 +198,22 @@ class EmulatorDevice final : public Device {
     Program program;
     KernelResources resources;
   };
+
+  // The allocation that a pointer among the arguments reaches; 0 for what is none.
+  double bytes_behind(const Argument& argument) const {
+    const emulator::Allocation* allocation = nullptr;
+    if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
+      const auto found = buffers_.find(*buffer);
+      if (found != buffers_.end()) allocation = found->second;
+    } else {
+      const auto& bytes = std::get<std::vector<std::byte>>(argument);
+      std::uint64_t address = 0;
+      if (bytes.size() != sizeof(address)) return 0;
+      std::memcpy(&address, bytes.data(), sizeof(address));
+      allocation = memory_.find(address);
+    }
+    return allocation == nullptr ? 0 : static_cast<double>(allocation->size);
+  }
 
   bool hopper() const { return profile_.arch.starts_with("sm_90"); }
 
@@ -293,7 +308,7 @@ class EmulatorDevice final : public Device {
   }
 
   std::expected<void, Fault> run(const Launch& launch, const std::vector<std::uint64_t>& clusters,
-                                 Counters* counters) {
+                                 emulator::Record* record) {
     const auto found = kernels_.find(launch.kernel);
     if (found == kernels_.end()) {
       return refuse(FaultKind::load_failed, "a launch of a kernel that is not loaded");
@@ -314,7 +329,7 @@ class EmulatorDevice final : public Device {
     if (!launch.checks.initialized) memory_.track_no_more();
     // The account of a launch is one for all its blocks.
     const int threads = launch.checks.any() ? 1 : threads_;
-    const auto trouble = emulator::run_grid(context, threads, clusters, counters);
+    const auto trouble = emulator::run_grid(context, threads, clusters, record);
     if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
     return {};
   }

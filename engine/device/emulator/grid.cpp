@@ -22,21 +22,21 @@ class GridRun {
 
   void work() {
     Cluster cluster(context_);
-    Counters counters;
+    Record record(*context_.program);
     for (;;) {
       const std::uint64_t i = next_.fetch_add(1);
       if (i >= total_ || i > first_failed_.load()) break;
       const std::uint64_t index = clusters_.empty() ? i : clusters_[i];
-      note(i, cluster.run(index, counting_ ? &counters : nullptr));
+      note(i, cluster.run(index, counting_ ? &record : nullptr));
     }
     note(total_, cluster.finish());
     const std::scoped_lock lock(mutex_);
-    counters_ += counters;
+    if (counting_) record_.join(std::move(record));
   }
 
   std::uint64_t total() const { return total_; }
   std::optional<Trouble> trouble() { return std::move(trouble_); }
-  const Counters& counters() const { return counters_; }
+  Record& record() { return record_; }
 
  private:
   void note(std::uint64_t i, std::optional<Trouble> trouble) {
@@ -55,14 +55,14 @@ class GridRun {
   std::atomic<std::uint64_t> first_failed_{~std::uint64_t{0}};
   std::mutex mutex_;
   std::optional<Trouble> trouble_;
-  Counters counters_;
+  Record record_;
 };
 
 }  // namespace
 
 std::optional<Trouble> run_grid(const LaunchContext& context, int threads,
-                                const std::vector<std::uint64_t>& clusters, Counters* counters) {
-  GridRun run(context, clusters, counters != nullptr);
+                                const std::vector<std::uint64_t>& clusters, Record* record) {
+  GridRun run(context, clusters, record != nullptr);
   std::uint64_t workers = static_cast<std::uint64_t>(std::max(threads, 1));
   if (context.program->order_dependent) workers = 1;
   workers = std::min(workers, run.total());
@@ -70,7 +70,7 @@ std::optional<Trouble> run_grid(const LaunchContext& context, int threads,
   for (std::uint64_t i = 1; i < workers; ++i) helpers.emplace_back([&run] { run.work(); });
   run.work();
   helpers.clear();
-  if (counters != nullptr) *counters += run.counters();
+  if (record != nullptr) *record = std::move(run.record());
   return run.trouble();
 }
 

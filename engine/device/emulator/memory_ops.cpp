@@ -141,7 +141,7 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
+  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
   const auto type = static_cast<Type>(op.m[3]);
   const auto step = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
@@ -183,7 +183,7 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
+  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
   const int bytes = size_of(static_cast<Type>(op.m[3]));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
     const std::size_t offset = i * static_cast<std::size_t>(bytes);

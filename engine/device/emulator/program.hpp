@@ -153,6 +153,8 @@ struct Program {
   std::vector<Op> ops;
   Touches touches;                       // of each instruction
   SourceLines sources;                   // of each instruction
+  ValueTouches value_touches;            // of each instruction
+  std::uint32_t values = 0;              // that value_touches may name
   std::vector<std::string> names;        // opcodes, for messages
   std::vector<std::uint32_t> constants;  // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;

@@ -39,4 +39,26 @@ Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRe
   return touches;
 }
 
+ValueTouches value_touches_of(const std::vector<Draft>& drafts, std::size_t registers) {
+  ValueTouches touches;
+  std::vector<std::uint32_t> reads;
+  std::vector<std::uint32_t> writes;
+  const auto append_value = [&](const Ref& ref, std::vector<std::uint32_t>& to) {
+    if (ref.kind == Ref::Kind::reg) to.push_back(ref.id);
+    if (ref.kind == Ref::Kind::predicate && ref.id > predicate_true) {
+      to.push_back(static_cast<std::uint32_t>(registers) + ref.id);
+    }
+  };
+  for (const Draft& draft : drafts) {
+    reads.clear();
+    writes.clear();
+    append_value(draft.guard, reads);
+    for (std::size_t j = 0; j < draft.refs.size(); ++j) {
+      append_value(draft.refs[j], (draft.writes >> j & 1U) != 0 ? writes : reads);
+    }
+    touches.add(reads, writes);
+  }
+  return touches;
+}
+
 }  // namespace fa_tune::emulator
