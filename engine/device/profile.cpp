@@ -40,6 +40,7 @@ constexpr Rate kRates[] = {
     {"clock_mhz", &DeviceProfile::clock_mhz},
     {"dram_gb_per_s", &DeviceProfile::dram_gb_per_s},
     {"l2_bytes_per_clock_sm", &DeviceProfile::l2_bytes_per_clock_sm},
+    {"l2_port_bytes_per_clock_sm", &DeviceProfile::l2_port_bytes_per_clock_sm},
     {"shared_bytes_per_clock_sm", &DeviceProfile::shared_bytes_per_clock_sm},
     {"tensor_f16_flop_per_clock_sm", &DeviceProfile::tensor_f16_flop_per_clock_sm},
     {"fma_f32_per_clock_sm", &DeviceProfile::fma_f32_per_clock_sm},
@@ -49,12 +50,14 @@ constexpr Rate kRates[] = {
     {"convert_per_clock_sm", &DeviceProfile::convert_per_clock_sm},
     {"issue_per_clock_sm", &DeviceProfile::issue_per_clock_sm},
     {"launch_us", &DeviceProfile::launch_us},
+    {"block_start_clocks", &DeviceProfile::block_start_clocks},
     {"arithmetic_latency", &DeviceProfile::arithmetic_latency},
     {"special_latency", &DeviceProfile::special_latency},
     {"tensor_latency", &DeviceProfile::tensor_latency},
     {"shared_latency", &DeviceProfile::shared_latency},
     {"l2_latency", &DeviceProfile::l2_latency},
     {"barrier_latency", &DeviceProfile::barrier_latency},
+    {"barrier_warp_clocks", &DeviceProfile::barrier_warp_clocks},
 };
 
 void check_known_keys(const YamlNode& root) {

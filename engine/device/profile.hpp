@@ -31,9 +31,10 @@ struct DeviceProfile {
   std::int64_t l2_bytes = 0;
 
   // Rates.
-  double clock_mhz = 0;      // SM clock sustained under load
-  double dram_gb_per_s = 0;  // 1e9 bytes a second
-  double l2_bytes_per_clock_sm = 0;
+  double clock_mhz = 0;                   // SM clock sustained under load
+  double dram_gb_per_s = 0;               // 1e9 bytes a second
+  double l2_bytes_per_clock_sm = 0;       // while all SMs read
+  double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take
   double shared_bytes_per_clock_sm = 0;
   double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
   double fma_f32_per_clock_sm = 0;          // lanes
@@ -43,14 +44,16 @@ struct DeviceProfile {
   double convert_per_clock_sm = 0;          // lanes: cvt between types
   double issue_per_clock_sm = 0;            // warp instructions
   double launch_us = 0;                     // an empty kernel in a graph
+  double block_start_clocks = 0;            // from one block to the next where an SM starts many
 
   // Latencies in clocks, from issue to a result that can be used.
   double arithmetic_latency = 0;
   double special_latency = 0;
   double tensor_latency = 0;
   double shared_latency = 0;
-  double l2_latency = 0;  // a global load that L2 answers
-  double barrier_latency = 0;
+  double l2_latency = 0;           // a global load that L2 answers
+  double barrier_latency = 0;      // of a block of one warp
+  double barrier_warp_clocks = 0;  // and so much more for each warp
 
   // The limits (not the rates) by the names an expression uses after "device.".
   Constants facts() const;

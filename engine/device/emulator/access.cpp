@@ -260,6 +260,18 @@ void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
   }
 }
 
+std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to) {
+  constexpr std::uint64_t line = 128;
+  std::array<std::pair<std::uint64_t, std::uint64_t>, warp_size> pairs{};
+  std::size_t count = 0;
+  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    if ((mask >> lane & 1U) != 0) pairs[count++] = {from[lane] / line, to[lane] / line};
+  }
+  const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(count);
+  std::sort(pairs.begin(), end);
+  return static_cast<std::uint64_t>(std::unique(pairs.begin(), end) - pairs.begin());
+}
+
 void count_access(Record& record, std::uint32_t mask, const Access& access,
                   const Addresses& addresses) {
   Counters& counters = record.totals;

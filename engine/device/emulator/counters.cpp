@@ -26,6 +26,7 @@ constexpr std::uint64_t Counters::*fields[] = {
     &Counters::local_accesses,
     &Counters::barriers,
     &Counters::async_copies,
+    &Counters::async_lines,
     &Counters::async_waits,
     &Counters::divergent,
     &Counters::blocks,

@@ -30,12 +30,14 @@ struct Counters {
   std::uint64_t global_sectors_written = 0;
   std::uint64_t global_sectors_again = 0;  // read before by the same CTA: L1 may have them
   std::uint64_t global_requests = 0;       // warp instructions that read or write it
-  std::uint64_t local_accesses = 0;  // warp instructions that touch local memory
+  std::uint64_t local_accesses = 0;        // warp instructions that touch local memory
 
   std::uint64_t barriers = 0;      // bar.sync, a warp each
   std::uint64_t async_copies = 0;  // cp.async warp instructions
-  std::uint64_t async_waits = 0;   // cp.async.wait_group, wait_all
-  std::uint64_t divergent = 0;     // branches that parted a warp
+  // Their parts: what comes from one line of 128 bytes and goes to one in shared memory.
+  std::uint64_t async_lines = 0;
+  std::uint64_t async_waits = 0;  // cp.async.wait_group, wait_all
+  std::uint64_t divergent = 0;    // branches that parted a warp
 
   std::uint64_t blocks = 0;  // CTAs that ran
   std::uint64_t warps = 0;

@@ -25,6 +25,7 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   shared_wavefronts_ideal += other.shared_wavefronts_ideal;
   global_sectors += other.global_sectors;
   sectors_again += other.sectors_again;
+  async_lines += other.async_lines;
   return *this;
 }
 
@@ -105,6 +106,7 @@ void Record::attribute() {
   op.shared_wavefronts_ideal += totals.shared_wavefronts_ideal - before_.shared_wavefronts_ideal;
   op.global_sectors += totals.global_sectors_read - before_.global_sectors_read +
                        totals.global_sectors_written - before_.global_sectors_written;
+  op.async_lines += totals.async_lines - before_.async_lines;
   op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;
 }
 

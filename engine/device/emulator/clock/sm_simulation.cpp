@@ -8,8 +8,16 @@ namespace {
 
 constexpr std::size_t kPartitions = 4;
 constexpr double kSectorBytes = 32;
+constexpr double kSectorsPerLine = 4;
 // Instructions that a simulation looks at: some 50 ms.
 constexpr std::uint64_t kMostInstructions = 600'000;
+// The port between a partition and shared memory takes an instruction in so many clocks, and half
+// as many bytes a clock as shared memory gives (microbenchmarks on the H100).
+constexpr double kPortClocks = 4;
+constexpr double kPortClocksPerWavefront = 2;
+// Spills are in the machine code alone, out of sight of an emulator of PTX, and where they happen
+// is not known: taken to be once between two barriers. Each word, stored or loaded, then costs:
+constexpr double kSpillClocks = 10;
 // Clocks of work that may wait before shared memory until issue must wait too.
 constexpr double kMemoryQueue = 48;
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -51,6 +59,7 @@ class Simulation {
   Simulation(const MachineCode& code, const Record& record, const DeviceProfile& profile,
              const SmWork& work)
       : code_(code), record_(record), profile_(profile), work_(work) {
+    spill_clocks_ = work.spilled_words * kSpillClocks;
     const auto& ops = record.ops();
     wavefronts_.resize(ops.size(), 0);
     sectors_.resize(ops.size(), 0);
@@ -61,6 +70,11 @@ class Simulation {
       auto sectors = static_cast<double>(ops[i].global_sectors);
       if (code.costs[i].role == Role::global_read) {
         sectors -= static_cast<double>(ops[i].sectors_again);
+      }
+      if (code.costs[i].role == Role::async_copy) {
+        // Each part costs as much as a whole line, up to twice what is copied.
+        const double lines = kSectorsPerLine * static_cast<double>(ops[i].async_lines);
+        sectors = std::clamp(lines, sectors, 2 * sectors);
       }
       sectors_[i] = sectors / executions;
     }
@@ -73,7 +87,7 @@ class Simulation {
     warps_.resize(blocks_.size() * warps);
     for (SimulatedWarp& warp : warps_) warp.live.resize(code_.live_values);
     for (std::size_t slot = 0; slot < blocks_.size() && begun_ < work_.blocks; ++slot) {
-      begin_block(slot, 0);
+      begin_block(slot, static_cast<double>(slot) * profile_.block_start_clocks);
     }
     while (instructions_ < kMostInstructions) {
       SimulatedWarp* const warp = earliest();
@@ -202,8 +216,8 @@ class Simulation {
     const Step& step = warp.block->steps[warp.step];
     const Cost& cost = code_.costs[step.op];
     const double scheduler = scheduler_free_[warp.partition];
-    const double unit =
-        cost.unit == Unit::memory ? memory_free_ - kMemoryQueue : *unit_of(warp, cost);
+    double unit = *unit_of(warp, cost);
+    if (cost.unit == Unit::memory) unit = std::max(unit, memory_free_ - kMemoryQueue);
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
       wait(unit > scheduler ? Wait::unit : Wait::issue, at - warp.next);
@@ -216,17 +230,21 @@ class Simulation {
   void wait(Wait cause, double clocks) { waits_[static_cast<std::size_t>(cause)] += clocks; }
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
-    scheduler_free_[warp.partition] = at + cost.issues;
+    scheduler_free_[warp.partition] = at + cost.issues * work_.clocks_per_issue;
     issues_ += cost.issues;
     instructions_ += 1;
-    warp.free = at + cost.issues;
+    warp.free = at + cost.issues * work_.clocks_per_issue;
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
       const double wavefronts = std::max(wavefronts_[step.op], 1.0);
       busy *= wavefronts;
       memory_free_ = std::max(memory_free_, at) + busy;
-      result = {memory_free_ - cost.busy + cost.latency, Wait::shared};
+      const double port = std::max(kPortClocks, kPortClocksPerWavefront * busy);
+      *unit_of(warp, cost) = at + port;
+      const double last =
+          std::max(memory_free_ - cost.busy, at + kPortClocksPerWavefront * (busy - cost.busy));
+      result = {last + cost.latency, Wait::shared};
     } else {
       *unit_of(warp, cost) = at + busy;
       if (cost.unit == Unit::special) result.cause = Wait::special;
@@ -277,6 +295,7 @@ class Simulation {
         hold_until(warp, block.bulk_done, Wait::async);
         break;
       case Role::barrier:
+        warp.free += spill_clocks_;
         arrive(warp, cost, at);
         break;
       default:
@@ -316,8 +335,11 @@ class Simulation {
 
   // `at`: when the last one came.
   void release(SimulatedBlock& block, std::size_t barrier, double at) {
+    const double latency =
+        profile_.barrier_latency +
+        profile_.barrier_warp_clocks * static_cast<double>(block.arrived[barrier]);
     for (const std::size_t index : block.waiting[barrier]) {
-      hold_until(warps_[index], at + profile_.barrier_latency, Wait::barrier);
+      hold_until(warps_[index], at + latency, Wait::barrier);
     }
     block.waiting[barrier].clear();
     block.arrived[barrier] = 0;
@@ -342,7 +364,7 @@ class Simulation {
     SimulatedBlock& block = blocks_[warp.slot];
     block.warps_left -= 1;
     if (block.warps_left == 0) {
-      if (begun_ < work_.blocks) begin_block(warp.slot, warp.free + work_.block_start_clocks);
+      if (begun_ < work_.blocks) begin_block(warp.slot, warp.free + profile_.block_start_clocks);
       return;
     }
     for (std::size_t i = 0; i < block.waiting.size(); ++i) {
@@ -396,6 +418,7 @@ class Simulation {
   std::size_t next_partition_ = 0;
   std::array<double, kPartitions> scheduler_free_{};
   std::array<std::array<double, unit_count>, kPartitions> unit_free_{};
+  double spill_clocks_ = 0;
   double memory_free_ = 0;
   double l2_free_ = 0;
   double end_ = 0;

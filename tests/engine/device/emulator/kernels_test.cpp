@@ -208,10 +208,10 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
     std::memcpy(parameters.data(), &allocation.address, 8);
     emulator::LaunchContext context{&*program, {}, parameters, &memory, 100000};
     context.config.block = {32, 1, 1};
-    emulator::Counters counters;
-    const auto trouble = emulator::run_grid(context, 1, {}, &counters);
+    emulator::Record record;
+    const auto trouble = emulator::run_grid(context, 1, {}, &record);
     REQUIRE_FALSE(trouble);
-    return counters;
+    return record.totals;
   };
   const auto plain = count("add.f32 %r3, %r1, %r1; ex2.approx.f32 %r4, %r3; bar.sync 0;");
   CHECK(plain.blocks == 1);

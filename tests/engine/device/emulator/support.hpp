@@ -41,7 +41,16 @@ inline DeviceProfile small_profile(const std::string& arch = "sm_89") {
   profile.alu_int_per_clock_sm = 64;
   profile.special_per_clock_sm = 16;
   profile.issue_per_clock_sm = 4;
+  profile.l2_port_bytes_per_clock_sm = 64;
   profile.launch_us = 1;
+  profile.block_start_clocks = 100;
+  profile.arithmetic_latency = 4;
+  profile.special_latency = 17;
+  profile.tensor_latency = 24;
+  profile.shared_latency = 23;
+  profile.l2_latency = 250;
+  profile.barrier_latency = 13;
+  profile.barrier_warp_clocks = 2;
   return profile;
 }
 
