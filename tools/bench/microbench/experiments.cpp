@@ -32,7 +32,7 @@ std::vector<std::uint32_t> ring(std::uint32_t count, std::uint32_t stride) {
 
 Json measure_instructions(Lab& lab) {
   Json rows = Json::object();
-  fmt::print("{:<15} {:>8} {:>12}   {}\n", "instruction", "latency", "alone",
+  fmt::print("{:<20} {:>8} {:>12}   {}\n", "instruction", "latency", "alone",
              "a clock and SM, with 4, 8, 16, 32 warps");
   for (const Instruction& each : instructions()) {
     const int rounds = 64;
@@ -59,7 +59,7 @@ Json measure_instructions(Lab& lab) {
   fmt::print("bar.sync, clocks with so many warps: {}\n", barrier.dump());
   // Straight code that runs once a launch: what it costs to fetch instructions.
   Json straight = Json::object();
-  for (const int length : {512, 2048, 4096, 8192}) {
+  for (const int length : {512, 1024, 1536, 2048, 2560, 3072, 4096, 8192}) {
     const std::string source = chain_source(instructions().front(), 8, length / 8);
     const double once = lab.clocks(source, {1, 128, 0, 1});
     const double twice = lab.clocks(source, {1, 128, 0, 2});
@@ -82,8 +82,9 @@ Json measure_memory(Lab& lab, int sms) {
   };
   lab.fill(ring(16384, 64));  // 4 MB
   print("l2_latency_clocks", lab.clocks(chase_source(), {1, 32, 0, -16384}) / 16384);
-  lab.fill(ring(1U << 21, 64));  // 512 MB
-  print("dram_latency_clocks", lab.clocks(chase_source(), {1, 32, 0, 4096}) / 4096);
+  lab.fill(ring(1U << 21, 64));  // 512 MB, of which a round touches four times what L2 holds
+  const int far = 1 << 20;
+  print("dram_latency_clocks", lab.clocks(chase_source(), {1, 32, 0, far}) / far);
 
   // 2^24 bytes stay in L2; 2^29 do not.
   const auto all = static_cast<std::uint32_t>(sms);
@@ -100,18 +101,22 @@ Json measure_memory(Lab& lab, int sms) {
   print("dram_gb_per_s", 62 * round_bytes * 2 * sms * 32 / us / 1e3);
 
   Json waits = Json::object();
-  for (const int copies : {1, 2, 4, 8, 16}) {
-    const std::string source = async_source(copies);
+  for (const int copies : {1, 2, 4, 8, 16, -8, -16}) {
+    // Below zero: with rows padded by 16 bytes.
+    const int pitch = copies < 0 ? 144 : 128;
+    const auto each = static_cast<std::uint32_t>(std::abs(copies));
+    const std::string source = async_source(static_cast<int>(each), pitch);
     Json row = Json::object();
     for (const std::uint32_t threads : {64U, 128U, 256U}) {
-      if (threads * static_cast<std::uint32_t>(copies) * 16 > kShared) continue;
+      if (threads / 8 * each * static_cast<std::uint32_t>(pitch) > kShared) continue;
       row[fmt::format("{}_threads_one_sm", threads)] =
           rounded(lab.clocks(source, {1, threads, kShared, 256}) / 256);
       row[fmt::format("{}_threads_all_sms", threads)] =
           rounded(lab.clocks(source, {all, threads, kShared, 256}) / 256);
     }
-    waits[std::to_string(copies)] = row;
-    fmt::print("cp.async, {} a thread, wait and barrier, clocks: {}\n", copies, row.dump());
+    waits[fmt::format("{}{}", each, pitch > 128 ? " padded" : "")] = row;
+    fmt::print("cp.async, {} a thread, rows {} bytes apart, wait and barrier, clocks: {}\n", each,
+               pitch, row.dump());
   }
   result["async_wait"] = waits;
   return result;

@@ -34,7 +34,7 @@ const std::vector<Instruction>& instructions();
 std::string barrier_source();
 std::string chase_source();
 std::string stream_source();
-std::string async_source(int copies);
+std::string async_source(int copies, int pitch);
 std::string empty_source();
 
 // Runs experiments on one device.

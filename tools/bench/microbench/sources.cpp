@@ -72,6 +72,9 @@ const std::vector<Instruction>& instructions() {
        R"(asm volatile("{.reg .f32 f; mov.b32 f, %0; cvt.rzi.s32.f32 %0, f;}" : "+r"(x[c]));)"},
       {"mma.m16n8k16", "F4", "{}", "const unsigned a = data[1], b = data[2];",
        R"(asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};" : "+f"(x[c].v[0]), "+f"(x[c].v[1]), "+f"(x[c].v[2]), "+f"(x[c].v[3]) : "r"(a), "r"(b));)"},
+      // The sum goes through another pipe on its way.
+      {"mma+add.f32", "F4", "{}", "const unsigned a = data[1], b = data[2];",
+       R"(asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3}; add.f32 %0, %0, %0;" : "+f"(x[c].v[0]), "+f"(x[c].v[1]), "+f"(x[c].v[2]), "+f"(x[c].v[3]) : "r"(a), "r"(b));)"},
       {"shfl", "unsigned", "lane", kNoValues,
        R"(asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+r"(x[c]));)"},
       // Every word holds the address from which it was read, or for ldmatrix the one that its
@@ -88,6 +91,16 @@ const std::vector<Instruction>& instructions() {
        "unsigned a = 0, b = 0, e = 0; for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) "
        "shared[i] = base + i % 32 * 16;",
        R"(asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%0];" : "+r"(x[c]), "=r"(a), "=r"(b), "=r"(e));)"},
+      // Rows 144 bytes apart: no two in the same banks.
+      {"ldmatrix.x4 padded", "unsigned", "base + lane * 144",
+       "unsigned a = 0, b = 0, e = 0; if (threadIdx.x < 32) shared[lane / 4 * 36 + lane % 4] = "
+       "base + lane * 144;",
+       R"(asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%0];" : "+r"(x[c]), "=r"(a), "=r"(b), "=r"(e));)"},
+      // All lanes read the same words.
+      {"ld.shared.v4 same", "unsigned", "base", "if (threadIdx.x < 4) shared[threadIdx.x] = base;",
+       R"(asm volatile("{.reg .b32 p, q, r, s; ld.shared.v4.b32 {p, q, r, s}, [%0]; and.b32 p, p, q; and.b32 p, p, r; and.b32 %0, p, s;}" : "+r"(x[c]));)"},
+      {"ld.shared.v2 same", "unsigned", "base", "if (threadIdx.x < 4) shared[threadIdx.x] = base;",
+       R"(asm volatile("{.reg .b32 p, q; ld.shared.v2.b32 {p, q}, [%0]; and.b32 %0, p, q;}" : "+r"(x[c]));)"},
       {"st.shared.b32", "unsigned", "base + lane * 4", kNoValues,
        R"(asm volatile("st.shared.b32 [%0], %1;" :: "r"(x[c] + c * 128), "r"(lane) : "memory");)"},
       {"st.shared.v4", "unsigned", "base + lane * 16", kNoValues,
@@ -193,10 +206,12 @@ std::string stream_source() {
 )");
 }
 
-// A block copies blockDim.x * copies * 16 bytes to shared memory, waits, meets; `count` times.
-std::string async_source(int copies) {
+// A block copies blockDim.x * copies * 16 bytes to shared memory, waits, meets; `count` times. Rows
+// of 128 bytes lie `pitch` bytes apart.
+std::string async_source(int copies, int pitch) {
   return whole(fmt::format(R"(
   const char* from = reinterpret_cast<const char*>(data) + (blockIdx.x % 16) * 131072 + threadIdx.x * 16;
+  const unsigned to = base + threadIdx.x / 8 * {1} + threadIdx.x % 8 * 16;
   __syncthreads();
   const unsigned long long ns = nanoseconds();
   const unsigned long long begin = now();
@@ -204,13 +219,13 @@ std::string async_source(int copies) {
   for (int i = 0; i < count; ++i) {{
     #pragma unroll
     for (int j = 0; j < {0}; ++j)
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(base + threadIdx.x * 16 + j * blockDim.x * 16), "l"(from + j * blockDim.x * 16) : "memory");
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to + j * (blockDim.x / 8) * {1}), "l"(from + j * blockDim.x * 16) : "memory");
     asm volatile("cp.async.commit_group; cp.async.wait_group 0;" ::: "memory");
     __syncthreads();
   }}
   note(times, begin, now(), ns);
 )",
-                           copies));
+                           copies, pitch));
 }
 
 std::string empty_source() {
