@@ -5,32 +5,37 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t Counters::*fields[] = {
-    &Counters::warp_instructions,
-    &Counters::tensor,
-    &Counters::fma_f32,
-    &Counters::half,
-    &Counters::alu,
-    &Counters::special,
-    &Counters::convert,
-    &Counters::control,
-    &Counters::shuffle,
-    &Counters::load_store,
-    &Counters::tensor_flop,
-    &Counters::shared_wavefronts,
-    &Counters::shared_wavefronts_ideal,
-    &Counters::global_sectors_read,
-    &Counters::global_sectors_written,
-    &Counters::global_sectors_again,
-    &Counters::global_requests,
-    &Counters::local_accesses,
-    &Counters::barriers,
-    &Counters::async_copies,
-    &Counters::async_lines,
-    &Counters::async_waits,
-    &Counters::divergent,
-    &Counters::blocks,
-    &Counters::warps,
+struct Field {
+  const char* name;
+  std::uint64_t Counters::*value;
+};
+
+constexpr Field fields[] = {
+    {"warp_instructions", &Counters::warp_instructions},
+    {"tensor", &Counters::tensor},
+    {"fma_f32", &Counters::fma_f32},
+    {"half", &Counters::half},
+    {"alu", &Counters::alu},
+    {"special", &Counters::special},
+    {"convert", &Counters::convert},
+    {"control", &Counters::control},
+    {"shuffle", &Counters::shuffle},
+    {"load_store", &Counters::load_store},
+    {"tensor_flop", &Counters::tensor_flop},
+    {"shared_wavefronts", &Counters::shared_wavefronts},
+    {"shared_wavefronts_ideal", &Counters::shared_wavefronts_ideal},
+    {"global_sectors_read", &Counters::global_sectors_read},
+    {"global_sectors_written", &Counters::global_sectors_written},
+    {"global_sectors_again", &Counters::global_sectors_again},
+    {"global_requests", &Counters::global_requests},
+    {"local_accesses", &Counters::local_accesses},
+    {"barriers", &Counters::barriers},
+    {"async_copies", &Counters::async_copies},
+    {"async_lines", &Counters::async_lines},
+    {"async_waits", &Counters::async_waits},
+    {"divergent", &Counters::divergent},
+    {"blocks", &Counters::blocks},
+    {"warps", &Counters::warps},
 };
 static_assert(sizeof(fields) / sizeof(fields[0]) * sizeof(std::uint64_t) == sizeof(Counters),
               "every counter is added and scaled");
@@ -38,17 +43,23 @@ static_assert(sizeof(fields) / sizeof(fields[0]) * sizeof(std::uint64_t) == size
 }  // namespace
 
 Counters& Counters::operator+=(const Counters& other) {
-  for (const auto field : fields) this->*field += other.*field;
+  for (const Field& field : fields) this->*field.value += other.*field.value;
   return *this;
 }
 
 Counters Counters::scaled(double factor) const {
   Counters result;
-  for (const auto field : fields) {
-    result.*field =
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(this->*field) * factor));
+  for (const Field& field : fields) {
+    result.*field.value =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(this->*field.value) * factor));
   }
   return result;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> named_counters(const Counters& counters) {
+  std::vector<std::pair<std::string, std::uint64_t>> named;
+  for (const Field& field : fields) named.emplace_back(field.name, counters.*field.value);
+  return named;
 }
 
 }  // namespace fa_tune::emulator

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace fa_tune::emulator {
 
@@ -46,5 +49,8 @@ struct Counters {
   // Every count times blocks_total / blocks: a sample of CTAs scaled to the whole grid.
   Counters scaled(double factor) const;
 };
+
+// Every counter by the name of its field, in their order.
+std::vector<std::pair<std::string, std::uint64_t>> named_counters(const Counters& counters);
 
 }  // namespace fa_tune::emulator

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
-#include "engine/device/emulator/clock/estimate.hpp"
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
+#include "engine/device/emulator/timing_model.hpp"
 
 namespace fa_tune {
 namespace {
@@ -183,8 +183,8 @@ class EmulatorDevice final : public Device {
     }
     double reachable = 0;
     for (const Argument& argument : launch.arguments) reachable += bytes_behind(argument);
-    const emulator::Prediction prediction = emulator::estimate_time(
-        profile_, resources, launch.config, kernel.program, record, reachable);
+    const emulator::Prediction prediction =
+        emulator::predict(profile_, resources, launch.config, kernel.program, record, reachable);
     Timing timing;
     timing.kind = TimeKind::predicted;
     timing.samples_us = {prediction.us};

@@ -2,11 +2,11 @@
 // the toolkit): threads, blocks, registers and shared memory each set a limit, the least one
 // counts.
 
+#include "engine/device/emulator/occupancy.hpp"
+
 #include <algorithm>
 #include <climits>
 #include <cstdint>
-
-#include "engine/device/emulator/timing_model.hpp"
 
 namespace fa_tune::emulator {
 

@@ -3,30 +3,26 @@
 #include <string>
 
 #include "engine/base/kernel_image.hpp"
-#include "engine/device/emulator/counters.hpp"
+#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/record.hpp"
 #include "engine/device/profile.hpp"
 
 namespace fa_tune::emulator {
 
-// How many CTAs of a kernel an SM holds at once, and what limits it.
-struct Occupancy {
-  int blocks_per_sm = 0;
-  int warps_per_sm = 0;
-  std::string limited_by;  // "registers", "shared memory", "threads", "blocks", "grid"
-};
-
-Occupancy occupancy(const DeviceProfile& profile, const KernelResources& resources,
-                    const LaunchConfig& launch);
-
 struct Prediction {
   double us = 0;
-  std::string bound_by;     // "tensor", "shared memory", "issue", "latency", "dram", "launch", ...
-  std::string detail_json;  // occupancy, the time each pipe alone would take, the counters
+  // What takes most of the time: a unit that is busy for most of it ("tensor", "shared memory",
+  // "issue", "l2", "dram", ...), "launch", or "waits for ..." where nothing is.
+  std::string bound_by;
+  // A JSON object: occupancy, how long each unit works, what a warp waits for, the counters of the
+  // whole grid, the source lines with the most bank conflicts. counters_report makes a text of it.
+  std::string detail_json;
 };
 
-// A time from counts of the whole grid. The model is described in timing_model.cpp; its figures are
-// first estimates from public rates, and are stored and shown as predictions only.
+// A time from CTAs that ran. The model is described in timing_model.cpp. `record` may hold a sample
+// of the grid's CTAs; `reachable_bytes`: of the global memory that the launch was given.
 Prediction predict(const DeviceProfile& profile, const KernelResources& resources,
-                   const LaunchConfig& launch, const Counters& counters);
+                   const LaunchConfig& launch, const Program& program, const Record& record,
+                   double reachable_bytes);
 
 }  // namespace fa_tune::emulator

@@ -17,7 +17,7 @@ constexpr double kPortClocks = 4;
 constexpr double kPortClocksPerWavefront = 2;
 // Spills are in the machine code alone, out of sight of an emulator of PTX, and where they happen
 // is not known: taken to be once between two barriers. Each word, stored or loaded, then costs:
-constexpr double kSpillClocks = 10;
+constexpr double kSpillClocks = 7;
 // Clocks of work that may wait before shared memory until issue must wait too.
 constexpr double kMemoryQueue = 48;
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -261,7 +261,9 @@ class Simulation {
   // When `sectors` have gone between the SM and L2, beginning at `at`.
   double move_sectors(double sectors, double at) {
     if (work_.l2_bytes_per_clock <= 0) return at;
-    l2_free_ = std::max(l2_free_, at) + sectors * kSectorBytes / work_.l2_bytes_per_clock;
+    const double clocks = sectors * kSectorBytes / work_.l2_bytes_per_clock;
+    l2_free_ = std::max(l2_free_, at) + clocks;
+    l2_busy_ += clocks;
     return l2_free_;
   }
 
@@ -401,6 +403,7 @@ class Simulation {
     time.instructions = static_cast<double>(instructions_);
     time.busy = busy_;
     time.issues = issues_;
+    time.l2_busy = l2_busy_;
     time.waits = waits_;
     return time;
   }
@@ -421,6 +424,7 @@ class Simulation {
   double spill_clocks_ = 0;
   double memory_free_ = 0;
   double l2_free_ = 0;
+  double l2_busy_ = 0;
   double end_ = 0;
   double issues_ = 0;
   std::uint64_t instructions_ = 0;

@@ -42,6 +42,7 @@ struct SmTime {
   // Of the part that was simulated.
   std::array<double, unit_count> busy{};   // clocks of one unit; of four where there are four
   double issues = 0;                       // slots
+  double l2_busy = 0;                      // clocks in which sectors came or went
   std::array<double, wait_count> waits{};  // clocks, summed over warps
 };
 
