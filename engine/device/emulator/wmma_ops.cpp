@@ -61,8 +61,8 @@ class Mover {
     }
     const Access access{static_cast<Space>(op_.m[0]), size, store_};
     if (!resolve(warp_, op_, full_mask, access, addresses, pointers)) return false;
-    if (Counters* counters = warp_.cta->counters()) {
-      count_access(*counters, full_mask, access, addresses);
+    if (Record* record = warp_.cta->record()) {
+      count_access(*record, full_mask, access, addresses);
     }
     return true;
   }
