@@ -1,6 +1,6 @@
 #include <numbers>
 
-#include "engine/device/emulator/lanes_real.hpp"
+#include "engine/device/emulator/lanes_special.hpp"
 
 // f32 arithmetic. add, sub, mul, fma, div, sqrt and rcp are correctly rounded. The approx
 // instructions are computed in double and rounded once, which is within the bounds that the PTX ISA
@@ -9,35 +9,13 @@
 namespace fa_tune::emulator::FA_LANES {
 namespace {
 
-// 2^x = 2^n * 2^f with |f| <= 1/2; a Taylor polynomial of degree 8 in f ln 2 errs by 2e-10.
+// ex2.approx: below -126 the unit is asked for half the argument, and its answer is squared.
+template <bool Ftz>
 FA_INLINE float exp2_of(float x) {
-  constexpr double ln2 = std::numbers::ln2;
-  constexpr double c1 = ln2;
-  constexpr double c2 = c1 * ln2 / 2;
-  constexpr double c3 = c2 * ln2 / 3;
-  constexpr double c4 = c3 * ln2 / 4;
-  constexpr double c5 = c4 * ln2 / 5;
-  constexpr double c6 = c5 * ln2 / 6;
-  constexpr double c7 = c6 * ln2 / 7;
-  constexpr double c8 = c7 * ln2 / 8;
-  // Adding 1.5 * 2^52 leaves n in the low bits of the sum.
-  constexpr double magic = 6755399441055744.0;
-  auto wide = static_cast<double>(x);
-  wide = wide > -200.0 ? wide : -200.0;
-  wide = wide < 200.0 ? wide : 200.0;
-  const double shifted = wide + magic;
-  const double f = wide - (shifted - magic);
-  double p = c8;
-  p = p * f + c7;
-  p = p * f + c6;
-  p = p * f + c5;
-  p = p * f + c4;
-  p = p * f + c3;
-  p = p * f + c2;
-  p = p * f + c1;
-  p = p * f + 1.0;
-  const double scaled = double_of(bits_of(p) + (bits_of(shifted) << 52));
-  return x == x ? static_cast<float>(scaled) : float_of(0x7fffffffU);
+  if constexpr (Ftz) return special_ex2(flush(x));
+  const bool tiny = x < -126.0F;
+  const float result = special_ex2(tiny ? x * 0.5F : x);
+  return tiny ? result * result : result;
 }
 
 // log2(2^e m) = e + 2 atanh((m-1)/(m+1)) / ln 2, m in [sqrt(1/2), sqrt(2)), by its series to s^13.
@@ -157,8 +135,7 @@ Handler single(const LaneKey& key) {
         return canonical(static_cast<float>(1.0 / __builtin_sqrt(wide)));
       });
     case LaneOp::ex2:
-      return one<float, float>(
-          [](float a) { return maybe_flush<Ftz>(exp2_of(maybe_flush<Ftz>(a))); });
+      return one<float, float>([](float a) { return exp2_of<Ftz>(a); });
     case LaneOp::lg2:
       return one<float, float>([](float a) { return log2_of(maybe_flush<Ftz>(a)); });
     case LaneOp::sin:
