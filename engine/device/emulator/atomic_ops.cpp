@@ -1,5 +1,8 @@
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <mutex>
 
 #include "engine/base/half.hpp"
 #include "engine/device/emulator/access.hpp"
@@ -13,10 +16,22 @@ namespace {
 
 float real(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 
+// atom.add.f32 on global memory takes and gives subnormals as zeros, on shared memory it keeps them
+// (PTX ISA, atom).
+std::uint64_t flushed(std::uint64_t bits) {
+  return (bits & 0x7f800000U) == 0 ? bits & 0x80000000U : bits;
+}
+
+// Every NaN that comes out is the one that the lanes' arithmetic gives.
+std::uint64_t real_sum(std::uint64_t a, std::uint64_t b) {
+  const float result = real(a) + real(b);
+  return std::isnan(result) ? 0x7fffffffU : std::bit_cast<std::uint32_t>(result);
+}
+
 std::uint64_t sum(Type type, std::uint64_t a, std::uint64_t b) {
   switch (type) {
     case Type::f32:
-      return std::bit_cast<std::uint32_t>(real(a) + real(b));
+      return real_sum(a, b);
     case Type::f64:
       return std::bit_cast<std::uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
     case Type::f16:
@@ -32,6 +47,25 @@ std::uint64_t sum(Type type, std::uint64_t a, std::uint64_t b) {
     default:
       return a + b;
   }
+}
+
+// min and max of halves: -0 below +0, a NaN loses to a number; two give 0x7fff.
+std::uint64_t extreme_half(Type type, bool max, std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t infinite = type == Type::f16 ? 0x7c00U : 0x7f80U;
+  const auto is_nan = [&](std::uint64_t bits) { return (bits & 0x7fffU) > infinite; };
+  if (is_nan(a)) return is_nan(b) ? 0x7fffU : b;
+  if (is_nan(b)) return a;
+  const auto order = [](std::uint64_t bits) {
+    const auto magnitude = static_cast<std::int64_t>(bits & 0x7fffU);
+    return (bits & 0x8000U) != 0 ? -magnitude - 1 : magnitude;
+  };
+  return (order(a) < order(b)) != max ? a : b;
+}
+std::uint64_t extreme(Type type, bool max, std::uint64_t a, std::uint64_t b) {
+  if (type == Type::f16 || type == Type::bf16) return extreme_half(type, max, a, b);
+  const Type half = type == Type::f16x2 ? Type::f16 : Type::bf16;
+  return extreme_half(half, max, a & 0xffffU, b & 0xffffU) |
+         extreme_half(half, max, a >> 16, b >> 16) << 16;
 }
 
 bool less(Type type, std::uint64_t a, std::uint64_t b) {
@@ -50,8 +84,10 @@ std::uint64_t combine(Atomic what, Type type, std::uint64_t old, std::uint64_t b
     case Atomic::add:
       return sum(type, old, b);
     case Atomic::min:
+      if (is_float(type)) return extreme(type, false, old, b);
       return less(type, b, old) ? b : old;
     case Atomic::max:
+      if (is_float(type)) return extreme(type, true, old, b);
       return less(type, old, b) ? b : old;
     case Atomic::inc:
       return old >= b ? 0 : old + 1;
@@ -73,17 +109,24 @@ std::uint64_t combine(Atomic what, Type type, std::uint64_t old, std::uint64_t b
 
 // CTAs run on several threads, so the word is exchanged as one.
 template <class Word>
-std::uint64_t update(std::byte* pointer, Atomic what, Type type, std::uint64_t b, std::uint64_t c) {
+std::uint64_t update(std::byte* pointer, Atomic what, Type type, bool flush, std::uint64_t b,
+                     std::uint64_t c) {
   auto* word = reinterpret_cast<Word*>(pointer);
   Word old = __atomic_load_n(word, __ATOMIC_RELAXED);
   for (;;) {
-    const auto changed =
-        static_cast<Word>(combine(what, type, old, static_cast<Word>(b), static_cast<Word>(c)));
+    const auto changed = flush ? static_cast<Word>(flushed(real_sum(flushed(old), flushed(b))))
+                               : static_cast<Word>(combine(what, type, old, static_cast<Word>(b),
+                                                           static_cast<Word>(c)));
     if (__atomic_compare_exchange_n(word, &old, changed, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED)) {
       return old;
     }
   }
+}
+
+bool in_shared(const Access& access, std::uint64_t address) {
+  if (access.space == Space::generic) return in_window(address, shared_window);
+  return access.space == Space::shared || access.space == Space::cluster;
 }
 
 }  // namespace
@@ -108,15 +151,17 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const std::uint64_t b = operand(op.r[1], lane);
     const std::uint64_t c = operand(op.r[2], lane);
     std::uint64_t old = 0;
+    const bool flush = type == Type::f32 && what == Atomic::add &&
+                       !in_shared(access, addresses[static_cast<std::size_t>(lane)]);
     switch (op.m[1]) {
       case 2:
-        old = update<std::uint16_t>(pointer, what, type, b, c);
+        old = update<std::uint16_t>(pointer, what, type, flush, b, c);
         break;
       case 4:
-        old = update<std::uint32_t>(pointer, what, type, b, c);
+        old = update<std::uint32_t>(pointer, what, type, flush, b, c);
         break;
       default:
-        old = update<std::uint64_t>(pointer, what, type, b, c);
+        old = update<std::uint64_t>(pointer, what, type, flush, b, c);
         break;
     }
     if (op.r[0] == no_operand) continue;
@@ -124,6 +169,38 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       target_slot64(lanes, op.r[0])[lane] = old;
     } else {
       target_slot(lanes, op.r[0])[lane] = static_cast<std::uint32_t>(old);
+    }
+  }
+}
+
+// cas and exch of 128 bits: r[0], r[1]: the old value's halves, or none; r[2], r[3]: b; r[4], r[5]:
+// c. Threads of the machine take turns: few have an instruction for it.
+void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  static std::mutex turn;
+  Warp& warp = warp_of(lanes);
+  const Access access{static_cast<Space>(op.m[0]), op.m[1], true, static_cast<Manner>(op.m[4])};
+  Addresses addresses;
+  Pointers pointers;
+  compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
+  if (!resolve(warp, op, mask, access, addresses, pointers)) return;
+  if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
+  const bool comparing = static_cast<Atomic>(op.m[6]) == Atomic::cas;
+  const std::scoped_lock lock(turn);
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte* pointer = pointers[static_cast<std::size_t>(lane)];
+    std::array<std::uint64_t, 2> old{};
+    std::memcpy(old.data(), pointer, sizeof(old));
+    const auto value = [&](std::size_t first) {
+      return std::array<std::uint64_t, 2>{slot64(lanes, op.r[first])[lane],
+                                          slot64(lanes, op.r[first + 1])[lane]};
+    };
+    if (!comparing || old == value(2)) {
+      const std::array<std::uint64_t, 2> changed = value(comparing ? 4 : 2);
+      std::memcpy(pointer, changed.data(), sizeof(changed));
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (op.r[i] != no_operand) target_slot64(lanes, op.r[i])[lane] = old[i];
     }
   }
 }

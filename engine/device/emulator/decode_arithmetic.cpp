@@ -100,6 +100,9 @@ bool Decoder::approximate() {
     rounding(key);
   }
   if (key.approx && key.op == LaneOp::sqrt && type != Type::f32) return false;
+  const bool is_bf16 = type == Type::bf16 || type == Type::bf16x2;
+  const bool never_flushes = key.op == LaneOp::tanh || (type != Type::f32 && type != Type::f64);
+  if (key.op == LaneOp::ex2 && is_bf16 ? !key.ftz : key.ftz && never_flushes) return false;
   return lanes(key, Pipe::special, type, {type});
 }
 

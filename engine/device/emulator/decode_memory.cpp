@@ -9,17 +9,20 @@ namespace {
 
 constexpr std::int64_t all_groups = -1;
 
+// The types that memory holds: not those of an instruction's arithmetic alone.
+bool is_plain(Type type) { return type <= Type::f64; }
+
+}  // namespace
+
 // What run_load and run_store find in Op::m: the space, the bytes a lane, the type and number of
 // its values and the bytes of the register that holds one.
-void set_values(Op& op, Space where, Type type, std::size_t count, int width) {
+void Decoder::set_values(Op& op, Space where, Type type, std::size_t count, int width) {
   op.m[0] = static_cast<std::uint8_t>(where);
   op.m[1] = static_cast<std::uint8_t>(count * static_cast<std::size_t>(size_of(type)));
   op.m[3] = static_cast<std::uint8_t>(type);
   op.m[4] = static_cast<std::uint8_t>(count);
   op.m[5] = static_cast<std::uint8_t>(width);
 }
-
-}  // namespace
 
 Space Decoder::space() {
   if (has("global")) return Space::global;
@@ -40,8 +43,8 @@ Manner Decoder::cache_modifiers() {
   for (const std::string_view word : {"release", "acq_rel"}) {
     if (has(word)) manner = Manner::releasing;
   }
-  for (const std::string_view word : {"weak", "cta", "gpu", "sys", "cluster", "ca", "cg", "cs",
-                                      "cv", "lu", "wb", "wt", "nc", "noftz"}) {
+  for (const std::string_view word : {"weak", "cta", "gpu", "sys", "cluster", "mmio", "ca", "cg",
+                                      "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
     has(word);
   }
   for (std::size_t i = 1; i < words_.size(); ++i) {
@@ -50,22 +53,26 @@ Manner Decoder::cache_modifiers() {
   return manner;
 }
 
+// A function's parameters are local memory.
+Space Decoder::loaded_space(Space where, const Operand& from) const {
+  if (where != Space::param) return where;
+  const Symbol* symbol = from.parts[0].symbol;
+  const bool local = symbol != nullptr ? symbol->space == Space::local : !function_->is_entry;
+  return local ? Space::local : where;
+}
+
 bool Decoder::load() {
   const Type type = last_type();
+  if (type == Type::b128) return load_quad();
   Space where = space();
   const Manner manner = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
-  if (bytes == 0 || bytes > 16 || type == Type::f16x2 || type == Type::bf16x2) return false;
+  if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
   want_operands(2, 3);  // the third is a cache policy
   const Operand& from = operand(1);
   if (from.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
-  if (where == Space::param) {
-    const Symbol* symbol = from.parts[0].symbol;
-    if (symbol != nullptr ? symbol->space == Space::local : !function_->is_entry) {
-      where = Space::local;
-    }
-  }
+  where = loaded_space(where, from);
   std::vector<Operand> parts = {operand(0)};
   if (count > 1) {
     if (operand(0).kind != Operand::Kind::vector) malformed("a vector is expected");
@@ -97,6 +104,7 @@ bool Decoder::load() {
 
 bool Decoder::store() {
   const Type type = last_type();
+  if (type == Type::b128) return store_quad();
   Space where = space();
   if (where == Space::param) where = Space::local;  // an argument of a call
   if (where == Space::constant) return false;
@@ -104,7 +112,7 @@ bool Decoder::store() {
   const Manner manner = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
-  if (bytes == 0 || bytes > 16 || type == Type::f16x2 || type == Type::bf16x2) return false;
+  if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
   want_operands(2, 3);
   std::vector<Operand> parts = {operand(1)};
   if (count > 1) {
@@ -136,60 +144,6 @@ bool Decoder::store() {
   address(draft, operand(0), 8, 2);
   set_values(draft.op, where, type, count, width);
   draft.op.m[6] = static_cast<std::uint8_t>(manner);
-  return true;
-}
-
-// atom.space.op.type d, [a], b{, c}; red has no d.
-bool Decoder::atomic() {
-  const Type type = last_type();
-  const bool reduction = root() == "red";
-  if (has("async")) return false;
-  const Space where = space();
-  const Manner manner = cache_modifiers();
-  const bool near_sm = where == Space::shared || where == Space::cluster;
-  if (where != Space::generic && where != Space::global && !near_sm) return false;
-  struct Known {
-    std::string_view name;
-    Atomic what;
-  };
-  constexpr Known known[] = {{"add", Atomic::add},   {"min", Atomic::min},
-                             {"max", Atomic::max},   {"inc", Atomic::inc},
-                             {"dec", Atomic::dec},   {"and", Atomic::bit_and},
-                             {"or", Atomic::bit_or}, {"xor", Atomic::bit_xor},
-                             {"exch", Atomic::exch}, {"cas", Atomic::cas}};
-  const Known* found = nullptr;
-  for (const Known& each : known) {
-    if (found == nullptr && has(each.name)) found = &each;
-  }
-  if (found == nullptr) return false;
-  const Atomic what = found->what;
-  const bool real = is_float(type);
-  if (real && what != Atomic::add) return false;
-  if (size_of(type) < 2 || (size_of(type) == 2 && !real && what != Atomic::cas)) return false;
-  if ((what == Atomic::inc || what == Atomic::dec) && type != Type::u32) return false;
-  const std::size_t results = reduction ? 0 : 1;
-  const std::size_t values = what == Atomic::cas ? 2 : 1;
-  want_operands(results + 1 + values, results + 2 + values);  // a cache policy may follow
-  Ref old;
-  if (!reduction && operand(0).kind != Operand::Kind::sink) old = target(operand(0), type);
-  const Ref b = source(operand(results + 1), type);
-  Ref c;
-  if (what == Atomic::cas) c = source(operand(results + 2), type);
-  Draft& draft = emit(Kind::memory, Pipe::load_store, run_atomic);
-  if (old.kind != Ref::Kind::none) write(draft, 0, old);
-  read(draft, 1, b);
-  read(draft, 2, c);
-  address(draft, operand(results), 8, 2);
-  draft.op.m[0] = static_cast<std::uint8_t>(where);
-  draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
-  draft.op.m[3] = static_cast<std::uint8_t>(type);
-  draft.op.m[4] = static_cast<std::uint8_t>(manner == Manner::releasing ? Manner::releasing_update
-                                                                        : Manner::update);
-  draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
-  draft.op.m[6] = static_cast<std::uint8_t>(what);
-  const bool orderless = reduction && !real && what != Atomic::exch && what != Atomic::cas &&
-                         what != Atomic::inc && what != Atomic::dec;
-  if (!near_sm && !orderless) program_.order_dependent = true;
   return true;
 }
 

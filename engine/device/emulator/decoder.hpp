@@ -127,13 +127,21 @@ class Decoder {
   std::array<Ref, 2> quad(const Operand& operand);
   bool load_quad();
   bool store_quad();
-  bool atomic_quad();
   Ref quad_half(int index, int half);
   bool unpack(Type type);
   bool address_conversion();
   bool load();
   bool store();
   bool atomic();
+  // decode_atomic.cpp
+  struct AtomicPlace {
+    Space where = Space::generic;
+    Manner manner = Manner::update;
+    bool known = false;
+  };
+  Type atomic_type();
+  AtomicPlace atomic_place();
+  bool atomic_quad(Atomic what);
   bool isspacep();
   bool async();
   bool async_arrive();
@@ -188,6 +196,8 @@ class Decoder {
   void rounding(LaneKey& key);
   LaneKey modifiers(LaneOp op, Type type);
   Space space();
+  Space loaded_space(Space where, const Operand& from) const;
+  static void set_values(Op& op, Space where, Type type, std::size_t count, int width);
   Manner cache_modifiers();
   Ref copy_of(Ref ref);
   std::vector<Ref> fragment(std::size_t operand, std::size_t count, Type type, bool written);

@@ -48,6 +48,13 @@ struct BfloatFormat {
   FA_INLINE static u32 given(u32 bits) { return bits; }
 };
 
+// ex2 of bf16 exists with .ftz alone.
+struct FlushedBfloat : BfloatFormat {
+  FA_INLINE static u32 given(u32 bits) { return (bits & 0x7f80U) == 0 ? bits & 0x8000U : bits; }
+  FA_INLINE static float to(u32 bits) { return bfloat_to(given(bits)); }
+  FA_INLINE static u32 from(float value) { return given(bfloat_from(value)); }
+};
+
 template <class Format>
 FA_INLINE u32 relu(u32 bits) {
   const bool is_nan = (bits & 0x7fffU) > (Format::one == 0x3c00 ? 0x7c00U : 0x7f80U);
@@ -199,17 +206,19 @@ Handler of_format(const LaneKey& key) {
 
 Handler half_handler(const LaneKey& key) {
   if (key.round != Round::nearest) return nullptr;
-  // ex2.approx.ftz: of bf16 and of f16 it gives no subnormal that the other form would not.
-  const bool exponential = key.op == LaneOp::ex2 || key.op == LaneOp::tanh;
-  const bool flushing = key.ftz && !exponential;
+  const bool flushing = key.ftz;
   switch (key.type) {
     case Type::f16:
       return flushing ? of_format<FlushedHalf, false>(key) : of_format<HalfFormat, false>(key);
     case Type::f16x2:
       return flushing ? of_format<FlushedHalf, true>(key) : of_format<HalfFormat, true>(key);
     case Type::bf16:
+      if (key.sat) return nullptr;
+      if (key.op == LaneOp::ex2) return of_format<FlushedBfloat, false>(key);
       return flushing ? nullptr : of_format<BfloatFormat, false>(key);
     case Type::bf16x2:
+      if (key.sat) return nullptr;
+      if (key.op == LaneOp::ex2) return of_format<FlushedBfloat, true>(key);
       return flushing ? nullptr : of_format<BfloatFormat, true>(key);
     default:
       return nullptr;

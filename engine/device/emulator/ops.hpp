@@ -22,6 +22,7 @@ void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // atomic_ops.cpp
 enum class Atomic : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exch, cas };
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // async_ops.cpp
 void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);

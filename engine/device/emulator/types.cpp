@@ -14,15 +14,15 @@ struct Facts {
 
 // In the order of the enumeration.
 constexpr std::array<Facts, 26> facts = {{
-    {"none", 0, false, false}, {"pred", 0, false, false}, {"b8", 1, false, false},
-    {"b16", 2, false, false},  {"b32", 4, false, false},  {"b64", 8, false, false},
-    {"u8", 1, false, false},   {"u16", 2, false, false},  {"u32", 4, false, false},
-    {"u64", 8, false, false},  {"s8", 1, false, true},    {"s16", 2, false, true},
-    {"s32", 4, false, true},   {"s64", 8, false, true},   {"f16", 2, true, true},
-    {"bf16", 2, true, true},   {"f32", 4, true, true},    {"f64", 8, true, true},
-    {"f16x2", 4, true, true},  {"bf16x2", 4, true, true}, {"tf32", 4, true, true},
-    {"u16x2", 4, false, false}, {"s16x2", 4, false, true}, {"e4m3x2", 2, true, true},
-    {"e5m2x2", 2, true, true}, {"b128", 16, false, false},
+    {"none", 0, false, false},  {"pred", 0, false, false},  {"b8", 1, false, false},
+    {"b16", 2, false, false},   {"b32", 4, false, false},   {"b64", 8, false, false},
+    {"u8", 1, false, false},    {"u16", 2, false, false},   {"u32", 4, false, false},
+    {"u64", 8, false, false},   {"s8", 1, false, true},     {"s16", 2, false, true},
+    {"s32", 4, false, true},    {"s64", 8, false, true},    {"f16", 2, true, true},
+    {"bf16", 2, true, true},    {"f32", 4, true, true},     {"f64", 8, true, true},
+    {"f16x2", 4, true, true},   {"bf16x2", 4, true, true},  {"tf32", 4, true, true},
+    {"u16x2", 4, false, false}, {"s16x2", 4, false, true},  {"e4m3x2", 2, true, true},
+    {"e5m2x2", 2, true, true},  {"b128", 16, false, false},
 }};
 
 }  // namespace
