@@ -78,10 +78,10 @@ std::vector<Function> functions() {
         0x40800000}},
       {"rcp.approx.ftz.f64", Width::f64_upper, rcp, {0x3ff00000}},
       {"rsqrt.approx.ftz.f64", Width::f64_upper, rsqrt, {0x3ff00000}},
-      {"ex2.approx.f16", Width::sixteen, ex2, {}},
-      {"ex2.approx.ftz.bf16", Width::sixteen, ex2, {}},
-      {"tanh.approx.f16", Width::sixteen, tanh, {}},
-      {"tanh.approx.bf16", Width::sixteen, tanh, {}},
+      {"ex2.approx.f16", Width::sixteen, ex2, {0}},
+      {"ex2.approx.ftz.bf16", Width::sixteen, ex2, {0}},
+      {"tanh.approx.f16", Width::sixteen, tanh, {0}},
+      {"tanh.approx.bf16", Width::sixteen, tanh, {0}},
   };
 }
 
@@ -220,6 +220,14 @@ void write_table(const Function& function, std::uint32_t first, Runner& runner,
   const std::size_t count = std::size_t{1} << (wide ? 20 : 23);
   runner.run(first, 1, words);
   std::string bytes;
+  if (function.width == Width::sixteen) {
+    for (const std::uint32_t word : words) {
+      bytes += static_cast<char>(word);
+      bytes += static_cast<char>(word >> 8);
+    }
+    write_file(folder / (function.name + ".bin"), bytes);
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const auto input = first + static_cast<std::uint32_t>(i);
     std::uint32_t right = 0;

@@ -69,8 +69,10 @@ bool Decoder::arithmetic() {
       if (operand_count() == 4 || key.sat || key.relu) return false;
       return lanes(key, pipe, type, {type, type});
     case LaneOp::div:
-      // div.full is division, correctly rounded: within its bound.
-      if (!key.approx && !has("full")) rounding(key);
+      key.full = has("full");
+      if (key.full && key.approx) return false;
+      if (key.full) key.approx = true;
+      if (!key.approx) rounding(key);
       if (key.sat || size_of(type) < 4) return false;
       return lanes(key, pipe, type, {type, type});
     case LaneOp::add:

@@ -132,6 +132,7 @@ struct LaneKey {
   bool nan = false;       // min.NaN
   bool xorsign = false;   // min.xorsign.abs
   bool approx = false;    // .approx: the hardware's own way, not the correctly rounded one
+  bool full = false;      // div.full, which is approximate too
   bool finite = false;    // convert.satfinite
   bool high = false;      // mul24.hi, mad24.hi
   bool integral = false;  // convert: round to a whole number (rni, rzi, rmi, rpi)

@@ -57,18 +57,25 @@ FA_INLINE float with_sign_of_product(float value, float a, float b) {
   return value == value ? float_of(bits_of(value) ^ sign) : value;
 }
 
-// div.approx: a quotient by more than 2^126 is zero, or NaN for an infinite a.
+// rcp, div and the like as ptxas has the unit compute them: what it would flush is scaled first.
 template <bool Ftz>
+FA_INLINE float reciprocal(float x) {
+  if constexpr (Ftz) return special_rcp(x);
+  const float size = float_of(bits_of(x) & 0x7fffffffU);
+  float scale = size < 0x1p-126F ? 0x1p24F : 1.0F;
+  scale = size > 0x1p126F ? 0.25F : scale;
+  return canonical(scale * special_rcp(x * scale));
+}
+template <bool Ftz, bool Full>
 FA_INLINE float divided_roughly(float a, float b) {
-  const float x = maybe_flush<Ftz>(a);
-  const float y = maybe_flush<Ftz>(b);
-  const float quotient = maybe_flush<Ftz>(canonical(x / y));
-  const std::uint32_t size = bits_of(y) & 0x7fffffffU;
-  const std::uint32_t sign = (bits_of(x) ^ bits_of(y)) & 0x80000000U;
-  const bool huge = size > 0x7e800000U && size < 0x7f800000U;
-  const std::uint32_t top = bits_of(x) & 0x7fffffffU;
-  const float of_huge = top >= 0x7f800000U ? float_of(0x7fffffffU) : float_of(sign);
-  return huge ? of_huge : quotient;
+  float x = maybe_flush<Ftz>(a);
+  float y = maybe_flush<Ftz>(b);
+  const float size = float_of(bits_of(y) & 0x7fffffffU);
+  float scale = !Ftz && size < 0x1p-126F ? 0x1p24F : 1.0F;
+  if (Full) scale = size > 0x1p126F ? 0.25F : scale;
+  x = maybe_flush<Ftz>(x * scale);
+  y *= scale;
+  return maybe_flush<Ftz>(canonical(special_rcp(y) * x));
 }
 
 template <bool Ftz>
@@ -93,8 +100,10 @@ Handler single(const LaneKey& key) {
       });
     case LaneOp::div:
       if (key.approx) {
-        return two<float, float, float>(
-            [](float a, float b) { return divided_roughly<Ftz>(a, b); });
+        return key.full ? two<float, float, float>(
+                              [](float a, float b) { return divided_roughly<Ftz, true>(a, b); })
+                        : two<float, float, float>(
+                              [](float a, float b) { return divided_roughly<Ftz, false>(a, b); });
       }
       return two<float, float, float>([](float a, float b) {
         return maybe_flush<Ftz>(canonical(maybe_flush<Ftz>(a) / maybe_flush<Ftz>(b)));
@@ -127,6 +136,7 @@ Handler single(const LaneKey& key) {
         return maybe_flush<Ftz>(canonical(__builtin_sqrtf(maybe_flush<Ftz>(a))));
       });
     case LaneOp::rcp:
+      if (key.approx) return one<float, float>([](float a) { return reciprocal<Ftz>(a); });
       return one<float, float>(
           [](float a) { return maybe_flush<Ftz>(canonical(1.0F / maybe_flush<Ftz>(a))); });
     case LaneOp::rsqrt:
