@@ -183,7 +183,7 @@ void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Counters* counters = warp.cta->counters()) count_access(*counters, mask, access, addresses);
+  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
   const bool comparing = static_cast<Atomic>(op.m[6]) == Atomic::cas;
   const std::scoped_lock lock(turn);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
