@@ -5,6 +5,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
+#include "engine/device/emulator/counters_report.hpp"
 #include "engine/device/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
@@ -123,7 +124,7 @@ int report_counters(LoneRun& run, Device& device) {
   const auto timing = device.time(run.launch(), {});
   if (!timing) return complain(timing.error());
   fmt::print("predicted for {}: {:.3f} us\n{}\n", timing->model, timing->samples_us.front(),
-             timing->detail_json);
+             emulator::counters_report(timing->detail_json));
   return 0;
 }
 
