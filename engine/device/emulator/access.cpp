@@ -34,9 +34,10 @@ class Resolver {
     const std::uint64_t given = address;
     Space space = access_.space;
     if (space == Space::generic) space = space_of(address);
-    if (address % access_.bytes != 0) {
+    const std::uint32_t align = access_.align != 0 ? access_.align : access_.bytes;
+    if (address % align != 0) {
       report(TroubleKind::misaligned, lane, space, given,
-             fmt::format("which is no multiple of {}", access_.bytes));
+             fmt::format("which is no multiple of {}", align));
       return nullptr;
     }
     switch (space) {
@@ -232,6 +233,11 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
   Sanitizer* const sanitizer = warp.cta->sanitizer();
   return sanitizer == nullptr || access.manner == Manner::unwatched ||
          sanitizer->access(warp, op, mask, access, addresses);
+}
+
+std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
+                       std::uint64_t address) {
+  return Resolver(warp, op, access).resolve(lane, address);
 }
 
 void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,

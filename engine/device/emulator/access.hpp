@@ -21,6 +21,7 @@ struct Access {
   std::uint32_t bytes = 0;
   bool write = false;
   Manner manner = Manner::plain;
+  std::uint32_t align = 0;  // what the address must be a multiple of; 0: of `bytes`
 
   bool updates() const { return manner == Manner::update || manner == Manner::releasing_update; }
   bool reads() const { return !write || updates(); }
@@ -45,6 +46,10 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
 // false.
 bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
              const Addresses& addresses, Pointers& out);
+
+// The same for one lane, of any number of bytes. Null after a report.
+std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
+                       std::uint64_t address);
 
 // What one lane of a store (run_store) writes; as many bytes as it has, from the front.
 std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);

@@ -74,6 +74,10 @@ bool less(Type type, std::uint64_t a, std::uint64_t b) {
       return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
     case Type::s64:
       return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+    case Type::f16:
+      return from_f16(static_cast<std::uint16_t>(a)) < from_f16(static_cast<std::uint16_t>(b));
+    case Type::bf16:
+      return from_bf16(static_cast<std::uint16_t>(a)) < from_bf16(static_cast<std::uint16_t>(b));
     default:
       return a < b;
   }
@@ -129,7 +133,27 @@ bool in_shared(const Access& access, std::uint64_t address) {
   return access.space == Space::shared || access.space == Space::cluster;
 }
 
+// `flush`: f32 sums flush subnormals.
+std::uint64_t update_sized(std::byte* pointer, std::size_t bytes, Atomic what, Type type,
+                           bool flush, std::uint64_t b, std::uint64_t c) {
+  if (bytes == 2) return update<std::uint16_t>(pointer, what, type, flush, b, c);
+  if (bytes == 4) return update<std::uint32_t>(pointer, what, type, flush, b, c);
+  return update<std::uint64_t>(pointer, what, type, flush, b, c);
+}
+
 }  // namespace
+
+void reduce_elements(Atomic what, Type type, std::byte* to, const std::byte* from,
+                     std::size_t bytes) {
+  const auto width = static_cast<std::size_t>(size_of(type));
+  for (std::size_t at = 0; at < bytes; at += width) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from + at, width);
+    // Asynchronous sums on global memory flush as atom does; those on shared memory are whole
+    // numbers.
+    update_sized(to + at, width, what, type, type == Type::f32, value, 0);
+  }
+}
 
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
@@ -150,20 +174,9 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     std::byte* pointer = pointers[static_cast<std::size_t>(lane)];
     const std::uint64_t b = operand(op.r[1], lane);
     const std::uint64_t c = operand(op.r[2], lane);
-    std::uint64_t old = 0;
     const bool flush = type == Type::f32 && what == Atomic::add &&
                        !in_shared(access, addresses[static_cast<std::size_t>(lane)]);
-    switch (op.m[1]) {
-      case 2:
-        old = update<std::uint16_t>(pointer, what, type, flush, b, c);
-        break;
-      case 4:
-        old = update<std::uint32_t>(pointer, what, type, flush, b, c);
-        break;
-      default:
-        old = update<std::uint64_t>(pointer, what, type, flush, b, c);
-        break;
-    }
+    const std::uint64_t old = update_sized(pointer, op.m[1], what, type, flush, b, c);
     if (op.r[0] == no_operand) continue;
     if (op.m[5] == 8) {
       target_slot64(lanes, op.r[0])[lane] = old;

@@ -109,15 +109,18 @@ void Cluster::start(AsyncOperation operation) {
   if (schedule_.early()) {
     operation.happen();
     wake();
-  } else {
-    operations_.push_back(std::move(operation));
+    return;
   }
+  if (operation.take && schedule_.early()) operation.take();
+  operations_.push_back(std::move(operation));
 }
 
-void Cluster::finish_groups(const Warp& warp, int lane, std::uint32_t end) {
+void Cluster::finish_groups(const Warp& warp, int lane, std::uint32_t end, Finish what) {
   for (std::size_t i = 0; i < operations_.size() && !in_trouble();) {
     const AsyncOperation& each = operations_[i];
-    if (each.warp != &warp || each.lane != lane || each.group >= end) {
+    const bool covered = each.warp == &warp && each.lane == lane && each.group < end;
+    if (covered && what == Finish::reads && each.take) each.take();
+    if (!covered || what == Finish::reads) {
       ++i;
       continue;
     }

@@ -18,7 +18,10 @@ struct AsyncOperation {
   int lane = 0;
   std::uint32_t group = 0;  // of the thread's bulk groups; none for what completes on an mbarrier
   static constexpr std::uint32_t no_group = ~0U;
+  // All that is left of it.
   std::function<void()> happen;
+  // Reads the source and leaves the rest to `happen`; empty where the two are never apart.
+  std::function<void()> take = nullptr;
 };
 
 // The CTAs that run together: one, or a cluster that can reach each other's shared memory. All
@@ -43,8 +46,10 @@ class Cluster {
   std::span<const std::unique_ptr<Cta>> ctas() const { return ctas_; }
   // Lets the operation happen now or later, as the schedule has it.
   void start(AsyncOperation operation);
-  // Makes the operations of a lane happen that belong to bulk groups before `end`.
-  void finish_groups(const Warp& warp, int lane, std::uint32_t end);
+  // Makes the operations of a lane happen that belong to bulk groups before `end`, or, of each, what
+  // reads its source.
+  enum class Finish : std::uint8_t { all, reads };
+  void finish_groups(const Warp& warp, int lane, std::uint32_t end, Finish what);
   // Something has happened that waiting warps may wait for.
   void wake();
   // barrier.cluster: lanes of `mask` arrive in the phase under way; whether a lane's phase is over.

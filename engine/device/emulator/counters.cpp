@@ -33,6 +33,8 @@ constexpr Field fields[] = {
     {"async_copies", &Counters::async_copies},
     {"async_lines", &Counters::async_lines},
     {"async_waits", &Counters::async_waits},
+    {"bulk_copies", &Counters::bulk_copies},
+    {"bulk_bytes", &Counters::bulk_bytes},
     {"divergent", &Counters::divergent},
     {"blocks", &Counters::blocks},
     {"warps", &Counters::warps},

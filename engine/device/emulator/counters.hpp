@@ -40,6 +40,8 @@ struct Counters {
   // Their parts: what comes from one line of 128 bytes and goes to one in shared memory.
   std::uint64_t async_lines = 0;
   std::uint64_t async_waits = 0;  // cp.async.wait_group, wait_all
+  std::uint64_t bulk_copies = 0;  // cp.async.bulk, cp.reduce.async.bulk, a thread each
+  std::uint64_t bulk_bytes = 0;   // that they move, a box of a tensor as a whole
   std::uint64_t divergent = 0;    // branches that parted a warp
 
   std::uint64_t blocks = 0;  // CTAs that ran

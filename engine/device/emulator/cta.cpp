@@ -77,6 +77,7 @@ void Cta::start_warp(Warp& warp) {
   warp.copies_begun = 0;
   warp.awaited = 0;
   warp.committed.fill(0);
+  warp.bulk_committed.fill(0);
   warp.in_cluster_phase = 0;
   warp.cluster_phase.fill(0);
   for (std::size_t i = 0; i < program.special_slots.size(); ++i) {

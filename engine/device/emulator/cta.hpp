@@ -59,6 +59,7 @@ struct Warp : LaneFile {
   std::vector<PendingCopy> copies;
   std::uint64_t copies_begun = 0;
   std::array<std::uint32_t, warp_size> committed{};  // groups a lane has committed
+  std::array<std::uint32_t, warp_size> bulk_committed{};  // the same of bulk groups
   // What an instruction of Kind::wait found: go on, go on after the others' turn, or try again.
   enum class Outcome : std::uint8_t { go_on, give_way, wait };
   Outcome outcome = Outcome::go_on;

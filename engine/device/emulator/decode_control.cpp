@@ -170,10 +170,19 @@ bool Decoder::fence() {
   bool beyond_cta = false;
   for (const std::string_view word : {"gl", "sys", "gpu", "cluster"}) beyond_cta |= has(word);
   for (const std::string_view word :
-       {"cta", "sc", "acq_rel", "acquire", "release", "mbarrier_init"}) {
+       {"cta", "sc", "acq_rel", "acquire", "release", "mbarrier_init",
+        "sync_restrict::shared::cta", "sync_restrict::shared::cluster"}) {
     has(word);
   }
-  want_operands(0, 0);
+  bool of_stretch = false;  // fence.proxy.tensormap::generic.acquire.scope [address], size
+  if (has("proxy")) {
+    for (const std::string_view word :
+         {"alias", "async", "async::generic", "global", "shared::cta", "shared::cluster"}) {
+      has(word);
+    }
+    of_stretch = has("tensormap::generic") && has("acquire");
+  }
+  want_operands(of_stretch ? 2 : 0, of_stretch ? 2 : 0);
   Draft& draft = emit(Kind::lanes, Pipe::control, run_fence);
   draft.op.m[0] = beyond_cta ? 1 : 0;
   return true;
@@ -213,7 +222,8 @@ bool Decoder::hint() {
   if (root().starts_with("prefetch")) {
     for (std::size_t i = 1; i < words_.size(); ++i) {
       if (words_[i].starts_with("L1") || words_[i].starts_with("L2") || words_[i] == "global" ||
-          words_[i] == "local") {
+          words_[i] == "local" || words_[i] == "tensormap" || words_[i] == "param" ||
+          words_[i] == "const") {
         understood_[i] = true;
       }
     }

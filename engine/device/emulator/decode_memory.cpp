@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "engine/device/emulator/decoder.hpp"
@@ -163,7 +164,8 @@ bool Decoder::isspacep() {
 // cp.async.{ca,cg}.shared.global [to], [from], bytes{, bytes to read | ignore}{, policy}
 bool Decoder::async() {
   if (has("mbarrier")) return async_arrive();
-  if (!has("async") || has("bulk")) return false;
+  if (std::find(words_.begin(), words_.end(), "bulk") != words_.end()) return bulk();
+  if (!has("async")) return false;
   if (has("commit_group")) {
     want_operands(0, 0);
     emit(Kind::memory, Pipe::load_store, run_async_commit);

@@ -144,6 +144,18 @@ class Decoder {
   bool atomic_quad(Atomic what);
   bool isspacep();
   bool async();
+  bool bulk();
+  struct BulkOperands {                         // those that an instruction has
+    std::array<const Operand*, 4> addresses{};  // as Op::r of bulk_ops.hpp has them
+    const Operand* size = nullptr;
+    const Operand* mask = nullptr;
+    const Operand* tensor = nullptr;
+  };
+  Draft& bulk_draft(const BulkOperands& operands, std::uint8_t dimensions, Handler run);
+  void tensor_operand(const Operand& operand, std::uint8_t dimensions, std::array<Ref, 16>& refs);
+  std::uint8_t tensor_dimensions();
+  bool bulk_wait();
+  bool bulk_prefetch(const std::vector<std::string_view>& spaces, bool tensor, bool policy);
   bool async_arrive();
   bool ldmatrix();
   bool stmatrix();
@@ -186,6 +198,7 @@ class Decoder {
   Ref new_register(Type type, bool fixed);
   Ref new_predicate();
   void address(Draft& draft, const Operand& operand, std::size_t ref, std::size_t width_at);
+  Ref whole_address(const Operand& operand, bool& wide);
   // Valid until the next emit.
   Draft& emit(Kind kind, Pipe pipe, Handler run);
   static void read(Draft& draft, std::size_t index, Ref ref);

@@ -230,7 +230,9 @@ Ref Decoder::predicate_target(const Operand& operand) {
 }
 
 void Decoder::address(Draft& draft, const Operand& operand, std::size_t ref, std::size_t width_at) {
-  if (operand.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
+  if (operand.kind != Operand::Kind::address || operand.parts.size() != 1) {
+    malformed("an address in [ ] is expected");
+  }
   const Operand& base = operand.parts[0];
   draft.op.immediate = operand.value;
   if (base.kind == Operand::Kind::reg) {
@@ -244,6 +246,34 @@ void Decoder::address(Draft& draft, const Operand& operand, std::size_t ref, std
   draft.op.immediate =
       static_cast<std::int64_t>(address + static_cast<std::uint64_t>(operand.value));
   draft.op.m[width_at] = 0;
+}
+
+// The value of an address with its offset, in one register or constant of 32 or (`wide`) 64 bits:
+// for instructions with several addresses.
+Ref Decoder::whole_address(const Operand& operand, bool& wide) {
+  if (operand.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
+  const Operand& base = operand.parts[0];
+  const auto offset = static_cast<std::uint64_t>(operand.value);
+  if (base.kind != Operand::Kind::reg) {
+    auto address = static_cast<std::uint64_t>(base.value);
+    if (base.kind == Operand::Kind::symbol) address = symbol_address(*base.symbol);
+    wide = true;
+    return constant(address + offset, 8);
+  }
+  int width = 0;
+  const Ref ref = source_at_least(base, Type::b32, width);
+  wide = width == 8;
+  if (offset == 0) return ref;
+  LaneKey key;
+  key.op = LaneOp::add;
+  key.type = wide ? Type::u64 : Type::u32;
+  const Ref sum = new_register(key.type, !function_->is_entry);
+  const Ref added = constant(wide ? offset : offset & UINT32_MAX, width);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
+  write(draft, 0, sum);
+  read(draft, 1, ref);
+  read(draft, 2, added);
+  return sum;
 }
 
 // A copy of a register's value as it is now.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "engine/device/emulator/program.hpp"
 
 // Handlers of instructions that reach beyond a lane: memory, other lanes, tensor cores. Each file
@@ -23,6 +25,10 @@ void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask);
 enum class Atomic : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exch, cas };
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask);
+// Each element of 2, 4 or 8 bytes at `to` becomes, atomically, its combination with the one at
+// `from`.
+void reduce_elements(Atomic what, Type type, std::byte* to, const std::byte* from,
+                     std::size_t bytes);
 
 // async_ops.cpp
 void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -141,6 +141,7 @@ Operand Parser::address(Function& function) {
   result.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(result.value) +
                                            static_cast<std::uint64_t>(offset()));
   result.parts.push_back(std::move(base));
+  if (accept(',')) result.parts.push_back(operand(function));
   expect(']');
   return result;
 }

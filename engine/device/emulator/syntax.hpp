@@ -50,7 +50,8 @@ struct Operand {
     real64,   // value: bits
     symbol,   // symbol, value: offset
     name,     // a label or a function
-    address,  // parts[0]: base (reg, symbol or integer); value: offset
+    address,  // parts[0]: base (reg, symbol or integer); value: offset; parts[1]: a tensor's
+              // coordinates, if given
     vector,   // parts
     list,     // parts: the parenthesized arguments of a call
     sink,     // _
