@@ -41,11 +41,14 @@ class BulkCopy {
  private:
   const std::byte* source(const Warp&) const {
     const bool from_global = static_cast<Route>(op_.m[0]) == Route::load;
-    const Access access{from_global ? Space::global : Space::shared, bytes_, false, bulk_unit};
+    const Access access{
+        .space = from_global ? Space::global : Space::shared, .bytes = bytes_, .align = bulk_unit};
     return resolve_one(warp_, op_, lane_, access, source_);
   }
   std::byte* target(Space space, std::uint64_t address) const {
-    return resolve_one(warp_, op_, lane_, {space, bytes_, true, bulk_unit}, address);
+    return resolve_one(warp_, op_, lane_,
+                       {.space = space, .bytes = bytes_, .write = true, .align = bulk_unit},
+                       address);
   }
   void put(std::byte* to, const std::byte* from) const {
     if (op_.m[2] == 0) {
@@ -134,7 +137,8 @@ std::vector<BulkTarget> bulk_targets(const LaneFile& lanes, const Op& op, int la
 
 bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
                    std::uint32_t bytes) {
-  std::byte* where = resolve_one(warp, op, lane, {Space::cluster, 8, true, 8}, target.barrier);
+  std::byte* where = resolve_one(
+      warp, op, lane, {.space = Space::cluster, .bytes = 8, .write = true}, target.barrier);
   if (where == nullptr) return false;
   return change_mbarrier(warp, op, lane, where,
                          [bytes](Mbarrier& barrier) { return barrier.complete_bytes(bytes); })

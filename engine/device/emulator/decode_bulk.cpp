@@ -42,7 +42,7 @@ bool reduces(Atomic what, Type type, bool to_global) {
 }  // namespace
 
 bool Decoder::bulk() {
-  if (!hopper_ || !has("async") || !has("bulk")) return false;
+  if (!hopper() || !has("async") || !has("bulk")) return false;
   if (has("commit_group")) {
     want_operands(0, 0);
     emit(Kind::memory, Pipe::load_store, run_bulk_commit);

@@ -174,6 +174,7 @@ class Decoder {
   // Helpers on the statement at hand.
   [[noreturn]] void unknown() const;
   [[noreturn]] void malformed(const std::string& what) const;
+  bool hopper() const { return rule_ == TensorRule::hopper; }
   std::string_view root() const { return words_[0]; }
   bool has(std::string_view modifier);  // and mark it as understood
   Type last_type();                     // the opcode's last word

@@ -125,11 +125,17 @@ class TensorCopy {
 
  private:
   std::byte* shared(Space space, std::uint64_t address, bool write) const {
-    return resolve_one(warp_, op_, lane_, {space, box_.bytes(), write, box_align}, address);
+    return resolve_one(warp_, op_, lane_,
+                       {.space = space, .bytes = box_.bytes(), .write = write, .align = box_align},
+                       address);
   }
   std::byte* global(const TensorBox::Row& row, bool write) const {
     return resolve_one(warp_, op_, lane_,
-                       {Space::global, row.inside * map_.element_bytes, write, 1}, row.address);
+                       {.space = Space::global,
+                        .bytes = row.inside * map_.element_bytes,
+                        .write = write,
+                        .align = 1},
+                       row.address);
   }
   bool in_global(bool write) const {
     for (const TensorBox::Row& row : box_.rows()) {
@@ -175,7 +181,8 @@ class TensorCopy {
 std::optional<TensorMapBits> find_map(Warp& warp, const Op& op, int lane) {
   const std::uint64_t address = slot64(warp, op.r[10])[lane];
   const std::byte* bytes =
-      resolve_one(warp, op, lane, {Space::generic, sizeof(TensorMapBits), false, 64}, address);
+      resolve_one(warp, op, lane,
+                  {.space = Space::generic, .bytes = sizeof(TensorMapBits), .align = 64}, address);
   if (bytes == nullptr) return std::nullopt;
   const auto map = tensor_map_from(std::span<const std::byte, 128>(bytes, 128));
   std::string wrong;
