@@ -46,6 +46,7 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
       copies_(ctas * warps_of(context)),
       barriers_(ctas),
       fenced_(ctas * warps_of(context)) {
+  grouped_.fill(std::vector<Grouped>(clocks_.warps()));
   const std::size_t bytes = shared_bytes(context);
   for (std::uint32_t cta = 0; cta < ctas; ++cta) {
     if (checks_.races) cells_.emplace_back(bytes, readers(context, clocks_.warps()));
@@ -65,6 +66,9 @@ void Sanitizer::start(std::uint64_t index) {
   for (auto& barriers : barriers_) barriers.fill({});
   for (Clock& clock : fenced_) clock.clear();
   for (CopyLedger& copies : copies_) copies.clear();
+  for (auto& warps : grouped_) {
+    for (Grouped& grouped : warps) grouped.parts.clear();
+  }
   cluster_coming_.clear();
   cluster_over_.clear();
   for (auto& [where, phases] : mbarriers_) {

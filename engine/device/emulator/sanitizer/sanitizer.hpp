@@ -58,14 +58,16 @@ class Sanitizer final : private RaceJudge {
   // Bulk copies, tensor copies and wgmma: pieces of what a lane starts, told when it is issued.
   // What they do is done for sure when the phase of an mbarrier at hand, or a group, is over.
   Completion by_phase(const std::byte* mbarrier);
-  Completion by_group(const Warp& warp, AsyncKind kind);
+  // `group`: how many groups the lane has committed before this operation.
+  Completion by_group(const Warp& warp, int lane, std::uint32_t group, AsyncKind kind,
+                      const Op& op);
   // `memory` is in some CTA's shared memory, `bytes` a multiple of 16 or a power of two below.
   bool async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
                     const std::byte* memory, std::uint32_t bytes, const Access& access);
   bool async_global(Warp& warp, const Op& op, int lane, std::uint64_t address, std::uint32_t bytes,
                     const Access& access);
-  // The warp has waited for its operations of a kind up to this one.
-  void wait_group(const Warp& warp, AsyncKind kind, const Completion& completion);
+  // The lane has waited for its operations in groups before `end`.
+  void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind);
 
   // Lanes of the warp have met.
   void converge(const Warp& warp);
@@ -161,7 +163,18 @@ class Sanitizer final : private RaceJudge {
   std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
   std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
   GlobalRaces global_;
-  std::array<std::vector<std::uint16_t>, 2> group_agents_;  // by AsyncKind, a warp; 0: none yet
+  // What a warp has under way in groups of a kind; who makes its accesses, 0 while there are none.
+  struct Grouped {
+    struct Part {
+      int lane = 0;
+      std::uint32_t group = 0;
+      std::uint32_t time = 0;
+      std::uint32_t op = 0;
+    };
+    std::uint16_t agent = 0;
+    std::vector<Part> parts;
+  };
+  std::array<std::vector<Grouped>, 2> grouped_;  // by AsyncKind, a warp
 };
 
 }  // namespace fa_tune::emulator

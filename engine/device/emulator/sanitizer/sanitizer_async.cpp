@@ -13,12 +13,22 @@ Completion Sanitizer::by_phase(const std::byte* mbarrier) {
   return {agent, clocks_.time(agent) + 1};
 }
 
-Completion Sanitizer::by_group(const Warp& warp, AsyncKind kind) {
-  auto& agents = group_agents_[static_cast<std::size_t>(kind)];
-  if (agents.empty()) agents.resize(clocks_.warps());
-  std::uint16_t& agent = agents[number(warp)];
-  if (agent == 0) agent = clocks_.add_agent();
-  return {agent, clocks_.advance(agent)};
+Completion Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group, AsyncKind kind,
+                               const Op& op) {
+  Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
+  if (own.agent == 0) own.agent = clocks_.add_agent();
+  const std::uint32_t time = clocks_.advance(own.agent);
+  own.parts.push_back({lane, group, time, index_of(op)});
+  return {own.agent, time};
+}
+
+void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind) {
+  Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
+  std::erase_if(own.parts, [&](const Grouped::Part& part) {
+    if (part.lane != lane || part.group >= end) return false;
+    clocks_.learn(number(warp), own.agent, part.time);
+    return true;
+  });
 }
 
 bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
@@ -68,10 +78,6 @@ bool Sanitizer::async_global(Warp& warp, const Op& op, int lane, std::uint64_t a
     address += step;
   }
   return true;
-}
-
-void Sanitizer::wait_group(const Warp& warp, AsyncKind, const Completion& completion) {
-  clocks_.learn(number(warp), completion.agent, completion.time);
 }
 
 }  // namespace fa_tune::emulator

@@ -125,10 +125,20 @@ void Sanitizer::end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::ui
 }
 
 bool Sanitizer::exit(Warp& warp, const Op& op, std::uint32_t mask) {
-  const CopyLedger::Copy* copy = copies_[number(warp)].of_lanes(mask);
-  if (copy == nullptr || !checks_.sync) return true;
-  report_exit(warp, op, std::countr_zero(copy->lanes & mask), copy->op);
-  return false;
+  if (!checks_.sync) return true;
+  const std::uint32_t own = number(warp);
+  if (const CopyLedger::Copy* copy = copies_[own].of_lanes(mask)) {
+    report_exit(warp, op, std::countr_zero(copy->lanes & mask), copy->op);
+    return false;
+  }
+  for (const auto& warps : grouped_) {
+    for (const Grouped::Part& part : warps[own].parts) {
+      if ((mask >> part.lane & 1U) == 0) continue;
+      report_exit(warp, op, part.lane, part.op);
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace fa_tune::emulator

@@ -121,7 +121,7 @@ void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::ui
 
 void Sanitizer::report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy) {
   warp.cta->report(TroubleKind::sync, warp, op, lane,
-                   "exits while its copy is under way, begun " + where_text(copy));
+                   "exits while what it has begun is under way, " + where_text(copy));
 }
 
 }  // namespace fa_tune::emulator

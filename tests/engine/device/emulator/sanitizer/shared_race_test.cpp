@@ -100,7 +100,7 @@ TEST_CASE("a thread that exits waits for its copies") {
   const std::string copy =
       "mov.u32 %r5, s; shl.b32 %r6, %r1, 4; add.u32 %r5, %r5, %r6; mul.wide.u32 %rd4, %r1, 16;\n"
       "add.u64 %rd5, %rd1, %rd4; cp.async.cg.shared.global [%r5], [%rd5], 16;\n";
-  found(body(copy), FaultKind::sync, {"exits while its copy is under way, begun in cp.async"});
+  found(body(copy), FaultKind::sync, {"exits while what it has begun is under way, in cp.async"});
   clean(body(copy + "cp.async.wait_all;\n"));
 }
 
