@@ -65,6 +65,11 @@ class BulkCopy {
     for (const BulkTarget& each : targets) {
       if (target(Space::cluster, each.address) == nullptr) return false;
     }
+    const GlobalPiece piece{source_, bytes_};
+    const bool from_global = static_cast<Route>(op_.m[0]) == Route::load;
+    const std::span<const GlobalPiece> pieces(&piece, from_global ? 1 : 0);
+    const std::byte* from_shared = from_global ? nullptr : source(warp_);
+    if (!watch_bulk_load(warp_, op_, lane_, targets, from_shared, pieces, bytes_)) return false;
     warp_.cta->cluster().start(
         {&warp_,
          &op_,
@@ -86,6 +91,8 @@ class BulkCopy {
   bool start_store() {
     const std::uint64_t address = bulk_operand(warp_, op_, 0, lane_);
     if (source(warp_) == nullptr || target(Space::global, address) == nullptr) return false;
+    const GlobalPiece piece{address, bytes_};
+    if (!watch_bulk_store(warp_, op_, lane_, source(warp_), {&piece, 1}, bytes_)) return false;
     const auto freight = std::make_shared<Freight>();
     const auto take = [copy = *this, freight] {
       if (freight->taken) return;
@@ -173,6 +180,9 @@ void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const std::int64_t end =
         std::int64_t{warp.bulk_committed[static_cast<std::size_t>(lane)]} - op.immediate;
     if (end > 0) {
+      if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
+        sanitizer->wait_groups(warp, lane, static_cast<std::uint32_t>(end), AsyncKind::bulk);
+      }
       warp.cta->cluster().finish_groups(warp, lane, static_cast<std::uint32_t>(end), what);
     }
   }

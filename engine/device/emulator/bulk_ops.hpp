@@ -41,4 +41,16 @@ bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
                    std::uint32_t bytes);
 void count_bulk(Warp& warp, std::uint64_t bytes);
 
+// bulk_watch.cpp: a copy that has been found legal, for the Sanitizer if there is one. `source` is
+// in shared memory, or null; `pieces` are what it touches in global memory. False after a report.
+struct GlobalPiece {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+};
+bool watch_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkTarget>& targets,
+                     const std::byte* source, std::span<const GlobalPiece> pieces,
+                     std::uint32_t bytes);
+bool watch_bulk_store(Warp& warp, const Op& op, int lane, const std::byte* source,
+                      std::span<const GlobalPiece> pieces, std::uint32_t bytes);
+
 }  // namespace fa_tune::emulator

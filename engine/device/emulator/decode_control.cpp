@@ -170,21 +170,24 @@ bool Decoder::fence() {
   bool beyond_cta = false;
   for (const std::string_view word : {"gl", "sys", "gpu", "cluster"}) beyond_cta |= has(word);
   for (const std::string_view word :
-       {"cta", "sc", "acq_rel", "acquire", "release", "mbarrier_init",
-        "sync_restrict::shared::cta", "sync_restrict::shared::cluster"}) {
+       {"cta", "sc", "acq_rel", "acquire", "release", "mbarrier_init", "sync_restrict::shared::cta",
+        "sync_restrict::shared::cluster"}) {
     has(word);
   }
+  bool of_proxy = false;
   bool of_stretch = false;  // fence.proxy.tensormap::generic.acquire.scope [address], size
   if (has("proxy")) {
-    for (const std::string_view word :
-         {"alias", "async", "async::generic", "global", "shared::cta", "shared::cluster"}) {
+    for (const std::string_view word : {"async", "async::generic"}) of_proxy |= has(word);
+    for (const std::string_view word : {"alias", "global", "shared::cta", "shared::cluster"}) {
       has(word);
     }
     of_stretch = has("tensormap::generic") && has("acquire");
   }
   want_operands(of_stretch ? 2 : 0, of_stretch ? 2 : 0);
   Draft& draft = emit(Kind::lanes, Pipe::control, run_fence);
-  draft.op.m[0] = beyond_cta ? 1 : 0;
+  draft.op.m[0] = static_cast<std::uint8_t>(of_proxy     ? FenceKind::proxy
+                                            : beyond_cta ? FenceKind::gpu
+                                                         : FenceKind::cta);
   return true;
 }
 

@@ -208,7 +208,14 @@ std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int 
 
 void run_fence(LaneFile& lanes, const Op& op, std::uint32_t) {
   const Warp& warp = warp_of(lanes);
-  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->fence(warp, op.m[0] != 0);
+  Sanitizer* const sanitizer = warp.cta->sanitizer();
+  if (sanitizer == nullptr) return;
+  const auto kind = static_cast<FenceKind>(op.m[0]);
+  if (kind == FenceKind::proxy) {
+    sanitizer->fence_proxy(warp);
+  } else {
+    sanitizer->fence(warp, kind == FenceKind::gpu);
+  }
 }
 
 // Time as a kernel sees it here: warp instructions of its CTA. m[0]: its bits from here on; m[5]:

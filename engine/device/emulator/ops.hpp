@@ -12,7 +12,8 @@ namespace fa_tune::emulator {
 // memory_ops.cpp
 void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
-// m[0]: reaches beyond the CTA
+// m[0] of a fence: what it orders accesses for. proxy: fence.proxy.async.
+enum class FenceKind : std::uint8_t { cta, gpu, proxy };
 void run_fence(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -79,6 +79,14 @@ class TensorCopy {
     return shared(space, shared_address, loads) != nullptr && in_global(!loads);
   }
 
+  bool watch_load(const std::vector<BulkTarget>& targets) const {
+    return watch_bulk_load(warp_, op_, lane_, targets, nullptr, pieces(), box_.bytes());
+  }
+  bool watch_store(std::uint64_t shared_address) const {
+    const std::byte* from = shared(Space::shared, shared_address, false);
+    return from != nullptr && watch_bulk_store(warp_, op_, lane_, from, pieces(), box_.bytes());
+  }
+
   void load(const std::vector<BulkTarget>& targets) const {
     if (!in_global(false)) return;
     std::vector<std::byte> bytes(box_.bytes());
@@ -136,6 +144,13 @@ class TensorCopy {
                         .write = write,
                         .align = 1},
                        row.address);
+  }
+  std::vector<GlobalPiece> pieces() const {
+    std::vector<GlobalPiece> result;
+    for (const TensorBox::Row& row : box_.rows()) {
+      if (row.inside != 0) result.push_back({row.address, row.inside * map_.element_bytes});
+    }
+    return result;
   }
   bool in_global(bool write) const {
     for (const TensorBox::Row& row : box_.rows()) {
@@ -206,13 +221,14 @@ void start_load(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
   for (const BulkTarget& each : targets) {
     if (!copy.legal(Space::cluster, each.address, true)) return;
   }
+  if (!copy.watch_load(targets)) return;
   copy.cluster().start(
       {&warp, &op, lane, AsyncOperation::no_group, [copy, targets] { copy.load(targets); }, {}});
 }
 
 void start_store(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
   const std::uint64_t source = bulk_operand(warp, op, 1, lane);
-  if (!copy.legal(Space::shared, source, false)) return;
+  if (!copy.legal(Space::shared, source, false) || !copy.watch_store(source)) return;
   const auto freight = std::make_shared<std::vector<std::byte>>();
   const auto take = [copy, freight, source] {
     if (freight->empty()) *freight = copy.take(source);
