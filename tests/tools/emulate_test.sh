@@ -28,7 +28,8 @@ check 'other devices and schedules' equal "$status" 0
 
 try "${run[@]}" "${good[@]}" --counters
 check 'counts' equal "$status" 0
-check 'and predicts' contains "$out" 'predicted'
+check 'and predicts' contains "$out" 'predicted for h100: '
+check 'and says what bounds it' contains "$out" 'bound by: '
 
 try "${run[@]}" "${good[@]}" --dump out.npy
 check 'dumps' equal "$status" 0
