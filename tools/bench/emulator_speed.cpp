@@ -1,6 +1,6 @@
 // How fast is the emulator on one core?
 //
-//   bench_emulator_speed [OUT.json]
+//   bench_emulator_speed [OUT.json [WORD]]    only what has WORD in its name
 //
 // GFLOP/s of bit-exact mma.sync by format, from a PTX kernel that is a loop of mma; and the
 // attention templates at the mission shape, whole: seconds of processor time and million warp
@@ -76,7 +76,7 @@ std::string loop_of(const Mma& format) {
   }
   text += fmt::format("add.u32 %t1, %t1, 1; setp.lt.u32 %p, %t1, {}; @%p bra LOOP;\n", rounds);
   for (int i = 0; i < chains * format.d; ++i)
-    text += fmt::format("st.global.{} [%q0], %d{};\n", format.type, i);
+    text += fmt::format("st.global.{} [%q0+{}], %d{};\n", format.type, 6 * bytes, i);
   return text + "ret;\n}\n";
 }
 
@@ -100,10 +100,11 @@ double seconds_of(Device& device, const Launch& launch) {
   return best;
 }
 
-Json mma_speed(const std::string& profile) {
+Json mma_speed(const std::string& profile, const std::string& word) {
   Json rows = Json::array();
   const auto device = open_emulator(load_profile(profile, find_root()), 1);
   for (const Mma& format : formats) {
+    if (std::string(format.opcode).find(word) == std::string::npos) continue;
     KernelImage image;
     image.kind = BinaryKind::ptx;
     image.kernel = "k";
@@ -127,13 +128,14 @@ Json mma_speed(const std::string& profile) {
   return rows;
 }
 
-Json template_speed() {
+Json template_speed(const std::string& word) {
   Json rows = Json::array();
   const Project project = ShapeName{"1,8,512,64"}.open("l4.yaml");
   const auto device = open_emulator(load_profile("l4", find_root()), 1);
   const auto compiler = compiler_with("");
   Workplace workplace(project, *device);
   for (const Preset& preset : project.file.presets) {
+    if (preset.name.find(word) == std::string::npos) continue;
     const auto compiled = compiler->compile(request_of(project, preset.config, device->info()));
     if (!compiled) throw MachineError(compiled.error().message);
     const KernelHandle kernel = load(*device, compiled->image);
@@ -146,22 +148,23 @@ Json template_speed() {
     launch.checks = Checks::all();
     const double checked = seconds_of(*device, launch);
     fmt::print(
-        "{:<20} whole launch {:>7.3f} s, {:>8.2f} million warp instructions/s, checked {:>7.3f} s\n",
+        "{:<20} whole launch {:>7.3f} s, {:>8.2f} million warp instructions/s, checked {:>7.3f} "
+        "s\n",
         preset.name, seconds, instructions / seconds / 1e6, checked);
     rows.push_back(Json{{"preset", preset.name},
-                    {"seconds", seconds},
-                    {"checked_seconds", checked},
-                    {"warp_instructions", instructions},
-                    {"million_per_s", instructions / seconds / 1e6}});
+                        {"seconds", seconds},
+                        {"checked_seconds", checked},
+                        {"warp_instructions", instructions},
+                        {"million_per_s", instructions / seconds / 1e6}});
   }
   return rows;
 }
 
-int emulator_speed(const std::string& out) {
+int emulator_speed(const std::string& out, const std::string& word) {
   Json result = {{"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))}};
-  result["mma"] = mma_speed("a100");
-  for (const Json& row : mma_speed("h100")) result["mma"].push_back(row);
-  result["templates"] = template_speed();
+  result["mma"] = mma_speed("a100", word);
+  for (const Json& row : mma_speed("h100", word)) result["mma"].push_back(row);
+  result["templates"] = template_speed(word);
   if (!out.empty()) write_file(out, result.dump(1) + "\n");
   return 0;
 }
@@ -171,7 +174,7 @@ int emulator_speed(const std::string& out) {
 
 int main(int argc, char** argv) {
   try {
-    return fa_tune::bench::emulator_speed(argc > 1 ? argv[1] : "");
+    return fa_tune::bench::emulator_speed(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_emulator_speed: {}\n", error.what());
     return 3;
