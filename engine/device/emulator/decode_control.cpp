@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -9,9 +10,9 @@
 
 namespace fa_tune::emulator {
 
-Decoder::Family Decoder::family(std::string_view root) {
+const std::unordered_map<std::string_view, Decoder::Family>& Decoder::families() {
   using D = Decoder;
-  static const std::unordered_map<std::string_view, Family> families = {
+  static const std::unordered_map<std::string_view, Family> known = {
       {"bra", &D::branch},
       {"brx", &D::branch_indexed},
       {"call", &D::call},
@@ -125,8 +126,19 @@ Decoder::Family Decoder::family(std::string_view root) {
       {"activemask", &D::one_of_warp},
       {"elect", &D::one_of_warp},
   };
-  const auto found = families.find(root);
-  return found == families.end() ? nullptr : found->second;
+  return known;
+}
+
+Decoder::Family Decoder::family(std::string_view root) {
+  const auto found = families().find(root);
+  return found == families().end() ? nullptr : found->second;
+}
+
+std::vector<std::string> Decoder::opcodes() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : families()) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 bool Decoder::branch() {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/device/emulator/lanes.hpp"
@@ -54,6 +55,8 @@ class Decoder {
 
   // The kernel and every function that it calls. Throws LoadError.
   Program decode(std::string_view kernel);
+  // Those with a family, in order.
+  static std::vector<std::string> opcodes();
 
  private:
   // decoder.cpp: functions, symbols, control flow.
@@ -83,6 +86,7 @@ class Decoder {
 
   // decode_*.cpp. Each returns false if it does not know the form at hand.
   using Family = bool (Decoder::*)();
+  static const std::unordered_map<std::string_view, Family>& families();
   static Family family(std::string_view root);
   bool branch();
   bool branch_indexed();

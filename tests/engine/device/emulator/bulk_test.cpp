@@ -257,7 +257,7 @@ TEST_CASE("a bulk reduction of floats rounds as its type does") {
   {
     HopperBench bench(store(route + ".add.f32", "cp.async.bulk.wait_group 0;"));
     std::vector<float> values(1024);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.37F;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i + 1) * 0.37F;
     const BufferHandle out = bench.buffer(values);
     bench.launch.arguments = {out, out};
     CHECK(bench.run() == "");
