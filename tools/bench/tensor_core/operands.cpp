@@ -78,7 +78,9 @@ std::uint64_t infinity_or_nan(const Real& real, Random& random) {
   if (real.finite) return sign | infinity | all;
   const bool nan = random.below(3) == 0;
   const std::uint64_t mantissa = nan ? std::max<std::uint64_t>(random.next() & all, 1) : 0;
-  return sign | (infinity | mantissa) << real.unused;
+  // An infinity of tf32 may have bits of f32 behind it, which make it a NaN of f32.
+  const std::uint64_t rest = random.next() & ((std::uint64_t{1} << real.unused) - 1);
+  return sign | (infinity | mantissa) << real.unused | (random.below(2) == 0 ? rest : 0);
 }
 
 // Where the exponents of a, b and c lie.

@@ -228,7 +228,10 @@ TEST_CASE("wmma multiplies tiles of every shape and type in every layout") {
       for (const std::string space : {"", ".global"}) {
         for (const int spare : {0, 16}) {
           const Tile tile(form, (layouts & 1) != 0, (layouts & 2) != 0, (layouts & 4) != 0, spare);
-          const std::string suffix = std::string(form.a_type) == "f64" ? ".rn" : "";
+          const bool integers = std::string(form.c_type) == "s32";
+          const std::string suffix = std::string(form.a_type) == "f64" ? ".rn"
+                                     : integers && spare != 0          ? ".satfinite"
+                                                                       : "";
           CAPTURE(form.m);
           CAPTURE(std::string(form.a_type));
           CAPTURE(std::string(form.c_type));
