@@ -40,7 +40,7 @@ extern "C" __global__ void tensor_copy_2d(const __grid_constant__ Map map, float
   for (int k = 0; k < 4; ++k) {
     if (t == 0) {
       expect(bar, 2048);
-      box(shared_address(tile), &map, bar, (int)blockIdx.x * 32 - 7 + k, (int)blockIdx.y * 16 - 5 * k);
+      box(shared_address(tile), &map, bar, (int)blockIdx.x * 32 - 8 + 4 * k, (int)blockIdx.y * 16 - 5 * k);
     }
     wait(bar, k & 1);
     float* to = out + ((blockIdx.y * gridDim.x + blockIdx.x) * 4 + k) * 512;

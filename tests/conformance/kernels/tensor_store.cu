@@ -19,7 +19,7 @@ extern "C" __global__ void tensor_store(const unsigned* in, const __grid_constan
   __syncthreads();
   if (t == 0) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"((int)blockIdx.x * 32),
-                 "r"((int)blockIdx.y * 8 - 2), "r"(shared_address(tile)) : "memory");
+                 "r"((int)blockIdx.y * 8), "r"(shared_address(tile)) : "memory");
     asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
   }
 }
