@@ -47,13 +47,14 @@ namespace {
 // a * b + c, rounded once. Of several NaN that of b comes out, else c's, else a's, made quiet; a
 // NaN out of nothing is negative (measured on an H100).
 double fused(double a, double b, double c) {
+  const double sum = std::fma(a, b, c);
+  if (!std::isnan(sum)) return sum;
   for (const double each : {b, c, a}) {
     if (std::isnan(each)) {
       return std::bit_cast<double>(std::bit_cast<std::uint64_t>(each) | std::uint64_t{1} << 51);
     }
   }
-  const double sum = std::fma(a, b, c);
-  return std::isnan(sum) ? std::bit_cast<double>(std::uint64_t{0xFFF8} << 48) : sum;
+  return std::bit_cast<double>(std::uint64_t{0xFFF8} << 48);
 }
 
 }  // namespace
