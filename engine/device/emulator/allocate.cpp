@@ -99,6 +99,7 @@ class Allocator {
       if (ref.kind != Ref::Kind::reg && ref.kind != Ref::Kind::predicate) continue;
       if ((draft.writes >> i & 1U) == 0 || partial) f(value_of(ref));
     }
+    for (const Ref& ref : draft.sums) f(value_of(ref));
   }
   template <class F>
   void each_write(const Draft& draft, F f) const {
@@ -106,6 +107,7 @@ class Allocator {
       const Ref& ref = draft.refs[i];
       if ((draft.writes >> i & 1U) != 0 && ref.kind != Ref::Kind::none) f(value_of(ref));
     }
+    for (const Ref& ref : draft.sums) f(value_of(ref));
   }
 
   void make_blocks() {
@@ -278,6 +280,9 @@ class Allocator {
             op.r[j] = places_[value_of(ref)];
             break;
         }
+      }
+      for (const Ref& ref : drafts_[i].sums) {
+        program_.wgmma[op.target].sums.push_back(places_[value_of(ref)]);
       }
     }
   }

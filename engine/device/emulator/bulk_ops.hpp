@@ -21,7 +21,6 @@ enum class Route : std::uint8_t {
 
 void run_bulk_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_tensor_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
-void run_async_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_bulk_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // immediate: groups that may stay; m[0]: 1 if it waits for the reading of the sources alone.
 void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -80,6 +80,7 @@ void Cta::start_warp(Warp& warp) {
   warp.bulk_committed.fill(0);
   warp.in_cluster_phase = 0;
   warp.cluster_phase.fill(0);
+  if (!program.wgmma.empty()) warp.flight.start(program.slots);
   for (std::size_t i = 0; i < program.special_slots.size(); ++i) {
     const std::uint16_t index = program.special_slots[i];
     if (index != no_operand) fill_special(warp, static_cast<Special>(i), target_slot(warp, index));

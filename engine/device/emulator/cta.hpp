@@ -58,7 +58,7 @@ struct Warp : LaneFile {
   std::byte* local = nullptr;     // local_bytes a lane, lane after lane
   std::vector<PendingCopy> copies;
   std::uint64_t copies_begun = 0;
-  std::array<std::uint32_t, warp_size> committed{};  // groups a lane has committed
+  std::array<std::uint32_t, warp_size> committed{};       // groups a lane has committed
   std::array<std::uint32_t, warp_size> bulk_committed{};  // the same of bulk groups
   // What an instruction of Kind::wait found: go on, go on after the others' turn, or try again.
   enum class Outcome : std::uint8_t { go_on, give_way, wait };
@@ -66,6 +66,7 @@ struct Warp : LaneFile {
   std::uint64_t awaited = 0;  // address of the mbarrier that an instruction waits for, or 0
   std::uint32_t in_cluster_phase = 0;  // lanes that have arrived at the cluster's barrier
   std::array<std::uint32_t, warp_size> cluster_phase{};  // that a lane arrived in
+  WgmmaFlight flight;
 };
 
 struct Barrier {
@@ -139,7 +140,8 @@ class Cta {
   void fill_special(Warp& warp, Special special, std::uint32_t* out) const;
   template <bool Counting>
   void take_turn(Warp& warp, std::uint64_t turn);
-  template <bool Counting>
+  // Watching: registers of wgmma are looked after; see look_out.
+  template <bool Counting, bool Watching>
   void run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel);
   void wait(Warp& warp, std::size_t chosen, const Op& op);
   void control(Warp& warp, std::size_t chosen, const Op& op);

@@ -5,6 +5,7 @@
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/cta.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/wgmma_ops.hpp"
 
 // How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
 // goes first, so that lanes that rejoin do so at the earliest instruction. A split that uses up its
@@ -90,7 +91,15 @@ void Cta::take_turn(Warp& warp, std::uint64_t turn) {
     const int chosen = choose_split(warp);
     if (chosen < 0) return;
     if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
-    run_split<Counting>(warp, static_cast<std::size_t>(chosen), turn - (executed_ - begin));
+    const auto which = static_cast<std::size_t>(chosen);
+    const std::uint64_t left = turn - (executed_ - begin);
+    const bool watching = !warp.flight.operations.empty() ||
+                          (context_.checks.sync && !context_.program->wgmma.empty());
+    if (watching) {
+      run_split<Counting, true>(warp, which, left);
+    } else {
+      run_split<Counting, false>(warp, which, left);
+    }
     if (warp.splits.size() < 2) {
       warp.slice_begin = executed_;
     } else if (executed_ - warp.slice_begin > slice) {
@@ -107,7 +116,7 @@ void Cta::take_turn(Warp& warp, std::uint64_t turn) {
 }
 
 // Runs until the split meets another, parts, waits or exits, or its time is over.
-template <bool Counting>
+template <bool Counting, bool Watching>
 void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
   Split& split = warp.splits[chosen];
   const Op* const ops = context_.program->ops.data();
@@ -119,6 +128,9 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
   std::uint32_t pc = split.pc;
   do {
     const Op& op = ops[pc];
+    if constexpr (Watching) {
+      if (!look_out(warp, pc)) break;
+    }
     if constexpr (Counting) record_->issue(rank_, warp.index, op);
     --fuel;
     const std::uint32_t active = guarded(warp, op, mask);

@@ -26,6 +26,8 @@ const std::unordered_map<std::string_view, Decoder::Family>& Decoder::families()
       {"bar", &D::barrier},
       {"barrier", &D::barrier},
       {"mbarrier", &D::mbarrier},
+      {"wgmma", &D::wgmma},
+      {"setmaxnreg", &D::register_limit},
       {"mapa", &D::cluster_address},
       {"getctarank", &D::cluster_address},
       {"membar", &D::fence},

@@ -37,6 +37,7 @@ struct Draft {
   Ref guard;
   std::uint16_t writes = 0;  // bit i: refs[i] is written
   int place = -1;            // Statement::place
+  std::vector<Ref> sums;     // of a wgmma: registers that it reads and writes
 };
 
 // The memory of a module's variables in global or constant memory.
@@ -99,6 +100,10 @@ class Decoder {
   bool cluster_barrier();
   bool cluster_address();
   bool mbarrier();
+  bool wgmma();
+  bool wgmma_product();
+  std::int64_t wgmma_option(std::size_t index, std::int64_t low, std::int64_t high);
+  bool register_limit();
   bool mbarrier_wait(bool suspends);
   Space mbarrier_space();
   bool stack();

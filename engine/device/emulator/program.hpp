@@ -9,6 +9,7 @@
 #include "engine/device/emulator/source_lines.hpp"
 #include "engine/device/emulator/touches.hpp"
 #include "engine/device/emulator/types.hpp"
+#include "engine/device/emulator/wgmma.hpp"
 
 namespace fa_tune::emulator {
 
@@ -158,6 +159,7 @@ struct Program {
   std::vector<std::string> names;        // opcodes, for messages
   std::vector<std::uint32_t> constants;  // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;
+  std::vector<WgmmaForm> wgmma;
   std::array<std::uint16_t, static_cast<std::size_t>(Special::count)> special_slots{};  // or none
   std::uint32_t entry = 0;
   std::uint32_t slots = 0;       // a warp

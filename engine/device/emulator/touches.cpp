@@ -34,6 +34,11 @@ Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRe
       const bool written = (draft.writes >> j & 1U) != 0;
       append(draft.refs[j], op.r[j], registers, program, written ? writes : reads);
     }
+    if (!draft.sums.empty()) {
+      const std::vector<std::uint16_t>& sums = program.wgmma[op.target].sums;
+      reads.insert(reads.end(), sums.begin(), sums.end());
+      writes.insert(writes.end(), sums.begin(), sums.end());
+    }
     touches.add(reads, writes);
   }
   return touches;
@@ -55,6 +60,10 @@ ValueTouches value_touches_of(const std::vector<Draft>& drafts, std::size_t regi
     append_value(draft.guard, reads);
     for (std::size_t j = 0; j < draft.refs.size(); ++j) {
       append_value(draft.refs[j], (draft.writes >> j & 1U) != 0 ? writes : reads);
+    }
+    for (const Ref& ref : draft.sums) {
+      append_value(ref, reads);
+      append_value(ref, writes);
     }
     touches.add(reads, writes);
   }
