@@ -104,12 +104,12 @@ bool Decoder::load() {
 }
 
 bool Decoder::store() {
+  if (std::find(words_.begin(), words_.end(), "async") != words_.end()) return async_store();
   const Type type = last_type();
   if (type == Type::b128) return store_quad();
   Space where = space();
   if (where == Space::param) where = Space::local;  // an argument of a call
   if (where == Space::constant) return false;
-  if (has("async")) return false;
   const Manner manner = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));

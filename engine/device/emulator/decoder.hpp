@@ -136,6 +136,7 @@ class Decoder {
   std::array<Ref, 2> quad(const Operand& operand);
   bool load_quad();
   bool store_quad();
+  bool async_store();
   Ref quad_half(int index, int half);
   bool unpack(Type type);
   bool address_conversion();
