@@ -1,3 +1,5 @@
+#include <map>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -6,8 +8,9 @@
 #include "tools/lone/recorded.hpp"
 #include "tools/lone/side.hpp"
 
-// The conformance kernels on the emulator, held against what an H100 answered
-// (tools/bench/results/conformance, made by bench_conformance).
+// The conformance kernels on the emulator, held against what a Hopper GPU answered
+// (tools/bench/results/conformance, made by bench_conformance). One that no GPU has answered yet
+// only has to run without an accusation.
 
 using namespace fa_tune;
 
@@ -16,10 +19,11 @@ namespace {
 const std::filesystem::path root = FA_TUNE_ROOT;
 
 std::map<std::string, nlohmann::ordered_json> recorded_outputs() {
-  const auto file = root / "tools" / "bench" / "results" / "conformance" / "h100.json";
+  const auto file = root / "tools" / "bench" / "results" / "conformance" / "hopper.json";
   std::map<std::string, nlohmann::ordered_json> found;
-  for (const auto& row : nlohmann::ordered_json::parse(read_file(file)).at("rows"))
-    found[row.at("kernel").get<std::string>()] = row.at("outputs");
+  const auto record = nlohmann::ordered_json::parse(read_file(file));
+  for (const auto& row : record.at("rows"))
+    if (!row.at("outputs").empty()) found[row.at("kernel").get<std::string>()] = row.at("outputs");
   return found;
 }
 
@@ -28,11 +32,11 @@ bool same_everywhere(const KernelFile& kernel) {
   return kernel.kind.find("gemm") == std::string::npos;
 }
 
-void hold(const std::string& device, std::uint64_t schedule) {
+void hold(const std::string& device, std::uint64_t schedule, int least) {
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
   const auto recorded = recorded_outputs();
   Side side(device, *compiler);
-  int ran = 0;
+  int held = 0;
   for (const KernelFile& kernel :
        KernelFile::load_all(root / "tests" / "conformance" / "kernels")) {
     if (!kernel.runs_on(side.info().arch)) continue;
@@ -42,18 +46,18 @@ void hold(const std::string& device, std::uint64_t schedule) {
     const std::string problem = outputs ? "" : outputs.error();
     CHECK(problem == "");
     if (!outputs) continue;
-    ++ran;
-    REQUIRE(recorded.contains(kernel.name));
+    if (!recorded.contains(kernel.name)) continue;
     if (device != "emulator:h100" && !same_everywhere(kernel)) continue;
+    ++held;
     CHECK(refute(kernel, *outputs, recorded.at(kernel.name)) == "");
   }
-  CHECK(ran >= 40);
+  CHECK(held >= least);
 }
 
 }  // namespace
 
-TEST_CASE("the emulator answers as the H100 did") { hold("emulator:h100", 0); }
+TEST_CASE("the emulator answers as the GPU did") { hold("emulator:h100", 0, 80); }
 
-TEST_CASE("and under another schedule") { hold("emulator:h100", 5); }
+TEST_CASE("and under another schedule") { hold("emulator:h100", 5, 80); }
 
-TEST_CASE("other profiles differ from it in tensor cores alone") { hold("emulator:l4", 0); }
+TEST_CASE("other profiles differ from it in tensor cores alone") { hold("emulator:l4", 0, 40); }
