@@ -26,6 +26,12 @@ void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
            fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
     return;
   }
+  if (expected > warps_.size() * warp_size) {
+    report(TroubleKind::barrier, warp, op, lane,
+           fmt::format("waits for {} threads at barrier {}; the block has {}", expected, id,
+                       context_.config.block.count()));
+    return;
+  }
   if (barrier.in_use && barrier.expected != expected) {
     report(TroubleKind::barrier, warp, op, lane,
            fmt::format("barrier {} waits for {} threads and this one expects {}", id,
@@ -39,6 +45,12 @@ void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   // An aligned barrier counts whole warps, also a last one that is not full.
   barrier.arrived +=
       op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(split.mask));
+  if (expected != 0 && barrier.arrived > expected) {
+    report(TroubleKind::barrier, warp, op, lane,
+           fmt::format("{} threads have come to barrier {}, which waits for {}", barrier.arrived,
+                       id, expected));
+    return;
+  }
   if (op.m[0] >= 2) {
     const std::uint32_t word = warp.predicates[op.r[3]];
     const std::uint32_t holds = (op.m[1] != 0 ? ~word : word) & split.mask;

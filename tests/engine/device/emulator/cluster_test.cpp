@@ -372,12 +372,14 @@ TEST_CASE("a cluster that cannot be is refused, and a missing arrival is named")
   ret;
 DONE:
   barrier.cluster.wait;
-WAIT:
+  mov.u32 %r2, %tid.x;
+  setp.ge.u32 %p2, %r2, 32;
+  @%p2 exit;
   bar.sync 1, 64;
 )"),
                32);
   stuck.launch.config.grid = {2, 1, 1};
-  stuck.launch.config.block = {32, 1, 1};
+  stuck.launch.config.block = {64, 1, 1};
   stuck.launch.config.cluster = {2, 1, 1};
   const std::string outcome = stuck.run();
   CHECK(outcome.find("deadlock") == 0);

@@ -226,7 +226,9 @@ TEST_CASE("a block that cannot go on is told which warps wait where") {
   CHECK(fault.kind == FaultKind::deadlock);
   CHECK(fault.message.find("warp 0 at barrier 0 (line 12); warps 1-3 at barrier 1 (line 10)") !=
         std::string::npos);
-  const Fault counted = fault_of(with("bar.sync 2, 96;"), 64);
+  const Fault counted = fault_of(with("shr.u32 %r2, %r1, 5; setp.eq.u32 %p1, %r2, 0;\n"
+                                      "@%p1 bra END;\nbar.sync 2, 96;\nEND:\n"),
+                                 96);
   CHECK(counted.kind == FaultKind::deadlock);
   const Fault mixed = fault_of(with("shr.u32 %r2, %r1, 5; setp.eq.u32 %p1, %r2, 0;\n"
                                     "@%p1 bar.sync 2, 96;\n@!%p1 bar.sync 2, 64;"),
