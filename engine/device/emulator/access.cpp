@@ -242,25 +242,26 @@ std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
 
 void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
                   const Addresses& addresses) {
-  // 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16.
-  const std::uint32_t lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
-  const std::uint32_t words = bytes <= 4 ? 1 : bytes / 4;
-  for (std::uint32_t begin = 0; begin < warp_size; begin += lanes) {
-    std::array<std::uint32_t, warp_size> touched{};  // words of this group, sorted
-    std::size_t count = 0;
-    for (std::uint32_t lane = begin; lane < begin + lanes; ++lane) {
-      if ((mask >> lane & 1U) == 0) continue;
-      const auto first = static_cast<std::uint32_t>(addresses[lane] / 4);
-      for (std::uint32_t word = 0; word < words; ++word) touched[count++] = first + word;
-    }
-    if (count == 0) continue;
-    std::sort(touched.begin(), touched.begin() + static_cast<std::ptrdiff_t>(count));
-    std::array<std::uint32_t, 32> banks{};
+  // 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16: as many as the
+  // 128 bytes of all banks have pieces. Pieces are aligned, so each has its banks for itself or
+  // shares all of them with another.
+  const std::uint32_t piece = std::clamp(bytes, 4U, 16U);
+  const std::uint32_t pieces = 128 / piece;
+  for (std::uint32_t begin = 0; begin < warp_size; begin += pieces) {
+    std::array<std::array<std::uint64_t, warp_size>, warp_size> held;  // different pieces by banks
+    std::array<std::uint32_t, warp_size> counts{};
     std::uint32_t worst = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i > 0 && touched[i] == touched[i - 1]) continue;  // one word serves all who want it
-      worst = std::max(worst, ++banks[touched[i] % banks.size()]);
+    for (std::uint32_t lane = begin; lane < begin + pieces; ++lane) {
+      if ((mask >> lane & 1U) == 0) continue;
+      const std::uint64_t wanted = addresses[lane] / piece;
+      const std::size_t place = wanted % pieces;
+      const auto first = held[place].begin();
+      const auto end = first + counts[place];
+      if (std::find(first, end, wanted) != end) continue;  // one piece serves all who want it
+      held[place][counts[place]++] = wanted;
+      worst = std::max(worst, counts[place]);
     }
+    if (worst == 0) continue;
     counters.shared_wavefronts += worst;
     counters.shared_wavefronts_ideal += 1;
   }

@@ -73,9 +73,12 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
   totals.*pipe_counters[static_cast<std::size_t>(op.pipe)] += 1;
   const auto pc = static_cast<std::uint32_t>(&op - first_op_);
   ops_[pc].executions += 1;
-  last_ = pc;
-  any_ = true;
-  before_ = totals;
+  // What stays within its lane adds nothing else to the totals.
+  any_ = op.kind != Kind::lanes;
+  if (any_) {
+    last_ = pc;
+    before_ = totals;
+  }
 
   WarpTrace& trace = blocks_[first_open_ + slot].warps[warp];
   if (!trace.stretches.empty()) {

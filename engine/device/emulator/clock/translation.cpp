@@ -162,7 +162,9 @@ class Translator {
     cost.role = Role::shared;
     cost.latency = p.shared_latency;
     const bool bulk = f.has("bulk");
-    if (f.root == "cp" && bulk) {
+    if (f.root == "mbarrier" && f.has("wait")) {
+      cost.role = Role::bulk_wait;
+    } else if (f.root == "cp" && bulk) {
       cost.role = Role::bulk_copy;
     } else if (f.root == "cp" && f.has("commit_group")) {
       cost.role = Role::async_commit;
@@ -203,8 +205,6 @@ class Translator {
     } else if (f.root == "cp" && f.has("wait")) {
       cost.role = f.has("bulk") ? Role::bulk_wait : Role::async_wait;
       cost.depth = static_cast<int>(op.immediate);
-    } else if (f.root == "mbarrier" && f.has("wait")) {
-      cost.role = Role::bulk_wait;
     } else if (f.root == "wgmma" && f.has("wait_group")) {
       cost.role = Role::tensor_wait;
     } else if (one_of(f.root, {"membar", "fence"})) {
