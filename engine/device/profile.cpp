@@ -43,6 +43,7 @@ constexpr Rate kRates[] = {
     {"l2_port_bytes_per_clock_sm", &DeviceProfile::l2_port_bytes_per_clock_sm},
     {"shared_bytes_per_clock_sm", &DeviceProfile::shared_bytes_per_clock_sm},
     {"tensor_f16_flop_per_clock_sm", &DeviceProfile::tensor_f16_flop_per_clock_sm},
+    {"wgmma_f16_flop_per_clock_sm", &DeviceProfile::wgmma_f16_flop_per_clock_sm},
     {"fma_f32_per_clock_sm", &DeviceProfile::fma_f32_per_clock_sm},
     {"alu_int_per_clock_sm", &DeviceProfile::alu_int_per_clock_sm},
     {"special_per_clock_sm", &DeviceProfile::special_per_clock_sm},

@@ -37,6 +37,7 @@ struct DeviceProfile {
   double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take
   double shared_bytes_per_clock_sm = 0;
   double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
+  double wgmma_f16_flop_per_clock_sm = 0;   // the same through wgmma; as above where there is none
   double fma_f32_per_clock_sm = 0;          // lanes
   double alu_int_per_clock_sm = 0;          // lanes
   double special_per_clock_sm = 0;          // lanes: ex2, rcp, ...

@@ -26,6 +26,7 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   global_sectors += other.global_sectors;
   sectors_again += other.sectors_again;
   async_lines += other.async_lines;
+  bulk_bytes += other.bulk_bytes;
   return *this;
 }
 
@@ -109,6 +110,7 @@ void Record::attribute() {
   op.shared_wavefronts_ideal += totals.shared_wavefronts_ideal - before_.shared_wavefronts_ideal;
   op.global_sectors += totals.global_sectors_read - before_.global_sectors_read +
                        totals.global_sectors_written - before_.global_sectors_written;
+  op.bulk_bytes += totals.bulk_bytes - before_.bulk_bytes;
   op.async_lines += totals.async_lines - before_.async_lines;
   op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;
 }

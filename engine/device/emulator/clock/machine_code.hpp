@@ -35,6 +35,7 @@ enum class Role : std::uint8_t {
   bulk_copy,
   bulk_wait,
   tensor_async,
+  tensor_commit,
   tensor_wait,
   barrier,
 };

@@ -1,7 +1,8 @@
 #include "engine/device/emulator/clock/sm_simulation.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "engine/device/emulator/clock/simulated_warp.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -20,32 +21,6 @@ constexpr double kPortClocksPerWavefront = 2;
 constexpr double kSpillClocks = 7;
 // Clocks of work that may wait before shared memory until issue must wait too.
 constexpr double kMemoryQueue = 48;
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// A result: when it is there, and what made it.
-struct Result {
-  double at = 0;
-  Wait cause = Wait::arithmetic;
-};
-
-struct SimulatedWarp {
-  const WarpTrace* trace = nullptr;
-  std::size_t slot = 0;  // of its CTA
-  std::size_t partition = 0;
-  std::size_t stretch = 0;
-  std::uint32_t at = 0;  // the first instruction of the stretch that is behind `block`
-  const MachineBlock* block = nullptr;
-  std::uint32_t begin = 0;  // the part of the block that the stretch covers
-  std::uint32_t end = 0;
-  std::size_t step = 0;
-  bool ready = false;  // `step` is an instruction that is issued
-  double free = 0;     // when it has issued the one before
-  double next = kNever;
-  std::vector<Result> done;  // by step of the block
-  std::vector<Result> live;  // by value that lives across blocks
-  std::vector<double> groups;
-  double copies_done = 0;  // of those that are not committed
-};
 
 struct SimulatedBlock {
   std::size_t warps_left = 0;
@@ -76,6 +51,7 @@ class Simulation {
         const double lines = kSectorsPerLine * static_cast<double>(ops[i].async_lines);
         sectors = std::clamp(lines, sectors, 2 * sectors);
       }
+      sectors += static_cast<double>(ops[i].bulk_bytes) / kSectorBytes;
       sectors_[i] = sectors / executions;
     }
   }
@@ -118,18 +94,9 @@ class Simulation {
     const std::size_t first = slot * (warps_.size() / blocks_.size());
     for (std::size_t i = 0; i < trace.warps.size(); ++i) {
       SimulatedWarp& warp = warps_[first + i];
-      warp.trace = &trace.warps[i];
+      warp.begin_trace(trace.warps[i], at);
       warp.slot = slot;
       warp.partition = next_partition_++ % kPartitions;
-      warp.stretch = 0;
-      warp.at = warp.trace->stretches.empty() ? 0 : warp.trace->stretches[0].begin;
-      warp.block = nullptr;
-      warp.ready = false;
-      warp.free = at;
-      warp.next = at;
-      warp.groups.clear();
-      warp.copies_done = 0;
-      std::fill(warp.live.begin(), warp.live.end(), Result{});
       warps_begun_ += 1;
     }
   }
@@ -146,56 +113,6 @@ class Simulation {
     return best;
   }
 
-  bool enter_block(SimulatedWarp& warp) {
-    if (warp.block != nullptr) {
-      for (const MachineBlock::Output& output : warp.block->outputs) {
-        const std::uint32_t op = warp.block->steps[output.step].op;
-        if (op >= warp.begin && op < warp.end) warp.live[output.value] = warp.done[output.step];
-      }
-    }
-    const auto& stretches = warp.trace->stretches;
-    while (warp.stretch < stretches.size() && warp.at == stretches[warp.stretch].end) {
-      ++warp.stretch;
-      if (warp.stretch < stretches.size()) warp.at = stretches[warp.stretch].begin;
-    }
-    if (warp.stretch >= stretches.size()) return false;
-    warp.block = &code_.blocks[code_.block_of[warp.at]];
-    warp.begin = warp.at;
-    warp.end = std::min(warp.block->end, stretches[warp.stretch].end);
-    warp.at = warp.end;
-    warp.step = 0;
-    if (warp.done.size() < warp.block->steps.size()) warp.done.resize(warp.block->steps.size());
-    return true;
-  }
-
-  // Finds the warp's next instruction that is issued, and when its inputs are there. False: it has
-  // none.
-  bool find_next(SimulatedWarp& warp) {
-    for (;;) {
-      if (warp.block == nullptr || warp.step == warp.block->steps.size()) {
-        if (!enter_block(warp)) return false;
-      }
-      const Step& step = warp.block->steps[warp.step];
-      if (step.op < warp.begin || step.op >= warp.end) {
-        warp.done[warp.step++] = {};
-        continue;
-      }
-      Result latest;
-      for (std::uint32_t i = step.inputs_begin; i < step.inputs_end; ++i) {
-        const std::int32_t input = warp.block->inputs[i];
-        const Result& result = input >= 0 ? warp.done[static_cast<std::size_t>(input)]
-                                          : warp.live[static_cast<std::size_t>(~input)];
-        if (result.at > latest.at) latest = result;
-      }
-      if (code_.costs[step.op].issues > 0) {
-        if (latest.at > warp.free) wait(latest.cause, latest.at - warp.free);
-        warp.next = std::max(warp.free, latest.at);
-        return true;
-      }
-      warp.done[warp.step++] = latest;
-    }
-  }
-
   // When the unit of the warp's partition is free again.
   double* unit_of(const SimulatedWarp& warp, const Cost& cost) {
     auto& free = unit_free_[warp.partition];
@@ -209,14 +126,16 @@ class Simulation {
   // or issues it.
   void advance(SimulatedWarp& warp) {
     if (!warp.ready) {
-      warp.ready = find_next(warp);
+      warp.ready = warp.find_next(code_);
+      if (warp.ready) wait(warp.input.cause, warp.next - warp.free);
       if (!warp.ready) finish(warp);
       return;
     }
     const Step& step = warp.block->steps[warp.step];
     const Cost& cost = code_.costs[step.op];
     const double scheduler = scheduler_free_[warp.partition];
-    double unit = *unit_of(warp, cost);
+    // wgmma goes into a queue of its own.
+    double unit = cost.role == Role::tensor_async ? 0 : *unit_of(warp, cost);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_free_ - kMemoryQueue);
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
@@ -246,7 +165,8 @@ class Simulation {
           std::max(memory_free_ - cost.busy, at + kPortClocksPerWavefront * (busy - cost.busy));
       result = {last + cost.latency, Wait::shared};
     } else {
-      *unit_of(warp, cost) = at + busy;
+      double& free = *unit_of(warp, cost);
+      free = std::max(free, at) + busy;
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
@@ -277,17 +197,24 @@ class Simulation {
         move_sectors(sectors_[step.op], at);
         break;
       case Role::async_copy:
-        warp.copies_done =
-            std::max(warp.copies_done, move_sectors(sectors_[step.op], at) + profile_.l2_latency);
+        warp.copies.add(move_sectors(sectors_[step.op], at) + profile_.l2_latency);
         break;
-      case Role::async_commit: {
-        const double before = warp.groups.empty() ? 0 : warp.groups.back();
-        warp.groups.push_back(std::max(before, warp.copies_done));
-        warp.copies_done = 0;
+      case Role::async_commit:
+        warp.copies.commit();
         break;
-      }
       case Role::async_wait:
-        wait_for_copies(warp, cost.depth);
+        hold_until(warp, warp.copies.all_but(cost.depth), Wait::async);
+        break;
+      case Role::tensor_async:
+        // Its sums are not waited for by name, but by group.
+        warp.products.add(*unit_of(warp, cost) + cost.latency);
+        warp.done[warp.step] = {at, Wait::tensor};
+        break;
+      case Role::tensor_commit:
+        warp.products.commit();
+        break;
+      case Role::tensor_wait:
+        hold_until(warp, warp.products.all_but(cost.depth), Wait::tensor);
         break;
       case Role::bulk_copy:
         block.bulk_done =
@@ -311,16 +238,6 @@ class Simulation {
       warp.free = at;
     }
     warp.next = warp.free;
-  }
-
-  void wait_for_copies(SimulatedWarp& warp, int depth) {
-    double until = 0;
-    if (depth < 0) {
-      until = std::max(warp.copies_done, warp.groups.empty() ? 0 : warp.groups.back());
-    } else if (warp.groups.size() > static_cast<std::size_t>(depth)) {
-      until = warp.groups[warp.groups.size() - 1 - static_cast<std::size_t>(depth)];
-    }
-    hold_until(warp, until, Wait::async);
   }
 
   void arrive(SimulatedWarp& warp, const Cost& cost, double at) {
@@ -391,10 +308,7 @@ class Simulation {
     for (const SimulatedWarp& warp : warps_) {
       if (warp.next == kNever || warp.trace == nullptr) continue;
       now = std::max(now, warp.free);
-      const auto& stretches = warp.trace->stretches;
-      for (std::size_t i = warp.stretch; i < stretches.size(); ++i) {
-        left += stretches[i].end - (i == warp.stretch ? warp.at : stretches[i].begin);
-      }
+      left += warp.instructions_left();
     }
     SmTime time;
     time.share = all > 0 ? (kept - left) / all : 1;

@@ -205,10 +205,43 @@ class Translator {
     } else if (f.root == "cp" && f.has("wait")) {
       cost.role = f.has("bulk") ? Role::bulk_wait : Role::async_wait;
       cost.depth = static_cast<int>(op.immediate);
-    } else if (f.root == "wgmma" && f.has("wait_group")) {
-      cost.role = Role::tensor_wait;
     } else if (one_of(f.root, {"membar", "fence"})) {
       cost.latency = kFenceLatency;
+    }
+    return cost;
+  }
+
+  // Tensor cores do 8-bit elements twice as fast as those of 16 bits, tf32 half as fast.
+  static double tensor_speed(const Form& f) {
+    if (f.has(".tf32")) return 0.5;
+    return f.has(".e4m3") || f.has(".e5m2") || f.has(".s8") || f.has(".u8") ? 2 : 1;
+  }
+
+  // wgmma: a warp has a quarter of the product, on its partition. The size is in the opcode:
+  // ".m64n128k16".
+  Cost warpgroup_cost(std::size_t i, const Form& f) const {
+    Cost cost;
+    if (f.has("commit_group")) {
+      cost.role = Role::tensor_commit;
+    } else if (f.has("wait_group")) {
+      cost.role = Role::tensor_wait;
+      cost.depth = static_cast<int>(program_.ops[i].immediate);
+    } else if (f.has("mma_async")) {
+      const std::size_t shape = std::min(f.whole.find(".m64n"), f.whole.size());
+      const auto size = [&](char letter) {
+        double value = 0;
+        for (std::size_t at = f.whole.find(letter, shape + 1); at + 1 < f.whole.size(); ++at) {
+          const char digit = f.whole[at + 1];
+          if (digit < '0' || digit > '9') break;
+          value = value * 10 + (digit - '0');
+        }
+        return value;
+      };
+      cost.unit = Unit::tensor;
+      cost.role = Role::tensor_async;
+      const double flop = 2 * size('m') * size('n') * size('k') / kPartitions;
+      cost.busy = flop * kPartitions / (profile_.wgmma_f16_flop_per_clock_sm * tensor_speed(f));
+      cost.latency = profile_.tensor_latency;
     }
     return cost;
   }
@@ -216,14 +249,14 @@ class Translator {
   Cost plain_cost(std::size_t i) const {
     const DeviceProfile& p = profile_;
     const Form& f = form(i);
+    if (f.root == "wgmma") return warpgroup_cost(i, f);
     switch (program_.ops[i].pipe) {
       case Pipe::tensor: {
         Cost cost;
         cost.unit = Unit::tensor;
         const auto flop = static_cast<double>(program_.ops[i].immediate);
-        cost.busy = flop * kPartitions / p.tensor_f16_flop_per_clock_sm;
+        cost.busy = flop * kPartitions / (p.tensor_f16_flop_per_clock_sm * tensor_speed(f));
         cost.latency = p.tensor_latency;
-        if (f.root == "wgmma") cost.role = f.has("wait") ? Role::tensor_wait : Role::tensor_async;
         return cost;
       }
       case Pipe::fma_f32:

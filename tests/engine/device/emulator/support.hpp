@@ -37,6 +37,7 @@ inline DeviceProfile small_profile(const std::string& arch = "sm_89") {
   profile.l2_bytes_per_clock_sm = 32;
   profile.shared_bytes_per_clock_sm = 128;
   profile.tensor_f16_flop_per_clock_sm = 1024;
+  profile.wgmma_f16_flop_per_clock_sm = 2048;
   profile.fma_f32_per_clock_sm = 128;
   profile.alu_int_per_clock_sm = 64;
   profile.special_per_clock_sm = 16;
