@@ -72,11 +72,11 @@ TEST_CASE("a profile that does not exist is answered with those that do") {
 
 TEST_CASE("slips in a profile are answered with their place") {
   CHECK(has(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
-  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:38:1: "));
+  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:41:1: "));
   CHECK(has(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
-  CHECK(has(message_with("sms: 132", "sms: many"), ":12:6: sms: expected an integer"));
+  CHECK(has(message_with("sms: 132", "sms: many"), ":13:6: sms: expected an integer"));
   CHECK(has(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
   CHECK(has(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
   CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
-  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":13:"));
+  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":14:"));
 }
