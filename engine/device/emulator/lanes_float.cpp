@@ -66,6 +66,20 @@ FA_INLINE float reciprocal(float x) {
   scale = size > 0x1p126F ? 0.25F : scale;
   return canonical(scale * special_rcp(x * scale));
 }
+template <bool Ftz>
+FA_INLINE float root(float x) {
+  if constexpr (Ftz) return special_sqrt(x);
+  const bool tiny = float_of(bits_of(x) & 0x7fffffffU) < 0x1p-126F;
+  const float result = special_sqrt(tiny ? x * 0x1p24F : x);
+  return tiny ? result * 0x1p-12F : result;
+}
+template <bool Ftz>
+FA_INLINE float reciprocal_root(float x) {
+  if constexpr (Ftz) return special_rsqrt(x);
+  const bool tiny = float_of(bits_of(x) & 0x7fffffffU) < 0x1p-126F;
+  const float result = special_rsqrt(tiny ? x * 0x1p24F : x);
+  return canonical(tiny ? result * 0x1p12F : result);
+}
 template <bool Ftz, bool Full>
 FA_INLINE float divided_roughly(float a, float b) {
   float x = maybe_flush<Ftz>(a);
@@ -132,6 +146,7 @@ Handler single(const LaneKey& key) {
       return one<float, float>(
           [](float a) { return float_of(bits_of(maybe_flush<Ftz>(a)) ^ 0x80000000U); });
     case LaneOp::sqrt:
+      if (key.approx) return one<float, float>([](float a) { return canonical(root<Ftz>(a)); });
       return one<float, float>([](float a) {
         return maybe_flush<Ftz>(canonical(__builtin_sqrtf(maybe_flush<Ftz>(a))));
       });
@@ -140,10 +155,7 @@ Handler single(const LaneKey& key) {
       return one<float, float>(
           [](float a) { return maybe_flush<Ftz>(canonical(1.0F / maybe_flush<Ftz>(a))); });
     case LaneOp::rsqrt:
-      return one<float, float>([](float a) {
-        const auto wide = static_cast<double>(maybe_flush<Ftz>(a));
-        return canonical(static_cast<float>(1.0 / __builtin_sqrt(wide)));
-      });
+      return one<float, float>([](float a) { return reciprocal_root<Ftz>(a); });
     case LaneOp::ex2:
       return one<float, float>([](float a) { return exp2_of<Ftz>(a); });
     case LaneOp::lg2:

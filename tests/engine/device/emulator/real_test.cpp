@@ -66,7 +66,11 @@ TEST_CASE("f32: saturation with a direction, signs, quotients") {
 }
 
 // Recorded from an H100.
-TEST_CASE("ex2.approx and rcp.approx give the hardware's bits") {
+TEST_CASE("ex2, rcp, rsqrt and sqrt.approx give the hardware's bits") {
+  CHECK(eval("rsqrt.approx.ftz.f32 %r0, %r1;", f(2)) == 0x3f3504f2U);
+  CHECK(eval("rsqrt.approx.ftz.f32 %r0, %r1;", f(4)) == f(0.5F));
+  CHECK(eval("sqrt.approx.ftz.f32 %r0, %r1;", f(2)) == 0x3fb504f3U);
+  CHECK(eval("sqrt.approx.f32 %r0, %r1;", f(0x1p-140F)) == f(0x1p-70F));
   CHECK(eval("ex2.approx.ftz.f32 %r0, %r1;", f(-1)) == f(0.5F));
   CHECK(eval("ex2.approx.ftz.f32 %r0, %r1;", 0x3f800001) == 0x40000001U);
   CHECK(eval("ex2.approx.ftz.f32 %r0, %r1;", 0xbf800001) == 0x3efffffeU);
