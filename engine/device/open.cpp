@@ -9,7 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/device/cuda/cuda_device.hpp"
-#include "engine/device/emulator/emulator_device.hpp"
+#include "engine/device/emulated.hpp"
 
 namespace fa_tune {
 namespace {

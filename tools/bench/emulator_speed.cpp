@@ -17,7 +17,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/root.hpp"
-#include "engine/device/emulator/emulator_device.hpp"
+#include "engine/device/emulated.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 namespace fa_tune::bench {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "engine/base/half.hpp"
 #include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/lanes_real.hpp"
 #include "engine/device/emulator/ops.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
@@ -13,6 +13,11 @@
 
 namespace fa_tune::emulator {
 namespace {
+
+using plain::bfloat_from;
+using plain::bfloat_to;
+using plain::half_from;
+using plain::half_to;
 
 float real(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 
@@ -35,11 +40,11 @@ std::uint64_t sum(Type type, std::uint64_t a, std::uint64_t b) {
     case Type::f64:
       return std::bit_cast<std::uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
     case Type::f16:
-      return to_f16(double{from_f16(static_cast<std::uint16_t>(a))} +
-                    double{from_f16(static_cast<std::uint16_t>(b))});
+      return half_from(half_to(static_cast<std::uint32_t>(a)) +
+                       half_to(static_cast<std::uint32_t>(b)));
     case Type::bf16:
-      return to_bf16(double{from_bf16(static_cast<std::uint16_t>(a))} +
-                     double{from_bf16(static_cast<std::uint16_t>(b))});
+      return bfloat_from(bfloat_to(static_cast<std::uint32_t>(a)) +
+                         bfloat_to(static_cast<std::uint32_t>(b)));
     case Type::f16x2:
       return sum(Type::f16, a & 0xffffU, b & 0xffffU) | sum(Type::f16, a >> 16, b >> 16) << 16;
     case Type::bf16x2:
@@ -75,9 +80,9 @@ bool less(Type type, std::uint64_t a, std::uint64_t b) {
     case Type::s64:
       return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
     case Type::f16:
-      return from_f16(static_cast<std::uint16_t>(a)) < from_f16(static_cast<std::uint16_t>(b));
+      return half_to(static_cast<std::uint32_t>(a)) < half_to(static_cast<std::uint32_t>(b));
     case Type::bf16:
-      return from_bf16(static_cast<std::uint16_t>(a)) < from_bf16(static_cast<std::uint16_t>(b));
+      return bfloat_to(static_cast<std::uint32_t>(a)) < bfloat_to(static_cast<std::uint32_t>(b));
     default:
       return a < b;
   }

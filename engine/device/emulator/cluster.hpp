@@ -46,8 +46,8 @@ class Cluster {
   std::span<const std::unique_ptr<Cta>> ctas() const { return ctas_; }
   // Lets the operation happen now or later, as the schedule has it.
   void start(AsyncOperation operation);
-  // Makes the operations of a lane happen that belong to bulk groups before `end`, or, of each, what
-  // reads its source.
+  // Makes the operations of a lane happen that belong to bulk groups before `end`, or, of each,
+  // what reads its source.
   enum class Finish : std::uint8_t { all, reads };
   void finish_groups(const Warp& warp, int lane, std::uint32_t end, Finish what);
   // Something has happened that waiting warps may wait for.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/kernel_image.hpp"
+#include "engine/device/emulator/launch.hpp"
 #include "engine/device/emulator/memory.hpp"
 #include "engine/device/emulator/program.hpp"
 #include "engine/device/emulator/record.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "engine/device/emulator/decoder.hpp"
 
@@ -29,6 +30,10 @@ std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_v
   } catch (const LoadError& error) {
     for (const std::uint64_t address : placed) memory.release(address);
     return std::unexpected(error.trouble);
+  } catch (const std::bad_alloc&) {
+    for (const std::uint64_t address : placed) memory.release(address);
+    return std::unexpected(Trouble{TroubleKind::load_failed,
+                                   "the kernel and its variables want more memory than there is"});
   }
 }
 

@@ -1,7 +1,7 @@
 # The emulator's arithmetic and its model of time: no PTX here.
 add_library(fa_emulator_math STATIC tensor_core.cpp tensor_core_number.cpp tensor_core_reference.cpp
             tensor_core_split.cpp occupancy.cpp)
-target_link_libraries(fa_emulator_math PUBLIC fa_device_base)
+target_link_libraries(fa_emulator_math PUBLIC fa_tune_options)
 
 # The files that may use AVX2; whether it runs is decided when the program does. No contraction:
 # a product and a scaling fused into one rounding would be another number.

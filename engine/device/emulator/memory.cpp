@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
 #include "engine/device/emulator/program.hpp"
 
 namespace fa_tune::emulator {
@@ -25,12 +24,7 @@ const Allocation& GlobalMemory::allocate(std::uint64_t size, bool writable) {
   allocation.address = next_;
   allocation.size = size;
   allocation.writable = writable;
-  try {
-    allocation.storage = std::make_unique_for_overwrite<std::byte[]>(size + alignment);
-  } catch (const std::bad_alloc&) {
-    throw MachineError(
-        fmt::format("the emulated device's memory: this machine has no {} bytes more", size));
-  }
+  allocation.storage = std::make_unique_for_overwrite<std::byte[]>(size + alignment);
   const auto raw = reinterpret_cast<std::uintptr_t>(allocation.storage.get());
   allocation.bytes = allocation.storage.get() + (alignment - raw % alignment) % alignment;
   std::memset(allocation.bytes, 0xff, size);

@@ -26,8 +26,8 @@ struct Allocation {
 // given out twice, so that an access past an end or after a release meets nothing.
 class GlobalMemory {
  public:
-  // Filled with 0xff bytes, which are NaN in every floating type. Throws MachineError when the
-  // machine has not so much.
+  // Filled with 0xff bytes, which are NaN in every floating type. Throws std::bad_alloc
+  // when the machine has not so much.
   const Allocation& allocate(std::uint64_t size, bool writable = true);
   void release(std::uint64_t address);
   // Begins to keep account of what is written to an allocation, nothing so far; and ends it for all

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "engine/base/kernel_image.hpp"
-#include "engine/device/profile.hpp"
+#include "engine/device/emulator/launch.hpp"
+#include "engine/device/emulator/profile.hpp"
 
 namespace fa_tune::emulator {
 

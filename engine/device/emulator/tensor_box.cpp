@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/device/tensor_map.hpp"
-
 namespace fa_tune::emulator {
 
 TensorBox::TensorBox(const TensorMapBits& map, std::span<const std::int32_t> coordinates)
@@ -44,15 +42,15 @@ std::array<std::byte, 8> fill_of(const TensorMapBits& map) {
   std::array<std::byte, 8> fill{};
   if (map.nan_fill == 0) return fill;
   std::uint64_t bits = 0;
-  switch (static_cast<TensorMap::Element>(map.element)) {
-    case TensorMap::Element::f16:
-    case TensorMap::Element::bf16:
+  switch (map.element) {
+    case TensorElement::f16:
+    case TensorElement::bf16:
       bits = 0x7fff;
       break;
-    case TensorMap::Element::f32:
+    case TensorElement::f32:
       bits = 0x7fffffff;
       break;
-    case TensorMap::Element::f64:
+    case TensorElement::f64:
       bits = 0x7fffffffffffffff;
       break;
     default:

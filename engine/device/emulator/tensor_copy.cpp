@@ -5,7 +5,6 @@
 #include "engine/device/emulator/mbarrier_ops.hpp"
 #include "engine/device/emulator/swizzle.hpp"
 #include "engine/device/emulator/tensor_box.hpp"
-#include "engine/device/tensor_map.hpp"
 
 // Bulk tensor copies and reductions in tile mode. What they count on an mbarrier is the whole box;
 // stores leave out what lies outside the tensor.
@@ -16,27 +15,27 @@ namespace {
 constexpr std::uint32_t piece = 16;       // bytes that change places as one
 constexpr std::uint32_t box_align = 128;  // of a box in shared memory
 
-Type type_of(TensorMap::Element element) {
+Type type_of(TensorElement element) {
   switch (element) {
-    case TensorMap::Element::u8:
+    case TensorElement::u8:
       return Type::u8;
-    case TensorMap::Element::u16:
+    case TensorElement::u16:
       return Type::u16;
-    case TensorMap::Element::u32:
+    case TensorElement::u32:
       return Type::u32;
-    case TensorMap::Element::s32:
+    case TensorElement::s32:
       return Type::s32;
-    case TensorMap::Element::u64:
+    case TensorElement::u64:
       return Type::u64;
-    case TensorMap::Element::s64:
+    case TensorElement::s64:
       return Type::s64;
-    case TensorMap::Element::f16:
+    case TensorElement::f16:
       return Type::f16;
-    case TensorMap::Element::f32:
+    case TensorElement::f32:
       return Type::f32;
-    case TensorMap::Element::f64:
+    case TensorElement::f64:
       return Type::f64;
-    case TensorMap::Element::bf16:
+    case TensorElement::bf16:
       return Type::bf16;
   }
   return Type::none;
@@ -125,8 +124,7 @@ class TensorCopy {
       if (op_.m[2] == 0) {
         std::memcpy(to, from, size);
       } else {
-        reduce_elements(static_cast<Atomic>(op_.m[2] - 1),
-                        type_of(static_cast<TensorMap::Element>(map_.element)), to, from, size);
+        reduce_elements(static_cast<Atomic>(op_.m[2] - 1), type_of(map_.element), to, from, size);
       }
     }
   }
@@ -206,7 +204,7 @@ std::optional<TensorMapBits> find_map(Warp& warp, const Op& op, int lane) {
   } else if (map->rank != op.m[4]) {
     wrong = fmt::format("a tensor map of {} dimensions in a copy of {}", map->rank, op.m[4]);
   } else if (op.m[2] != 0) {
-    const Type type = type_of(static_cast<TensorMap::Element>(map->element));
+    const Type type = type_of(map->element);
     if (!can_reduce(static_cast<Atomic>(op.m[2] - 1), type)) {
       wrong = fmt::format("there is no such reduction of {}", name_of(type));
     }

@@ -8,6 +8,9 @@
 
 namespace fa_tune::emulator {
 
+// In the order, and so with the values, of CUtensorMapDataType.
+enum class TensorElement : std::uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16 };
+
 // What the emulator puts into the 128 bytes of a CUtensorMap. The driver's own form is secret and a
 // kernel may not look inside, so this one serves as well.
 struct TensorMapBits {
@@ -21,7 +24,7 @@ struct TensorMapBits {
   std::array<std::uint8_t, 5> steps{};     // elements from one to the next that is taken
   std::uint8_t rank = 0;
   std::uint8_t element_bytes = 0;
-  std::uint8_t element = 0;  // as in TensorMap::Element
+  TensorElement element = TensorElement::u8;
   std::uint8_t swizzle = 0;  // rows of so many 32 bytes: 0 none, 1, 2, 4
   std::uint8_t nan_fill = 0;
   std::array<std::uint8_t, 41> unused{};

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/emulator_device.hpp"
+#include "engine/device/emulated.hpp"
 #include "engine/device/open.hpp"
 #include "tests/engine/run/fixture.hpp"
 

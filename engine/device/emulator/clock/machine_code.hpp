@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/device/emulator/program.hpp"
-#include "engine/device/profile.hpp"
+#include "engine/device/emulator/profile.hpp"
 
 namespace fa_tune::emulator {
 

@@ -51,17 +51,18 @@ struct Ran {
     REQUIRE(what == "");
   }
 
-  double clocks(const DeviceProfile& profile, SmWork work = {}) const {
+  double clocks(const emulator::DeviceProfile& profile, SmWork work = {}) const {
     return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
   }
-  Prediction time(const DeviceProfile& profile, KernelResources resources = {}) const {
+  Prediction time(const emulator::DeviceProfile& profile,
+                  emulator::KernelResources resources = {}) const {
     return predict(profile, resources, launch, program, record, 1 << 20);
   }
 
   GlobalMemory memory;
   Program program;
   Record record;
-  LaunchConfig launch;
+  emulator::LaunchConfig launch;
 };
 
 const std::string dependent_fma = "fma.rn.f32 %f1, %f1, %f2, %f3;";
@@ -69,7 +70,7 @@ const std::string dependent_fma = "fma.rn.f32 %f1, %f1, %f2, %f3;";
 }  // namespace
 
 TEST_CASE("a chain costs its latencies, independent work its issue slots") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   // 100 fma that wait for each other: 4 clocks each, and a few for the end of the kernel.
   const double chain = Ran(repeated(dependent_fma, 100), 32).clocks(profile);
   CHECK(chain >= 396);
@@ -95,7 +96,7 @@ TEST_CASE("a chain costs its latencies, independent work its issue slots") {
 }
 
 TEST_CASE("warps of one partition share it, of four do not") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const std::string body = repeated(dependent_fma, 200);
   const double one = Ran(body, 32).clocks(profile);
   CHECK(Ran(body, 128).clocks(profile) == doctest::Approx(one).epsilon(0.02));
@@ -105,7 +106,7 @@ TEST_CASE("warps of one partition share it, of four do not") {
 }
 
 TEST_CASE("bank conflicts cost their wavefronts") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const auto loads = [](int shift) {
     std::string body = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; shl.b32 %r1, %r1, " +
                        std::to_string(shift) + "; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;\n";
@@ -124,7 +125,7 @@ TEST_CASE("bank conflicts cost their wavefronts") {
 }
 
 TEST_CASE("a barrier waits for the slowest warp") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const std::string slow = repeated(dependent_fma, 300);
   const std::string body = "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra J;\n" + slow +
                            "J: bar.sync 0;\n" + slow;
@@ -137,7 +138,7 @@ TEST_CASE("a barrier waits for the slowest warp") {
 }
 
 TEST_CASE("what ptxas leaves out costs nothing") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const auto cost = [&](const std::string& body, const std::string& opcode) {
     const Ran ran(body, 32);
     const MachineCode code = make_machine_code(ran.program, profile);
@@ -164,7 +165,7 @@ TEST_CASE("what ptxas leaves out costs nothing") {
 }
 
 TEST_CASE("loads move up to hide their latency, not over a store or a barrier") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   std::string apart;
   std::string joined;
   for (int i = 0; i < 8; ++i) {
@@ -179,9 +180,9 @@ TEST_CASE("loads move up to hide their latency, not over a store or a barrier") 
 }
 
 TEST_CASE("a grid pays by the busiest SM, in rounds of what it holds") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const std::string body = repeated(dependent_fma, 500);
-  KernelResources fat;
+  emulator::KernelResources fat;
   fat.registers = 255;  // one block of 256 threads an SM
   const auto us = [&](std::uint32_t blocks) {
     return Ran(body, 256, blocks).time(profile, fat).us;
@@ -189,23 +190,23 @@ TEST_CASE("a grid pays by the busiest SM, in rounds of what it holds") {
   CHECK(us(4) == doctest::Approx(us(1)).epsilon(0.01));
   CHECK(us(5) - profile.launch_us == doctest::Approx(2 * (us(4) - profile.launch_us)).epsilon(0.1));
   CHECK(us(8) == doctest::Approx(us(5)).epsilon(0.01));
-  KernelResources thin;
+  emulator::KernelResources thin;
   thin.registers = 32;  // two blocks at once
   CHECK(Ran(body, 256, 8).time(profile, thin).us < 1.2 * us(4));
 }
 
 TEST_CASE("fewer resources and spills never make it faster") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const Ran ran(repeated(dependent_fma + " bar.sync 0;", 20), 128, 64);
   double before = 0;
   for (int registers = 32; registers <= 255; registers += 16) {
-    KernelResources resources;
+    emulator::KernelResources resources;
     resources.registers = registers;
     const double after = ran.time(profile, resources).us;
     CHECK(after >= before * 0.98);  // blocks that start together meet less well
     before = after;
   }
-  KernelResources resources;
+  emulator::KernelResources resources;
   resources.registers = 64;
   before = ran.time(profile, resources).us;
   resources.spill_store_bytes = 64;
@@ -218,20 +219,20 @@ TEST_CASE("fewer resources and spills never make it faster") {
 TEST_CASE("a slower device is slower") {
   const Ran ran(repeated(dependent_fma + " ex2.approx.ftz.f32 %f1, %f1; bar.sync 0;", 50), 256, 16);
   const double base = ran.time(test::small_profile()).us;
-  const auto with = [&](double DeviceProfile::*field, double factor) {
-    DeviceProfile profile = test::small_profile();
+  const auto with = [&](double emulator::DeviceProfile::*field, double factor) {
+    emulator::DeviceProfile profile = test::small_profile();
     profile.*field *= factor;
     return ran.time(profile).us;
   };
-  CHECK(with(&DeviceProfile::clock_mhz, 0.5) > 1.5 * base);
-  CHECK(with(&DeviceProfile::special_per_clock_sm, 0.25) > base);
-  CHECK(with(&DeviceProfile::arithmetic_latency, 4) > base);
-  CHECK(with(&DeviceProfile::barrier_latency, 4) > base);
-  CHECK(with(&DeviceProfile::launch_us, 3) == doctest::Approx(base + 2).epsilon(0.001));
+  CHECK(with(&emulator::DeviceProfile::clock_mhz, 0.5) > 1.5 * base);
+  CHECK(with(&emulator::DeviceProfile::special_per_clock_sm, 0.25) > base);
+  CHECK(with(&emulator::DeviceProfile::arithmetic_latency, 4) > base);
+  CHECK(with(&emulator::DeviceProfile::barrier_latency, 4) > base);
+  CHECK(with(&emulator::DeviceProfile::launch_us, 3) == doctest::Approx(base + 2).epsilon(0.001));
 }
 
 TEST_CASE("an empty kernel costs its launch; what L2 cannot hold comes from DRAM") {
-  DeviceProfile profile = test::small_profile();
+  emulator::DeviceProfile profile = test::small_profile();
   const Prediction empty = Ran("", 32).time(profile);
   CHECK(empty.us == doctest::Approx(profile.launch_us).epsilon(0.03));
   CHECK(empty.bound_by == "launch");
@@ -274,7 +275,7 @@ TEST_CASE("the detail and the table say what was found") {
 }
 
 TEST_CASE("lanes that part are simulated one way after the other") {
-  const DeviceProfile profile = test::small_profile();
+  const emulator::DeviceProfile profile = test::small_profile();
   const std::string slow = repeated(dependent_fma, 100);
   const auto body = [&](const std::string& condition) {
     return "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, " + condition + "; @%p1 bra A;\n" + slow +

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulator/emulator_device.hpp"
+#include "engine/device/emulated.hpp"
 
 // Small PTX kernels for the emulator's tests.
 

@@ -2,14 +2,18 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/device/profile.hpp"
+
 using namespace fa_tune;
 using namespace fa_tune::emulator;
 
 namespace {
 
-DeviceProfile profile(const std::string& name) { return load_profile(name, FA_TUNE_ROOT); }
+emulator::DeviceProfile profile(const std::string& name) {
+  return load_profile(name, FA_TUNE_ROOT);
+}
 
-KernelResources resources(int registers, int static_shared = 0) {
+emulator::KernelResources resources(int registers, int static_shared = 0) {
   return {.registers = registers,
           .spill_store_bytes = 0,
           .spill_load_bytes = 0,
@@ -17,7 +21,8 @@ KernelResources resources(int registers, int static_shared = 0) {
           .static_shared_bytes = static_shared};
 }
 
-LaunchConfig launch(std::uint32_t blocks, std::uint32_t threads, std::uint32_t shared = 0) {
+emulator::LaunchConfig launch(std::uint32_t blocks, std::uint32_t threads,
+                              std::uint32_t shared = 0) {
   return {.grid = {blocks, 1, 1},
           .block = {threads, 1, 1},
           .cluster = {1, 1, 1},
@@ -27,7 +32,7 @@ LaunchConfig launch(std::uint32_t blocks, std::uint32_t threads, std::uint32_t s
 }  // namespace
 
 TEST_CASE("occupancy: worked by hand from the rules") {
-  const DeviceProfile l4 = profile("l4");
+  const emulator::DeviceProfile l4 = profile("l4");
   const auto on_l4 = [&](int registers, std::uint32_t threads, std::uint32_t shared) {
     return occupancy(l4, resources(registers), launch(100000, threads, shared));
   };
@@ -59,7 +64,7 @@ TEST_CASE("occupancy: worked by hand from the rules") {
   CHECK(on_l4(255, 1024, 0).blocks_per_sm == 0);
   CHECK(on_l4(32, 2048, 0).blocks_per_sm == 0);
 
-  const DeviceProfile h100 = profile("h100");
+  const emulator::DeviceProfile h100 = profile("h100");
   // 2048 threads are 64 warps; 168 registers are 5376 a warp: 3 a partition, 12 warps, 3 blocks
   // of 4.
   CHECK(occupancy(h100, resources(168), launch(100000, 128)).blocks_per_sm == 3);
@@ -72,5 +77,5 @@ TEST_CASE("occupancy: worked by hand from the rules") {
   CHECK(occupancy(h100, resources(64), launch(64, 128)).limited_by == "grid");
   CHECK(occupancy(h100, resources(64), launch(133, 128)).blocks_per_sm == 2);
   // Registers not known: no limit.
-  CHECK(occupancy(h100, KernelResources{}, launch(100000, 128)).limited_by == "threads");
+  CHECK(occupancy(h100, emulator::KernelResources{}, launch(100000, 128)).limited_by == "threads");
 }

@@ -1,8 +1,9 @@
-#include "engine/device/emulator/emulator_device.hpp"
+#include "engine/device/emulated.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <new>
 #include <thread>
 
 #include <fmt/format.h>
@@ -31,6 +32,18 @@ constexpr std::uint64_t sampled_blocks = 8;
 // With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
 // Clusters").
 constexpr std::uint64_t most_cluster_blocks = 16;
+
+emulator::Dim3 to_emulator(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
+
+emulator::LaunchConfig to_emulator(const LaunchConfig& config) {
+  return {to_emulator(config.grid), to_emulator(config.block), to_emulator(config.cluster),
+          config.dynamic_shared_bytes};
+}
+
+emulator::KernelResources to_emulator(const KernelResources& resources) {
+  return {resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
+          resources.stack_bytes, resources.static_shared_bytes};
+}
 
 FaultKind kind_of(TroubleKind kind) {
   switch (kind) {
@@ -158,7 +171,7 @@ class EmulatorDevice final : public Device {
       if (i > 0) bits.strides[i - 1] = map.strides[i - 1];
     }
     bits.element_bytes = static_cast<std::uint8_t>(size_of(map.element));
-    bits.element = static_cast<std::uint8_t>(map.element);
+    bits.element = static_cast<emulator::TensorElement>(map.element);
     bits.swizzle = static_cast<std::uint8_t>(1U << static_cast<unsigned>(map.swizzle) >> 1U);
     bits.nan_fill = map.nan_fill ? 1 : 0;
     const auto bytes = std::as_bytes(std::span(&bits, 1));
@@ -171,20 +184,20 @@ class EmulatorDevice final : public Device {
 
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan&) override {
     emulator::Record record;
-    const std::uint64_t clusters = emulator::cluster_count(launch.config);
+    const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
     const std::uint64_t wanted =
         std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
     const auto outcome = run(launch, emulator::sample_evenly(clusters, wanted), &record);
     if (!outcome) return std::unexpected(outcome.error());
     const Kernel& kernel = kernels_.at(launch.kernel);
-    KernelResources resources = kernel.resources;
+    emulator::KernelResources resources = to_emulator(kernel.resources);
     if (resources.static_shared_bytes < 0) {
       resources.static_shared_bytes = static_cast<int>(kernel.program.static_shared_bytes);
     }
     double reachable = 0;
     for (const Argument& argument : launch.arguments) reachable += bytes_behind(argument);
-    const emulator::Prediction prediction =
-        emulator::predict(profile_, resources, launch.config, kernel.program, record, reachable);
+    const emulator::Prediction prediction = emulator::predict(
+        profile_, resources, to_emulator(launch.config), kernel.program, record, reachable);
     Timing timing;
     timing.kind = TimeKind::predicted;
     timing.samples_us = {prediction.us};
@@ -319,7 +332,7 @@ class EmulatorDevice final : public Device {
     if (!block) return std::unexpected(block.error());
     LaunchContext context;
     context.program = &program;
-    context.config = launch.config;
+    context.config = to_emulator(launch.config);
     context.parameters = *block;
     context.memory = &memory_;
     context.budget = instruction_budget;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fa_tune::emulator {
+
+// What is known of one model of GPU: the limits a kernel must fit and the rates it could reach.
+struct DeviceProfile {
+  std::string name;   // "l4"
+  std::string title;  // "NVIDIA L4"
+  std::string arch;   // "sm_89"
+
+  // Limits. Bytes, or counts.
+  int sms = 0;
+  int max_threads_per_block = 0;
+  int max_threads_per_sm = 0;
+  int max_blocks_per_sm = 0;
+  int registers_per_sm = 0;
+  int registers_per_block = 0;
+  int max_registers_per_thread = 0;
+  int register_allocation_unit = 0;  // registers, allotted a warp at a time
+  int shared_per_block = 0;          // with opt-in, static and dynamic together
+  int shared_per_sm = 0;
+  int shared_reserved_per_block = 0;
+  int shared_allocation_unit = 0;
+  std::int64_t l2_bytes = 0;
+
+  // Rates.
+  double clock_mhz = 0;                   // SM clock sustained under load
+  double dram_gb_per_s = 0;               // 1e9 bytes a second
+  double l2_bytes_per_clock_sm = 0;       // while all SMs read
+  double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take
+  double shared_bytes_per_clock_sm = 0;
+  double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
+  double wgmma_f16_flop_per_clock_sm = 0;   // the same through wgmma; as above where there is none
+  double fma_f32_per_clock_sm = 0;          // lanes
+  double alu_int_per_clock_sm = 0;          // lanes
+  double special_per_clock_sm = 0;          // lanes: ex2, rcp, ...
+  double half_per_clock_sm = 0;             // lanes of f16x2 arithmetic
+  double convert_per_clock_sm = 0;          // lanes: cvt between types
+  double issue_per_clock_sm = 0;            // warp instructions
+  double launch_us = 0;                     // an empty kernel in a graph
+  double block_start_clocks = 0;            // from one block to the next where an SM starts many
+
+  // Latencies in clocks, from issue to a result that can be used.
+  double arithmetic_latency = 0;
+  double special_latency = 0;
+  double tensor_latency = 0;
+  double shared_latency = 0;
+  double l2_latency = 0;           // a global load that L2 answers
+  double barrier_latency = 0;      // of a block of one warp
+  double barrier_warp_clocks = 0;  // and so much more for each warp
+};
+
+}  // namespace fa_tune::emulator
