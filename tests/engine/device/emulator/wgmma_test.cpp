@@ -241,7 +241,8 @@ std::string run(const Product& product) {
         } else {
           const std::uint32_t word =
               words[static_cast<std::size_t>(thread * product.registers() + 2 * pair + column % 2)];
-          got = product.whole() ? static_cast<std::int32_t>(word) : double{std::bit_cast<float>(word)};
+          got = product.whole() ? static_cast<std::int32_t>(word)
+                                : double{std::bit_cast<float>(word)};
         }
         if (got != sum)
           return fmt::format("schedule {}, row {}, column {}: {} for {}", schedule, row, column,
