@@ -114,7 +114,7 @@ std::uint64_t Decoder::symbol_address(const Symbol& symbol) const {
 std::uint64_t Decoder::constant_bits(const Operand& operand, Type type) const {
   const auto value = static_cast<std::uint64_t>(operand.value);
   const std::uint64_t kept =
-      size_of(type) == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size_of(type))) - 1;
+      size_of(type) >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size_of(type))) - 1;
   switch (operand.kind) {
     case Operand::Kind::integer:
       if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(operand.value));
@@ -135,6 +135,7 @@ std::uint64_t Decoder::constant_bits(const Operand& operand, Type type) const {
       if (size_of(type) != 8) malformed("a constant of 64 bits is not expected here");
       return value;
     default:
+      if (operand.symbol == nullptr) malformed("a register or a constant is expected");
       return (symbol_address(*operand.symbol) + value) & kept;
   }
 }
