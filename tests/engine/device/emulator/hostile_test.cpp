@@ -58,6 +58,8 @@ TEST_CASE("operands that do not fit are refused with their line") {
   refused("@%r1 bra X; X:", FaultKind::load_failed, "no predicate");
   refused("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0}, {%r0}, {%r0}, {%r0};",
           FaultKind::load_failed, "number of registers");
+  refused("st.shared.v2.u32 [%r1], {%r2, [%r3]};", FaultKind::load_failed, "");
+  refused("st.shared.u32 [%r1], [%r3];", FaultKind::load_failed, "constant is expected");
   refused("cp.async.cg.shared.global [%r1], [%l1], 8;", FaultKind::load_failed, "16 bytes");
   refused("setp.eq.u32 %r1, %r2, %r3;", FaultKind::load_failed, "predicate");
   refused("add.u32 %r1, %r2, %r99;", FaultKind::unknown_instruction, "%r99");
