@@ -36,12 +36,18 @@ def mission():
 
 
 def agreement():
+    """The runs of each pair of devices together; a run has its own seed."""
+    pairs = {}
     for run in load("agree/*.json"):
+        pairs.setdefault(tuple(run["devices"]), []).append(run)
+    for devices, runs in pairs.items():
+        total = {key: sum(run[key] for run in runs) for key in ("variants", "same_verdict", "elements")}
+        identical = sum(run["identical_share"] * run["elements"] for run in runs) / total["elements"]
+        worst = max(run["worst_difference_over_bound"] for run in runs)
         print(
-            f"{run['devices'][0]} and {run['devices'][1]}: same verdict for {run['same_verdict']} of "
-            f"{run['variants']} random variants, {100 * run['identical_share']:.2f}% of {run['elements']} "
-            f"output elements identical, largest difference {run['worst_difference_over_bound']:.2f} of "
-            "what the gate allows.\n"
+            f"{devices[0]} and {devices[1]}: same verdict for {total['same_verdict']} of "
+            f"{total['variants']} random variants, {100 * identical:.2f}% of {total['elements']} "
+            f"output elements identical, largest difference {worst:.2f} of what the gate allows.\n"
         )
 
 
