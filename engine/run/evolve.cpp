@@ -82,7 +82,7 @@ class Evolution {
     begin();
     const TrialSeeds seeds{derive_seed(seed_, "gate"), derive_seed(seed_, "timing")};
     TrialRunner runner(project_, device_, pool_, truth_, seeds);
-    const auto strategy = make_strategy(strategy_, project_.space, seed_);
+    const auto strategy = make_strategy(strategy_, {.space = project_.space, .seed = seed_});
     search(runner, *strategy);
     if (!result_.interrupted && !device_.lost())
       result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
@@ -198,7 +198,8 @@ class Evolution {
     rows_.emplace(static_cast<std::uint64_t>(row.number), row);
     times_[row.id] = row.time_us;
     const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : row.time_us;
-    return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time};
+    return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time,
+            (row.compile_ms + row.gate_ms + row.measure_ms) / 1000};
   }
 
   void count(const TrialRow& row, bool fresh) {

@@ -32,8 +32,8 @@ constexpr int kAttempts = 40;
 // what the archive holds.
 class Evolution : public Strategy {
  public:
-  Evolution(const Space& space, std::uint64_t seed)
-      : space_(space), archive_(space), random_(derive_seed(seed, "evolution")) {}
+  explicit Evolution(const SearchTask& task)
+      : space_(task.space), archive_(task.space), random_(derive_seed(task.seed, "evolution")) {}
 
   std::string name() const override { return "evolve"; }
 
@@ -139,8 +139,8 @@ class Evolution : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_evolution(const Space& space, std::uint64_t seed) {
-  return std::make_unique<Evolution>(space, seed);
+std::unique_ptr<Strategy> make_evolution(const SearchTask& task, StrategySpec& /*spec*/) {
+  return std::make_unique<Evolution>(task);
 }
 
 }  // namespace fa_tune

@@ -8,8 +8,10 @@ namespace {
 // repetition.
 class RandomSearch : public Strategy {
  public:
-  RandomSearch(const Space& space, std::uint64_t seed)
-      : space_(space), archive_(space), random_(derive_seed(seed, "random search")) {}
+  explicit RandomSearch(const SearchTask& task)
+      : space_(task.space),
+        archive_(task.space),
+        random_(derive_seed(task.seed, "random search")) {}
 
   std::string name() const override { return "random"; }
 
@@ -40,8 +42,8 @@ class RandomSearch : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_random_search(const Space& space, std::uint64_t seed) {
-  return std::make_unique<RandomSearch>(space, seed);
+std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpec& /*spec*/) {
+  return std::make_unique<RandomSearch>(task);
 }
 
 }  // namespace fa_tune

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "engine/search/strategy.hpp"
+#include "engine/search/strategy_spec.hpp"
 
 namespace fa_tune {
 
-// One maker a strategy, each in the file of its name; the table in strategy.cpp lists them.
-std::unique_ptr<Strategy> make_random_search(const Space& space, std::uint64_t seed);
-std::unique_ptr<Strategy> make_evolution(const Space& space, std::uint64_t seed);
+// One maker a strategy, each in the file of its name; the table in strategy.cpp lists them. A maker
+// takes its options out of the spec.
+std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_evolution(const SearchTask& task, StrategySpec& spec);
 
 }  // namespace fa_tune

@@ -1,6 +1,11 @@
 #include "engine/search/strategy.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/error.hpp"
 #include "engine/search/strategies.hpp"
@@ -9,8 +14,8 @@ namespace fa_tune {
 namespace {
 
 struct Entry {
-  const char* name;
-  std::unique_ptr<Strategy> (*make)(const Space&, std::uint64_t);
+  std::string_view name;
+  std::unique_ptr<Strategy> (*make)(const SearchTask&, StrategySpec&);
 };
 
 constexpr std::array kStrategies = {Entry{"evolve", make_evolution},
@@ -25,14 +30,15 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-std::unique_ptr<Strategy> make_strategy(const std::string& name, const Space& space,
-                                        std::uint64_t seed) {
-  std::string known;
-  for (const Entry& entry : kStrategies) {
-    if (name == entry.name) return entry.make(space, seed);
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  throw UserError("unknown strategy '" + name + "', expected one of: " + known);
+std::unique_ptr<Strategy> make_strategy(const std::string& spec, const SearchTask& task) {
+  StrategySpec parsed = StrategySpec::parse(spec);
+  const auto entry = std::ranges::find(kStrategies, parsed.name(), &Entry::name);
+  if (entry == kStrategies.end())
+    throw UserError(fmt::format("unknown strategy '{}', expected one of: {}", parsed.name(),
+                                fmt::join(strategy_names(), ", ")));
+  auto strategy = entry->make(task, parsed);
+  parsed.require_no_others();
+  return strategy;
 }
 
 }  // namespace fa_tune

@@ -24,6 +24,21 @@ struct Told {
   Config config;
   bool right = false;             // passed the gate and was timed
   std::optional<double> time_us;  // present if right
+  double cost_s = 0;              // spent on it: compiling, gate, clock; 0 where it was free
+};
+
+// The trials of another run over the same parameters: another shape, another device, or the same
+// ones on another day. Its times rank configs among themselves and are never compared with ours.
+struct EarlierRun {
+  std::string title;  // for people: "run 3: L4, B=1 H=8 L=512 D=64"
+  std::vector<Told> trials;
+};
+
+// What a strategy is given to work on. The space must outlive it.
+struct SearchTask {
+  const Space& space;
+  std::uint64_t seed = 1;
+  std::vector<EarlierRun> earlier = {};  // none: a cold start
 };
 
 // Decides what to try next. A strategy is a pure function of its seed and what it was told: given
@@ -39,9 +54,10 @@ class Strategy {
   virtual void tell(const Told& told) = 0;
 };
 
-// "evolve" or "random". Throws UserError for another name, listing the known ones.
-std::unique_ptr<Strategy> make_strategy(const std::string& name, const Space& space,
-                                        std::uint64_t seed);
+// A strategy by its spec: a name, and after a colon its options, "evolve" or
+// "evolve:surrogate=off,population=islands". Throws UserError for a name, option or value that is
+// not known, listing the known ones.
+std::unique_ptr<Strategy> make_strategy(const std::string& spec, const SearchTask& task);
 std::vector<std::string> strategy_names();
 
 }  // namespace fa_tune

@@ -99,7 +99,8 @@ int evolve_command(const Arguments& arguments) {
   options.strategy = arguments.strategy;
   options.jobs = arguments.jobs;
   if (arguments.seed) options.seed = *arguments.seed;
-  make_strategy(options.strategy, project.space, options.seed);  // refuses an unknown name early
+  // Refuses an unknown name early.
+  make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
   set_budget(options, arguments, stored, project.file);
   const auto compiler = open_compiler();
   const auto device = open_device(arguments.device, project.target, root);

@@ -38,7 +38,7 @@ Told judge(const Config& config, std::uint64_t number) {
     return static_cast<double>(std::get<std::int64_t>(*config.find(name)));
   };
   const double distance = std::abs(at("A") - 4) + std::abs(at("B") - 9) + std::abs(at("C") - 13);
-  Told told{number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}};
+  Told told{number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}, 1};
   if (told.right) told.time_us = 10 + distance;
   return told;
 }
@@ -72,8 +72,9 @@ TEST_CASE(
   const Space space = cube();
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
-    auto one = make_strategy(name, space, 5), same = make_strategy(name, space, 5),
-         other = make_strategy(name, space, 6);
+    auto one = make_strategy(name, {.space = space, .seed = 5}),
+         same = make_strategy(name, {.space = space, .seed = 5}),
+         other = make_strategy(name, {.space = space, .seed = 6});
     const Outcome a = play(*one, 200, 8), b = play(*same, 200, 8), c = play(*other, 200, 8);
     CHECK(a.configs == b.configs);
     CHECK(a.configs != c.configs);
@@ -91,13 +92,13 @@ TEST_CASE("every strategy ends when the space is used up, having seen all of it"
   const Space space = Space::build(std::move(parts));
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
-    auto strategy = make_strategy(name, space, 1);
+    auto strategy = make_strategy(name, {.space = space, .seed = 1});
     std::set<std::string> seen;
     std::uint64_t number = 0;
     for (auto batch = strategy->ask(10); !batch.empty(); batch = strategy->ask(10))
       for (const Proposal& proposal : batch) {
         seen.insert(proposal.config.to_json());
-        strategy->tell({++number, proposal.config, number % 2 == 0, 1.0});
+        strategy->tell({++number, proposal.config, number % 2 == 0, 1.0, 1});
       }
     CHECK(seen.size() == 37);
   }
@@ -107,8 +108,8 @@ TEST_CASE("evolve finds better than random at an equal budget, over seeds") {
   const Space space = cube();
   int wins = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    auto evolve = make_strategy("evolve", space, seed),
-         random = make_strategy("random", space, seed);
+    auto evolve = make_strategy("evolve", {.space = space, .seed = seed}),
+         random = make_strategy("random", {.space = space, .seed = seed});
     if (play(*evolve, 150, 8).best < play(*random, 150, 8).best) ++wins;
   }
   CHECK(wins >= 17);
@@ -116,6 +117,7 @@ TEST_CASE("evolve finds better than random at an equal budget, over seeds") {
 
 TEST_CASE("an unknown strategy is answered with the known ones") {
   const Space space = cube();
-  CHECK_THROWS_WITH_AS(make_strategy("evolv", space, 1),
+  const SearchTask task{.space = space};
+  CHECK_THROWS_WITH_AS(make_strategy("evolv", task),
                        "unknown strategy 'evolv', expected one of: evolve, random", UserError);
 }

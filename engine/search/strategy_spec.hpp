@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fa_tune {
+
+// What a user asks for: a strategy's name and its options, "evolve:surrogate=off,islands=4".
+class StrategySpec {
+ public:
+  // Throws UserError for text of another form and for an option given twice.
+  static StrategySpec parse(const std::string& text);
+
+  const std::string& name() const { return name_; }
+  // The option's value, one of `known`, the first being the default. Throws UserError for another.
+  std::string choose(const std::string& option, const std::vector<std::string>& known);
+  // A whole number in low..high. Throws UserError for what is none.
+  int integer(const std::string& option, int fallback, int low, int high);
+  // Called when all options were asked for: throws UserError for one that nobody knows, with those
+  // that this strategy has.
+  void require_no_others() const;
+
+ private:
+  std::string name_;
+  std::map<std::string, std::string> options_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace fa_tune
