@@ -1,35 +1,11 @@
 #include "engine/space/space.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <stdexcept>
 
-#include "engine/space/space_walk.hpp"
+#include "engine/space/space_plan.hpp"
 
 namespace fa_tune {
-namespace {
-
-// Walks the configs that share with `row` all genes but one, and but those that do not exist there.
-class Neighborhood {
- public:
-  Neighborhood(const SpacePlan::Digits& row, std::vector<SpacePlan::Digits>& neighbors)
-      : row_(row), neighbors_(neighbors) {}
-
-  void change(std::size_t gene) { gene_ = gene; }
-
-  bool tries(std::size_t level, std::uint8_t digit) const {
-    if (level == gene_) return digit != row_[level];
-    return row_[level] == inactive || digit == row_[level];
-  }
-  void refused(std::size_t, const SpacePlan::Step&) const {}
-  void found(const SpacePlan::Digits& digits) { neighbors_.push_back(digits); }
-
- private:
-  const SpacePlan::Digits& row_;
-  std::vector<SpacePlan::Digits>& neighbors_;
-  std::size_t gene_ = 0;
-};
-
-}  // namespace
 
 const SpaceParts& Space::parts() const { return plan_->parts(); }
 
@@ -44,28 +20,34 @@ double Space::cartesian() const {
   return product;
 }
 
-Config Space::config_of(const std::uint8_t* row) const {
+Genome Space::genome(const Config& config) const {
+  auto digits = plan_->digits_of(config);
+  if (!digits) throw std::logic_error("Space::genome: of another space: " + config.to_json());
+  return std::move(*digits);
+}
+
+Config Space::config(const Genome& genome) const {
   std::vector<std::pair<std::string, Value>> settings;
+  settings.reserve(genome.size());
   for (std::size_t i = 0; i < parts().parameters.size(); ++i) {
     const Parameter& parameter = parts().parameters[i];
-    if (row[i] != inactive) settings.emplace_back(parameter.name, parameter.values[row[i]]);
+    if (genome[i] != inactive_gene)
+      settings.emplace_back(parameter.name, parameter.values[genome[i]]);
   }
   return Config(std::move(settings));
 }
 
-Config Space::at(std::uint64_t index) const {
-  return config_of(rows_->data() + index * plan_->levels().size());
-}
+bool Space::valid(const Genome& genome) const { return rank(genome).has_value(); }
 
-std::optional<std::uint64_t> Space::index_of(const Config& config) const {
-  const auto digits = plan_->digits_of(config);
-  if (!digits) return std::nullopt;
-  const std::size_t width = digits->size();
+std::optional<std::uint64_t> Space::rank(const Genome& genome) const {
+  const std::size_t width = plan_->levels().size();
   std::uint64_t low = 0;
   std::uint64_t high = count();
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    const int order = std::memcmp(rows_->data() + middle * width, digits->data(), width);
+    const Gene* row = rows_->data() + middle * width;
+    const auto order =
+        std::lexicographical_compare_three_way(row, row + width, genome.begin(), genome.end());
     if (order == 0) return middle;
     if (order < 0)
       low = middle + 1;
@@ -75,37 +57,21 @@ std::optional<std::uint64_t> Space::index_of(const Config& config) const {
   return std::nullopt;
 }
 
-Config Space::sample(Random& random) const { return at(random.below(count())); }
-
-std::vector<Config> Space::neighbors(const Config& config) const {
-  std::vector<Config> result;
-  if (!index_of(config)) return result;
-  const auto row = plan_->digits_of(config);
-  std::vector<SpacePlan::Digits> rows;
-  Neighborhood neighborhood(*row, rows);
-  for (std::size_t gene = 0; gene < row->size(); ++gene) {
-    if ((*row)[gene] == inactive) continue;
-    neighborhood.change(gene);
-    SpaceWalk(*plan_, neighborhood).run();
-  }
-  for (const SpacePlan::Digits& digits : rows) result.push_back(config_of(digits.data()));
-  return result;
+Genome Space::genome_at(std::uint64_t index) const {
+  const std::size_t width = plan_->levels().size();
+  const Gene* row = rows_->data() + index * width;
+  return Genome(row, row + width);
 }
 
-Config Space::nearest(const Config& wish, Random& random) const {
-  if (const auto index = index_of(wish)) return at(*index);
-  // Genes that the wish gives a value of this space: column and digit.
-  std::vector<std::pair<std::size_t, std::uint8_t>> wanted;
-  for (std::size_t i = 0; i < parts().parameters.size(); ++i) {
-    const Parameter& parameter = parts().parameters[i];
-    const Value* value = wish.find(parameter.name);
-    if (value == nullptr) continue;
-    if (const auto digit = digit_of(parameter, *value)) wanted.emplace_back(i, *digit);
-  }
+Genome Space::sample_genome(Random& random) const { return genome_at(random.below(count())); }
+
+Genome Space::nearest(const Genome& wish, Random& random) const {
+  if (valid(wish)) return wish;
   const std::size_t width = plan_->levels().size();
-  const auto equal_genes = [&](const std::uint8_t* row) {
+  const auto equal_genes = [&](const Gene* row) {
     std::size_t equal = 0;
-    for (const auto& [column, digit] : wanted) equal += row[column] == digit ? 1 : 0;
+    for (std::size_t i = 0; i < width; ++i)
+      equal += row[i] == wish[i] && row[i] != inactive_gene ? 1 : 0;
     return equal;
   };
   std::size_t most = 0;
@@ -117,7 +83,33 @@ Config Space::nearest(const Config& wish, Random& random) const {
     most = equal;
     ties.push_back(i);
   }
-  return at(ties[random.below(ties.size())]);
+  return genome_at(ties[random.below(ties.size())]);
+}
+
+std::optional<std::uint64_t> Space::index_of(const Config& config) const {
+  const auto digits = plan_->digits_of(config);
+  return digits ? rank(*digits) : std::nullopt;
+}
+
+std::vector<Config> Space::neighbors(const Config& from) const {
+  const auto digits = plan_->digits_of(from);
+  if (!digits) return {};
+  std::vector<Genome> genomes;
+  neighbors(*digits, Neighborhood::one_gene, genomes);
+  std::vector<Config> result;
+  result.reserve(genomes.size());
+  for (const Genome& genome : genomes) result.push_back(config(genome));
+  return result;
+}
+
+Config Space::nearest(const Config& wish, Random& random) const {
+  Genome digits;
+  for (const Parameter& parameter : parts().parameters) {
+    const Value* value = wish.find(parameter.name);
+    const auto digit = value == nullptr ? std::nullopt : digit_of(parameter, *value);
+    digits.push_back(digit.value_or(inactive_gene));
+  }
+  return config(nearest(digits, random));
 }
 
 Constants Space::derived(const Config& config) const { return plan_->derived(config); }

@@ -9,11 +9,12 @@
 #include "engine/base/random.hpp"
 #include "engine/base/value.hpp"
 #include "engine/space/expression.hpp"
+#include "engine/space/genome.hpp"
 
 namespace fa_tune {
 
-// One gene: a name and the values it may take (1 to 255 of one type, none twice). With `when`, it
-// exists only where that is true and where all that it mentions exists.
+// One gene: a name and the values it may take (1 to 65,534 of one type, none twice). With `when`,
+// it exists only where that is true and where all that it mentions exists.
 struct Parameter {
   std::string name;
   std::vector<Value> values;
@@ -70,18 +71,35 @@ class Space {
   static Space build(SpaceParts parts, std::uint64_t limit = 20'000'000);
 
   const SpaceParts& parts() const;
-  std::uint64_t count() const;           // valid configs
-  double cartesian() const;              // product of the value counts, valid or not
-  Config at(std::uint64_t index) const;  // 0..count()-1
-  std::optional<std::uint64_t> index_of(const Config& config) const;
+  std::uint64_t count() const;  // valid configs
+  double cartesian() const;     // product of the value counts, valid or not
+
+  // The genome of a valid config (of another one a programming error), and the way back (its
+  // digits must be those of values, valid together or not).
+  Genome genome(const Config& config) const;
+  Config config(const Genome& genome) const;
+  bool valid(const Genome& genome) const;
+  // The place of a valid genome among all; nothing if it is not valid.
+  std::optional<std::uint64_t> rank(const Genome& genome) const;
+  Genome genome_at(std::uint64_t index) const;  // 0..count()-1
   // Uniform over the valid configs.
-  Config sample(Random& random) const;
-  // Every valid config that differs in one gene (or in one gene and those that appear or vanish
-  // with it), in a stable order. Of a config that is not valid: none.
+  Genome sample_genome(Random& random) const;
+  // The valid genome with the most genes equal to those of `wish` (one digit a parameter, of any
+  // size; a digit that no value has wishes for nothing); ties by `random`.
+  Genome nearest(const Genome& wish, Random& random) const;
+  // Replaces `out` by the valid genomes near a valid one, in a stable order, none twice. Of a
+  // genome that is not valid: none.
+  void neighbors(const Genome& genome, Neighborhood neighborhood, std::vector<Genome>& out) const;
+
+  // The same for configs.
+  Config at(std::uint64_t index) const { return config(genome_at(index)); }
+  std::optional<std::uint64_t> index_of(const Config& config) const;
+  Config sample(Random& random) const { return config(sample_genome(random)); }
+  // Neighborhood::one_gene.
   std::vector<Config> neighbors(const Config& config) const;
-  // The valid config with the most genes equal to `wish` (any values, valid or not); ties by
-  // `random`.
+  // `wish` may have any names and values; those that the space does not know wish for nothing.
   Config nearest(const Config& wish, Random& random) const;
+
   // The derived values of a config, by name.
   Constants derived(const Config& config) const;
   // A preset by name, complete and in the space's order, or nullptr.
@@ -93,12 +111,9 @@ class Space {
   const std::string& hash() const { return hash_; }
 
  private:
-  Config config_of(const std::uint8_t* row) const;
-
   std::shared_ptr<const SpacePlan> plan_;
-  // Each valid config as a row of digits, one a parameter (position in Parameter::values, 255 where
-  // inactive). The rows stand in lexicographic order.
-  std::shared_ptr<const std::vector<std::uint8_t>> rows_;
+  // The genomes of all valid configs, one behind the other, in lexicographic order.
+  std::shared_ptr<const std::vector<Gene>> rows_;
   std::vector<Preset> presets_;
   std::string hash_;
 };

@@ -31,7 +31,7 @@ class Listing {
       below_[i - 1] = below_[i] * static_cast<double>(plan.levels()[i].values.size());
   }
 
-  bool tries(std::size_t, std::uint8_t) {
+  bool tries(std::size_t, Gene) {
     if (++branches_ > most_branches_)
       throw UserError(
           fmt::format("space '{}': after {} combinations its {} valid configs are not "
@@ -45,7 +45,7 @@ class Listing {
     refusals_[number_of(step)] += below_[level];
   }
 
-  void found(const SpacePlan::Digits& digits) {
+  void found(const Genome& digits) {
     if (++found_ > limit_)
       throw UserError(fmt::format(
           "space '{}' has more than {} valid configs; take values away or add constraints",
@@ -53,7 +53,7 @@ class Listing {
     rows_.insert(rows_.end(), digits.begin(), digits.end());
   }
 
-  std::vector<std::uint8_t> take_rows() {
+  std::vector<Gene> take_rows() {
     rows_.shrink_to_fit();
     return std::move(rows_);
   }
@@ -92,7 +92,7 @@ class Listing {
   std::uint64_t found_ = 0;
   std::vector<double> below_;     // combinations below one branch of a level
   std::vector<double> refusals_;  // combinations a constraint was the first to refuse
-  std::vector<std::uint8_t> rows_;
+  std::vector<Gene> rows_;
 };
 
 }  // namespace
@@ -106,16 +106,16 @@ Space Space::build(SpaceParts parts, std::uint64_t limit) {
   Listing listing(*plan, limit);
   const SpacePlan::Step* refusal = nullptr;
   SpaceWalk(*plan, listing).run(&refusal);
-  std::vector<std::uint8_t> rows = listing.take_rows();
+  std::vector<Gene> rows = listing.take_rows();
   if (rows.empty()) listing.refuse_empty(refusal);
   space.plan_ = plan;
-  space.rows_ = std::make_shared<const std::vector<std::uint8_t>>(std::move(rows));
+  space.rows_ = std::make_shared<const std::vector<Gene>>(std::move(rows));
   for (const Preset& preset : plan->parts().presets) {
     const std::string who = prefix(preset.mark) + "preset '" + preset.name + "'";
     if (space.preset(preset.name) != nullptr) throw UserError(who + " is defined twice");
     const auto digits = plan->check(preset.config, true);
     if (!digits) throw UserError(who + " is not valid: " + digits.error());
-    space.presets_.push_back({preset.name, space.config_of(digits->data()), preset.mark});
+    space.presets_.push_back({preset.name, space.config(*digits), preset.mark});
   }
   return space;
 }

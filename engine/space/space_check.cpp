@@ -21,10 +21,10 @@ std::string list_values(const Parameter& parameter) {
 
 }  // namespace
 
-std::optional<std::uint8_t> digit_of(const Parameter& parameter, const Value& value) {
+std::optional<Gene> digit_of(const Parameter& parameter, const Value& value) {
   const auto found = std::ranges::find(parameter.values, value);
   if (found == parameter.values.end()) return std::nullopt;
-  return static_cast<std::uint8_t>(found - parameter.values.begin());
+  return static_cast<Gene>(found - parameter.values.begin());
 }
 
 std::optional<std::string> SpacePlan::odd_name(const Config& config) const {
@@ -52,11 +52,10 @@ std::string SpacePlan::describe_refusal(const Step& step, const Cells& cells) co
   return because.empty() ? text : text + ": " + because;
 }
 
-std::expected<SpacePlan::Digits, std::string> SpacePlan::check(const Config& config,
-                                                               bool complete) const {
+std::expected<Genome, std::string> SpacePlan::check(const Config& config, bool complete) const {
   if (const auto problem = odd_name(config)) return std::unexpected(*problem);
   try {
-    Digits digits;
+    Genome digits;
     const Step* refusal = nullptr;
     Cells cells = start(&refusal);
     if (refusal != nullptr) return std::unexpected(describe_refusal(*refusal, cells));
@@ -64,7 +63,7 @@ std::expected<SpacePlan::Digits, std::string> SpacePlan::check(const Config& con
       const Parameter& parameter = parts_.parameters[i];
       const Level& level = levels_[i];
       const Value* value = config.find(parameter.name);
-      std::uint8_t digit = inactive;
+      Gene digit = inactive_gene;
       if (!is_active(level, cells)) {
         if (value != nullptr)
           return std::unexpected("parameter '" + parameter.name +
@@ -82,7 +81,7 @@ std::expected<SpacePlan::Digits, std::string> SpacePlan::check(const Config& con
                                            quote_text(to_text(*value)), list_values(parameter)));
       }
       digits.push_back(digit);
-      cells[level.slot] = digit == inactive ? Cell{} : level.values[digit];
+      cells[level.slot] = digit == inactive_gene ? Cell{} : level.values[digit];
       if (const Step* step = run(level, cells))
         return std::unexpected(describe_refusal(*step, cells));
     }
@@ -92,12 +91,13 @@ std::expected<SpacePlan::Digits, std::string> SpacePlan::check(const Config& con
   }
 }
 
-std::optional<SpacePlan::Digits> SpacePlan::digits_of(const Config& config) const {
-  Digits digits;
+std::optional<Genome> SpacePlan::digits_of(const Config& config) const {
+  Genome digits;
   std::size_t found = 0;
   for (const Parameter& parameter : parts_.parameters) {
     const Value* value = config.find(parameter.name);
-    const auto digit = value == nullptr ? std::optional(inactive) : digit_of(parameter, *value);
+    const auto digit =
+        value == nullptr ? std::optional(inactive_gene) : digit_of(parameter, *value);
     if (!digit) return std::nullopt;
     if (value != nullptr) ++found;
     digits.push_back(*digit);

@@ -86,6 +86,39 @@ std::map<std::string, Names> dependencies(const SpaceParts& parts) {
 
 }  // namespace
 
+std::vector<std::vector<std::size_t>> linked_parameters(const SpaceParts& parts) {
+  const auto known = dependencies(parts);
+  std::map<std::string, std::size_t> positions;
+  for (std::size_t i = 0; i < parts.parameters.size(); ++i) positions[parts.parameters[i].name] = i;
+  std::vector<std::set<std::size_t>> links(parts.parameters.size());
+  const auto link = [&](const Names& names) {
+    for (const std::string& one : names)
+      for (const std::string& other : names)
+        if (one != other) links[positions.at(one)].insert(positions.at(other));
+  };
+  const auto parameters_of = [&](const Expression& expression, const std::string& only_for) {
+    Names all;
+    if (!only_for.empty()) all.insert(template_parameter);
+    for (const std::string& name : expression.names())
+      if (const auto found = known.find(name); found != known.end())
+        all.insert(found->second.begin(), found->second.end());
+    return all;
+  };
+  for (const Parameter& parameter : parts.parameters) {
+    if (!parameter.when) continue;
+    Names names = parameters_of(*parameter.when, "");
+    names.insert(parameter.name);
+    link(names);
+  }
+  for (const Derived& derived : parts.derived)
+    link(parameters_of(derived.expression, derived.only_for));
+  for (const Constraint& constraint : parts.constraints)
+    link(parameters_of(constraint.expression, constraint.only_for));
+  std::vector<std::vector<std::size_t>> result;
+  for (const auto& row : links) result.emplace_back(row.begin(), row.end());
+  return result;
+}
+
 std::vector<std::size_t> derived_order(const SpaceParts& parts) { return DerivedSort(parts).run(); }
 
 void order_parameters(SpaceParts& parts) {

@@ -12,8 +12,8 @@
 namespace fa_tune {
 namespace {
 
-// A digit of a row is one byte, and 255 stands for 'inactive'.
-constexpr std::size_t most_values = 255;
+// A gene has 16 bits; the highest stands for 'inactive', the next is left free.
+constexpr std::size_t most_values = 65'534;
 constexpr std::size_t most_parameters = 256;
 
 [[noreturn]] void refuse(const Mark& mark, const std::string& message) {

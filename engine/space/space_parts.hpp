@@ -29,6 +29,10 @@ std::vector<std::size_t> derived_order(const SpaceParts& parts);
 // values, and keeps the order otherwise. Throws UserError for a circle.
 void order_parameters(SpaceParts& parts);
 
+// For each parameter those that share a constraint, a derived value or a `when` with it (directly
+// or through derived values), by position, ascending, without itself.
+std::vector<std::vector<std::size_t>> linked_parameters(const SpaceParts& parts);
+
 // SHA-256 over all that decides which configs are valid and what is derived from them.
 std::string hash_parts(const SpaceParts& parts);
 

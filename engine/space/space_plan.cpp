@@ -26,6 +26,7 @@ SpacePlan::SpacePlan(SpaceParts parts) : parts_(std::move(parts)) {
     levels_.push_back(std::move(level));
   }
   place_steps();
+  links_ = linked_parameters(parts_);
 }
 
 void SpacePlan::assign_slots() {

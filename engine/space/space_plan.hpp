@@ -14,11 +14,8 @@
 // Private to engine/space.
 namespace fa_tune {
 
-// The digit of a parameter that does not exist in a config.
-inline constexpr std::uint8_t inactive = 255;
-
 // The position of a value among a parameter's values.
-std::optional<std::uint8_t> digit_of(const Parameter& parameter, const Value& value);
+std::optional<Gene> digit_of(const Parameter& parameter, const Value& value);
 
 // A space with its names turned into slots of an array of cells: constants, then parameters, then
 // derived values. A config is tried one parameter (one level) after another; as soon as the last
@@ -43,7 +40,6 @@ class SpacePlan {
     std::vector<Step> steps;  // in the order they must run
   };
   using Cells = std::vector<Cell>;
-  using Digits = std::vector<std::uint8_t>;
 
   // Takes parts that were checked and ordered (space_parts.hpp).
   explicit SpacePlan(SpaceParts parts);
@@ -62,9 +58,12 @@ class SpacePlan {
 
   // Whether a config is valid: its digits or, in one line, why not. With `complete`, what has one
   // value alone may be left out.
-  std::expected<Digits, std::string> check(const Config& config, bool complete) const;
+  std::expected<Genome, std::string> check(const Config& config, bool complete) const;
   // The digits of the values alone, in no way checked; nothing where a name or value is unknown.
-  std::optional<Digits> digits_of(const Config& config) const;
+  std::optional<Genome> digits_of(const Config& config) const;
+  // The parameters that share a constraint, a derived value or a `when` with a parameter (not
+  // itself), by position, ascending.
+  const std::vector<std::size_t>& linked(std::size_t parameter) const { return links_[parameter]; }
   // Derived values by name, for any values of the parameters.
   Constants derived(const Config& config) const;
 
@@ -85,6 +84,7 @@ class SpacePlan {
   std::vector<std::uint32_t> slots_of_one_template_;  // derived values with an only_for
   std::vector<Step> constant_steps_;
   std::vector<Level> levels_;
+  std::vector<std::vector<std::size_t>> links_;
 };
 
 }  // namespace fa_tune

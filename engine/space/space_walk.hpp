@@ -10,14 +10,14 @@ namespace fa_tune {
 
 // Backtracking over all configs of a plan in lexicographic order of their digits; a branch ends
 // where a constraint refuses it. `Visitor` has
-//   bool tries(std::size_t level, std::uint8_t digit)   whether to go down this branch
+//   bool tries(std::size_t level, Gene digit)   whether to go down this branch
 //   void refused(std::size_t level, const SpacePlan::Step&)
-//   void found(const SpacePlan::Digits&)
+//   void found(const Genome&)
 template <typename Visitor>
 class SpaceWalk {
  public:
   SpaceWalk(const SpacePlan& plan, Visitor& visitor)
-      : plan_(plan), visitor_(visitor), digits_(plan.levels().size(), inactive) {}
+      : plan_(plan), visitor_(visitor), digits_(plan.levels().size(), inactive_gene) {}
 
   // Lists nothing where the constants alone are refused; `refusal` says by which step.
   void run(const SpacePlan::Step** refusal = nullptr) {
@@ -35,16 +35,16 @@ class SpaceWalk {
     }
     const SpacePlan::Level& level = plan_.levels()[at];
     if (!plan_.is_active(level, cells_)) {
-      take(at, level, inactive, Cell{});
+      take(at, level, inactive_gene, Cell{});
       return;
     }
     for (std::size_t i = 0; i < level.values.size(); ++i) {
-      const auto digit = static_cast<std::uint8_t>(i);
+      const auto digit = static_cast<Gene>(i);
       if (visitor_.tries(at, digit)) take(at, level, digit, level.values[i]);
     }
   }
 
-  void take(std::size_t at, const SpacePlan::Level& level, std::uint8_t digit, const Cell& cell) {
+  void take(std::size_t at, const SpacePlan::Level& level, Gene digit, const Cell& cell) {
     digits_[at] = digit;
     cells_[level.slot] = cell;
     if (const SpacePlan::Step* step = plan_.run(level, cells_))
@@ -55,7 +55,7 @@ class SpaceWalk {
 
   const SpacePlan& plan_;
   Visitor& visitor_;
-  SpacePlan::Digits digits_;
+  Genome digits_;
   SpacePlan::Cells cells_;
 };
 

@@ -7,150 +7,14 @@
 #include <doctest/doctest.h>
 
 #include "tests/engine/space/parts_writer.hpp"
+#include "tests/engine/space/random_spaces.hpp"
 
-// Random small spaces against an enumeration that knows nothing of levels, slots or digits: every
-// assignment of values and absences, kept if it agrees with the words of space.hpp.
+// Random small spaces against plain enumeration, by configs; genome_test.cpp does it by genomes.
 using namespace fa_tune;
 
 namespace {
 
 using Assignment = std::vector<std::pair<std::string, Value>>;
-
-class Reference {
- public:
-  explicit Reference(const SpaceParts& parts) : parts_(parts) { assign(0); }
-
-  const std::vector<Config>& valid() const { return valid_; }
-
-  Constants derived(const Config& chosen) const {
-    Constants result;
-    const auto of_template = [&](const std::string& only_for) {
-      const Value* value = chosen.find("template");
-      return only_for.empty() || (value != nullptr && *value == Value(only_for));
-    };
-    for (std::size_t round = 0; round <= parts_.derived.size(); ++round)
-      for (const Derived& derived : parts_.derived)
-        if (of_template(derived.only_for) && all_exist(derived.expression, chosen, result))
-          result[derived.name] = derived.expression.evaluate(
-              [&](const std::string& name) { return find(name, chosen, result); });
-    return result;
-  }
-
- private:
-  const Value* find(const std::string& name, const Config& chosen, const Constants& derived) const {
-    if (const auto found = parts_.constants.find(name); found != parts_.constants.end())
-      return &found->second;
-    if (const auto found = derived.find(name); found != derived.end()) return &found->second;
-    return chosen.find(name);
-  }
-
-  bool all_exist(const Expression& expression, const Config& chosen,
-                 const Constants& derived) const {
-    return std::all_of(
-        expression.names().begin(), expression.names().end(),
-        [&](const std::string& name) { return find(name, chosen, derived) != nullptr; });
-  }
-
-  void assign(std::size_t at) {
-    if (at == parts_.parameters.size()) {
-      if (is_valid(Config(current_))) valid_.emplace_back(current_);
-      return;
-    }
-    const Parameter& parameter = parts_.parameters[at];
-    for (const Value& value : parameter.values) {
-      current_.emplace_back(parameter.name, value);
-      assign(at + 1);
-      current_.pop_back();
-    }
-    if (parameter.when) assign(at + 1);
-  }
-
-  bool is_valid(const Config& chosen) const {
-    const Constants values = derived(chosen);
-    const auto scope = [&](const std::string& name) { return find(name, chosen, values); };
-    for (const Parameter& parameter : parts_.parameters) {
-      if (!parameter.when) continue;
-      const bool active =
-          all_exist(*parameter.when, chosen, values) && parameter.when->evaluate_bool(scope);
-      if (active != (chosen.find(parameter.name) != nullptr)) return false;
-    }
-    const Value* chosen_template = chosen.find("template");
-    return std::all_of(
-        parts_.constraints.begin(), parts_.constraints.end(), [&](const Constraint& constraint) {
-          const bool applies =
-              constraint.only_for.empty() ||
-              (chosen_template != nullptr && *chosen_template == Value(constraint.only_for));
-          return !applies || !all_exist(constraint.expression, chosen, values) ||
-                 constraint.expression.evaluate_bool(scope);
-        });
-  }
-
-  const SpaceParts& parts_;
-  Assignment current_;
-  std::vector<Config> valid_;
-};
-
-// Spaces of up to six parameters; `when` may mention later parameters, as long as there is no
-// circle: it mentions only names before it in a shuffled order.
-SpaceParts random_parts(Random& random) {
-  PartsWriter writer;
-  writer.constant("device.limit", number(static_cast<int>(random.below(8)) + 3));
-  std::vector<std::string> names;
-  const std::uint64_t count = 2 + random.below(4);
-  names.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i) names.push_back("P" + std::to_string(i));
-  std::vector<std::string> shuffled = names;
-  for (std::size_t i = shuffled.size(); i > 1; --i)
-    std::swap(shuffled[i - 1], shuffled[random.below(i)]);
-  const auto pick = [&](const std::vector<std::string>& from) {
-    return from[random.below(from.size())];
-  };
-  const auto condition = [&](const std::vector<std::string>& from) -> std::string {
-    switch (random.below(6)) {
-      case 0:
-        return pick(from) + " >= 2";
-      case 1:
-        return pick(from) + " + " + pick(from) + " <= device.limit";
-      case 2:
-        return pick(from) + " % 2 == 0 or " + pick(from) + " > 1";
-      case 3:
-        return "not " + pick(from) + " in [1, 3]";
-      case 4:
-        return "1 <= " + pick(from) + " <= " + pick(from) + " + 1";
-      default:
-        return pick(from) + " * " + pick(from) + " != 4";
-    }
-  };
-  const bool with_template = random.below(2) == 0;
-  if (with_template) writer.parameter("template", {word("plain"), word("fast")});
-  for (const std::string& name : names) {
-    std::vector<Value> values;
-    for (std::uint64_t i = 0, n = 1 + random.below(4); i < n; ++i)
-      values.push_back(number(static_cast<int>(i) + 1));
-    const auto before = std::find(shuffled.begin(), shuffled.end(), name);
-    std::string when;
-    if (before != shuffled.begin() && random.below(3) == 0)
-      when = condition({shuffled.begin(), before});
-    else if (with_template && random.below(4) == 0)
-      when = "template == 'fast'";
-    writer.parameter(name, values, when);
-  }
-  std::vector<std::string> mentioned = names;
-  if (random.below(2) == 0) {
-    writer.derived("SUM", pick(names) + " + " + pick(names));
-    writer.derived("TWICE", "SUM * 2");
-    mentioned.insert(mentioned.end(), {"SUM", "TWICE"});
-  }
-  if (with_template && random.below(2) == 0) {
-    writer.derived("WIDE", pick(names) + " * 3", "fast");
-    if (random.below(2) == 0) writer.derived("WIDE", pick(names) + " + 1", "plain");
-    mentioned.emplace_back("WIDE");
-  }
-  for (std::uint64_t i = random.below(4); i > 0; --i)
-    writer.constraint(condition(mentioned), "", "");
-  if (with_template && random.below(2) == 0) writer.constraint(condition(names), "", "fast");
-  return writer.parts();
-}
 
 std::set<std::string> json_of(const std::vector<Config>& configs) {
   std::set<std::string> result;
@@ -193,7 +57,7 @@ TEST_CASE("space: random spaces agree with plain enumeration") {
   int conditional = 0;
   for (int round = 0; round < 400; ++round) {
     const SpaceParts parts = random_parts(random);
-    const Reference reference(parts);
+    const Enumeration reference(parts);
     CAPTURE(round);
     if (reference.valid().empty()) {
       CHECK(error_of([&] { Space::build(parts); }).find("no config is valid") != std::string::npos);
@@ -236,7 +100,7 @@ TEST_CASE("space: every assignment that is not listed has a reason") {
   Random random(5);
   for (int round = 0; round < 100; ++round) {
     const SpaceParts parts = random_parts(random);
-    if (Reference(parts).valid().empty()) continue;
+    if (Enumeration(parts).valid().empty()) continue;
     const Space space = Space::build(parts);
     for (int i = 0; i < 30; ++i) {
       Config config;
@@ -252,7 +116,7 @@ TEST_CASE("space: nearest keeps as many genes as any valid config can") {
   Random random(6);
   for (int round = 0; round < 200; ++round) {
     const SpaceParts parts = random_parts(random);
-    if (Reference(parts).valid().empty()) continue;
+    if (Enumeration(parts).valid().empty()) continue;
     const Space space = Space::build(parts);
     Config wish;
     for (const Parameter& parameter : parts.parameters)

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/base/random.hpp"
+#include "engine/space/space.hpp"
+
+// Random small spaces, and an enumeration of their configs that knows nothing of levels, slots or
+// digits: every assignment of values and absences, kept if it agrees with the words of space.hpp.
+namespace fa_tune {
+
+// Of checked parts that outlive it.
+class Enumeration {
+ public:
+  explicit Enumeration(const SpaceParts& parts) : parts_(parts) { assign(0); }
+
+  const std::vector<Config>& valid() const { return valid_; }
+  Constants derived(const Config& chosen) const;
+
+ private:
+  const Value* find(const std::string& name, const Config& chosen, const Constants& derived) const;
+  bool all_exist(const Expression& expression, const Config& chosen,
+                 const Constants& derived) const;
+  void assign(std::size_t at);
+  bool is_valid(const Config& chosen) const;
+
+  const SpaceParts& parts_;
+  std::vector<std::pair<std::string, Value>> current_;
+  std::vector<Config> valid_;
+};
+
+// Spaces of up to six parameters; `when` may mention later parameters, as long as there is no
+// circle: it mentions only names before it in a shuffled order. Some have no valid config.
+SpaceParts random_parts(Random& random);
+
+// The genomes that `reference` finds valid, in lexicographic order. Of the space of its parts.
+std::vector<Genome> genomes_of(const Enumeration& reference, const Space& space);
+
+}  // namespace fa_tune
