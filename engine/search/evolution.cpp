@@ -50,6 +50,7 @@ class Evolution : public Strategy {
   }
 
   void tell(const Told& told) override { archive_.tell(told); }
+  void take(const Config& config) override { archive_.claim(config); }
 
  private:
   std::optional<Proposal> next() {

@@ -32,6 +32,7 @@ class RandomSearch : public Strategy {
   }
 
   void tell(const Told& told) override { archive_.tell(told); }
+  void take(const Config& config) override { archive_.claim(config); }
 
  private:
   const Space& space_;

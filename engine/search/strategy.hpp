@@ -52,6 +52,9 @@ class Strategy {
   // told, in order, before the next ask.
   virtual std::vector<Proposal> ask(int n) = 0;
   virtual void tell(const Told& told) = 0;
+  // Somebody else tries this valid config in the same run: it is not to be proposed any more. What
+  // becomes of it is told like the rest.
+  virtual void take(const Config& config) = 0;
 };
 
 // A strategy by its spec: a name, and after a colon its options, "evolve" or

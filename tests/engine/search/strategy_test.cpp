@@ -104,6 +104,32 @@ TEST_CASE("every strategy ends when the space is used up, having seen all of it"
   }
 }
 
+TEST_CASE("every strategy leaves alone what another took, and bears being told of it") {
+  const Space space = cube();
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    auto strategy = make_strategy(name, {.space = space, .seed = 3});
+    Random others(4);
+    std::set<std::string> tried;
+    std::uint64_t number = 0;
+    for (int generation = 0; generation < 30; ++generation) {
+      std::vector<Config> configs;
+      while (configs.size() < 4) {
+        const Config config = space.sample(others);
+        if (!tried.insert(config.to_json()).second) continue;
+        strategy->take(config);
+        configs.push_back(config);
+      }
+      for (const Proposal& proposal : strategy->ask(4)) {
+        CHECK(tried.insert(proposal.config.to_json()).second);
+        configs.push_back(proposal.config);
+      }
+      CHECK(configs.size() == 8);
+      for (const Config& config : configs) strategy->tell(judge(config, ++number));
+    }
+  }
+}
+
 TEST_CASE("evolve finds better than random at an equal budget, over seeds") {
   const Space space = cube();
   int wins = 0;
