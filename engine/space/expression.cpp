@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/yaml.hpp"
+#include "engine/space/expression_arithmetic.hpp"
 #include "engine/space/expression_node.hpp"
 
 namespace fa_tune {
@@ -26,13 +27,21 @@ const char* type_name(Cell::Type type) {
   return "nothing";
 }
 
+// Thrown by an Evaluator of a single node: nobody reads a message.
+struct NoValue {};
+
 class Evaluator {
  public:
+  // Of `node` alone, whose children have the values given.
+  Evaluator(const Expression& expression, const Node& node, std::span<const Cell> children)
+      : expression_(expression), alone_(&node), children_(children) {}
+
   Evaluator(const Expression& expression, std::span<const Cell> cells,
             std::span<const std::uint32_t> slots)
       : expression_(expression), cells_(cells), slots_(slots) {}
 
   Cell evaluate(const Node& node) const {
+    if (alone_ != nullptr && alone_ != &node) return given(node);
     switch (node.operation) {
       case Operation::literal:
         return node.literal;
@@ -80,6 +89,13 @@ class Evaluator {
   }
 
  private:
+  Cell given(const Node& child) const {
+    std::size_t i = 0;
+    while (alone_->children[i].get() != &child) ++i;
+    if (!children_[i].exists()) throw NoValue{};
+    return children_[i];
+  }
+
   Cell lookup(const Node& node) const {
     const Cell cell = cells_[slots_[node.name]];
     if (!cell.exists()) fail(node, quote_text(expression_.names()[node.name]) + " has no value");
@@ -109,16 +125,7 @@ class Evaluator {
     if (comparison == Comparison::unequal) return !equal(node, a, b);
     if (a.type != Cell::Type::integer) wrong_type(node, "integers to order", a);
     if (b.type != Cell::Type::integer) wrong_type(node, "integers to order", b);
-    switch (comparison) {
-      case Comparison::less:
-        return a.number < b.number;
-      case Comparison::less_equal:
-        return a.number <= b.number;
-      case Comparison::greater:
-        return a.number > b.number;
-      default:
-        return a.number >= b.number;
-    }
+    return compare_integers(comparison, a.number, b.number);
   }
 
   bool is_member(const Node& node) const {
@@ -144,43 +151,10 @@ class Evaluator {
   }
 
   std::int64_t arithmetic(const Node& node, std::int64_t a, std::int64_t b) const {
-    std::int64_t result = 0;
-    bool overflowed = false;
-    switch (node.operation) {
-      case Operation::add:
-        overflowed = __builtin_add_overflow(a, b, &result);
-        break;
-      case Operation::subtract:
-        overflowed = __builtin_sub_overflow(a, b, &result);
-        break;
-      case Operation::multiply:
-        overflowed = __builtin_mul_overflow(a, b, &result);
-        break;
-      default:
-        return division(node, a, b);
-    }
-    if (overflowed) overflow(node);
-    return result;
-  }
-
-  std::int64_t division(const Node& node, std::int64_t a, std::int64_t b) const {
-    if (b == 0) fail(node, "division by zero");
-    // The one quotient beyond 64 bits is -2^63 / -1; the machine traps on its remainder too.
-    if (b == -1) return node.operation == Operation::modulo ? 0 : minus(node, 0, a);
-    const std::int64_t quotient = a / b;
-    const std::int64_t remainder = a % b;
-    const bool inexact = remainder != 0;
-    const bool negative = (a < 0) != (b < 0);
-    switch (node.operation) {
-      case Operation::modulo:
-        return remainder;
-      case Operation::floor_divide:
-        return inexact && negative ? quotient - 1 : quotient;
-      case Operation::ceil_divide:
-        return inexact && !negative ? quotient + 1 : quotient;
-      default:
-        return quotient;
-    }
+    const ArithmeticResult result = combine_integers(node.operation, a, b);
+    if (result.fault == ArithmeticFault::overflow) overflow(node);
+    if (result.fault == ArithmeticFault::division_by_zero) fail(node, "division by zero");
+    return result.number;
   }
 
   [[noreturn]] void overflow(const Node& node) const { fail(node, "the result is beyond 64 bits"); }
@@ -190,6 +164,7 @@ class Evaluator {
   }
 
   [[noreturn]] void fail(const Node& node, const std::string& message) const {
+    if (alone_ != nullptr) throw NoValue{};
     std::string values;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const Cell cell = cells_[slots_[i]];
@@ -204,6 +179,8 @@ class Evaluator {
   const Expression& expression_;
   std::span<const Cell> cells_;
   std::span<const std::uint32_t> slots_;
+  const Node* alone_ = nullptr;
+  std::span<const Cell> children_;
 };
 
 // The names of an expression looked up once: the cells of an Evaluator, in the order of names().
@@ -242,6 +219,15 @@ Cell evaluate_cells(const Expression& expression, std::span<const Cell> cells,
 bool evaluate_cells_bool(const Expression& expression, std::span<const Cell> cells,
                          std::span<const std::uint32_t> slots) {
   return Evaluator(expression, cells, slots).boolean(expression.root());
+}
+
+std::optional<Cell> evaluate_node(const Expression& expression, const Expression::Node& node,
+                                  std::span<const Cell> children) {
+  try {
+    return Evaluator(expression, node, children).evaluate(node);
+  } catch (const NoValue&) {
+    return std::nullopt;
+  }
 }
 
 Value Expression::evaluate(const Scope& scope) const {

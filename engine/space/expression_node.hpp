@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +75,12 @@ Cell evaluate_cells(const Expression& expression, std::span<const Cell> cells,
 // The same where true or false is wanted.
 bool evaluate_cells_bool(const Expression& expression, std::span<const Cell> cells,
                          std::span<const std::uint32_t> slots);
+
+// One node alone, which is no name, with the values of its children; an absent cell stands for a
+// child that fails. Nothing where the node fails: it needs such a child (`or` does not always), or
+// evaluate_cells would throw.
+std::optional<Cell> evaluate_node(const Expression& expression, const Expression::Node& node,
+                                  std::span<const Cell> children);
 
 // Words with a meaning of their own, which no parameter may be called.
 const std::vector<std::string>& reserved_words();

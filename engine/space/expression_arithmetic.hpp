@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/space/expression_node.hpp"
+
+// Private to engine/space: what the operations on two 64-bit integers give. Who evaluates a tree
+// and who evaluates its parts while a space is built must agree on it.
+namespace fa_tune {
+
+enum class ArithmeticFault : std::uint8_t { none, overflow, division_by_zero };
+
+struct ArithmeticResult {
+  std::int64_t number = 0;
+  ArithmeticFault fault = ArithmeticFault::none;
+};
+
+inline ArithmeticResult divide_integers(Operation operation, std::int64_t a, std::int64_t b) {
+  if (b == 0) return {0, ArithmeticFault::division_by_zero};
+  if (b == -1) {
+    // The one quotient beyond 64 bits is -2^63 / -1; the machine traps on its remainder too.
+    if (operation == Operation::modulo) return {};
+    if (a == INT64_MIN) return {0, ArithmeticFault::overflow};
+    return {-a};
+  }
+  const std::int64_t quotient = a / b;
+  const std::int64_t remainder = a % b;
+  const bool negative = (a < 0) != (b < 0);
+  if (operation == Operation::modulo) return {remainder};
+  if (operation == Operation::floor_divide && remainder != 0 && negative) return {quotient - 1};
+  if (operation == Operation::ceil_divide && remainder != 0 && !negative) return {quotient + 1};
+  return {quotient};
+}
+
+// add, subtract, multiply, divide, floor_divide, ceil_divide, modulo.
+inline ArithmeticResult combine_integers(Operation operation, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  bool overflowed = false;
+  if (operation == Operation::add)
+    overflowed = __builtin_add_overflow(a, b, &result);
+  else if (operation == Operation::subtract)
+    overflowed = __builtin_sub_overflow(a, b, &result);
+  else if (operation == Operation::multiply)
+    overflowed = __builtin_mul_overflow(a, b, &result);
+  else
+    return divide_integers(operation, a, b);
+  return {result, overflowed ? ArithmeticFault::overflow : ArithmeticFault::none};
+}
+
+inline bool compare_integers(Comparison comparison, std::int64_t a, std::int64_t b) {
+  switch (comparison) {
+    case Comparison::equal:
+      return a == b;
+    case Comparison::unequal:
+      return a != b;
+    case Comparison::less:
+      return a < b;
+    case Comparison::less_equal:
+      return a <= b;
+    case Comparison::greater:
+      return a > b;
+    case Comparison::greater_equal:
+      break;
+  }
+  return a >= b;
+}
+
+}  // namespace fa_tune
