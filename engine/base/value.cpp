@@ -1,14 +1,25 @@
 #include "engine/base/value.hpp"
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
 
 namespace fa_tune {
+namespace {
+
+std::string real_text(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace
 
 std::string to_text(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<double>(&value)) return real_text(*number);
   return std::get<std::string>(value);
 }
 
@@ -66,10 +77,12 @@ Config Config::from_json(const std::string& text) {
       config.set(name, value.get<bool>());
     else if (value.is_number_integer())
       config.set(name, value.get<std::int64_t>());
+    else if (value.is_number_float())
+      config.set(name, value.get<double>());
     else if (value.is_string())
       config.set(name, value.get<std::string>());
     else
-      throw UserError("config '" + text + "': " + name + " must be an integer, boolean or string");
+      throw UserError("config '" + text + "': " + name + " must be a number, boolean or string");
   }
   return config;
 }

@@ -11,12 +11,14 @@
 namespace fa_tune {
 
 // What a parameter, a derived value or a constant of a problem holds. Strings are identifiers
-// ([A-Za-z_][A-Za-z0-9_]*), because they become names in CUDA source.
-using Value = std::variant<std::int64_t, bool, std::string>;
+// ([A-Za-z_][A-Za-z0-9_]*) wherever they become names in CUDA source; those of a recorded table may
+// be any text. Real numbers are finite.
+using Value = std::variant<std::int64_t, bool, std::string, double>;
 
-// "64", "true", "xor3": for tables and messages.
+// "64", "true", "xor3", "0.5": for tables, messages and `#define` lines. A real number is the
+// shortest text that reads back as the same one, and never looks like an integer: "2.0".
 std::string to_text(const Value& value);
-// 64, true, "xor3".
+// 64, true, "xor3", 2.0.
 std::string to_json(const Value& value);
 
 // Named values that do not change within a run: a problem's shape ("B", "H", "Lq", ...) or a

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/base/random.hpp"
 
@@ -71,6 +72,28 @@ Estimate estimate(std::span<const double> samples, std::uint64_t seed, int resam
   std::sort(medians.begin(), medians.end());
   result.low = quantile(medians, tail);
   result.high = quantile(medians, 1 - tail);
+  return result;
+}
+
+MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed, int resamples) {
+  if (samples.empty() || any_nan(samples)) return {nan, nan, nan};
+  const std::size_t n = samples.size();
+  const auto mean_of = [n](double sum) { return sum / static_cast<double>(n); };
+  MeanEstimate result;
+  result.mean = result.low = result.high =
+      mean_of(std::accumulate(samples.begin(), samples.end(), 0.0));
+  if (n == 1 || resamples < 1) return result;
+
+  Random random(seed);
+  std::vector<double> means(static_cast<std::size_t>(resamples));
+  for (double& value : means) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += samples[random.below(n)];
+    value = mean_of(sum);
+  }
+  std::sort(means.begin(), means.end());
+  result.low = quantile(means, tail);
+  result.high = quantile(means, 1 - tail);
   return result;
 }
 

@@ -16,8 +16,18 @@ struct Estimate {
 
 double median(std::span<const double> samples);  // NaN if empty
 
+// A mean with its spread.
+struct MeanEstimate {
+  double mean = 0;
+  double low = 0;  // of a 95% percentile bootstrap interval of the mean
+  double high = 0;
+};
+
 // Percentile bootstrap of the median with `resamples` resamples from `seed`: the same samples and
 // seed give the same interval. One sample gives an interval of no width.
 Estimate estimate(std::span<const double> samples, std::uint64_t seed = 1, int resamples = 2000);
+// The same of the mean.
+MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed = 1,
+                           int resamples = 2000);
 
 }  // namespace fa_tune

@@ -21,6 +21,8 @@ const char* type_name(Cell::Type type) {
       return "true or false";
     case Cell::Type::text:
       return "text";
+    case Cell::Type::real:
+      return "a real number";
     case Cell::Type::absent:
       break;
   }
@@ -106,7 +108,8 @@ class Evaluator {
     if (a.type != b.type)
       fail(node, fmt::format("cannot compare {} with {}: {} and {}", type_name(a.type),
                              type_name(b.type), to_text(a.value()), to_text(b.value())));
-    return a.type == Cell::Type::text ? *a.text == *b.text : a.number == b.number;
+    if (a.type == Cell::Type::text) return *a.text == *b.text;
+    return a.type == Cell::Type::real ? a.real() == b.real() : a.number == b.number;
   }
 
   bool compare(const Node& node) const {
@@ -202,12 +205,14 @@ struct Lookup {
 Cell Cell::of(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return integer(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return boolean(*flag);
+  if (const auto* number = std::get_if<double>(&value)) return real(*number);
   return {Type::text, 0, &std::get<std::string>(value)};
 }
 
 Value Cell::value() const {
   if (type == Type::integer) return number;
   if (type == Type::boolean) return number != 0;
+  if (type == Type::real) return real();
   return *text;
 }
 

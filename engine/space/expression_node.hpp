@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,18 +17,22 @@ namespace fa_tune {
 
 // A value that is cheap to copy: text is borrowed, from a Value or a literal that outlives it.
 struct Cell {
-  enum class Type : std::uint8_t { absent, integer, boolean, text };
+  enum class Type : std::uint8_t { absent, integer, boolean, text, real };
 
   Type type = Type::absent;
-  std::int64_t number = 0;  // of a boolean 0 or 1
+  std::int64_t number = 0;  // of a boolean 0 or 1, of a real number its bits
   const std::string* text = nullptr;
 
   static Cell integer(std::int64_t number) { return {Type::integer, number, nullptr}; }
   static Cell boolean(bool flag) { return {Type::boolean, flag ? 1 : 0, nullptr}; }
+  static Cell real(double number) {
+    return {Type::real, std::bit_cast<std::int64_t>(number), nullptr};
+  }
   // Borrows the string of `value`.
   static Cell of(const Value& value);
 
   bool exists() const { return type != Type::absent; }
+  double real() const { return std::bit_cast<double>(number); }
   // Must exist.
   Value value() const;
 };

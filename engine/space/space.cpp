@@ -122,8 +122,9 @@ const Preset* Space::preset(const std::string& name) const {
 
 std::optional<std::string> Space::why_invalid(const Config& config) const {
   const auto digits = plan_->check(config, false);
-  if (digits) return std::nullopt;
-  return digits.error();
+  if (!digits) return digits.error();
+  if (listed_ && !valid(*digits)) return "it is not one of the listed configs";
+  return std::nullopt;
 }
 
 }  // namespace fa_tune

@@ -69,6 +69,10 @@ class Space {
   // expression that cannot be evaluated for some config (division by zero, overflow, mixed types).
   // A parameter whose `when` mentions a later one is moved behind it: parts() has the order in use.
   static Space build(SpaceParts parts, std::uint64_t limit = 20'000'000);
+  // The space that holds these genomes and no others. The parts have parameters without `when`, and
+  // nothing but them; the genomes have a digit a parameter. Any two genes count as linked. Throws
+  // UserError where the list is empty or the parameters are wrong.
+  static Space of_list(SpaceParts parts, std::vector<Genome> members);
 
   const SpaceParts& parts() const;
   std::uint64_t count() const;  // valid configs
@@ -114,6 +118,7 @@ class Space {
   std::shared_ptr<const SpacePlan> plan_;
   // The genomes of all valid configs, one behind the other, in lexicographic order.
   std::shared_ptr<const std::vector<Gene>> rows_;
+  bool listed_ = false;  // made by of_list: the rows alone say what is valid
   std::vector<Preset> presets_;
   std::string hash_;
 };

@@ -13,8 +13,14 @@ bool one_place_apart(Gene one, Gene other) { return one + 1 == other || other + 
 // exist there.
 class NeighborSearch {
  public:
-  NeighborSearch(const SpacePlan& plan, const Genome& genome, std::vector<Genome>& out)
-      : plan_(plan), genome_(genome), out_(out), moves_(genome.size(), Moves::none) {}
+  // `listed` is the space where it alone, and not the plan, says what is valid; else nullptr.
+  NeighborSearch(const SpacePlan& plan, const Space* listed, const Genome& genome,
+                 std::vector<Genome>& out)
+      : plan_(plan),
+        listed_(listed),
+        genome_(genome),
+        out_(out),
+        moves_(genome.size(), Moves::none) {}
 
   void one_gene(bool adjacent) {
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
@@ -29,6 +35,10 @@ class NeighborSearch {
     find_single_moves();
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
       if (genome_[gene] == inactive_gene) continue;
+      if (listed_ != nullptr) {
+        for (std::size_t other = gene + 1; other < genome_.size(); ++other) move_pair(gene, other);
+        continue;
+      }
       for (const std::size_t other : plan_.linked(gene))
         if (other > gene && genome_[other] != inactive_gene) move_pair(gene, other);
     }
@@ -50,7 +60,9 @@ class NeighborSearch {
     return false;
   }
   void refused(std::size_t, const SpacePlan::Step&) const {}
-  void found(const Genome& genome) { out_.push_back(genome); }
+  void found(const Genome& genome) {
+    if (listed_ == nullptr || listed_->valid(genome)) out_.push_back(genome);
+  }
 
  private:
   enum class Moves { none, one_place, any, further };
@@ -94,6 +106,7 @@ class NeighborSearch {
   }
 
   const SpacePlan& plan_;
+  const Space* listed_;
   const Genome& genome_;
   std::vector<Genome>& out_;
   std::vector<Moves> moves_;
@@ -106,7 +119,7 @@ void Space::neighbors(const Genome& genome, Neighborhood neighborhood,
                       std::vector<Genome>& out) const {
   out.clear();
   if (!valid(genome)) return;
-  NeighborSearch search(*plan_, genome, out);
+  NeighborSearch search(*plan_, listed_ ? this : nullptr, genome, out);
   if (neighborhood == Neighborhood::linked)
     search.linked();
   else

@@ -22,6 +22,7 @@ libcli11-dev           header CLI/CLI.hpp
 libsqlite3-dev         header sqlite3.h
 libsqlitecpp-dev       header SQLiteCpp/SQLiteCpp.h
 libssl-dev             header openssl/evp.h
+zlib1g-dev             header zlib.h
 '
 
 # clang-tidy 19 and not Debian 12's default 14: the older ones cannot parse GCC 12's std::expected.

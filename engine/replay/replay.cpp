@@ -1,0 +1,88 @@
+#include "engine/replay/replay.hpp"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "engine/base/error.hpp"
+#include "engine/search/strategy.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr double us_per_ms = 1000;
+constexpr double ms_per_s = 1000;
+
+class Replayed {
+ public:
+  Replayed(const RecordedTable& table, const Space& space, const ReplayOptions& options)
+      : table_(table), space_(space), options_(options) {}
+
+  Trace run(std::uint64_t seed) {
+    const auto strategy = make_strategy(options_.strategy, SearchTask{space_, seed});
+    while (!is_over()) {
+      const auto proposals = strategy->ask(options_.batch);
+      if (proposals.empty()) break;
+      for (const Proposal& proposal : proposals) strategy->tell(evaluate(proposal));
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  bool is_over() const {
+    return elapsed_ms_ >= options_.budget.ms && trace_.size() >= options_.budget.evaluations;
+  }
+
+  Told evaluate(const Proposal& proposal) {
+    const TableEntry* entry = table_.find(space_.genome(proposal.config));
+    Told told;
+    told.number = ++asked_;
+    told.config = proposal.config;
+    told.right = entry->time_ms.has_value();
+    if (entry->time_ms) told.time_us = *entry->time_ms * us_per_ms;
+    if (visited_.insert(entry).second) {
+      told.cost_s = entry->cost_ms / ms_per_s;
+      elapsed_ms_ += entry->cost_ms;
+      trace_.push_back({visited_.size(), elapsed_ms_, entry->time_ms});
+    }
+    return told;
+  }
+
+  const RecordedTable& table_;
+  const Space& space_;
+  const ReplayOptions& options_;
+  std::set<const TableEntry*> visited_;
+  Trace trace_;
+  double elapsed_ms_ = 0;
+  std::uint64_t asked_ = 0;
+};
+
+}  // namespace
+
+std::vector<Trace> replay(const RecordedTable& table, const Space& space,
+                          const ReplayOptions& options) {
+  std::vector<Trace> traces(options.seeds);
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < traces.size(); i = next++)
+        traces[i] = Replayed(table, space, options).run(i + 1);
+    } catch (...) {
+      const std::lock_guard lock(failure_mutex);
+      if (!failure) failure = std::current_exception();
+      next = traces.size();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < options.jobs; ++i) threads.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return traces;
+}
+
+}  // namespace fa_tune
