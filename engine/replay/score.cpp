@@ -30,30 +30,23 @@ Scorer::Scorer(const RecordedTable& table) : configs_(table.entries.size()) {
   median_cost_ms_ = fa_tune::median(costs);
   const double target = optimum_ms() + (median_ - optimum_ms()) * (1 - target_share);
   const auto reached = std::ranges::find_if(times_, [&](double time) { return time <= target; });
-  const auto i = static_cast<double>(reached - times_.begin() + 1);
+  const auto i = static_cast<double>(reached - times_.begin());
   const auto n = static_cast<double>(times_.size());
-  budget_ = static_cast<std::size_t>(std::ceil(i / (n + 1 - i)));
+  budget_ = static_cast<std::size_t>(std::max(1.0, std::ceil(i / (n + 1 - i))));
 }
 
 double Scorer::budget_ms(std::size_t evaluations) const {
   return static_cast<double>(evaluations) * median_cost_ms_;
 }
 
-std::size_t Scorer::baseline_position(double at_ms) const {
+double Scorer::baseline_after(double draws) const {
   const auto n = static_cast<double>(times_.size());
-  const double draws = at_ms / mean_cost_ms_;
-  const double position = std::round(draws * (n + 1) / (draws + 1));
-  return static_cast<std::size_t>(std::clamp(position, 1.0, n)) - 1;
+  const double position = std::nearbyint(draws * (n + 1) / (draws + 1));
+  return times_[static_cast<std::size_t>(std::min(position, n - 1))];
 }
 
-double Scorer::baseline_ms(double at_ms) const { return times_[baseline_position(at_ms)]; }
-
-// The inverse of the position: round() goes from k to k + 1 where M (N + 1) / (M + 1) = k + 1/2.
-double Scorer::baseline_leaves_ms(std::size_t position) const {
-  const auto n = static_cast<double>(times_.size());
-  const double border = static_cast<double>(position + 1) + 0.5;
-  if (border >= n + 1) return std::numeric_limits<double>::infinity();
-  return border / (n + 1 - border) * mean_cost_ms_;
+double Scorer::baseline_ms(double at_ms) const {
+  return baseline_after(std::max(1.0, std::nearbyint(at_ms / mean_cost_ms_)));
 }
 
 double Scorer::gain(double best_ms, double baseline_ms) const {
@@ -65,15 +58,15 @@ double Scorer::score(const Trace& trace, double budget_ms) const {
   double total = 0;
   double now = 0;
   double best = std::numeric_limits<double>::infinity();
-  std::size_t position = 0;
-  // From `now` to `until` the best is what it is; the baseline goes on in steps.
+  double draws = 1;
+  // From `now` to `until` the best is what it is; the baseline goes on in steps, one a draw.
   const auto advance = [&](double until) {
     while (now < until) {
-      const double leaves = position + 1 < times_.size() ? baseline_leaves_ms(position)
-                                                         : std::numeric_limits<double>::infinity();
+      const double leaves = (draws + 0.5) * mean_cost_ms_;
       const double end = std::min(until, leaves);
-      if (std::isfinite(best)) total += std::max(0.0, end - now) * gain(best, times_[position]);
-      if (leaves <= until) ++position;
+      if (std::isfinite(best))
+        total += std::max(0.0, end - now) * gain(best, baseline_after(draws));
+      if (leaves <= until) ++draws;
       now = std::max(now, end);
     }
   };

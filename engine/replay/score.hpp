@@ -15,18 +15,20 @@ namespace fa_tune {
 // time.
 //
 //   target(p)  = optimum + (median - optimum) (1 - p)
-//   budget     : with the times sorted from the worst and i the first position (from 1) with a time
-//                of at most target(0.95): ceil(i / (N + 1 - i)) draws, each the median cost of a
-//                config; that many random draws are expected to reach the target.
-//   baseline(t): what random search has after M = t / mean cost draws: the time at position
-//                round(M (N + 1) / (M + 1)) from the worst
+//   budget     : with the times sorted from the worst and i the first position with a time of at
+//                most target(0.95): ceil(i / (N + 1 - i)) draws, each the median cost of a config;
+//                that many random draws are expected to reach the target.
+//   baseline(t): what random search has after M = round(t / mean cost) draws, at least 1: the time
+//                at position round(M (N + 1) / (M + 1)), at most the last
 //   P(t)       = (baseline(t) - best so far(t)) / (baseline(t) - optimum)
 //   score      = the mean of P over 0..budget: 1 is always at the optimum, 0 is random search
 //
-// Where the definition leaves something open: costs are those of all recorded configs, failures
-// included, as all of them are drawn and paid for; P is 0 until the first time is known; where the
-// baseline has come to the optimum itself, P is 1 at the optimum and 0 elsewhere. The mean over
-// time is exact, not on a grid of moments.
+// Positions count from 0 and round() goes to even, as in the code that its authors published
+// (AutoTuningAssociation/autotuning_methodology: baseline.py, searchspace_statistics.py). Where
+// both leave something open: costs are those of all recorded configs, failures included, as all of
+// them are drawn and paid for; P is 0 until the first time is known; where the baseline has come to
+// the optimum itself, P is 1 at the optimum and 0 elsewhere. The mean over time is exact, not on a
+// grid of moments.
 
 // A moment of a run. Steps are in order; those that bring no new best may be left out, except the
 // last, which says how far the run went.
@@ -59,10 +61,7 @@ class Scorer {
   double gain(double best_ms, double baseline_ms) const;
 
  private:
-  // The position (from 0) of baseline(t) in times_.
-  std::size_t baseline_position(double at_ms) const;
-  // When the baseline goes from position k to the next.
-  double baseline_leaves_ms(std::size_t position) const;
+  double baseline_after(double draws) const;
 
   std::vector<double> times_;  // from the worst to the best
   std::size_t configs_ = 0;

@@ -30,20 +30,20 @@ std::vector<double> ramp(int n) {
 
 TEST_CASE("score: the budget is that of the definition") {
   // Times 1..100: optimum 1, median 50.5, target 1 + 49.5 * 0.05 = 3.475. Sorted from the worst,
-  // 3 is the 98th: ceil(98 / (101 - 98)) = 33.
+  // 3 stands at 97: ceil(97 / (101 - 97)) = 25.
   const Scorer scorer(table_of(ramp(100)));
   CHECK(scorer.optimum_ms() == 1);
   CHECK(scorer.median_ms() == 50.5);
-  CHECK(scorer.budget_evaluations() == 33);
-  CHECK(scorer.budget_ms() == 330);
+  CHECK(scorer.budget_evaluations() == 25);
+  CHECK(scorer.budget_ms() == 250);
 }
 
 TEST_CASE("score: the baseline is that of the definition") {
   const Scorer scorer(table_of(ramp(100)));
-  // After 1 draw: round(101 / 2) = 51 (away from zero) from the worst: 50. After 9: round(90.9).
+  // After 1 draw: position round(101 / 2) = 50 (to even): 50. After 9: round(90.9) = 91: 9.
   CHECK(scorer.baseline_ms(10) == 50);
-  CHECK(scorer.baseline_ms(90) == 10);
-  CHECK(scorer.baseline_ms(0) == 100);
+  CHECK(scorer.baseline_ms(94) == 9);
+  CHECK(scorer.baseline_ms(0) == 50);
   CHECK(scorer.baseline_ms(1e9) == 1);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/replay/trace.hpp"
 
 #include <doctest/doctest.h>
+
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/gzip.hpp"
