@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace fa_tune {
+
+// Small sums of statistics that insights are judged by.
+
+struct Share {
+  int of = 0;
+  int part = 0;
+  double low = 0;  // Wilson's 95% interval of the underlying rate (Wilson 1927)
+  double high = 1;
+
+  double rate() const { return of == 0 ? 0 : static_cast<double>(part) / of; }
+};
+
+Share share(int part, int of);
+
+// Two-sided p of 'both groups have the same rate' (Fisher's exact test): the chance, with all four
+// margins as they are, of a table that is no more likely than this one.
+double fisher_p(const Share& one, const Share& other);
+
+// p values of questions asked together, made larger (Holm 1979) so that 'below 0.05' is wrong about
+// even one of them in at most 5% of cases, however they hang together. In the order given.
+std::vector<double> holm(std::span<const double> p);
+inline constexpr double kLevel = 0.05;
+
+// Gives findings, each with its p, Holm's p and whether it is `seen`.
+template <typename Finding>
+void judge(std::vector<Finding>& findings) {
+  std::vector<double> p;
+  for (const Finding& finding : findings) p.push_back(finding.p);
+  const auto adjusted = holm(p);
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    findings[i].p = adjusted[i];
+    findings[i].seen = adjusted[i] < kLevel;
+  }
+}
+
+struct GainAndCost {
+  double gain = 0;
+  double cost = 0;
+};
+
+// 95% percentile bootstrap interval of the sum of gains over the sum of costs; the same items give
+// the same interval. Narrow where gains are few: a lucky item that was not drawn is not known of.
+std::pair<double, double> ratio_interval(std::span<const GainAndCost> items);
+
+// Student's distribution with `freedom` degrees (Abramowitz and Stegun 26.7.3 and 26.7.4): the
+// two-sided p of t, and the t whose two-sided p is `p`.
+double student_p(double t, int freedom);
+double student_quantile(double p, int freedom);
+
+}  // namespace fa_tune
