@@ -15,6 +15,22 @@ struct ArithmeticResult {
   ArithmeticFault fault = ArithmeticFault::none;
 };
 
+// Whether combine_integers knows the operation.
+inline bool is_arithmetic(Operation operation) {
+  switch (operation) {
+    case Operation::add:
+    case Operation::subtract:
+    case Operation::multiply:
+    case Operation::divide:
+    case Operation::floor_divide:
+    case Operation::ceil_divide:
+    case Operation::modulo:
+      return true;
+    default:
+      return false;
+  }
+}
+
 inline ArithmeticResult divide_integers(Operation operation, std::int64_t a, std::int64_t b) {
   if (b == 0) return {0, ArithmeticFault::division_by_zero};
   if (b == -1) {
@@ -32,7 +48,6 @@ inline ArithmeticResult divide_integers(Operation operation, std::int64_t a, std
   return {quotient};
 }
 
-// add, subtract, multiply, divide, floor_divide, ceil_divide, modulo.
 inline ArithmeticResult combine_integers(Operation operation, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   bool overflowed = false;

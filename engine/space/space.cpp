@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/space/space_plan.hpp"
+#include "engine/space/config_set.hpp"
 
 namespace fa_tune {
 
-const SpaceParts& Space::parts() const { return plan_->parts(); }
+const SpaceParts& Space::parts() const { return configs_->plan().parts(); }
 
-std::uint64_t Space::count() const {
-  return plan_ == nullptr ? 0 : rows_->size() / plan_->levels().size();
-}
+std::uint64_t Space::count() const { return configs_ == nullptr ? 0 : configs_->count(); }
+
+bool Space::exact() const { return configs_ == nullptr || configs_->exact(); }
+
+double Space::size() const { return configs_ == nullptr ? 0 : configs_->size(); }
 
 double Space::cartesian() const {
   double product = 1;
@@ -21,7 +23,7 @@ double Space::cartesian() const {
 }
 
 Genome Space::genome(const Config& config) const {
-  auto digits = plan_->digits_of(config);
+  auto digits = configs_->plan().digits_of(config);
   if (!digits) throw std::logic_error("Space::genome: of another space: " + config.to_json());
   return std::move(*digits);
 }
@@ -37,62 +39,27 @@ Config Space::config(const Genome& genome) const {
   return Config(std::move(settings));
 }
 
-bool Space::valid(const Genome& genome) const { return rank(genome).has_value(); }
+bool Space::valid(const Genome& genome) const { return configs_->contains(genome); }
 
 std::optional<std::uint64_t> Space::rank(const Genome& genome) const {
-  const std::size_t width = plan_->levels().size();
-  std::uint64_t low = 0;
-  std::uint64_t high = count();
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const Gene* row = rows_->data() + middle * width;
-    const auto order =
-        std::lexicographical_compare_three_way(row, row + width, genome.begin(), genome.end());
-    if (order == 0) return middle;
-    if (order < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return std::nullopt;
+  return configs_->rank(genome);
 }
 
-Genome Space::genome_at(std::uint64_t index) const {
-  const std::size_t width = plan_->levels().size();
-  const Gene* row = rows_->data() + index * width;
-  return Genome(row, row + width);
-}
+Genome Space::genome_at(std::uint64_t index) const { return configs_->at(index); }
 
-Genome Space::sample_genome(Random& random) const { return genome_at(random.below(count())); }
+Genome Space::sample_genome(Random& random) const { return configs_->sample(random); }
 
 Genome Space::nearest(const Genome& wish, Random& random) const {
-  if (valid(wish)) return wish;
-  const std::size_t width = plan_->levels().size();
-  const auto equal_genes = [&](const Gene* row) {
-    std::size_t equal = 0;
-    for (std::size_t i = 0; i < width; ++i)
-      equal += row[i] == wish[i] && row[i] != inactive_gene ? 1 : 0;
-    return equal;
-  };
-  std::size_t most = 0;
-  std::vector<std::uint64_t> ties;
-  for (std::uint64_t i = 0; i < count(); ++i) {
-    const std::size_t equal = equal_genes(rows_->data() + i * width);
-    if (equal < most) continue;
-    if (equal > most) ties.clear();
-    most = equal;
-    ties.push_back(i);
-  }
-  return genome_at(ties[random.below(ties.size())]);
+  return valid(wish) ? wish : configs_->nearest(wish, random);
 }
 
 std::optional<std::uint64_t> Space::index_of(const Config& config) const {
-  const auto digits = plan_->digits_of(config);
+  const auto digits = configs_->plan().digits_of(config);
   return digits ? rank(*digits) : std::nullopt;
 }
 
 std::vector<Config> Space::neighbors(const Config& from) const {
-  const auto digits = plan_->digits_of(from);
+  const auto digits = configs_->plan().digits_of(from);
   if (!digits) return {};
   std::vector<Genome> genomes;
   neighbors(*digits, Neighborhood::one_gene, genomes);
@@ -112,7 +79,7 @@ Config Space::nearest(const Config& wish, Random& random) const {
   return config(nearest(digits, random));
 }
 
-Constants Space::derived(const Config& config) const { return plan_->derived(config); }
+Constants Space::derived(const Config& config) const { return configs_->plan().derived(config); }
 
 const Preset* Space::preset(const std::string& name) const {
   const auto found =
@@ -121,9 +88,9 @@ const Preset* Space::preset(const std::string& name) const {
 }
 
 std::optional<std::string> Space::why_invalid(const Config& config) const {
-  const auto digits = plan_->check(config, false);
+  const auto digits = configs_->plan().check(config, false);
   if (!digits) return digits.error();
-  if (listed_ && !valid(*digits)) return "it is not one of the listed configs";
+  if (configs_->is_list() && !valid(*digits)) return "it is not one of the listed configs";
   return std::nullopt;
 }
 

@@ -56,40 +56,46 @@ struct SpaceParts {
   Constants constants;  // full dotted names: "device.sms", "problem.Lq"
 };
 
-class SpacePlan;
+class ConfigSet;
 
-// All valid configs of a space, listed once when it is built, so that counting, indexing and
-// membership are exact. Knows nothing of CUDA. Immutable, safe to share between threads, cheap to
-// copy.
+// The valid configs of a space: from none of them too many to count, index, draw and find exactly.
+// They are never listed; a diagram of what the constraints leave open stands for them
+// (diagram.hpp), and its size follows how much the parameters have to do with each other. Knows
+// nothing of CUDA. Immutable, safe to share between threads, cheap to copy.
 class Space {
  public:
   // Throws UserError: a constraint that names nothing, a preset that is not valid (with the
   // constraint it breaks), a space without one valid config (with the constraint that refuses
-  // most), one with more valid configs than `limit` (or one that takes too long to list), and an
-  // expression that cannot be evaluated for some config (division by zero, overflow, mixed types).
-  // A parameter whose `when` mentions a later one is moved behind it: parts() has the order in use.
-  static Space build(SpaceParts parts, std::uint64_t limit = 20'000'000);
-  // The space that holds these genomes and no others. The parts have parameters without `when`, and
-  // nothing but them; the genomes have a digit a parameter. Any two genes count as linked. Throws
-  // UserError where the list is empty or the parameters are wrong.
+  // most), one too large and too constrained for any to be found, and an expression that cannot
+  // be evaluated for some config (division by zero, overflow, mixed types). A parameter whose
+  // `when` mentions a later one is moved behind it: parts() has the order in use.
+  static Space build(SpaceParts parts);
   static Space of_list(SpaceParts parts, std::vector<Genome> members);
 
   const SpaceParts& parts() const;
-  std::uint64_t count() const;  // valid configs
-  double cartesian() const;     // product of the value counts, valid or not
+  // Valid configs. Where exact() is false, an estimate: there are more than 2^64 - 2 (count() is
+  // then 2^64 - 1), or what the constraints leave open is too much to hold, and samples are drawn
+  // until one is valid. size() is the count without a limit.
+  std::uint64_t count() const;
+  bool exact() const;
+  double size() const;
+  double cartesian() const;  // product of the value counts, valid or not
 
   // The genome of a valid config (of another one a programming error), and the way back (its
   // digits must be those of values, valid together or not).
   Genome genome(const Config& config) const;
   Config config(const Genome& genome) const;
   bool valid(const Genome& genome) const;
-  // The place of a valid genome among all; nothing if it is not valid.
+  // The place of a valid genome among all; nothing if it is not valid, or if exact() is false. The
+  // order is that of the digits, group by group: parameters that share no constraint, derived
+  // value or `when`, directly or through others, are in different groups.
   std::optional<std::uint64_t> rank(const Genome& genome) const;
-  Genome genome_at(std::uint64_t index) const;  // 0..count()-1
+  Genome genome_at(std::uint64_t index) const;  // 0..count()-1; if exact()
   // Uniform over the valid configs.
   Genome sample_genome(Random& random) const;
   // The valid genome with the most genes equal to those of `wish` (one digit a parameter, of any
-  // size; a digit that no value has wishes for nothing); ties by `random`.
+  // size; a digit that no value has wishes for nothing); ties by `random`, all alike. Where exact()
+  // is false for want of room it may miss a nearer one.
   Genome nearest(const Genome& wish, Random& random) const;
   // Replaces `out` by the valid genomes near a valid one, in a stable order, none twice. Of a
   // genome that is not valid: none.
@@ -115,10 +121,7 @@ class Space {
   const std::string& hash() const { return hash_; }
 
  private:
-  std::shared_ptr<const SpacePlan> plan_;
-  // The genomes of all valid configs, one behind the other, in lexicographic order.
-  std::shared_ptr<const std::vector<Gene>> rows_;
-  bool listed_ = false;  // made by of_list: the rows alone say what is valid
+  std::shared_ptr<const ConfigSet> configs_;
   std::vector<Preset> presets_;
   std::string hash_;
 };

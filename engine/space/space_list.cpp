@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/base/hash.hpp"
+#include "engine/space/config_set.hpp"
 #include "engine/space/space_parts.hpp"
-#include "engine/space/space_plan.hpp"
 
 namespace fa_tune {
 
@@ -17,16 +19,13 @@ Space Space::of_list(SpaceParts parts, std::vector<Genome> members) {
   const auto rest = std::ranges::unique(members);
   members.erase(rest.begin(), rest.end());
 
-  std::vector<Gene> rows;
-  rows.reserve(members.size() * parts.parameters.size());
-  for (const Genome& member : members) rows.insert(rows.end(), member.begin(), member.end());
+  std::string bytes;
+  for (const Genome& member : members)
+    bytes.append(reinterpret_cast<const char*>(member.data()), member.size() * sizeof(Gene));
   Space space;
-  space.listed_ = true;
-  const std::string_view bytes(reinterpret_cast<const char*>(rows.data()),
-                               rows.size() * sizeof(Gene));
-  space.hash_ = sha256(hash_parts(parts) + sha256(std::string(bytes)));
-  space.plan_ = std::make_shared<const SpacePlan>(std::move(parts));
-  space.rows_ = std::make_shared<const std::vector<Gene>>(std::move(rows));
+  space.hash_ = sha256(hash_parts(parts) + sha256(bytes));
+  space.configs_ = std::make_shared<const ConfigSet>(
+      std::make_shared<const SpacePlan>(std::move(parts)), std::move(members));
   return space;
 }
 

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
-#include "engine/space/space_walk.hpp"
+#include "engine/space/config_set.hpp"
 
 namespace fa_tune {
 namespace {
@@ -10,23 +11,21 @@ namespace {
 bool one_place_apart(Gene one, Gene other) { return one + 1 == other || other + 1 == one; }
 
 // Walks the configs that share with a genome all genes but one or two, and but those that do not
-// exist there.
+// exist there. Genes of other groups than the moved ones stay as they are.
 class NeighborSearch {
  public:
-  // `listed` is the space where it alone, and not the plan, says what is valid; else nullptr.
-  NeighborSearch(const SpacePlan& plan, const Space* listed, const Genome& genome,
-                 std::vector<Genome>& out)
-      : plan_(plan),
-        listed_(listed),
+  NeighborSearch(const ConfigSet& configs, const Genome& genome, std::vector<Genome>& out)
+      : configs_(configs),
         genome_(genome),
         out_(out),
-        moves_(genome.size(), Moves::none) {}
+        moves_(genome.size(), Moves::none),
+        here_(genome) {}
 
   void one_gene(bool adjacent) {
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
       if (genome_[gene] == inactive_gene || (adjacent && !has_order(gene))) continue;
       moves_[gene] = adjacent ? Moves::one_place : Moves::any;
-      SpaceWalk(plan_, *this).run();
+      walk({&configs_.diagram_of(gene)});
       moves_[gene] = Moves::none;
     }
   }
@@ -35,41 +34,53 @@ class NeighborSearch {
     find_single_moves();
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
       if (genome_[gene] == inactive_gene) continue;
-      if (listed_ != nullptr) {
-        for (std::size_t other = gene + 1; other < genome_.size(); ++other) move_pair(gene, other);
-        continue;
-      }
-      for (const std::size_t other : plan_.linked(gene))
-        if (other > gene && genome_[other] != inactive_gene) move_pair(gene, other);
+      for (std::size_t other = gene + 1; other < genome_.size(); ++other)
+        if (genome_[other] != inactive_gene && is_linked(gene, other)) move_pair(gene, other);
     }
   }
 
-  bool tries(std::size_t level, Gene digit) const {
-    const Gene here = genome_[level];
-    const bool single = !alone_.empty() && alone_[level][digit];
-    switch (moves_[level]) {
-      case Moves::none:
-        return here == inactive_gene || digit == here;
-      case Moves::one_place:
-        return one_place_apart(digit, here) && !single;
-      case Moves::any:
-        return digit != here && !single;
-      case Moves::further:
-        return digit != here && !one_place_apart(digit, here) && !single;
-    }
-    return false;
+  // What Diagram::walk asks.
+  std::optional<Gene> only(std::size_t gene) const {
+    if (moves_[gene] != Moves::none || genome_[gene] == inactive_gene) return std::nullopt;
+    return genome_[gene];
   }
-  void refused(std::size_t, const SpacePlan::Step&) const {}
-  void found(const Genome& genome) {
-    if (listed_ == nullptr || listed_->valid(genome)) out_.push_back(genome);
+  bool tries(std::size_t gene, Gene digit) const {
+    const Gene old = genome_[gene];
+    if (moves_[gene] == Moves::none) return true;  // did not exist, any value will do
+    if (digit == old || (!alone_.empty() && alone_[gene][digit])) return false;
+    const bool near = one_place_apart(digit, old);
+    return moves_[gene] == Moves::any || near == (moves_[gene] == Moves::one_place);
+  }
+  void found() {
+    if (open_.empty()) {
+      if (configs_.passes(here_)) out_.push_back(here_);
+      return;
+    }
+    const Diagram* next = open_.back();
+    open_.pop_back();
+    next->walk(*this, here_);
+    open_.push_back(next);
   }
 
  private:
   enum class Moves { none, one_place, any, further };
 
-  const Parameter& parameter(std::size_t gene) const { return plan_.parts().parameters[gene]; }
+  const Parameter& parameter(std::size_t gene) const {
+    return configs_.plan().parts().parameters[gene];
+  }
   bool has_order(std::size_t gene) const {
     return !std::holds_alternative<std::string>(parameter(gene).values[0]);
+  }
+  bool is_linked(std::size_t gene, std::size_t other) const {
+    const auto& linked = configs_.plan().linked(gene);
+    return configs_.is_list() || std::ranges::binary_search(linked, other);
+  }
+
+  // The first diagram is walked last, so that it changes fastest.
+  void walk(std::vector<const Diagram*> diagrams) {
+    open_ = std::move(diagrams);
+    found();
+    here_ = genome_;
   }
 
   // Which values each gene could take alone.
@@ -100,16 +111,22 @@ class NeighborSearch {
   void walk_pair(std::size_t gene, Moves moves, std::size_t other, Moves other_moves) {
     moves_[gene] = moves;
     moves_[other] = other_moves;
-    SpaceWalk(plan_, *this).run();
+    const Diagram* one = &configs_.diagram_of(gene);
+    const Diagram* two = &configs_.diagram_of(other);
+    if (one == two)
+      walk({one});
+    else
+      walk({two, one});
     moves_[gene] = Moves::none;
     moves_[other] = Moves::none;
   }
 
-  const SpacePlan& plan_;
-  const Space* listed_;
+  const ConfigSet& configs_;
   const Genome& genome_;
   std::vector<Genome>& out_;
   std::vector<Moves> moves_;
+  Genome here_;
+  std::vector<const Diagram*> open_;      // still to be walked
   std::vector<std::vector<bool>> alone_;  // empty until the search for linked moves begins
 };
 
@@ -119,7 +136,7 @@ void Space::neighbors(const Genome& genome, Neighborhood neighborhood,
                       std::vector<Genome>& out) const {
   out.clear();
   if (!valid(genome)) return;
-  NeighborSearch search(*plan_, listed_ ? this : nullptr, genome, out);
+  NeighborSearch search(*configs_, genome, out);
   if (neighborhood == Neighborhood::linked)
     search.linked();
   else

@@ -1,6 +1,7 @@
 #include "engine/space/space_plan.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -149,11 +150,55 @@ const SpacePlan::Step* SpacePlan::run(const std::vector<Step>& steps, Cells& cel
   for (const Step& step : steps) {
     if (step.constraint == nullptr)
       derive(step, cells);
-    else if (applies(step, cells) && all_exist(step.compiled, cells) &&
-             !evaluate_cells_bool(*step.compiled.expression, cells, step.compiled.slots))
+    else if (refuses(step, cells))
       return &step;
   }
   return nullptr;
+}
+
+bool SpacePlan::refuses(const Step& step, const Cells& cells) const {
+  return applies(step, cells) && all_exist(step.compiled, cells) &&
+         !evaluate_cells_bool(*step.compiled.expression, cells, step.compiled.slots);
+}
+
+// The cells of a genome, and of the derived values of the first levels, up to the step `until`.
+SpacePlan::Cells SpacePlan::cells_of(const Genome& genome, std::size_t levels,
+                                     const Step* until) const {
+  Cells cells = start(nullptr);
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const Level& level = levels_[i];
+    // A value without a choice is there from the start.
+    const bool is_fixed = !level.when && level.values.size() == 1;
+    const Gene digit = is_fixed ? Gene{0} : genome[i];
+    if (digit != inactive_gene) cells[level.slot] = level.values[digit];
+  }
+  for (std::size_t i = 0; i < levels; ++i)
+    for (const Step& step : levels_[i].steps) {
+      if (&step == until) return cells;
+      if (step.constraint == nullptr) derive(step, cells);
+    }
+  return cells;
+}
+
+void SpacePlan::fail(const Step& step, const Genome& genome) const {
+  Cells cells = cells_of(genome, levels_.size(), &step);
+  if (step.constraint == nullptr)
+    derive(step, cells);
+  else
+    (void)refuses(step, cells);
+  throw std::logic_error("SpacePlan::fail: nothing fails in " + step.compiled.expression->text());
+}
+
+void SpacePlan::fail_when(std::size_t parameter, const Genome& genome) const {
+  const Cells cells = cells_of(genome, parameter, nullptr);
+  (void)is_active(levels_[parameter], cells);
+  throw std::logic_error("SpacePlan::fail_when: nothing fails in " +
+                         parts_.parameters[parameter].when->text());
+}
+
+bool SpacePlan::holds(const Genome& genome, std::span<const Step* const> constraints) const {
+  const Cells cells = cells_of(genome, levels_.size(), nullptr);
+  return std::ranges::none_of(constraints, [&](const Step* step) { return refuses(*step, cells); });
 }
 
 }  // namespace fa_tune

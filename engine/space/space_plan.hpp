@@ -5,6 +5,7 @@
 #include <expected>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,13 @@ class SpacePlan {
   std::expected<Genome, std::string> check(const Config& config, bool complete) const;
   // The digits of the values alone, in no way checked; nothing where a name or value is unknown.
   std::optional<Genome> digits_of(const Config& config) const;
+  // Throws the error of a step, or of the `when` of a parameter, that fails for a config of which
+  // perhaps only the first genes are set, the others being inactive.
+  [[noreturn]] void fail(const Step& step, const Genome& genome) const;
+  [[noreturn]] void fail_when(std::size_t parameter, const Genome& genome) const;
+  // Whether some of the constraints hold for a genome; throws where one fails.
+  bool holds(const Genome& genome, std::span<const Step* const> constraints) const;
+
   // The parameters that share a constraint, a derived value or a `when` with a parameter (not
   // itself), by position, ascending.
   const std::vector<std::size_t>& linked(std::size_t parameter) const { return links_[parameter]; }
@@ -71,9 +79,11 @@ class SpacePlan {
   Compiled compile(const Expression& expression) const;
   void assign_slots();
   void place_steps();
+  Cells cells_of(const Genome& genome, std::size_t levels, const Step* until) const;
   bool applies(const Step& step, const Cells& cells) const;
   void clear_other_templates(const Level& level, Cells& cells) const;
   void derive(const Step& step, Cells& cells) const;
+  bool refuses(const Step& step, const Cells& cells) const;
   const Step* run(const std::vector<Step>& steps, Cells& cells) const;
   std::string describe_refusal(const Step& step, const Cells& cells) const;
   std::optional<std::string> odd_name(const Config& config) const;
@@ -86,5 +96,10 @@ class SpacePlan {
   std::vector<Level> levels_;
   std::vector<std::vector<std::size_t>> links_;
 };
+
+// Throw the UserError of a space without one valid config: by the constants alone, or with the
+// constraint that refuses most.
+[[noreturn]] void refuse_all(const Constraint& constraint);
+[[noreturn]] void refuse_empty(const SpacePlan& plan);
 
 }  // namespace fa_tune

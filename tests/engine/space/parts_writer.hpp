@@ -50,7 +50,7 @@ class PartsWriter {
   }
 
   const SpaceParts& parts() const { return parts_; }
-  Space build(std::uint64_t limit = 100'000) const { return Space::build(parts_, limit); }
+  Space build() const { return Space::build(parts_); }
 
  private:
   Mark mark() { return {"s.yaml", ++line_, 1}; }

@@ -49,14 +49,13 @@ std::string error_after(const std::string& from, const std::string& to) {
   return error_of([&] { parse(replaced(from, to)); });
 }
 
-Space space_of(const SpaceFile& file, std::uint64_t limit) {
+Space space_of(const SpaceFile& file) {
   return Space::build({.name = file.name,
                        .parameters = file.parameters,
                        .derived = file.derived,
                        .constraints = file.constraints,
                        .presets = file.presets,
-                       .constants = {}},
-                      limit);
+                       .constants = {}});
 }
 
 }  // namespace
@@ -87,7 +86,7 @@ TEST_CASE("space file: what a good one says") {
   CHECK(file.budget_seconds == 180.0);
   CHECK(file.text == good);
   // plain: 3 sizes x 2 and 16 without swizzle; mma the same with three stages
-  CHECK(space_of(file, 1000).count() == 7 + 21);
+  CHECK(space_of(file).count() == 7 + 21);
   CHECK(parse(replaced("minutes: 3", "seconds: 1.5")).budget_seconds == 1.5);
   CHECK_FALSE(parse(replaced("budget: {trials: 120, minutes: 3}", "")).budget_trials.has_value());
 }
@@ -134,9 +133,9 @@ TEST_CASE("space file: every slip is answered with its place") {
   CHECK(error_after("space: l4\n", "space: ../l4\n").find("expected a name") != std::string::npos);
   CHECK(error_of([] { parse(""); }) ==
         "l4.yaml: a space file: expected a map (key: value), found nothing");
-  CHECK(error_of([] { space_of(parse(replaced("ROWS % 4", "ROW % 4")), 1000); }) ==
+  CHECK(error_of([] { space_of(parse(replaced("ROWS % 4", "ROW % 4"))); }) ==
         "l4.yaml:18:5: unknown name 'ROW' in 'ROW % 4 == 0', did you mean 'ROWS'?");
-  CHECK(error_of([] { space_of(parse(replaced("STAGES: 2", "STAGES: 4")), 1000); }) ==
+  CHECK(error_of([] { space_of(parse(replaced("STAGES: 2", "STAGES: 4"))); }) ==
         "l4.yaml:21:3: preset 'fa2' is not valid: STAGES = '4' is not one of: 1, 2, 3");
 }
 
@@ -162,7 +161,7 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
 TEST_CASE("space file: cut at every byte it is read or refused, never worse") {
   int refused = 0;
   for (std::size_t size = 0; size < good.size(); ++size) {
-    const std::string error = error_of([&] { space_of(parse(good.substr(0, size)), 1000); });
+    const std::string error = error_of([&] { space_of(parse(good.substr(0, size))); });
     CHECK(error.find('\n') == std::string::npos);
     if (error != "no error") ++refused;
   }
@@ -198,7 +197,7 @@ TEST_CASE("space file: thousands of mutations of a good one, always the same") {
           text[at] = static_cast<char>('0' + random.below(10));
       }
     }
-    const std::string error = error_of([&] { (void)space_of(parse(text), 1000).count(); });
+    const std::string error = error_of([&] { (void)space_of(parse(text)).count(); });
     CHECK(error.find('\n') == std::string::npos);
     ++(error == "no error" ? accepted : refused);
   }
