@@ -14,8 +14,8 @@ namespace fa_tune {
 namespace {
 
 // How often a constraint that the diagrams do not know may refuse before the search for a config is
-// given up; about ten seconds.
-constexpr std::uint64_t most_draws = 5'000'000;
+// given up; a second or two.
+constexpr std::uint64_t most_draws = 1'000'000;
 // The estimate of a count stops at so many valid draws: a relative error of 1.6%, one sigma.
 constexpr std::uint64_t enough_hits = 4'096;
 constexpr std::uint64_t enough_draws = 65'536;
@@ -27,9 +27,9 @@ std::uint64_t multiply_saturating(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-ConfigSet::ConfigSet(std::shared_ptr<const SpacePlan> plan)
+ConfigSet::ConfigSet(std::shared_ptr<const SpacePlan> plan, const SpaceLimits& limits)
     : plan_(std::move(plan)), diagram_of_(plan_->levels().size(), 0) {
-  build();
+  build(limits);
   settle_count();
   if (!left_out_.empty() && !empty()) estimate_count();
 }
@@ -40,7 +40,7 @@ ConfigSet::ConfigSet(std::shared_ptr<const SpacePlan> plan, std::vector<Genome> 
   settle_count();
 }
 
-void ConfigSet::build() {
+void ConfigSet::build(const SpaceLimits& limits) {
   const Terms terms(*plan_);
   Terms::Checks left = terms.checks();
   const auto leave_out = [&](const ParameterGroup& group) {
@@ -56,7 +56,9 @@ void ConfigSet::build() {
     done = true;
     diagrams_.clear();
     for (const ParameterGroup& group : group_parameters(terms, left)) {
-      auto diagram = build_diagram(terms, group, DiagramLimits{});
+      auto diagram = build_diagram(terms, group, limits);
+      if (!diagram && !may_fail(terms, group))
+        diagram = build_diagram(terms, in_narrow_order(terms, group), limits);
       if (diagram) {
         add(std::move(*diagram));
         continue;

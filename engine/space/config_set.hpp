@@ -22,7 +22,7 @@ class ConfigSet {
  public:
   // Throws UserError: an expression that fails for some config, and a space so large and so
   // constrained that no config of it is found. May be empty.
-  explicit ConfigSet(std::shared_ptr<const SpacePlan> plan);
+  ConfigSet(std::shared_ptr<const SpacePlan> plan, const SpaceLimits& limits);
   // The genomes listed, in any order, whatever the plan says.
   ConfigSet(std::shared_ptr<const SpacePlan> plan, std::vector<Genome> genomes);
 
@@ -48,7 +48,7 @@ class ConfigSet {
   Genome nearest(const Genome& wish, Random& random) const;
 
  private:
-  void build();
+  void build(const SpaceLimits& limits);
   void add(Diagram diagram);
   void settle_count();
   void estimate_count();

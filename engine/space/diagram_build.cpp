@@ -17,7 +17,7 @@ struct Stop {};  // a limit was reached
 // which knows that some of these values cannot matter any more.
 class DiagramBuilder {
  public:
-  DiagramBuilder(const Terms& terms, const ParameterGroup& group, const DiagramLimits& limits)
+  DiagramBuilder(const Terms& terms, const ParameterGroup& group, const SpaceLimits& limits)
       : terms_(terms),
         group_(group),
         limits_(limits),
@@ -48,13 +48,15 @@ class DiagramBuilder {
   Diagram::Node explore(std::size_t at) {
     if (at == levels_.size()) return DiagramWriter::end;
     Level& level = levels_[at];
-    const auto [raw, is_new] = level.raw.insert(raw_key(at));
+    make_raw_key(at);
+    const auto [raw, is_new] = level.raw.insert(key_);
     if (!is_new) return level.node_of_raw[raw];
-    if (++states_ > limits_.states) throw Stop{};
+    hold(key_.size());
     level.node_of_raw.push_back(DiagramWriter::nowhere);
     if (!residue_.make(at, values_)) return DiagramWriter::nowhere;
     const auto [state, is_new_state] = level.states.insert(residue_.key());
     if (is_new_state) {
+      hold(residue_.key().size());
       level.node_of_state.push_back(DiagramWriter::nowhere);
       level.edges.clear();
       branch(at, level);
@@ -109,15 +111,20 @@ class DiagramBuilder {
     return true;
   }
 
-  std::span<const std::uint64_t> raw_key(std::size_t at) {
+  void make_raw_key(std::size_t at) {
     key_.clear();
     for (const TermId id : plan_.live(at)) append_cell(key_, values_[id]);
-    return key_;
+  }
+
+  void hold(std::size_t words) {
+    constexpr std::size_t words_around_key = 4;  // its slots, its start, its node
+    key_words_ += words + words_around_key;
+    if (key_words_ > limits_.key_words) throw Stop{};
   }
 
   const Terms& terms_;
   const ParameterGroup& group_;
-  DiagramLimits limits_;
+  SpaceLimits limits_;
   LevelPlan plan_;
   Residue residue_;
   DiagramWriter writer_;
@@ -125,14 +132,14 @@ class DiagramBuilder {
   std::vector<Cell> values_;  // a term; of those that are not complete what an earlier branch left
   Genome genome_;
   std::vector<std::uint64_t> key_;
-  std::size_t states_ = 0;
+  std::size_t key_words_ = 0;
   std::size_t branches_ = 0;
 };
 
 }  // namespace
 
 std::expected<Diagram, TooLarge> build_diagram(const Terms& terms, const ParameterGroup& group,
-                                               const DiagramLimits& limits) {
+                                               const SpaceLimits& limits) {
   try {
     return DiagramBuilder(terms, group, limits).run();
   } catch (const Stop&) {

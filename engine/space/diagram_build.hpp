@@ -22,18 +22,11 @@ struct ParameterGroup {
   std::vector<PlacedCheck> checks;
 };
 
-// How much may be looked at before a diagram counts as too large: states are what different
-// histories leave to be decided, branches the digits tried on them. About a second and 300 MB.
-struct DiagramLimits {
-  std::size_t states = 2'000'000;
-  std::size_t branches = 20'000'000;
-};
-
 struct TooLarge {};
 
 // The diagram of a group; empty if nothing is valid. Throws UserError for an expression that fails
 // for some config that the checks before it let through.
 std::expected<Diagram, TooLarge> build_diagram(const Terms& terms, const ParameterGroup& group,
-                                               const DiagramLimits& limits);
+                                               const SpaceLimits& limits);
 
 }  // namespace fa_tune

@@ -39,15 +39,9 @@ std::set<std::size_t> parameters_of(const Terms& terms, const Terms::Check& chec
 // leave no choice: which configs meet the error depends on which checks come first.
 void place_checks(const Terms& terms, ParameterGroup& group) {
   const auto& parameters = group.parameters;
-  const bool may_fail =
-      std::ranges::any_of(group.checks,
-                          [&](const auto& placed) { return terms.may_fail(placed.check); }) ||
-      std::ranges::any_of(parameters, [&](std::size_t parameter) {
-        const TermId activity = terms.activity(parameter);
-        return activity != no_term && terms.range(activity).may_fail;
-      });
+  const bool keep_order = may_fail(terms, group);
   for (ParameterGroup::PlacedCheck& placed : group.checks) {
-    const std::size_t last = may_fail ? placed.check.parameter : placed.level;
+    const std::size_t last = keep_order ? placed.check.parameter : placed.level;
     placed.level =
         static_cast<std::size_t>(std::ranges::upper_bound(parameters, last) - parameters.begin()) -
         1;
@@ -118,6 +112,16 @@ std::vector<ParameterGroup> group_parameters(const Terms& terms, const Terms::Ch
     result.push_back(std::move(group));
   }
   return result;
+}
+
+bool may_fail(const Terms& terms, const ParameterGroup& group) {
+  const auto check_may = [&](const auto& placed) { return terms.may_fail(placed.check); };
+  const auto when_may = [&](std::size_t parameter) {
+    const TermId activity = terms.activity(parameter);
+    return activity != no_term && terms.range(activity).may_fail;
+  };
+  return std::ranges::any_of(group.checks, check_may) ||
+         std::ranges::any_of(group.parameters, when_may);
 }
 
 const SpacePlan::Step* widest_constraint(const Terms& terms, const ParameterGroup& group) {

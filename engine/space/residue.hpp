@@ -11,11 +11,21 @@
 // Private to engine/space: what a level of a group needs of the levels before it.
 namespace fa_tune {
 
-// A cell as words of a key: equal cells of equal types alone have equal words.
+// A cell as one or two words of a key, which no other cell has: the type in the low bits, the value
+// above them if there is room.
 inline void append_cell(std::vector<std::uint64_t>& key, const Cell& cell) {
-  key.push_back(cell.type == Cell::Type::text ? reinterpret_cast<std::uintptr_t>(cell.text)
-                                              : static_cast<std::uint64_t>(cell.number));
-  key.push_back(static_cast<std::uint64_t>(cell.type));
+  constexpr int type_bits = 4;
+  constexpr std::uint64_t more = 1 << (type_bits - 1);  // the value is the next word
+  const auto type = static_cast<std::uint64_t>(cell.type);
+  const std::uint64_t word = cell.type == Cell::Type::text
+                                 ? reinterpret_cast<std::uintptr_t>(cell.text)
+                                 : static_cast<std::uint64_t>(cell.number);
+  if (word >> (64 - type_bits) == 0) {
+    key.push_back(word << type_bits | type);
+  } else {
+    key.push_back(more | type);
+    key.push_back(word);
+  }
 }
 
 // When the terms of a group get their values. Level i sets the group's parameter i; a term is

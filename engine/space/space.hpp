@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,6 +59,14 @@ struct SpaceParts {
 
 class ConfigSet;
 
+// How much may be held and tried to build a group of parameters that have to do with each other,
+// before it counts as too large. The defaults are about 250 MB and a few seconds; what people tune
+// takes a hundredth of it.
+struct SpaceLimits {
+  std::size_t key_words = 24'000'000;  // 64-bit words that tell states apart
+  std::size_t branches = 10'000'000;   // digits tried
+};
+
 // The valid configs of a space: from none of them too many to count, index, draw and find exactly.
 // They are never listed; a diagram of what the constraints leave open stands for them
 // (diagram.hpp), and its size follows how much the parameters have to do with each other. Knows
@@ -69,7 +78,7 @@ class Space {
   // most), one too large and too constrained for any to be found, and an expression that cannot
   // be evaluated for some config (division by zero, overflow, mixed types). A parameter whose
   // `when` mentions a later one is moved behind it: parts() has the order in use.
-  static Space build(SpaceParts parts);
+  static Space build(SpaceParts parts, const SpaceLimits& limits = {});
   static Space of_list(SpaceParts parts, std::vector<Genome> members);
 
   const SpaceParts& parts() const;

@@ -7,7 +7,7 @@
 
 namespace fa_tune {
 
-Space Space::build(SpaceParts parts) {
+Space Space::build(SpaceParts parts, const SpaceLimits& limits) {
   check_parts(parts);
   order_parameters(parts);
   Space space;
@@ -16,7 +16,7 @@ Space Space::build(SpaceParts parts) {
   const SpacePlan::Step* refusal = nullptr;
   (void)plan->start(&refusal);
   if (refusal != nullptr) refuse_all(*refusal->constraint);
-  space.configs_ = std::make_shared<const ConfigSet>(plan);
+  space.configs_ = std::make_shared<const ConfigSet>(plan, limits);
   if (space.configs_->empty()) refuse_empty(*plan);
   for (const Preset& preset : plan->parts().presets) {
     const std::string who = prefix(preset.mark) + "preset '" + preset.name + "'";

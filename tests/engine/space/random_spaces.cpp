@@ -1,6 +1,7 @@
 #include "tests/engine/space/random_spaces.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "tests/engine/space/parts_writer.hpp"
@@ -129,6 +130,92 @@ SpaceParts random_parts(Random& random) {
   for (std::uint64_t i = random.below(4); i > 0; --i)
     writer.constraint(condition(mentioned), "", "");
   if (with_template && random.below(2) == 0) writer.constraint(condition(names), "", "fast");
+  return writer.parts();
+}
+
+namespace {
+
+std::string random_number(Random& random, const std::vector<std::string>& names, int depth) {
+  const auto number = [&] { return random_expression(random, names, false, depth - 1); };
+  if (depth <= 0 || random.below(4) == 0) {
+    if (random.below(3) != 0) return names[random.below(names.size())];
+    if (random.below(60) == 0) return "9223372036854775807";
+    return std::to_string(random.below(5));
+  }
+  constexpr const char* binary[] = {" + ", " - ", " * ", " / ", " // ", " % ", " + ", " * "};
+  switch (random.below(12)) {
+    case 0:
+      return "min(" + number() + ", " + number() + ", " + number() + ")";
+    case 1:
+      return "max(" + number() + ", " + number() + ")";
+    case 2:
+      return "ceil_div(" + number() + ", " + number() + ")";
+    case 3:
+      return "abs(" + number() + " - " + number() + ")";
+    case 4:
+      return "(" + number() + " if " + random_expression(random, names, true, depth - 1) +
+             " else " + number() + ")";
+    case 5:
+      return "(-" + number() + ")";
+    default:
+      return "(" + number() + binary[random.below(std::size(binary))] + number() + ")";
+  }
+}
+
+std::string random_truth(Random& random, const std::vector<std::string>& names, int depth) {
+  const auto number = [&] { return random_expression(random, names, false, depth - 1); };
+  const auto truth = [&] { return random_expression(random, names, true, depth - 1); };
+  constexpr const char* comparisons[] = {" < ", " <= ", " > ", " >= ", " == ", " != "};
+  const auto comparison = [&] { return comparisons[random.below(std::size(comparisons))]; };
+  if (depth > 0) switch (random.below(8)) {
+      case 0:
+      case 1:
+        return "(" + truth() + " and " + truth() + ")";
+      case 2:
+      case 3:
+        return "(" + truth() + " or " + truth() + ")";
+      case 4:
+        return "(not " + truth() + ")";
+      case 5:
+        return "(" + number() + " in [" + number() + ", 1, " + number() + "])";
+      case 6:
+        return "(" + number() + comparison() + number() + comparison() + number() + ")";
+      default:
+        break;
+    }
+  if (random.below(80) == 0) return "(" + number() + " == 'text')";
+  if (random.below(80) == 0) return number();
+  return "(" + number() + comparison() + number() + ")";
+}
+
+}  // namespace
+
+std::string random_expression(Random& random, const std::vector<std::string>& names, bool boolean,
+                              int depth) {
+  return boolean ? random_truth(random, names, depth) : random_number(random, names, depth);
+}
+
+SpaceParts random_faulty_parts(Random& random) {
+  PartsWriter writer;
+  std::vector<std::string> names;
+  const std::uint64_t count = 2 + random.below(4);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::vector<Value> values;
+    const int first = static_cast<int>(random.below(4)) - 1;
+    for (std::uint64_t n = 1 + random.below(4); n > 0; --n)
+      values.push_back(number(first + static_cast<int>(n)));
+    const std::string when =
+        !names.empty() && random.below(4) == 0 ? random_expression(random, names, true, 1) : "";
+    names.push_back("P" + std::to_string(i));
+    writer.parameter(names.back(), values, when);
+  }
+  if (random.below(3) == 0) {
+    const std::string derived = random_expression(random, names, false, 2);
+    names.emplace_back("D");
+    writer.derived("D", derived);
+  }
+  for (std::uint64_t i = 1 + random.below(3); i > 0; --i)
+    writer.constraint(random_expression(random, names, true, 2));
   return writer.parts();
 }
 

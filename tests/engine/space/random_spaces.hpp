@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/base/random.hpp"
@@ -32,6 +33,15 @@ class Enumeration {
 // Spaces of up to six parameters; `when` may mention later parameters, as long as there is no
 // circle: it mentions only names before it in a shuffled order. Some have no valid config.
 SpaceParts random_parts(Random& random);
+
+// An expression over names of integers and, if `boolean`, of truths: every operation, right and
+// wrong types, divisions by zero and sums beyond 64 bits among them.
+std::string random_expression(Random& random, const std::vector<std::string>& names, bool boolean,
+                              int depth);
+
+// Spaces with such expressions as constraints, derived values and `when`: for many of them some
+// expression fails for some config.
+SpaceParts random_faulty_parts(Random& random);
 
 // The genomes that `reference` finds valid, in lexicographic order. Of the space of its parts.
 std::vector<Genome> genomes_of(const Enumeration& reference, const Space& space);
