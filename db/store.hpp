@@ -82,6 +82,13 @@ struct TimeRow {
   std::optional<double> low_us, high_us;
 };
 
+// A piece of a run's talk with an outside proposer.
+struct ProposerMessageRow {
+  std::string direction;  // "sent", "received", "note", "taken"
+  std::string at;         // UTC, ISO 8601
+  std::string text;
+};
+
 // Which trials `best` chooses from.
 struct TrialFilter {
   std::optional<std::int64_t> run;
@@ -129,6 +136,10 @@ class Store {
                     const std::vector<double>& samples);
   // A finalist that a fuller gate refused after all: its outcome changes, its samples stay.
   void refuse_final(std::int64_t trial, const std::string& finding, const std::string& message);
+
+  // All of them or none, behind those that are there.
+  void record_proposer_messages(std::int64_t run, const std::vector<ProposerMessageRow>& messages);
+  std::vector<ProposerMessageRow> proposer_messages(std::int64_t run) const;  // in order
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
   std::optional<TrialRow> trial(std::int64_t id) const;

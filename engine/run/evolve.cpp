@@ -7,6 +7,7 @@
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/run/finals.hpp"
+#include "engine/run/proposer.hpp"
 #include "engine/run/trial.hpp"
 #include "engine/search/strategy.hpp"
 
@@ -53,6 +54,7 @@ RunRow describe_run(const Project& project, const Device& device, const Compiler
   nlohmann::ordered_json json = {{"generation", kGeneration}};
   if (options.trials) json["trials"] = *options.trials;
   if (options.seconds) json["seconds"] = *options.seconds;
+  if (options.proposer) json["proposer"] = {{"share", options.proposer->share}};
   run.options_json = json.dump();
   return run;
 }
@@ -61,6 +63,13 @@ void require_same(const std::string& what, const std::string& stored, const std:
   if (stored != now)
     throw UserError(fmt::format("the run cannot be resumed: its {} was '{}', now it is '{}'", what,
                                 stored.substr(0, 60), now.substr(0, 60)));
+}
+
+// The share that a run's proposer had; nothing if it had none.
+std::optional<double> proposer_share(const RunRow& run) {
+  const auto options = nlohmann::json::parse(run.options_json);
+  if (!options.contains("proposer")) return std::nullopt;
+  return options["proposer"].at("share").get<double>();
 }
 
 // Everything one call of evolve() holds.
@@ -84,6 +93,7 @@ class Evolution {
     TrialRunner runner(project_, device_, pool_, truth_, seeds);
     const auto strategy = make_strategy(strategy_, {.space = project_.space, .seed = seed_});
     search(runner, *strategy);
+    if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
     if (!result_.interrupted && !device_.lost())
       result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
                                         options_.final_suites, listener_, stop_);
@@ -98,8 +108,10 @@ class Evolution {
     const RunRow now = describe_run(project_, device_, compiler_, options_);
     strategy_ = options_.strategy;
     seed_ = options_.seed;
+    auto proposer = options_.proposer;
     if (!options_.resume) {
       result_.run = store_.begin_run(now);
+      if (proposer) open_proposer(*proposer);
       return;
     }
     const auto stored = store_.run(*options_.resume);
@@ -109,12 +121,40 @@ class Evolution {
     require_same("space, with its templates and device facts,", stored->space_hash, now.space_hash);
     require_same("device", stored->device_name, now.device_name);
     require_same("compiler", stored->compiler, now.compiler);
+    const auto share = proposer_share(*stored);
+    if (share.has_value() != proposer.has_value())
+      throw UserError(
+          share
+              ? "the run had an outside proposer: give --proposer again, a command is never taken "
+                "from a database"
+              : "the run has no outside proposer, and none can join it now: leave out --proposer");
     result_.run = stored->id;
     strategy_ = stored->strategy;
     seed_ = stored->seed;
     for (TrialRow& trial : store_.trials(stored->id))
       stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
+    if (proposer) {
+      proposer->share = *share;
+      open_proposer(*proposer);
+    }
     store_.set_run_state(result_.run, "running");
+  }
+
+  void open_proposer(const ProposerOptions& options) {
+    transcript_ = std::make_unique<StoredTranscript>(store_, result_.run);
+    proposer_ = std::make_unique<ProposerArm>(
+        project_.space,
+        brief_proposer(project_, device_.info(), seed_, options_.trials, options_.seconds), options,
+        *transcript_, transcript_->decisions(), &stop_);
+  }
+
+  std::vector<Proposal> ask(Strategy& strategy) {
+    if (!proposer_) return strategy.ask(kGeneration);
+    std::optional<int> trials;
+    std::optional<double> seconds;
+    if (options_.trials) trials = *options_.trials - result_.tally.trials;
+    if (options_.seconds) seconds = *options_.seconds - result_.tally.seconds;
+    return proposer_->ask(strategy, kGeneration, budget_json(trials, seconds));
   }
 
   bool budget_left() const {
@@ -124,11 +164,14 @@ class Evolution {
 
   void search(TrialRunner& runner, Strategy& strategy) {
     std::uint64_t number = 0;
-    while (true) {
+    while (stored_.contains(number + 1) || budget_left()) {
       // Asked for in full even where the budget ends within: a run resumed with more of it must get
       // the same proposals.
-      const auto proposals = strategy.ask(kGeneration);
-      if (proposals.empty()) return;
+      const auto proposals = ask(strategy);
+      if (proposals.empty()) {
+        result_.interrupted = stop_;
+        return;
+      }
       std::vector<std::unique_ptr<Variant>> variants(proposals.size());
       for (std::size_t i = 0; i < proposals.size(); ++i)
         if (!stored_.contains(number + 1 + i)) variants[i] = runner.prepare(proposals[i].config);
@@ -146,6 +189,8 @@ class Evolution {
                                  : recall(runner, known->second, proposals[i]);
         variants[i].reset();
         told.push_back(tell_of(row, proposals[i].config));
+        if (proposer_)
+          proposer_->report(report_trial(row, proposals[i].config, told.back().time_us));
         count(row, known == stored_.end());
         if (device_.lost()) return;
       }
@@ -227,6 +272,8 @@ class Evolution {
   const std::atomic<bool>& stop_;
   CompilePool pool_;
   TruthCache truth_;
+  std::unique_ptr<StoredTranscript> transcript_;
+  std::unique_ptr<ProposerArm> proposer_;
   EvolveResult result_;
   std::string strategy_;
   std::uint64_t seed_ = 0;

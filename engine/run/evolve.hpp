@@ -10,6 +10,7 @@
 #include "engine/device/device.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/run/project.hpp"
+#include "engine/search/outside/arm.hpp"
 
 namespace fa_tune {
 
@@ -22,6 +23,9 @@ struct EvolveOptions {
   std::string strategy = "evolve";
   int jobs = 1;  // compiler threads; what is found does not depend on it
   std::optional<std::int64_t> resume;
+  // An outside program that proposes a share of each generation. A run that had one is resumed with
+  // one, and with the share it had.
+  std::optional<ProposerOptions> proposer;
   std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
 };
 

@@ -10,6 +10,7 @@
 
 #include "db/connection.hpp"
 #include "db/failure.hpp"
+#include "db/migrations.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "tests/db/fixture.hpp"
@@ -54,7 +55,7 @@ TEST_CASE("an empty file and no file both become a database with our marks") {
   for (const char* name : {"empty.db", "none.db"}) {
     { Store store(folder / name, Store::Mode::write); }
     CHECK(ask(folder / name, "PRAGMA application_id") == std::to_string(0x66617475));
-    CHECK(ask(folder / name, "PRAGMA user_version") == "1");
+    CHECK(ask(folder / name, "PRAGMA user_version") == std::to_string(migrations().back().number));
     CHECK(ask(folder / name, "PRAGMA journal_mode") == "wal");
     CHECK(ask(folder / name, "PRAGMA integrity_check") == "ok");
     CHECK(ask(folder / name,
@@ -121,6 +122,26 @@ TEST_CASE("an older schema is brought up by a writer and refused to a reader") {
   CHECK(has(refusal(folder / "old.db", Store::Mode::read), "older schema 0"));
   CHECK_NOTHROW(Store(folder / "old.db", Store::Mode::write));
   CHECK_NOTHROW(Store(folder / "old.db", Store::Mode::read));
+}
+
+TEST_CASE("a database of the first schema keeps its runs and can have a proposer's words") {
+  const ScratchFolder folder;
+  {
+    SQLite::Database db((folder / "old.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec(std::string(migrations().front().sql));
+    db.exec("PRAGMA application_id = 1717662837");
+    db.exec("PRAGMA user_version = 1");
+    db.exec("INSERT INTO spaces VALUES (1, 'l4', '5ace', 'name: l4')");
+    db.exec("INSERT INTO devices VALUES (1, 'cuda:0', 'L4', '')");
+    db.exec(
+        "INSERT INTO runs VALUES (1, 1, 1, 'attention', '{}', 'sm_89', 'l4', 'measured', 'NVRTC', "
+        "'evolve', '1', '{}', 'done', '2026-01-01', '2026-01-02')");
+  }
+  Store store(folder / "old.db", Store::Mode::write);
+  REQUIRE(store.run(1));
+  CHECK(store.proposer_messages(1).empty());
+  store.record_proposer_messages(1, {{"sent", "2026-01-02T03:04:05Z", "hello"}});
+  CHECK(store.proposer_messages(1).size() == 1);
 }
 
 TEST_CASE("no permission is a line about permissions") {

@@ -225,3 +225,28 @@ TEST_CASE("attempts without a trial are what a run was at when it died") {
   CHECK(store.open_attempts(run + 1).empty());
   CHECK_THROWS_AS(store.record_attempt(99, 1, "{}"), std::logic_error);
 }
+
+TEST_CASE("a proposer's words come back in order, each run's apart, and stay") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t one = store.begin_run(a_run()), other = store.begin_run(a_run());
+  const auto texts = [&](std::int64_t run) {
+    std::string all;
+    for (const ProposerMessageRow& message : store.proposer_messages(run))
+      all += message.direction + " " + message.at + " " + message.text + ";";
+    return all;
+  };
+  store.record_proposer_messages(one, {{"sent", "t1", "hello"}, {"received", "t2", "ready"}});
+  store.record_proposer_messages(other, {{"note", "t3", "it has gone"}});
+  store.record_proposer_messages(one, {{"taken", "t4", "{}"}});
+  CHECK(texts(one) == "sent t1 hello;received t2 ready;taken t4 {};");
+  CHECK(texts(other) == "note t3 it has gone;");
+
+  // A decision is JSON or nothing of the transaction is kept.
+  CHECK_THROWS_AS(
+      store.record_proposer_messages(one, {{"note", "t5", "fine"}, {"taken", "t6", "no JSON"}}),
+      std::logic_error);
+  CHECK(texts(one) == "sent t1 hello;received t2 ready;taken t4 {};");
+  CHECK_THROWS_AS(store.record_proposer_messages(99, {{"note", "t7", "no such run"}}),
+                  std::logic_error);
+}

@@ -1,12 +1,16 @@
 #include "engine/run/evolve.hpp"
 
+#include <chrono>
+#include <cmath>
 #include <csignal>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/child_process.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
+#include "engine/base/words.hpp"
 #include "engine/device/open.hpp"
 #include "engine/search/strategy.hpp"
 #include "tools/commands/command.hpp"
@@ -35,6 +39,9 @@ struct Arguments {
   std::optional<std::string> budget;
   std::optional<std::uint64_t> seed;
   std::string strategy = "evolve";
+  std::optional<std::string> proposer;
+  double proposer_share = 0.5;
+  double proposer_deadline_s = 10;
   std::optional<std::int64_t> resume;
   int jobs = default_jobs();
 };
@@ -68,6 +75,17 @@ void set_budget(EvolveOptions& options, const Arguments& arguments,
   if (!options.trials && !options.seconds) options.trials = kDefaultTrials;
 }
 
+// The command comes from the command line alone: no file and no database can make us run one.
+std::optional<ProposerOptions> proposer_options(const Arguments& arguments) {
+  if (!arguments.proposer) return std::nullopt;
+  ProposerOptions options;
+  options.words = split_words(*arguments.proposer);
+  options.share = arguments.proposer_share;
+  options.deadline = std::chrono::milliseconds(std::lround(arguments.proposer_deadline_s * 1000));
+  require_program(options.words.front());
+  return options;
+}
+
 void announce(const Project& project, const Device& device, const EvolveOptions& options,
               const Compiler& compiler) {
   log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
@@ -98,6 +116,7 @@ int evolve_command(const Arguments& arguments) {
   options.resume = arguments.resume;
   options.strategy = arguments.strategy;
   options.jobs = arguments.jobs;
+  options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early.
   make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
@@ -115,8 +134,9 @@ int evolve_command(const Arguments& arguments) {
     result = evolve(project, *device, *compiler, store, options, progress, stop_asked);
   }
   fmt::print("{}", summarize(project, store, result, arguments.db));
-  const std::string resume = fmt::format("fa-tune evolve --db {} --device {} --resume {}",
-                                         arguments.db, arguments.device, result.run);
+  const std::string resume =
+      fmt::format("fa-tune evolve --db {} --device {} --resume {}{}", arguments.db,
+                  arguments.device, result.run, arguments.proposer ? " --proposer '...'" : "");
   if (result.device_lost)
     throw MachineError("the device was lost; all finished trials are kept. Go on with: " + resume);
   if (result.interrupted) {
@@ -148,6 +168,18 @@ void add_evolve(CLI::App& app, Action& action) {
   add_seed(*command, arguments->seed, "the run's seed, 1 if not given");
   command->add_option("--strategy", arguments->strategy, "how to search: evolve or random")
       ->capture_default_str();
+  command->add_option("--proposer", arguments->proposer,
+                      "a command that proposes configs, asked over its standard input and output");
+  command
+      ->add_option("--proposer-share", arguments->proposer_share,
+                   "its part of each generation, above 0 and up to 1")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1.0));
+  command
+      ->add_option("--proposer-deadline", arguments->proposer_deadline_s,
+                   "seconds for each of its answers")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 3600.0));
   command->add_option("--resume", arguments->resume, "go on with this run of the database");
   command->add_option("--jobs", arguments->jobs, "compiler threads")
       ->capture_default_str()
