@@ -11,5 +11,10 @@ namespace fa_tune {
 // takes its options out of the spec.
 std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_evolution(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_genetic(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_iterated_local_search(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_differential_evolution(const SearchTask& task, StrategySpec& spec);
 
 }  // namespace fa_tune

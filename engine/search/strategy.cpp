@@ -18,8 +18,15 @@ struct Entry {
   std::unique_ptr<Strategy> (*make)(const SearchTask&, StrategySpec&);
 };
 
-constexpr std::array kStrategies = {Entry{"evolve", make_evolution},
-                                    Entry{"random", make_random_search}};
+constexpr std::array kStrategies = {
+    Entry{"evolve", make_evolution},
+    Entry{"random", make_random_search},
+    Entry{"exhaustive", make_exhaustive},
+    Entry{"genetic", make_genetic},
+    Entry{"simulated_annealing", make_simulated_annealing},
+    Entry{"ils", make_iterated_local_search},
+    Entry{"differential_evolution", make_differential_evolution},
+};
 
 }  // namespace
 

@@ -77,7 +77,7 @@ TEST_CASE(
          other = make_strategy(name, {.space = space, .seed = 6});
     const Outcome a = play(*one, 200, 8), b = play(*same, 200, 8), c = play(*other, 200, 8);
     CHECK(a.configs == b.configs);
-    CHECK(a.configs != c.configs);
+    if (name != "exhaustive") CHECK(a.configs != c.configs);  // which draws nothing
     CHECK(a.configs.front() == point(19, 0, 19).to_json());
     CHECK(std::set<std::string>(a.configs.begin(), a.configs.end()).size() == a.configs.size());
     for (const std::string& config : a.configs)
@@ -144,6 +144,9 @@ TEST_CASE("evolve finds better than random at an equal budget, over seeds") {
 TEST_CASE("an unknown strategy is answered with the known ones") {
   const Space space = cube();
   const SearchTask task{.space = space};
-  CHECK_THROWS_WITH_AS(make_strategy("evolv", task),
-                       "unknown strategy 'evolv', expected one of: evolve, random", UserError);
+  CHECK_THROWS_WITH_AS(
+      make_strategy("evolv", task),
+      "unknown strategy 'evolv', expected one of: evolve, random, exhaustive, genetic, "
+      "simulated_annealing, ils, differential_evolution",
+      UserError);
 }
