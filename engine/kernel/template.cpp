@@ -93,7 +93,10 @@ void check_defines(const YamlNode& node, const std::vector<std::string>& defines
 
 std::string define_text(const Value& value) {
   if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "1" : "0";
-  return to_text(value);
+  const std::string text = to_text(value);
+  if (std::holds_alternative<std::string>(value) && !is_identifier(text))
+    throw UserError(quote_text(text) + ": text that goes into a kernel must be a name");
+  return text;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "engine/base/yaml.hpp"
 #include "engine/space/expression_arithmetic.hpp"
 #include "engine/space/expression_node.hpp"
+#include "engine/space/python_arithmetic.hpp"
 
 namespace fa_tune {
 namespace {
@@ -44,6 +45,7 @@ class Evaluator {
 
   Cell evaluate(const Node& node) const {
     if (alone_ != nullptr && alone_ != &node) return given(node);
+    if (node.python) return evaluate_python(node);
     switch (node.operation) {
       case Operation::literal:
         return node.literal;
@@ -78,6 +80,44 @@ class Evaluator {
     }
   }
 
+  // The operations whose operands Python takes in any type; the others are as above.
+  Cell evaluate_python(const Node& node) const {
+    const auto child = [&](std::size_t i) { return evaluate(*node.children[i]); };
+    switch (node.operation) {
+      case Operation::compare:
+        return Cell::boolean(compare(node));
+      case Operation::in:
+        return Cell::boolean(is_member(node));
+      case Operation::not_in:
+        return Cell::boolean(!is_member(node));
+      case Operation::truth:
+        return Cell::boolean(python_truth(child(0)));
+      case Operation::python_and: {
+        const Cell first = child(0);
+        return python_truth(first) ? child(1) : first;
+      }
+      case Operation::python_or: {
+        const Cell first = child(0);
+        return python_truth(first) ? first : child(1);
+      }
+      case Operation::minimum:
+      case Operation::maximum:
+        return python_extreme(node);
+      case Operation::round_half_even:
+        if (node.children.size() == 2) return value_of(node, python_round(child(0), child(1)));
+        [[fallthrough]];
+      case Operation::negate:
+      case Operation::absolute:
+      case Operation::to_integer:
+      case Operation::to_real:
+        return value_of(node, python_unary(node.operation, child(0)));
+      default: {
+        const Cell first = child(0);
+        return value_of(node, python_binary(node.operation, first, child(1)));
+      }
+    }
+  }
+
   bool boolean(const Node& node) const {
     const Cell cell = evaluate(node);
     if (cell.type != Cell::Type::boolean) wrong_type(node, "true or false", cell);
@@ -104,7 +144,30 @@ class Evaluator {
     return cell;
   }
 
+  Cell value_of(const Node& node, const PythonResult& result) const {
+    if (!result) fail(node, result.error());
+    return *result;
+  }
+
+  bool python_holds(const Node& node, Comparison comparison, const Cell& a, const Cell& b) const {
+    const auto result = python_compare(comparison, a, b);
+    if (!result) fail(node, result.error());
+    return *result;
+  }
+
+  Cell python_extreme(const Node& node) const {
+    const Comparison better =
+        node.operation == Operation::minimum ? Comparison::less : Comparison::greater;
+    Cell best = evaluate(*node.children[0]);
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      const Cell cell = evaluate(*node.children[i]);
+      if (python_holds(node, better, cell, best)) best = cell;
+    }
+    return best;
+  }
+
   bool equal(const Node& node, const Cell& a, const Cell& b) const {
+    if (node.python) return python_holds(node, Comparison::equal, a, b);
     if (a.type != b.type)
       fail(node, fmt::format("cannot compare {} with {}: {} and {}", type_name(a.type),
                              type_name(b.type), to_text(a.value()), to_text(b.value())));
@@ -124,6 +187,7 @@ class Evaluator {
   }
 
   bool holds(const Node& node, Comparison comparison, const Cell& a, const Cell& b) const {
+    if (node.python) return python_holds(node, comparison, a, b);
     if (comparison == Comparison::equal) return equal(node, a, b);
     if (comparison == Comparison::unequal) return !equal(node, a, b);
     if (a.type != Cell::Type::integer) wrong_type(node, "integers to order", a);
@@ -133,9 +197,11 @@ class Evaluator {
 
   bool is_member(const Node& node) const {
     const Cell wanted = evaluate(*node.children[0]);
-    for (std::size_t i = 1; i < node.children.size(); ++i)
-      if (equal(node, wanted, evaluate(*node.children[i]))) return true;
-    return false;
+    bool found = false;
+    // In Python the whole list is made before anything is looked for in it.
+    for (std::size_t i = 1; i < node.children.size() && (!found || node.python); ++i)
+      found = equal(node, wanted, evaluate(*node.children[i])) || found;
+    return found;
   }
 
   std::int64_t extreme(const Node& node) const {

@@ -12,6 +12,10 @@
 
 namespace fa_tune {
 
+// `native` is the language of our own files, described at Expression; `python` the part of Python
+// that T1 files use, described in python_expression.hpp.
+enum class Dialect { native, python };
+
 // A small language for constraints, derived values and launch geometry: 64-bit integers, booleans
 // and strings; + - * / % (integer division truncates toward zero), comparisons (chained as in
 // Python: 16 <= BLOCK_M < 128), == != on all types, and or not, `x in [a, b, c]`, `a if c else b`,
@@ -47,6 +51,7 @@ class Expression {
 
  private:
   friend class ExpressionParser;
+  friend class PythonParser;
 
   Expression() = default;
 

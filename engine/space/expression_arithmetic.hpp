@@ -25,6 +25,7 @@ inline bool is_arithmetic(Operation operation) {
     case Operation::floor_divide:
     case Operation::ceil_divide:
     case Operation::modulo:
+    case Operation::python_modulo:
       return true;
     default:
       return false;
@@ -35,7 +36,7 @@ inline ArithmeticResult divide_integers(Operation operation, std::int64_t a, std
   if (b == 0) return {0, ArithmeticFault::division_by_zero};
   if (b == -1) {
     // The one quotient beyond 64 bits is -2^63 / -1; the machine traps on its remainder too.
-    if (operation == Operation::modulo) return {};
+    if (operation == Operation::modulo || operation == Operation::python_modulo) return {};
     if (a == INT64_MIN) return {0, ArithmeticFault::overflow};
     return {-a};
   }
@@ -43,6 +44,8 @@ inline ArithmeticResult divide_integers(Operation operation, std::int64_t a, std
   const std::int64_t remainder = a % b;
   const bool negative = (a < 0) != (b < 0);
   if (operation == Operation::modulo) return {remainder};
+  if (operation == Operation::python_modulo)
+    return {remainder != 0 && negative ? remainder + b : remainder};
   if (operation == Operation::floor_divide && remainder != 0 && negative) return {quotient - 1};
   if (operation == Operation::ceil_divide && remainder != 0 && !negative) return {quotient + 1};
   return {quotient};

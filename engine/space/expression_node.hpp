@@ -58,12 +58,24 @@ enum class Operation : std::uint8_t {
   logical_or,
   logical_not,
   choose,  // children: condition, value if true, value if false
+  // Of the Python dialect alone.
+  true_divide,    // always a real number
+  python_modulo,  // has the sign of the divisor
+  power,
+  truth,       // whether a value counts as true
+  python_and,  // the first that does not count as true, else the second
+  python_or,   // the first that counts as true, else the second
+  to_integer,  // towards zero
+  to_real,
+  round_half_even,  // children: number and, if there are two, how many decimals
 };
 
 enum class Comparison : std::uint8_t { equal, unequal, less, less_equal, greater, greater_equal };
 
 struct Expression::Node {
   Operation operation = Operation::literal;
+  // Numbers and truths of all types mix as in Python; of two integers an operation gives the same.
+  bool python = false;
   std::size_t offset = 0;  // of the character an error about this node points at
   std::size_t depth = 1;
   std::size_t name = 0;  // position in Expression::names()

@@ -27,17 +27,6 @@ constexpr Function functions[] = {
     {"abs", Operation::absolute, 1, 1},
 };
 
-std::optional<Comparison> comparison(const Token& token) {
-  constexpr std::pair<const char*, Comparison> known[] = {
-      {"==", Comparison::equal},  {"!=", Comparison::unequal},
-      {"<", Comparison::less},    {"<=", Comparison::less_equal},
-      {">", Comparison::greater}, {">=", Comparison::greater_equal}};
-  if (token.kind != Token::Kind::symbol) return std::nullopt;
-  for (const auto& [symbol, meaning] : known)
-    if (token.text == symbol) return meaning;
-  return std::nullopt;
-}
-
 }  // namespace
 
 const std::vector<std::string>& reserved_words() {
@@ -169,7 +158,7 @@ class ExpressionParser {
     std::vector<Child> operands;
     std::vector<Comparison> comparisons;
     operands.push_back(std::move(first));
-    for (auto found = comparison(next()); found; found = comparison(next())) {
+    for (auto found = comparison_of(next()); found; found = comparison_of(next())) {
       ++at_;
       comparisons.push_back(*found);
       operands.push_back(parse_sum());
@@ -189,7 +178,7 @@ class ExpressionParser {
     do children.push_back(parse_choice());
     while (take_symbol(","));
     want_symbol("]");
-    if (comparison(next())) fail("put parentheses around 'in' before comparing its result");
+    if (comparison_of(next())) fail("put parentheses around 'in' before comparing its result");
     return make_list(negated ? Operation::not_in : Operation::in, offset, std::move(children));
   }
 
@@ -317,9 +306,7 @@ Expression Expression::parse(const std::string& text, const Mark& mark) {
   try {
     ExpressionParser(expression).run();
   } catch (const ExpressionError& error) {
-    const std::string place = mark.line > 0 ? "" : fmt::format(" (column {})", error.offset + 1);
-    throw UserError(prefix(expression.mark_at(error.offset)) + error.message + " in " +
-                    quote_text(text) + place);
+    refuse_expression(expression, error);
   }
   return expression;
 }

@@ -48,12 +48,20 @@ Range remainders(const Range& a, const Range& b) {
                          a.high <= 0 ? 0 : std::min(most, a.high));
 }
 
+// The sign of Python's a % b is that of b, which is not 0.
+Range python_remainders(const Range& a, const Range& b) {
+  if (a.low == a.high && b.low == b.high) return corners(Operation::python_modulo, a, b);
+  if (b.low < 0) return Range::integers(b.low + 1, 0);
+  return a.low >= 0 && a.high < b.low ? a : Range::integers(0, b.high - 1);
+}
+
 Range arithmetic(Operation operation, const Range& a, const Range& b) {
   if (a.kind != Kind::integers || b.kind != Kind::integers) return Range::anything();
   const bool may_fail = a.may_fail || b.may_fail;
   const bool divides = operation != Operation::add && operation != Operation::subtract &&
                        operation != Operation::multiply;
   if (divides && b.low <= 0 && b.high >= 0) return Range::anything();
+  if (operation == Operation::python_modulo) return with_failure(python_remainders(a, b), may_fail);
   return with_failure(operation == Operation::modulo ? remainders(a, b) : corners(operation, a, b),
                       may_fail);
 }
@@ -200,6 +208,7 @@ Range range_of(const Expression::Node& node, std::span<const Range> children) {
     case Operation::floor_divide:
     case Operation::modulo:
     case Operation::ceil_divide:
+    case Operation::python_modulo:
       return arithmetic(node.operation, children[0], children[1]);
     case Operation::absolute:
       return absolute(children[0]);

@@ -7,6 +7,7 @@
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
 #include "engine/space/space_parts.hpp"
+#include "engine/space/t1_file.hpp"
 
 namespace fa_tune {
 namespace {
@@ -180,17 +181,20 @@ std::vector<std::string> shipped_spaces(const std::filesystem::path& folder) {
 }  // namespace
 
 SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path) {
+  if (looks_like_t1(text))
+    throw UserError(path.string() +
+                    ": is a T1 file: `fa-tune space` counts, checks and samples it, but its kernel "
+                    "is not run here; expected a space in YAML");
   return SpaceFileReader(text, path).read();
 }
 
-SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root) {
+std::filesystem::path find_space_file(const std::string& name, const std::filesystem::path& root) {
   const std::filesystem::path folder = root / "search_spaces";
   for (const std::filesystem::path& path :
        {std::filesystem::path(name), std::filesystem::path(name + ".yaml"), folder / name,
         folder / (name + ".yaml")}) {
     std::error_code error;
-    if (std::filesystem::is_regular_file(path, error))
-      return parse_space_file(read_file(path), path);
+    if (std::filesystem::is_regular_file(path, error)) return path;
   }
   const std::vector<std::string> shipped = shipped_spaces(folder);
   std::string known;
@@ -198,6 +202,11 @@ SpaceFile load_space_file(const std::string& name, const std::filesystem::path& 
   throw UserError("space " + quote_text(name) + ": no such file, and none of the shipped spaces (" +
                   (known.empty() ? "none in " + folder.string() : known) + ")" +
                   did_you_mean(std::filesystem::path(name).stem().string(), shipped));
+}
+
+SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root) {
+  const std::filesystem::path path = find_space_file(name, root);
+  return parse_space_file(read_file(path), path);
 }
 
 }  // namespace fa_tune

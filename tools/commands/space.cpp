@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
+#include "engine/base/root.hpp"
 #include "engine/run/project.hpp"
+#include "engine/space/t1_file.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 
@@ -16,35 +19,57 @@ struct Arguments {
   std::optional<std::uint64_t> seed;
 };
 
-Project open(const Arguments& arguments) {
+Project open_yaml(const std::filesystem::path& path) {
   const auto root = require_root();
-  return open_project(load_space_file(arguments.space, root), root);
+  return open_project(parse_space_file(read_file(path), path), root);
+}
+
+// The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
+Space open(const Arguments& arguments) {
+  const auto path = find_space_file(arguments.space, find_root());
+  const std::string text = read_file(path);
+  return looks_like_t1(text) ? Space::build(parse_t1(text, path).parts) : open_yaml(path).space;
+}
+
+void print_counts(const Space& space) {
+  const SpaceParts& parts = space.parts();
+  fmt::print("  parameters  {}, {} constraints, {} presets\n", parts.parameters.size(),
+             parts.constraints.size(), parts.presets.size());
+  fmt::print("  configs     {} valid of {:.6g}\n", space.count(), space.cartesian());
+}
+
+int check_t1(const T1File& file) {
+  const Space space = Space::build(file.parts);
+  fmt::print("{}: good, a T1 file\n", file.path.string());
+  if (!file.benchmark.empty()) fmt::print("  benchmark   {}\n", file.benchmark);
+  if (!file.kernel_name.empty())
+    fmt::print("  kernel      {} in {}, not read\n", file.kernel_name, file.kernel_file);
+  print_counts(space);
+  return 0;
 }
 
 int check(const Arguments& arguments) {
-  const Project project = open(arguments);
-  const SpaceParts& parts = project.space.parts();
+  const auto path = find_space_file(arguments.space, find_root());
+  const std::string text = read_file(path);
+  if (looks_like_t1(text)) return check_t1(parse_t1(text, path));
+  const Project project = open_yaml(path);
   fmt::print("{}: good\n", project.file.path.string());
   fmt::print("  problem     {} {}\n", project.problem->kind(),
              project.problem->describe(project.problem->shape()));
   fmt::print("  target      {} ({})\n", project.target.title, project.target.arch);
-  fmt::print("  parameters  {}, {} constraints, {} presets\n", parts.parameters.size(),
-             parts.constraints.size(), parts.presets.size());
-  fmt::print("  configs     {} valid of {:.6g}\n", project.space.count(),
-             project.space.cartesian());
+  print_counts(project.space);
   return 0;
 }
 
 int count(const Arguments& arguments) {
-  fmt::print("{}\n", open(arguments).space.count());
+  fmt::print("{}\n", open(arguments).count());
   return 0;
 }
 
 int sample(const Arguments& arguments) {
-  const Project project = open(arguments);
+  const Space space = open(arguments);
   Random random(derive_seed(arguments.seed.value_or(1), "space sample"));
-  for (int i = 0; i < arguments.count; ++i)
-    fmt::print("{}\n", project.space.sample(random).to_json());
+  for (int i = 0; i < arguments.count; ++i) fmt::print("{}\n", space.sample(random).to_json());
   return 0;
 }
 
@@ -56,7 +81,8 @@ void add_space(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const auto add = [&](const char* name, const char* help, int (*run)(const Arguments&)) {
     auto* sub = command->add_subcommand(name, help);
-    sub->add_option("space", arguments->space, "space file, as a path or a name in search_spaces")
+    sub->add_option("space", arguments->space,
+                    "space file or T1 file, as a path or a name in search_spaces")
         ->required();
     sub->callback(
         [arguments, run, &action] { action = [arguments, run] { return run(*arguments); }; });

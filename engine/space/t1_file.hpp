@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/space/space.hpp"
+
+namespace fa_tune {
+
+// A T1 file, the autotuning community's format for a tuning problem:
+//
+//   {"General": {"BenchmarkName": "hotspot"},
+//    "ConfigurationSpace": {
+//      "TuningParameters": [
+//        {"Name": "block_size_x", "Type": "int", "Values": "[2**i for i in range(5, 11)]",
+//         "Default": 32}, ...],
+//      "Conditions": [
+//        {"Expression": "32 <= block_size_x * block_size_y <= 1024", "Parameters": [...]}, ...]},
+//    "KernelSpecification": {"KernelName": ..., "KernelFile": ..., ...}}
+//
+// Its space is read, and what it says of the kernel for people; the kernel itself is not needed.
+// Values may be an expression (python_expression.hpp) or a JSON list, conditions may be missing or
+// stand as plain text, and names in conditions that are no parameters are looked up among the
+// numbers of BenchmarkConfig. Where every parameter has a Default and together they are valid, they
+// are the preset 'default'.
+struct T1File {
+  std::filesystem::path path;
+  SpaceParts parts;
+  std::string benchmark;  // these three as the file says, may be empty
+  std::string kernel_name;
+  std::string kernel_file;
+};
+
+// Whether a text is meant as a T1 file: a JSON object with a ConfigurationSpace.
+bool looks_like_t1(const std::string& text);
+
+// Throws UserError with line and column for whatever does not fit.
+T1File parse_t1(const std::string& text, const std::filesystem::path& path);
+
+}  // namespace fa_tune
