@@ -40,7 +40,8 @@ Integers integers(std::initializer_list<std::int64_t> numbers) {
 }  // namespace
 
 TEST_CASE("T1: a whole file") {
-  const std::string text = R"({
+  // The tabs are as people leave them.
+  const std::string text = R"T1({
   "General": {"BenchmarkName": "demo", "OutputFormat": "JSON"},
   "ConfigurationSpace": {
     "TuningParameters": [
@@ -52,26 +53,25 @@ TEST_CASE("T1: a whole file") {
       {"Expression": "4 <= x * y <= LIMIT", "Parameters": ["x", "y"]},
       {"Expression": "v == 'half' or x % 4 == 0", "Parameters": ["v", "x"]}
     ]
-}
-, "BenchmarkConfig" : {"LIMIT" : 64, "dataSize" : 4096}, "KernelSpecification" : {
-  "Language" : "CUDA", "KernelName" : "k", "KernelFile" : "k.cu", "Stream" : null
-}
-})";
+  },
+  "BenchmarkConfig": {"LIMIT": 64, "dataSize": 4096},
+  "KernelSpecification": {"Language": "CUDA", "KernelName": "k", "KernelFile": "k.cu", "Stream": null}
+})T1";
   CHECK(looks_like_t1(text));
-const T1File file = parse_t1(text, "folder/demo_T1.json");
-CHECK(file.parts.name == "demo_T1");
-CHECK(file.benchmark == "demo");
-CHECK(file.kernel_name == "k");
-CHECK(file.kernel_file == "k.cu");
-const Space space = Space::build(file.parts);
-std::uint64_t expected = 0;
-for (int x = 1; x <= 32; x *= 2)
-  for (int y = 1; y <= 4; ++y)
-    for (const bool half : {true, false})
-      if (4 <= x * y && x * y <= 64 && (half || x % 4 == 0)) ++expected;
-CHECK(space.count() == expected);
-REQUIRE(space.preset("default") != nullptr);
-CHECK(space.preset("default")->config.to_json() == R"({"x":8,"y":2,"v":"float"})");
+  const T1File file = parse_t1(text, "folder/demo_T1.json");
+  CHECK(file.parts.name == "demo_T1");
+  CHECK(file.benchmark == "demo");
+  CHECK(file.kernel_name == "k");
+  CHECK(file.kernel_file == "k.cu");
+  const Space space = Space::build(file.parts);
+  std::uint64_t expected = 0;
+  for (int x = 1; x <= 32; x *= 2)
+    for (int y = 1; y <= 4; ++y)
+      for (const bool half : {true, false})
+        if (4 <= x * y && x * y <= 64 && (half || x % 4 == 0)) ++expected;
+  CHECK(space.count() == expected);
+  REQUIRE(space.preset("default") != nullptr);
+  CHECK(space.preset("default")->config.to_json() == R"({"x":8,"y":2,"v":"float"})");
 }
 
 TEST_CASE("T1: values in every form that files have") {
@@ -79,7 +79,7 @@ TEST_CASE("T1: values in every form that files have") {
   CHECK(values_of(R"("Type": "int", "Values": "[1, 2, 2, 1]")") == integers({1, 2}));
   CHECK(values_of(R"("Type": "uint32_t", "Values": ["1", "2**4"])") == integers({1, 16}));
   CHECK(values_of(R"("Values": 7)") == integers({7}));
-  CHECK(values_of(R"("Values": "range(3)")") == integers({0, 1, 2}));
+  CHECK(values_of("\"Values\": \"range(3)\"") == integers({0, 1, 2}));
   CHECK(values_of(R"("Type": "float", "Values": "[1, 0.5]")") == std::vector<Value>{1.0, 0.5});
   CHECK(values_of(R"("Values": [1, 0.5])") == std::vector<Value>{1.0, 0.5});
   CHECK(values_of(R"("Type": "bool", "Values": [0, 1])") == std::vector<Value>{false, true});
@@ -125,7 +125,7 @@ TEST_CASE("T1: what is wrong is told with its place") {
             .find("expected an integer") != std::string::npos);
   CHECK(error_of(with(R"({"Name": "p", "Values": "[]"})")).find("no values") != std::string::npos);
   CHECK(error_of(with(R"({"Name": "p", "Values": "[1, __import__('os')]"})"))
-            .find("f.json:1:82: '__import__'") == 0);
+            .find("f.json:1:75: '__import__'") == 0);
   CHECK(error_of(with(good, R"(, "Conditions": [{"Expression": "p.x"}])")).find("attributes") !=
         std::string::npos);
   CHECK(error_of(with(good, R"(, "Conditions": ["q > 1"])")).find("unknown name 'q'") !=
