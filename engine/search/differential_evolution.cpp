@@ -9,10 +9,10 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t kPopulation = 16;
-// Scale of the difference and rate of crossover: the middle of what Storn and Price advise.
+constexpr std::size_t kPopulation = 20;
+// Scale of the differences and rate of crossover: the middle of what Storn and Price advise.
 constexpr double kScale = 0.7;
-constexpr double kCross = 0.7;
+constexpr double kCross = 0.5;
 // Tries, over all targets, to make a child that is new.
 constexpr int kTries = 100;
 
@@ -21,6 +21,7 @@ constexpr int kTries = 100;
 // two others, rounded by chance to a neighbouring digit and repaired to the nearest valid config.
 // Differences mean something where values are in order; text has none, and its genes are taken from
 // one of the same members instead. A child replaces its target if it is faster.
+// A population that has grown alike, and breeds nothing new, begins anew around its best.
 class DifferentialEvolution : public ClassicSearch {
  public:
   explicit DifferentialEvolution(const SearchTask& task)
@@ -46,7 +47,13 @@ class DifferentialEvolution : public ClassicSearch {
         return Step{std::move(child), "differential", {population_[target].known.trial}};
       }
     }
+    population_ = {Member(best())};
+    under_way_.clear();
     return std::nullopt;
+  }
+
+  const Member& best() const {
+    return *std::ranges::min_element(population_, {}, [](const Member& m) { return m.known.cost; });
   }
 
   std::size_t other_than(std::size_t one, std::size_t two) {
@@ -58,16 +65,14 @@ class DifferentialEvolution : public ClassicSearch {
 
   Genome breed(std::size_t target) {
     const Genome& own = population_[target].genome;
-    const Genome& best = std::ranges::min_element(population_, {}, [](const Member& m) {
-                           return m.known.cost;
-                         })->genome;
+    const Genome& leader = best().genome;
     const std::size_t a = other_than(target, target);
     const std::size_t b = other_than(target, a);
     Genome child = own;
     const std::size_t sure = random().below(child.size());
     for (std::size_t gene = 0; gene < child.size(); ++gene)
       if (gene == sure || random().uniform() < kCross)
-        child[gene] = mix(gene, own[gene], best[gene], population_[a].genome[gene],
+        child[gene] = mix(gene, own[gene], leader[gene], population_[a].genome[gene],
                           population_[b].genome[gene]);
     return space().nearest(child, random());
   }

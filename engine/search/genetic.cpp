@@ -7,12 +7,12 @@
 namespace fa_tune {
 namespace {
 
-// Small, because a budget is a few hundred trials: twenty give ten generations of two hundred.
-constexpr std::size_t kPopulation = 20;
+// Small, because a budget is a few hundred trials: sixteen generations of two hundred.
+constexpr std::size_t kPopulation = 12;
 // The best of a generation live on, so that nothing good is lost.
 constexpr std::size_t kElites = 2;
-// Each parent is the best of so many drawn; more would let one config father a generation.
-constexpr std::size_t kTournament = 3;
+// Each parent is the best of so many drawn: a hard choice, for the same reason.
+constexpr std::size_t kTournament = 4;
 // Tries to breed a child that is new, before one is drawn at random: a population that has grown
 // alike breeds what was tried before.
 constexpr int kTries = 50;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "engine/search/classic_search.hpp"
@@ -8,17 +7,17 @@ namespace fa_tune {
 namespace {
 
 // Random configs, beside the presets, of which the best is where the first climb begins.
-constexpr int kStart = 8;
+constexpr int kStart = 16;
 // Genes that a kick draws anew: enough to leave a valley, too few to forget it.
 constexpr int kKick = 3;
 // Kicks from one local optimum that led to nothing better, before the search goes elsewhere.
-constexpr int kPatience = 8;
+constexpr int kPatience = 3;
 // Tries of a kick to land on a config that was not tried.
 constexpr int kTries = 50;
 
 // Iterated local search (Lourenco, Martin and Stutzle 2003) with first improvement: neighbours in
-// random order, the next values before the far ones, and the first that is faster is where it goes
-// on. At a local optimum it kicks, from the better one of this and the last.
+// random order, and the first that is faster is where it goes on. At a local optimum it kicks, from
+// the better one of this and the last.
 class IteratedLocalSearch : public ClassicSearch {
  public:
   explicit IteratedLocalSearch(const SearchTask& task)
@@ -84,15 +83,8 @@ class IteratedLocalSearch : public ClassicSearch {
   // `genome` is a copy: it may be one of those that are listed anew.
   void go(Genome genome, Known known) {
     here_ = {std::move(genome), known};
-    list(Neighborhood::adjacent);
-    std::vector<Genome> near = std::exchange(order_, {});
-    list(Neighborhood::one_gene);
-    order_.insert(order_.begin(), near.begin(), near.end());
     next_ = 0;
-  }
-
-  void list(Neighborhood neighborhood) {
-    space().neighbors(here_.genome, neighborhood, order_);
+    space().neighbors(here_.genome, Neighborhood::one_gene, order_);
     for (std::size_t i = order_.size(); i > 1; --i)
       std::swap(order_[i - 1], order_[random().below(i)]);
   }
@@ -107,7 +99,7 @@ class IteratedLocalSearch : public ClassicSearch {
   Place here_;
   Place home_;  // the local optimum that kicks start from
   int kicks_ = 0;
-  std::vector<Genome> order_;  // neighbours of here_; the next ones a second time, further back
+  std::vector<Genome> order_;  // neighbours of here_
   std::size_t next_ = 0;
   GenomeSet kicked_;  // under way
 };

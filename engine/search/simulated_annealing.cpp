@@ -7,13 +7,13 @@ namespace fa_tune {
 namespace {
 
 // Random configs, beside the presets, of which the best is where the first walk begins.
-constexpr int kStart = 8;
-// Temperatures are of log time: at 0.3 a config that takes 1.35 times as long is accepted every
-// e-th time, at 0.01 hardly one that takes 1.03 times as long.
-constexpr double kHot = 0.3;
+constexpr int kStart = 16;
+// Temperatures are of log time: at 0.1 a config that takes 1.1 times as long is accepted every e-th
+// time, at 0.01 hardly one that takes 1.03 times as long.
+constexpr double kHot = 0.1;
 constexpr double kCold = 0.01;
 // Trials from hot to cold, a walk's length: short enough for a budget of a hundred to see one.
-constexpr double kWalk = 80;
+constexpr double kWalk = 50;
 // Moves to configs that were tried before cost no trial; so many in a row, and the walk is caught.
 constexpr int kFree = 200;
 // Of all moves, those to the next value, and those of two genes that hang together; the others give

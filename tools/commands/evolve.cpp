@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/child_process.hpp"
@@ -166,7 +167,9 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
   add_seed(*command, arguments->seed, "the run's seed, 1 if not given");
-  command->add_option("--strategy", arguments->strategy, "how to search: evolve or random")
+  command
+      ->add_option("--strategy", arguments->strategy,
+                   fmt::format("how to search: {}", fmt::join(strategy_names(), ", ")))
       ->capture_default_str();
   command->add_option("--proposer", arguments->proposer,
                       "a command that proposes configs, asked over its standard input and output");
