@@ -35,6 +35,7 @@ Value convert(const Json& value, Kind kind) {
     return value.is_boolean() ? std::int64_t{value.get<bool>()} : value.get<std::int64_t>();
   if (kind == Kind::real)
     return value.is_boolean() ? double(value.get<bool>()) : value.get<double>();
+  if (value.is_null()) return std::string("None");
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -56,6 +57,7 @@ class Settling {
 
   void run(const DeclaredParameters& declared, std::vector<RecordedConfig>& configs) {
     name_columns(declared, configs);
+    complete(configs);
     choose_kinds(declared, configs);
     collect_values(declared, configs);
     for (RecordedConfig& config : configs) add_entry(config);
@@ -68,23 +70,32 @@ class Settling {
                     const std::vector<RecordedConfig>& configs) {
     std::vector<std::string> names;
     for (const auto& [name, values] : declared) names.push_back(name);
-    if (declared.empty())
-      for (const auto& [name, value] : configs.at(0).values) names.push_back(name);
+    if (declared.empty()) names = names_in(configs);
     for (std::string& name : names) {
       positions_[name] = columns_.size();
       columns_.push_back({{std::move(name), {}, {}, {file_, 0, 0}}, Kind::boolean, {}});
     }
-    for (const RecordedConfig& config : configs) check_names(config);
   }
 
-  void check_names(const RecordedConfig& config) const {
-    for (const auto& [name, value] : config.values)
-      if (!positions_.contains(name))
-        throw UserError(fmt::format("{}: a config has the parameter {}, which others have not",
-                                    file_, quote_text(name)));
-    if (config.values.size() != columns_.size())
-      throw UserError(fmt::format("{}: config {} has {} parameters, expected {}", file_,
-                                  quote_text(config.key), config.values.size(), columns_.size()));
+  static std::vector<std::string> names_in(const std::vector<RecordedConfig>& configs) {
+    std::vector<std::string> names;
+    for (const RecordedConfig& config : configs)
+      for (const auto& [name, value] : config.values)
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    return names;
+  }
+
+  // Where a config lacks a parameter that others have, it has None.
+  void complete(std::vector<RecordedConfig>& configs) const {
+    for (RecordedConfig& config : configs) {
+      if (config.values.size() == columns_.size()) continue;
+      for (const Column& column : columns_) {
+        const std::string& name = column.parameter.name;
+        if (std::ranges::find(config.values, name, &std::pair<std::string, Json>::first) ==
+            config.values.end())
+          config.values.emplace_back(name, nullptr);
+      }
+    }
   }
 
   void choose_kinds(const DeclaredParameters& declared,

@@ -29,9 +29,8 @@ using DeclaredParameters = std::vector<std::pair<std::string, std::vector<Json>>
 
 // Gives every parameter one type of value and every config its genome, and sorts the entries. Where
 // a config was recorded twice the later one counts. Numbers of both kinds become real, anything
-// else that does not agree becomes text. Undeclared values are put in order behind the declared
-// ones; without a declaration numbers are sorted. Throws UserError where configs differ in their
-// parameters.
+// else that does not agree becomes text; what a config lacks is the text None. Undeclared values
+// are put in order behind the declared ones; without a declaration numbers are sorted.
 void settle(RecordedTable& table, const DeclaredParameters& declared,
             std::vector<RecordedConfig> configs, const std::string& file);
 

@@ -4,7 +4,9 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
+#include "engine/base/gzip.hpp"
 #include "engine/base/log.hpp"
+#include "engine/report/run_table.hpp"
 #include "engine/run/project.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
@@ -16,6 +18,7 @@ namespace {
 struct Arguments {
   Filters filters;
   std::optional<std::int64_t> trial;
+  std::string form = "cu";
   std::string out;
 };
 
@@ -29,7 +32,20 @@ std::int64_t chosen(const Store& store, const Arguments& arguments) {
   return best.front().id;
 }
 
+// A whole run for other tools.
+int export_run(const Arguments& arguments) {
+  if (!arguments.filters.filter.run || arguments.trial)
+    throw UserError("--as " + arguments.form + " writes a whole run: name it with --run alone");
+  const Store store(arguments.filters.db, Store::Mode::read);
+  const RecordedRun run = run_table(store, *arguments.filters.filter.run);
+  const std::string text = arguments.form == "t4" ? t4_text(run) : cachefile_text(run);
+  write_file(arguments.out, arguments.out.ends_with(".gz") ? gzip(text) : text);
+  log_info("{} trials are in {}", run.trials.size(), arguments.out);
+  return 0;
+}
+
 int export_command(const Arguments& arguments) {
+  if (arguments.form != "cu") return export_run(arguments);
   const Store store(arguments.filters.db, Store::Mode::read);
   ExportFacts facts = export_facts(store, chosen(store, arguments));
   if (facts.verdict != "right")
@@ -55,11 +71,19 @@ int export_command(const Arguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("export", "write a winner as one .cu file");
+  auto* command =
+      app.add_subcommand("export", "write a winner as one .cu file, or a run as a table");
   auto arguments = std::make_shared<Arguments>();
   arguments->filters.add_to(*command);
   command->add_option("--trial", arguments->trial, "this trial; the best one if not given");
-  command->add_option("--out", arguments->out, "file to write")->required();
+  command
+      ->add_option("--as", arguments->form,
+                   "cu: the winner's kernel; t4, cachefile: all trials of --run, for other tools")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cu", "t4", "cachefile"}));
+  command
+      ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
+      ->required();
   command->callback(
       [arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
 }

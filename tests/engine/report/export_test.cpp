@@ -159,7 +159,7 @@ TEST_CASE("export: what is not whole is refused with the line") {
   CHECK(has(refusal(replaced(text, "\"kernel\"", "\"colonel\"")), "unknown key \"colonel\""));
   CHECK(has(refusal(replaced(text, "//  \"kernel\": \"scale\",\n", "")), "\"kernel\" is missing"));
   CHECK(has(refusal(replaced(text, "\"kernel\": \"scale\"", "\"kernel\": 3")), "must be a string"));
-  CHECK(has(refusal(replaced(text, "\"BLOCK_M\": 1", "\"BLOCK_M\": 1.5")), "\"config\":"));
+  CHECK(has(refusal(replaced(text, "\"BLOCK_M\": 1", "\"BLOCK_M\": null")), "\"config\":"));
   CHECK(has(refusal(replaced(text, "\"source: scale.cu\"", "7")), "list of strings"));
   CHECK_THROWS_AS(read_exported("/nonexistent/w.cu"), UserError);
 }

@@ -1,0 +1,72 @@
+#include "engine/report/run_table.hpp"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace fa_tune;
+using test::a_run;
+using test::a_trial;
+
+TEST_CASE("run table: every trial of a run, with what it cost and gave") {
+  const test::ScratchFolder folder;
+  Store store(folder / "fa.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const std::int64_t first =
+      store.record_trial(a_trial(run, 1, 80), {}, {{0, "screen", {79, 81}}}, "kernel 1");
+  TrialRow refused = a_trial(run, 2, 0);
+  refused.stage = "compile";
+  refused.outcome = "refused";
+  refused.finding = "compile_error";
+  refused.code_hash = "";
+  refused.time_us = refused.time_low_us = refused.time_high_us = std::nullopt;
+  store.record_trial(refused, {}, {}, "kernel 2");
+  TrialRow duplicate = refused;
+  duplicate.number = 3;
+  duplicate.config_json = R"({"template":"scalar","BLOCK_M":3})";
+  duplicate.stage = "duplicate_code";
+  duplicate.outcome = "duplicate";
+  duplicate.finding = "duplicate";
+  duplicate.source_hash = "source3";
+  duplicate.duplicate_of = first;
+  duplicate.gate_ms = duplicate.measure_ms = 0;
+  store.record_trial(duplicate, {}, {}, "kernel 3");
+
+  const RecordedRun table = run_table(store, run);
+  CHECK(table.device == "emulator of NVIDIA L4");
+  CHECK(table.kernel == "attention");
+  CHECK(table.problem_size == std::vector<std::int64_t>{1, 64, 8, 512});
+  CHECK(std::ranges::find(table.facts, std::pair<std::string, std::string>{
+                                           "time_kind", "predicted"}) != table.facts.end());
+  REQUIRE(table.trials.size() == 3);
+  CHECK(table.trials[0].time_ms == 0.08);
+  CHECK(table.trials[0].samples_ms == std::vector<double>{0.079, 0.081});
+  CHECK(table.trials[0].compile_ms == 312.5);
+  CHECK(table.trials[0].verification_ms == 20.25);
+  CHECK(table.trials[0].benchmark_ms == 7.125);
+  CHECK(table.trials[1].failure == Failure::compile);
+  CHECK_FALSE(table.trials[1].time_ms);
+  CHECK(table.trials[2].time_ms == 0.08);
+  CHECK(table.trials[2].benchmark_ms == 0);
+
+  for (const std::string& text : {cachefile_text(table), t4_text(table)}) {
+    const RecordedTable back = parse_table(text, "run.json");
+    REQUIRE(back.entries.size() == 3);
+    int timed = 0;
+    double cost = 0;
+    for (const TableEntry& entry : back.entries) {
+      if (entry.time_ms) {
+        ++timed;
+        CHECK(entry.time_ms == 0.08);
+      }
+      cost += entry.cost_ms;
+    }
+    CHECK(timed == 2);
+    CHECK(cost == 3 * 312.5 + 2 * (20.25 + 7.125));
+  }
+  CHECK_THROWS_AS(run_table(store, run + 1), UserError);
+  CHECK_THROWS_AS(run_table(store, store.begin_run(a_run())), UserError);
+}

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/file.hpp"
+#include "engine/base/random.hpp"
+#include "tests/fuzz/try_t1.hpp"
+
+// A short, repeatable version of `tools/fuzz 600 t1`: texts near to real expressions give a value
+// or a clear error, quickly.
+
+using namespace fa_tune;
+
+namespace {
+
+std::vector<std::string> corpus() {
+  std::vector<std::string> names;
+  const std::string folder = std::string(FA_TUNE_ROOT) + "/tests/fuzz/corpus/t1";
+  for (const auto& each : std::filesystem::directory_iterator(folder))
+    names.push_back(each.path().string());
+  std::ranges::sort(names);
+  std::vector<std::string> texts;
+  for (const std::string& name : names) texts.push_back(read_file(name));
+  return texts;
+}
+
+std::string mutated(const std::vector<std::string>& texts, Random& random) {
+  constexpr const char* hostile[] = {
+      "(",          ")",     "[",      "]",      "**",
+      "//",         "%",     "-",      "not ",   " in ",
+      " for x in ", " if ",  " else ", "range(", "9223372036854775807",
+      "0",          "1e308", "'half'", "x",      ",",
+      ".",          "\n",    "\xff"};
+  std::string text = texts[random.below(texts.size())];
+  const std::uint64_t changes = 1 + random.below(4);
+  for (std::uint64_t i = 0; i < changes && !text.empty(); ++i) {
+    const std::size_t at = random.below(text.size());
+    switch (random.below(4)) {
+      case 0:
+        text.insert(at, hostile[random.below(std::size(hostile))]);
+        break;
+      case 1:
+        text.erase(at, 1 + random.below(6));
+        break;
+      case 2:
+        text[at] = text[random.below(text.size())];
+        break;
+      default: {
+        const std::string& other = texts[random.below(texts.size())];
+        text = text.substr(0, at) + other.substr(random.below(other.size()));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("T1: thousands of texts that are nearly expressions give a value or an error") {
+  const std::vector<std::string> texts = corpus();
+  REQUIRE(texts.size() > 5);
+  Random random(20);
+  std::set<std::string> outcomes;
+  for (int i = 0; i < 20'000; ++i) outcomes.insert(test::try_t1(mutated(texts, random)));
+  // Some are still right: not everything was refused at the first character.
+  CHECK(outcomes.contains("no values, no condition"));
+  CHECK(outcomes.size() > 20);
+}
