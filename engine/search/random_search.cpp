@@ -23,10 +23,10 @@ class RandomSearch : public Strategy {
       if (archive_.claim(config)) proposals.push_back({config, "preset", {}});
     }
     while (static_cast<int>(proposals.size()) < n) {
-      const auto config = archive_.random_unclaimed(random_);
-      if (!config) break;
-      archive_.claim(*config);
-      proposals.push_back({*config, "random", {}});
+      const auto genome = archive_.random_unclaimed(random_);
+      if (!genome) break;
+      archive_.claim(*genome);
+      proposals.push_back({space_.config(*genome), "random", {}});
     }
     return proposals;
   }

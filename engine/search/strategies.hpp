@@ -10,7 +10,7 @@ namespace fa_tune {
 // One maker a strategy, each in the file of its name; the table in strategy.cpp lists them. A maker
 // takes its options out of the spec.
 std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpec& spec);
-std::unique_ptr<Strategy> make_evolution(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_evolve(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_genetic(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task, StrategySpec& spec);

@@ -19,7 +19,7 @@ struct Entry {
 };
 
 constexpr std::array kStrategies = {
-    Entry{"evolve", make_evolution},
+    Entry{"evolve", make_evolve},
     Entry{"random", make_random_search},
     Entry{"exhaustive", make_exhaustive},
     Entry{"genetic", make_genetic},

@@ -1,7 +1,6 @@
 #include "engine/search/strategy.hpp"
 
 #include <cmath>
-#include <functional>
 #include <set>
 
 #include <doctest/doctest.h>

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "engine/search/archive.hpp"
+#include "engine/search/evolve/bandit.hpp"
+#include "engine/search/evolve/operators.hpp"
+#include "engine/search/evolve/population.hpp"
+#include "engine/search/evolve/transfer.hpp"
+#include "engine/search/strategies.hpp"
+#include "engine/search/surrogate/candidate_pool.hpp"
+#include "engine/search/surrogate/surrogate.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Trials before the first child, presets among them: enough for a first model.
+constexpr std::size_t kStart = 8;
+// Configs taken over from earlier runs, at most half of the start.
+constexpr std::size_t kTransfers = 4;
+// Children by operators, besides all neighbours of the parents, from which the surrogate chooses.
+constexpr double kChildren = 250;
+// Steps up from the best candidate to its best neighbour and so on.
+constexpr int kClimb = 4;
+constexpr int kAttempts = 40;
+
+// EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
+//   free     the task alone: children of the parents, operators chosen by what they brought
+//   insight  with insights from all trials: of many children the surrogate chooses the one that
+//            promises most
+//   full     with earlier good solutions too: several parents, and what earlier runs found
+// Elites are never lost: the archive holds them.
+class Evolve : public Strategy {
+ public:
+  Evolve(const SearchTask& task, StrategySpec& spec)
+      : space_(task.space),
+        archive_(task.space),
+        operators_(task.space),
+        bandit_(operator_names.size()),
+        random_(derive_seed(task.seed, "evolve")) {
+    const std::string information = spec.choose("information", {"full", "insight", "free"});
+    const bool full = information == "full";
+    population_ = make_population(full ? spec.choose("population", {"elite", "single", "islands"})
+                                       : spec.choose("population", {"single", "elite", "islands"}),
+                                  archive_);
+    use_bandit_ = spec.choose("bandit", {"on", "off"}) == "on";
+    for (const Preset& preset : space_.parts().presets)
+      start_.push_back({space_.genome(preset.config), "preset", {}});
+    const std::vector<EarlierRun> none;
+    const auto& earlier = full && spec.choose("warm", {"on", "off"}) == "on" ? task.earlier : none;
+    for (Genome& genome : configs_to_transfer(space_, earlier, kTransfers))
+      start_.push_back({std::move(genome), "transfer", {}});
+    if (information != "free") surrogate_ = std::make_unique<Surrogate>(space_, earlier, task.seed);
+  }
+
+  std::string name() const override { return "evolve"; }
+
+  std::vector<Proposal> ask(int n) override {
+    std::vector<Proposal> proposals;
+    std::optional<CandidatePool> pool;
+    while (static_cast<int>(proposals.size()) < n && !archive_.exhausted()) {
+      population_->next_turn();
+      auto found = next(pool);
+      if (!found) break;
+      Candidate& candidate = *found;
+      archive_.claim(candidate.genome);
+      ++asked_;
+      origins_[candidate.genome] = {candidate.operation, candidate.parents};
+      proposals.push_back({space_.config(candidate.genome), std::move(candidate.operation),
+                           std::move(candidate.parents)});
+    }
+    return proposals;
+  }
+
+  void tell(const Told& told) override {
+    const Genome genome = space_.genome(told.config);
+    const auto origin = origins_.extract(genome);
+    const bool ours = !origin.empty();
+    if (ours) learn_gain(origin.mapped().operation, told);
+    archive_.tell(told);
+    if (!told.right || !told.time_us) return;
+    population_->tell({told.number, genome, *told.time_us},
+                      ours ? origin.mapped().parents : std::vector<std::uint64_t>{});
+    if (surrogate_) surrogate_->tell(genome, *told.time_us);
+  }
+
+  void take(const Config& config) override { archive_.claim(config); }
+
+ private:
+  struct Origin {
+    std::string operation;
+    std::vector<std::uint64_t> parents;
+  };
+
+  std::optional<Candidate> next(std::optional<CandidatePool>& pool) {
+    while (next_start_ < start_.size()) {
+      const Candidate& candidate = start_[next_start_++];
+      if (!archive_.claimed(candidate.genome)) return candidate;
+    }
+    if (asked_ >= kStart && !archive_.ranked().empty()) {
+      auto child = surrogate_ ? most_promising(pool) : free_child();
+      if (child) return child;
+    }
+    auto genome = archive_.random_unclaimed(random_);
+    if (!genome) return std::nullopt;
+    return Candidate{std::move(*genome), "immigrant", {}};
+  }
+
+  void learn_gain(const std::string& operation, const Told& told) {
+    const auto found = std::ranges::find(operator_names, operation);
+    if (found == operator_names.end() || archive_.ranked().empty()) return;
+    const double gain = told.right && told.time_us
+                            ? std::log(archive_.ranked().front().time_us / *told.time_us)
+                            : 0;
+    bandit_.tell(static_cast<std::size_t>(found - operator_names.begin()), gain, told.cost_s);
+  }
+
+  std::vector<double> shares() const {
+    return use_bandit_ ? bandit_.shares()
+                       : std::vector<double>(operator_names.size(),
+                                             1.0 / static_cast<double>(operator_names.size()));
+  }
+
+  std::optional<Candidate> free_child() {
+    const auto parents = population_->parents();
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      double draw = random_.uniform();
+      const auto weights = shares();
+      std::size_t which = 0;
+      while (which + 1 < weights.size() && (draw -= weights[which]) >= 0) ++which;
+      Candidate child = operators_.child(which, parents, random_);
+      if (!archive_.claimed(child.genome)) return child;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Candidate> most_promising(std::optional<CandidatePool>& pool) {
+    if (!surrogate_->ready()) return std::nullopt;
+    if (!pool) {
+      surrogate_->update();
+      pool.emplace(*surrogate_, archive_);
+      fill(*pool);
+    }
+    if (pool->empty()) return std::nullopt;
+    for (int step = 0; step < kClimb; ++step) {
+      const Candidate top = pool->best();
+      add_around(*pool, top.genome, top.operation, top.parents);
+      if (pool->best().genome == top.genome) break;
+    }
+    return pool->take_best();
+  }
+
+  void fill(CandidatePool& pool) {
+    const auto parents = population_->parents();
+    for (const Member& parent : parents) add_around(pool, parent.genome, "mutate", {parent.number});
+    const auto weights = shares();
+    for (std::size_t which = 0; which < weights.size(); ++which)
+      for (double child = 0; child < kChildren * weights[which]; ++child)
+        pool.add(operators_.child(which, parents, random_));
+  }
+
+  void add_around(CandidatePool& pool, const Genome& genome, const std::string& operation,
+                  const std::vector<std::uint64_t>& parents) {
+    for (const Genome& near : operators_.around(genome)) pool.add({near, operation, parents});
+  }
+
+  const Space& space_;
+  Archive archive_;
+  Operators operators_;
+  Bandit bandit_;
+  Random random_;
+  std::unique_ptr<Population> population_;
+  std::unique_ptr<Surrogate> surrogate_;  // null: free
+  bool use_bandit_ = true;
+  std::vector<Candidate> start_;
+  std::size_t next_start_ = 0;
+  std::size_t asked_ = 0;
+  GenomeMap<Origin> origins_;  // of what was asked and not yet told
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_evolve(const SearchTask& task, StrategySpec& spec) {
+  return std::make_unique<Evolve>(task, spec);
+}
+
+}  // namespace fa_tune

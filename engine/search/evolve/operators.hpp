@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/random.hpp"
+#include "engine/search/archive.hpp"
+#include "engine/search/surrogate/candidate_pool.hpp"
+#include "engine/space/space.hpp"
+
+namespace fa_tune {
+
+// How a child differs from its parents. Every child is valid.
+//   mutate     one gene, half of the time by one place in the list of its values
+//   link       two genes that hang together, to values that neither could take alone
+//   leap       two to four genes, one valid step after the other
+//   crossover  genes of two parents, repaired to the nearest valid config
+//   immigrant  none: drawn from the whole space
+inline constexpr std::array<std::string_view, 5> operator_names = {"mutate", "link", "leap",
+                                                                   "crossover", "immigrant"};
+
+class Operators {
+ public:
+  explicit Operators(const Space& space) : space_(space) {}
+
+  // A child by one of operator_names. An operator that finds nothing to change, or lacks a second
+  // parent, gives an immigrant.
+  Candidate child(std::size_t which, const std::vector<Member>& parents, Random& random) const;
+
+  // All that differ from a config in one gene.
+  const std::vector<Genome>& around(const Genome& genome) const;
+
+ private:
+  Candidate immigrant(Random& random) const;
+  bool step(Genome& genome, Neighborhood neighborhood, Random& random) const;
+
+  const Space& space_;
+  mutable std::vector<Genome> near_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/search/archive.hpp"
+#include "engine/search/surrogate/surrogate.hpp"
+
+namespace fa_tune {
+
+// A config that may be tried, and where it came from.
+struct Candidate {
+  Genome genome;
+  std::string operation;
+  std::vector<std::uint64_t> parents;
+};
+
+// Children from which the surrogate chooses the one that promises most: by expected improvement of
+// log time (Jones, Schonlau and Welch 1998), which weighs how good a config is expected to be
+// against how little is known of it.
+class CandidatePool {
+ public:
+  // Both must outlive the pool; the surrogate must not be told anything meanwhile.
+  CandidatePool(Surrogate& surrogate, const Archive& archive)
+      : surrogate_(surrogate), archive_(archive) {}
+
+  // Does nothing with a config that is in the pool or was tried.
+  void add(Candidate candidate);
+  bool empty() const { return entries_.empty(); }
+
+  // The most promising one, which stays; valid until the next call.
+  const Candidate& best();
+  // Takes out what best() gave, and believes that it does as predicted: the next best one is to
+  // tell something else.
+  Candidate take_best();
+
+ private:
+  struct Entry {
+    Candidate candidate;
+    Site site;
+    GaussianProcess::Posterior posterior;
+    double promise = 0;  // an upper bound until the posterior is exact
+  };
+
+  double promise(const GaussianProcess::Posterior& posterior) const;
+
+  Surrogate& surrogate_;
+  const Archive& archive_;
+  GenomeSet known_;
+  std::vector<Entry> entries_;
+  std::size_t best_ = 0;
+};
+
+}  // namespace fa_tune

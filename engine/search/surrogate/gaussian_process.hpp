@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/search/surrogate/encoding.hpp"
+
+namespace fa_tune {
+
+// What the likeness of two points depends on, as natural logarithms. The covariance is
+//   k(x, y) = M(r) + sum_j exp(trust_j) m_j(x) m_j(y),   M the Matern 5/2 function,
+//   r^2 = sum_d exp(slope_d) (x_d - y_d)^2 + exp(step_d) [x_d != y_d],
+// in units of a variance that is estimated, with exp(noise) added where x and y are one trial.
+// `slope` makes values that are far apart in their list unlike, `step` any two that differ; a
+// weight below `off` is none. m_j are what earlier runs say of a config.
+struct KernelWeights {
+  static constexpr double off = -20;
+
+  std::vector<double> slope;
+  std::vector<double> step;
+  std::vector<double> trust;
+  double noise = -7;
+};
+
+// Where a surrogate is asked: a config's point and what each earlier run says of it.
+struct Site {
+  Point point;
+  std::vector<float> earlier;
+};
+
+// A Gaussian process over configs (Rasmussen and Williams 2006, chapters 2 and 5): what it says of
+// a config is a normal distribution of its value. Constant unknown mean; variance by maximum
+// likelihood. Costs n^2 a site to extend, n^2 to ask for a variance, n for a mean.
+class GaussianProcess {
+ public:
+  GaussianProcess(const Encoding& encoding, std::size_t earlier_runs);
+
+  std::size_t size() const { return known_; }  // sites with a value
+  const KernelWeights& weights() const { return weights_; }
+  void set_weights(KernelWeights weights);  // forgets all sites
+
+  void clear();
+  // Takes a site and its value; call solve() before asking.
+  void append(const Site& site, double value);
+  // Logarithm of the marginal likelihood, but for a constant.
+  double solve();
+
+  // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
+  // they are, variances near it shrink. For a batch whose results are not there yet ("kriging
+  // believer", Ginsbourger et al. 2010).
+  void believe(const Site& site);
+  void forget_beliefs();
+
+  // What is known of a site so far. `variance` is an upper bound until refine() has been called,
+  // and becomes one again when sites are believed.
+  struct Posterior {
+    double mean = 0;
+    double variance = 0;
+    std::vector<float> covariance;   // with the sites taken, in order
+    std::vector<double> projection;  // the first rows of inverse(L) covariance
+  };
+  // With the bound that its most like site gives: cheap.
+  Posterior predict(const Site& site) const;
+  // Makes the variance exact.
+  void refine(const Site& site, Posterior& posterior) const;
+  bool exact(const Posterior& posterior) const { return posterior.projection.size() == taken_; }
+
+ private:
+  void covariances(const Site& site, std::size_t first, std::vector<float>& out) const;
+  double own_covariance(const Site& site) const;
+  // Extends the projection to all sites; what they leave of the site's own covariance.
+  double project(const Site& site, Posterior& posterior) const;
+  void take(const Site& site);
+  const double* row(std::size_t i) const { return factor_.data() + i * (i + 1) / 2; }
+
+  KernelWeights weights_;
+  std::vector<float> slope_, step_;  // exp of the weights, 0 where off
+  std::vector<float> trust_;
+  std::vector<std::size_t> active_;              // dimensions that count
+  std::vector<std::vector<float>> coordinates_;  // a dimension each, of the sites taken
+  std::vector<std::vector<float>> earlier_;      // an earlier run each
+  std::vector<double> factor_;                   // Cholesky's L, row after row
+  std::vector<double> values_;
+  std::vector<double> dual_;  // inverse(K) (values - mean)
+  double mean_ = 0;
+  double scale_ = 1;  // the variance
+  std::size_t known_ = 0;
+  std::size_t taken_ = 0;  // with those believed
+};
+
+}  // namespace fa_tune
