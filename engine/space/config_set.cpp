@@ -8,6 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/yaml.hpp"
+#include "engine/space/group_diagrams.hpp"
 #include "engine/space/parameter_groups.hpp"
 
 namespace fa_tune {
@@ -29,7 +30,9 @@ std::uint64_t multiply_saturating(std::uint64_t a, std::uint64_t b) {
 
 ConfigSet::ConfigSet(std::shared_ptr<const SpacePlan> plan, const SpaceLimits& limits)
     : plan_(std::move(plan)), diagram_of_(plan_->levels().size(), 0) {
-  build(limits);
+  GroupDiagrams built = build_diagrams(Terms(*plan_), limits);
+  for (Diagram& diagram : built.diagrams) add(std::move(diagram));
+  left_out_ = std::move(built.left_out);
   settle_count();
   if (!left_out_.empty() && !empty()) estimate_count();
 }
@@ -38,36 +41,6 @@ ConfigSet::ConfigSet(std::shared_ptr<const SpacePlan> plan, std::vector<Genome> 
     : plan_(std::move(plan)), diagram_of_(plan_->levels().size(), 0), is_list_(true) {
   add(diagram_of_list(plan_->levels().size(), std::move(genomes)));
   settle_count();
-}
-
-void ConfigSet::build(const SpaceLimits& limits) {
-  const Terms terms(*plan_);
-  Terms::Checks left = terms.checks();
-  const auto leave_out = [&](const ParameterGroup& group) {
-    const SpacePlan::Step* widest = widest_constraint(terms, group);
-    if (widest == nullptr)
-      throw UserError("space '" + plan_->parts().name +
-                      "': what its `when` conditions allow is too much to hold; take values away");
-    left_out_.push_back(widest);
-    std::erase_if(left, [&](const Terms::Check& check) { return check.step == widest; });
-  };
-  bool done = false;
-  while (!done) {
-    done = true;
-    diagrams_.clear();
-    for (const ParameterGroup& group : group_parameters(terms, left)) {
-      auto diagram = build_diagram(terms, group, limits);
-      if (!diagram && !may_fail(terms, group))
-        diagram = build_diagram(terms, in_narrow_order(terms, group), limits);
-      if (diagram) {
-        add(std::move(*diagram));
-        continue;
-      }
-      leave_out(group);
-      done = false;
-      break;
-    }
-  }
 }
 
 void ConfigSet::add(Diagram diagram) {
@@ -165,7 +138,8 @@ Genome ConfigSet::nearest(const Genome& wish, Random& random) const {
   // What is nearest by the diagrams may break another constraint: step back gene by gene, the loss
   // dealt out among the groups by chance.
   constexpr int tries = 64;
-  for (std::size_t slack = 0; slack < genome.size(); ++slack)
+  constexpr std::size_t most_slack = 6;
+  for (std::size_t slack = 0; slack <= most_slack; ++slack)
     for (int i = 0; i < tries; ++i) {
       std::vector<std::size_t> loss(diagrams_.size(), 0);
       for (std::size_t j = 0; j < slack; ++j) ++loss[random.below(loss.size())];

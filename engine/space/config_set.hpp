@@ -48,7 +48,6 @@ class ConfigSet {
   Genome nearest(const Genome& wish, Random& random) const;
 
  private:
-  void build(const SpaceLimits& limits);
   void add(Diagram diagram);
   void settle_count();
   void estimate_count();

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/space/parameter_groups.hpp"
@@ -10,7 +11,8 @@ namespace fa_tune {
 namespace {
 
 // Greedy: the next parameter is the one after which the terms that are complete and still asked for
-// have the fewest values, as the product of what each could be.
+// have the fewest values, as the product of what each could be. The complete parts of a sum or
+// product count as one term: Terms adds them up in whatever order they come.
 class NarrowOrder {
  public:
   NarrowOrder(const Terms& terms, const ParameterGroup& group)
@@ -27,23 +29,15 @@ class NarrowOrder {
       for (const TermId root : {check.applies, check.term}) add_root(root);
     for (const std::size_t parameter : group.parameters) add_root(terms.activity(parameter));
     for (TermId id = 0; id < terms.size(); ++id) parameters_.push_back(terms.parameters_of(id));
-    for (const TermId id : asked_)
-      for (const TermId child : terms[id].children) parents_[child].push_back(id);
   }
 
-  ParameterGroup run() {
-    ParameterGroup result;
+  std::vector<std::size_t> run() {
+    std::vector<std::size_t> order;
     for (std::size_t i = 0; i < group_.parameters.size(); ++i) {
-      const std::size_t next = best();
-      is_placed_[next] = true;
-      result.parameters.push_back(next);
+      order.push_back(best());
+      is_placed_[order.back()] = true;
     }
-    for (ParameterGroup::PlacedCheck placed : group_.checks) {
-      placed.level = last_level(result.parameters, placed.check);
-      result.checks.push_back(placed);
-    }
-    std::ranges::stable_sort(result.checks, {}, &ParameterGroup::PlacedCheck::level);
-    return result;
+    return order;
   }
 
  private:
@@ -53,7 +47,16 @@ class NarrowOrder {
   }
   void add(TermId id) {
     if (!asked_.insert(id).second) return;
-    for (const TermId child : terms_[id].children) add(child);
+    const std::vector<TermId> parts = terms_.parts_of(id);
+    for (const TermId part : parts) add(part);
+    if (!parts.empty()) {
+      sums_.emplace_back(id, parts);
+      return;
+    }
+    for (const TermId child : terms_[id].children) {
+      add(child);
+      parents_[child].push_back(id);
+    }
   }
 
   bool is_complete(TermId id) const {
@@ -84,7 +87,25 @@ class NarrowOrder {
       const auto open = [&](TermId parent) { return !is_complete(parent); };
       if (std::ranges::any_of(parents_[id], open)) width += std::log(values_of(id));
     }
+    for (const auto& [sum, parts] : sums_)
+      if (!is_complete(sum)) width += std::log(values_of_part(sum, parts));
     return width;
+  }
+
+  // Of what is known of a sum or product.
+  double values_of_part(TermId sum, const std::vector<TermId>& parts) const {
+    const bool adds = terms_[sum].node->operation == Operation::add;
+    double combinations = 1;
+    double numbers = 1;
+    for (const TermId part : parts) {
+      if (parameters_[part].empty() || !is_complete(part)) continue;
+      const double values = values_of(part);
+      combinations *= values;
+      const Range& range = terms_.range(part);
+      const double span = static_cast<double>(range.high) - static_cast<double>(range.low);
+      numbers = adds ? numbers + span : numbers * (span + 1);
+    }
+    return std::min(combinations, numbers);
   }
 
   double values_of(TermId id) const {
@@ -98,30 +119,42 @@ class NarrowOrder {
     return std::min(combinations, numbers);
   }
 
-  std::size_t last_level(const std::vector<std::size_t>& order, const Terms::Check& check) const {
-    std::size_t last = 0;
-    for (const TermId id : {check.applies, check.term}) {
-      if (id == no_term) continue;
-      for (const std::size_t parameter : parameters_[id])
-        last = std::max(
-            last, static_cast<std::size_t>(std::ranges::find(order, parameter) - order.begin()));
-    }
-    return last;
-  }
-
   const Terms& terms_;
   const ParameterGroup& group_;
   std::vector<bool> is_placed_;  // a parameter; those of other groups too
   std::set<TermId> asked_;
-  std::vector<std::vector<TermId>> parents_;
+  std::vector<std::vector<TermId>> parents_;  // but sums and products
+  std::vector<std::pair<TermId, std::vector<TermId>>> sums_;
   std::vector<std::set<std::size_t>> parameters_;  // a term
   std::vector<std::set<std::size_t>> needs_;       // of a parameter's `when`
 };
 
 }  // namespace
 
-ParameterGroup in_narrow_order(const Terms& terms, const ParameterGroup& group) {
+std::vector<std::size_t> narrow_order(const Terms& terms, const ParameterGroup& group) {
   return NarrowOrder(terms, group).run();
+}
+
+ParameterGroup in_order(const Terms& terms, const ParameterGroup& group,
+                        std::vector<std::size_t> order) {
+  const auto last_level = [&](const Terms::Check& check) {
+    std::size_t last = 0;
+    for (const TermId id : {check.applies, check.term})
+      for (const std::size_t parameter : terms.parameters_of(id)) {
+        const auto found = std::ranges::find(order, parameter);
+        last = std::max(last, static_cast<std::size_t>(found - order.begin()));
+      }
+    return last;
+  };
+  ParameterGroup result;
+  for (const Terms::Check& check : terms.checks()) {
+    const auto is_same = [&](const auto& placed) { return placed.check.step == check.step; };
+    if (std::ranges::any_of(group.checks, is_same))
+      result.checks.push_back({check, last_level(check)});
+  }
+  std::ranges::stable_sort(result.checks, {}, &ParameterGroup::PlacedCheck::level);
+  result.parameters = std::move(order);
+  return result;
 }
 
 }  // namespace fa_tune

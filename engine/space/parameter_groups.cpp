@@ -124,16 +124,8 @@ bool may_fail(const Terms& terms, const ParameterGroup& group) {
          std::ranges::any_of(group.parameters, when_may);
 }
 
-const SpacePlan::Step* widest_constraint(const Terms& terms, const ParameterGroup& group) {
-  const SpacePlan::Step* widest = nullptr;
-  std::size_t most = 0;
-  for (const auto& [check, level] : group.checks) {
-    const std::size_t width = parameters_of(terms, check).size();
-    if (check.step->constraint == nullptr || width < most) continue;
-    widest = check.step;
-    most = width;
-  }
-  return widest;
+std::size_t width_of(const Terms& terms, const Terms::Check& check) {
+  return parameters_of(terms, check).size();
 }
 
 Diagram diagram_of_list(std::size_t parameters, std::vector<Genome> genomes) {

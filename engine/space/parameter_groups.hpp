@@ -16,13 +16,16 @@ std::vector<ParameterGroup> group_parameters(const Terms& terms, const Terms::Ch
 // decides which checks stand guard before others.
 bool may_fail(const Terms& terms, const ParameterGroup& group);
 
-// A group with its parameters in another order (but behind those that their `when` mentions): each
+// The parameters of a group in another order (but behind those that their `when` mentions): each
 // time the one that leaves the least to be remembered.
-ParameterGroup in_narrow_order(const Terms& terms, const ParameterGroup& group);
+std::vector<std::size_t> narrow_order(const Terms& terms, const ParameterGroup& group);
 
-// The constraint of a group that depends on the most parameters, which makes its diagram wide; of
-// equal ones the last. nullptr if the group has no constraint.
-const SpacePlan::Step* widest_constraint(const Terms& terms, const ParameterGroup& group);
+// A group with its parameters in another order, and its checks as `terms` has them.
+ParameterGroup in_order(const Terms& terms, const ParameterGroup& group,
+                        std::vector<std::size_t> order);
+
+// How many parameters a check depends on.
+std::size_t width_of(const Terms& terms, const Terms::Check& check);
 
 // The diagram of the listed genomes.
 Diagram diagram_of_list(std::size_t parameters, std::vector<Genome> genomes);

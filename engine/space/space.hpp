@@ -60,11 +60,11 @@ struct SpaceParts {
 class ConfigSet;
 
 // How much may be held and tried to build a group of parameters that have to do with each other,
-// before it counts as too large. The defaults are about 250 MB and a few seconds; what people tune
+// before it counts as too large. The defaults are about 200 MB and a few seconds; what people tune
 // takes a hundredth of it.
 struct SpaceLimits {
-  std::size_t key_words = 24'000'000;  // 64-bit words that tell states apart
-  std::size_t branches = 10'000'000;   // digits tried
+  std::size_t key_words = 12'000'000;  // 64-bit words that tell states apart
+  std::size_t branches = 40'000'000;   // digits tried
 };
 
 // The valid configs of a space: from none of them too many to count, index, draw and find exactly.

@@ -1,6 +1,8 @@
 #include "engine/space/terms.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "engine/space/expression_arithmetic.hpp"
@@ -43,8 +45,10 @@ bool is_false(const Cell& cell) { return cell.type == Cell::Type::boolean && cel
 
 }  // namespace
 
-Terms::Terms(const SpacePlan& plan) : plan_(plan) {
+Terms::Terms(const SpacePlan& plan, const std::vector<std::size_t>& order) : plan_(plan) {
   const auto& parameters = plan.parts().parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) places_.push_back(i + 1);
+  for (std::size_t i = 0; i < order.size(); ++i) places_[order[i]] = i + 1;
   for (std::size_t i = 0; i < parameters.size(); ++i) positions_[parameters[i].name] = i;
   for (const SpacePlan::Level& level : plan.levels()) {
     cells_.emplace_back();
@@ -75,6 +79,9 @@ TermId Terms::add(Term term) {
   key.insert(key.end(), term.children.begin(), term.children.end());
   const auto [id, is_new] = known_.insert(key);
   if (is_new) {
+    std::size_t known_at = term.kind == Kind::parameter ? places_[term.parameter] : 0;
+    for (const TermId child : term.children) known_at = std::max(known_at, known_at_[child]);
+    known_at_.push_back(known_at);
     terms_.push_back(std::move(term));
     const bool is_parameter = terms_.back().kind == Kind::parameter;
     ranges_.push_back(is_parameter ? parameter_range(terms_.back().parameter)
@@ -142,9 +149,64 @@ TermId Terms::node_term(const Expression& expression, const Expression::Node& no
   term.kind = Kind::operation;
   term.expression = &expression;
   term.node = &node;
+  if (node.operation == Operation::add || node.operation == Operation::multiply) {
+    std::vector<TermId> parts;
+    flatten(expression, node, node.operation, only_for, parts);
+    if (any_order_is_safe(node.operation, parts)) {
+      std::ranges::stable_sort(parts, {}, [&](TermId part) { return known_at_[part]; });
+      TermId sum = parts[0];
+      for (std::size_t i = 1; i < parts.size(); ++i) {
+        term.children = {sum, parts[i]};
+        sum = add(term);
+      }
+      return sum;
+    }
+  }
   for (const auto& child : node.children)
     term.children.push_back(node_term(expression, *child, only_for));
   return add(std::move(term));
+}
+
+void Terms::flatten(const Expression& expression, const Expression::Node& node, Operation operation,
+                    const std::string* only_for, std::vector<TermId>& parts) {
+  if (node.operation != operation) {
+    flatten(node_term(expression, node, only_for), operation, parts);
+    return;
+  }
+  for (const auto& child : node.children) flatten(expression, *child, operation, only_for, parts);
+}
+
+void Terms::flatten(TermId id, Operation operation, std::vector<TermId>& parts) const {
+  const Term& term = terms_[id];
+  if (term.kind != Kind::operation || term.node->operation != operation) {
+    parts.push_back(id);
+    return;
+  }
+  for (const TermId child : term.children) flatten(child, operation, parts);
+}
+
+std::vector<TermId> Terms::parts_of(TermId id) const {
+  const Term& term = terms_[id];
+  if (term.kind != Kind::operation) return {};
+  const Operation operation = term.node->operation;
+  if (operation != Operation::add && operation != Operation::multiply) return {};
+  std::vector<TermId> parts;
+  flatten(id, operation, parts);
+  if (!any_order_is_safe(operation, parts)) parts.clear();
+  return parts;
+}
+
+bool Terms::any_order_is_safe(Operation operation, std::span<const TermId> parts) const {
+  const bool adds = operation == Operation::add;
+  double most = adds ? 0 : 1;  // of what any of the parts may come to together
+  for (const TermId part : parts) {
+    const Range& range = ranges_[part];
+    if (range.kind != Range::Kind::integers || range.may_fail) return false;
+    const double size = std::max(
+        {1.0, std::abs(static_cast<double>(range.low)), std::abs(static_cast<double>(range.high))});
+    most = adds ? most + size : most * size;
+  }
+  return most < 0x1p62;
 }
 
 std::vector<const Derived*> Terms::definitions(const std::string& name,

@@ -52,8 +52,10 @@ class Terms {
 
   using Checks = std::vector<Check>;
 
-  // Of a plan that outlives it.
-  explicit Terms(const SpacePlan& plan);
+  // Of a plan that outlives it. Sums and products are added up in the order in which their parts
+  // become known if parameters are set in `order` (left out: that of the plan), so that what is
+  // known of them is one number at any time; unless some order could overflow.
+  explicit Terms(const SpacePlan& plan, const std::vector<std::size_t>& order = {});
   Terms(const Terms&) = delete;  // terms borrow its texts
   Terms& operator=(const Terms&) = delete;
 
@@ -69,6 +71,8 @@ class Terms {
   // The cell of a digit, with texts that are equal where their addresses are.
   const Cell& cell(std::size_t parameter, Gene digit) const { return cells_[parameter][digit]; }
 
+  // What a sum or product is made of, if its parts may be added up in any order; else nothing.
+  std::vector<TermId> parts_of(TermId id) const;
   // Parameters with a choice that a term depends on.
   std::set<std::size_t> parameters_of(TermId id) const;
   // What the term can be over all configs, where what it mentions exists.
@@ -90,6 +94,11 @@ class Terms {
   TermId expression_term(const Expression& expression, const std::string* only_for);
   TermId node_term(const Expression& expression, const Expression::Node& node,
                    const std::string* only_for);
+  // The parts of a sum or product, those of sums in a sum and products in a product too.
+  void flatten(const Expression& expression, const Expression::Node& node, Operation operation,
+               const std::string* only_for, std::vector<TermId>& parts);
+  void flatten(TermId id, Operation operation, std::vector<TermId>& parts) const;
+  bool any_order_is_safe(Operation operation, std::span<const TermId> parts) const;
   TermId name_term(const std::string& name, const std::string* only_for);
   // Whether all names of an expression exist, and the template is the one it is for.
   TermId applies_term(const Expression& expression, const std::string* only_for);
@@ -106,6 +115,9 @@ class Terms {
   const SpacePlan& plan_;
   std::vector<Term> terms_;
   std::vector<Range> ranges_;
+  std::vector<std::size_t>
+      known_at_;                     // a term: the place in the order of its last parameter, from 1
+  std::vector<std::size_t> places_;  // a parameter: its place in the order, from 1
   KeyTable known_;
   std::set<std::string> texts_;
   std::map<std::string, std::size_t> positions_;
