@@ -128,16 +128,19 @@ Range chain(const Expression::Node& node, std::span<const Range> children) {
   return *all;
 }
 
-Range membership(std::span<const Range> children) {
+Range membership(const Expression::Node& node, std::span<const Range> children) {
   bool may_be_true = false;
+  bool is_true = false;
   bool may_fail = false;
   for (std::size_t i = 1; i < children.size(); ++i) {
     const Range equal = comparison(Comparison::equal, children[0], children[i]);
     may_fail = may_fail || equal.may_fail;
     may_be_true = may_be_true || equal.high != 0;
-    if (equal.low != 0) return with_failure(Range::truths(false, true), may_fail);
+    is_true = is_true || equal.low != 0;
+    // What is behind a sure member is not evaluated, but in Python.
+    if (is_true && !node.python) break;
   }
-  return with_failure(Range::truths(true, may_be_true), may_fail);
+  return with_failure(Range::truths(!is_true, may_be_true), may_fail);
 }
 
 Range extreme(Operation operation, std::span<const Range> children) {
@@ -218,9 +221,9 @@ Range range_of(const Expression::Node& node, std::span<const Range> children) {
     case Operation::compare:
       return chain(node, children);
     case Operation::in:
-      return membership(children);
+      return membership(node, children);
     case Operation::not_in:
-      return negated(membership(children));
+      return negated(membership(node, children));
     case Operation::logical_and:
       return all_of(children);
     case Operation::logical_or: {

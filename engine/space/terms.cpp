@@ -72,6 +72,7 @@ TermId Terms::add(Term term) {
   if (term.node != nullptr) {
     key.push_back(static_cast<std::uint64_t>(term.node->operation));
     key.push_back(is_plain(term.node->operation) ? 0 : reinterpret_cast<std::uintptr_t>(term.node));
+    key.push_back(term.node->python ? 1 : 0);
     key.push_back(term.node->comparisons.size());
     for (const Comparison comparison : term.node->comparisons)
       key.push_back(static_cast<std::uint64_t>(comparison));
