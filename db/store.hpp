@@ -75,6 +75,17 @@ struct SampleRow {
   std::vector<double> us;
 };
 
+// What a run taught; see migration insights.
+struct InsightRow {
+  std::string kind;  // "effect", "interaction", "failure", "operator"
+  int place = 1;     // within its kind, the most useful first
+  bool seen = false;
+  std::string text;
+  std::string insight_json;
+
+  friend bool operator==(const InsightRow&, const InsightRow&) = default;
+};
+
 // One of the two figures a trial may have: the final one does not wipe out the screen's.
 struct TimeRow {
   std::string phase;  // "screen", "final"
@@ -140,6 +151,10 @@ class Store {
   // All of them or none, behind those that are there.
   void record_proposer_messages(std::int64_t run, const std::vector<ProposerMessageRow>& messages);
   std::vector<ProposerMessageRow> proposer_messages(std::int64_t run) const;  // in order
+
+  // Takes the place of what was kept of that run before.
+  void record_insights(std::int64_t run, const std::vector<InsightRow>& insights);
+  std::vector<InsightRow> insights(std::int64_t run) const;  // by kind and place
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
   std::optional<TrialRow> trial(std::int64_t id) const;

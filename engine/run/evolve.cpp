@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/report/insights.hpp"
 #include "engine/run/finals.hpp"
 #include "engine/run/proposer.hpp"
 #include "engine/run/trial.hpp"
@@ -98,6 +99,8 @@ class Evolution {
       result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
                                         options_.final_suites, listener_, stop_);
     result_.device_lost = device_.lost();
+    store_.record_insights(
+        result_.run, insight_rows(insights_of(store_, result_.run), to_text(device_.info().times)));
     const bool done = !result_.interrupted && !result_.device_lost;
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
     return result_;

@@ -103,8 +103,8 @@ class Insights {
   // Most useful first: what is seen by size, then what is not by how narrow its interval is.
   std::vector<Effect> effects() const;
   std::vector<Interaction> interactions() const;
-  std::vector<FailureInsight> failures() const;
-  std::vector<OperatorGain> operators() const;  // by gain a second
+  std::vector<FailureInsight> failures() const;  // of genes with failed trials
+  std::vector<OperatorGain> operators() const;   // by gain a second
 
   std::size_t trials() const { return trials_.size(); }
   std::size_t right() const { return times_.size(); }

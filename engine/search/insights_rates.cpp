@@ -26,6 +26,7 @@ std::vector<FailureInsight> Insights::failures() const {
       }
       if (!trial.right && !trial.origin.stage.empty()) ++count.stages[trial.origin.stage];
     }
+    if (all.failed == 0) continue;
     for (std::size_t code = 0; code < counts.size(); ++code) {
       const Count& count = counts[code];
       if (count.tried == all.tried) continue;

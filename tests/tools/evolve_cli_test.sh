@@ -70,6 +70,35 @@ check 'another space has none' equal \
   "$("$program" best --db fa.db --space other --format json 2>/dev/null || echo "exit $?")" \
   "$(printf '[]\nexit 1')"
 
+# insights: of the run, and as they were kept when it ended.
+try "$program" insights --db fa.db
+check 'insights succeed' equal "$status" 0
+check 'they name the run' contains "$out" "Insights of run 1, $trials trials"
+check 'effects have an interval and their kind of time' contains "$out" 'predicted'
+check 'nothing of them is called measured' lacks "$out" measured
+"$program" insights --db fa.db --format json >insights.json
+cat >insights.py <<'E2'
+import json, sqlite3
+
+insights = json.load(open("insights.json"))
+assert list(insights) == "run time_kind trials right effects interactions failures operators".split()
+assert insights["time_kind"] == "predicted"
+assert insights["operators"] and sum(each["trials"] for each in insights["operators"]) == insights["trials"]
+for effect in insights["effects"]:
+    ratio = effect["ratio"]
+    assert 0 < ratio["low"] <= ratio["estimate"] <= min(1, ratio["high"]), effect
+    assert effect["seen"] == (effect["p"] < 0.05 and ratio["high"] < 1), effect
+kinds = {"effects": "effect", "interactions": "interaction", "failures": "failure", "operators": "operator"}
+db = sqlite3.connect("fa.db")
+for key, kind in kinds.items():
+    kept = db.execute("SELECT insight FROM insights WHERE run = 1 AND kind = ? ORDER BY place", [kind])
+    assert [json.loads(row[0]) for row in kept] == insights[key], key
+E2
+try python3 insights.py
+check "insights as JSON are the database's" equal "$status$(tail -n 1 "$err")" 0
+try "$program" insights --db fa.db --run 7
+check 'a run that is not there' equal "$status" 2
+
 # show and lineage, of the winner and of a child.
 winner=$(python3 -c 'import json; print(json.load(open("best.json"))[0]["trial"])')
 try "$program" show "$winner" --db fa.db

@@ -1,0 +1,187 @@
+#include "engine/report/insights.hpp"
+
+#include <cmath>
+#include <map>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/insights_words.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/report/table.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Value& value) { return Json::parse(to_json(value)); }
+
+Json ratio_json(double log_ratio, double low, double high) {
+  return {{"estimate", std::exp(log_ratio)}, {"low", std::exp(low)}, {"high", std::exp(high)}};
+}
+
+Json share_json(const Share& share) {
+  return {{"part", share.part}, {"of", share.of}, {"low", share.low}, {"high", share.high}};
+}
+
+Json json_of(const Effect& effect) {
+  return {{"gene", effect.gene},
+          {"value", json_of(effect.value)},
+          {"against", json_of(effect.against)},
+          {"ratio", ratio_json(effect.log_ratio, effect.low, effect.high)},
+          {"n", effect.n},
+          {"method", to_text(effect.method)},
+          {"p", effect.p},
+          {"seen", effect.seen}};
+}
+
+Json json_of(const Interaction& interaction) {
+  return {{"gene", interaction.gene},
+          {"value", json_of(interaction.value)},
+          {"against", json_of(interaction.against)},
+          {"other_gene", interaction.other_gene},
+          {"other_value", json_of(interaction.other_value)},
+          {"other_against", json_of(interaction.other_against)},
+          {"ratio", ratio_json(interaction.log_ratio, interaction.low, interaction.high)},
+          {"n", interaction.n},
+          {"p", interaction.p},
+          {"seen", interaction.seen}};
+}
+
+Json json_of(const FailureInsight& failure) {
+  Json stages = Json::object();
+  for (const auto& [stage, count] : failure.stages) stages[stage] = count;
+  return {{"gene", failure.gene},
+          {"value", json_of(failure.value)},
+          {"failed", share_json(failure.failed)},
+          {"others", share_json(failure.others)},
+          {"stages", stages},
+          {"p", failure.p},
+          {"seen", failure.seen}};
+}
+
+Json json_of(const OperatorGain& gain) {
+  return {{"operation", gain.operation},
+          {"trials", gain.trials},
+          {"right", share_json(gain.right)},
+          {"better", share_json(gain.better)},
+          {"cost_s", gain.cost_s},
+          {"gain_per_s",
+           {{"estimate", gain.per_s}, {"low", gain.per_s_low}, {"high", gain.per_s_high}}}};
+}
+
+InsightRow row(const char* kind, int place, bool seen, std::string text, Json insight) {
+  insight["text"] = text;
+  return {kind, place, seen, std::move(text), insight.dump()};
+}
+
+struct Section {
+  const char* kind;
+  const char* key;  // in JSON
+  const char* title;
+  const char* none;
+};
+
+constexpr Section kSections[] = {
+    {"effect", "effects", "Effects of values", "too few trials that differ little enough"},
+    {"interaction", "interactions", "Values that act together", "too few squares of four trials"},
+    {"failure", "failures", "Values that fail", "nothing failed"},
+    {"operator", "operators", "Operators", "no trial says where it came from"},
+};
+
+std::string section_text(const Section& section, const std::vector<InsightRow>& rows, int limit) {
+  std::vector<const InsightRow*> mine;
+  std::size_t seen = 0;
+  for (const InsightRow& each : rows)
+    if (each.kind == section.kind) {
+      mine.push_back(&each);
+      seen += each.seen;
+    }
+  const bool judged = std::string_view(section.kind) != "operator";
+  std::string text = fmt::format("\n{}", section.title);
+  if (mine.empty()) return text + fmt::format(": {}\n", section.none);
+  text += judged ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
+  const std::size_t shown = std::min(mine.size(), static_cast<std::size_t>(limit));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto lines = wrap_words(mine[i]->text, kPageWidth - 4);
+    for (std::size_t line = 0; line < lines.size(); ++line)
+      text += (line == 0 ? "  " : "    ") + lines[line] + '\n';
+  }
+  if (shown < mine.size()) text += fmt::format("  and {} more\n", mine.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+Insights insights_of(const Store& store, std::int64_t run) {
+  const auto trials = store.trials(run);
+  std::map<std::int64_t, std::uint64_t> numbers;
+  std::map<std::int64_t, std::optional<double>> screens;
+  Insights insights;
+  for (const TrialRow& trial : trials) {
+    const auto number = static_cast<std::uint64_t>(trial.number);
+    numbers[trial.id] = number;
+    std::optional<double>& us = screens[trial.id];
+    if (trial.outcome == "right")
+      for (const TimeRow& time : store.times(trial.id))
+        if (time.phase == "screen") us = time.us;
+    if (trial.outcome == "duplicate")
+      if (const auto original = screens.find(trial.duplicate_of); original != screens.end())
+        us = original->second;
+    TrialOrigin origin{trial.operation, {}, trial.stage};
+    for (const ParentRow& parent : store.parents(trial.id))
+      if (const auto known = numbers.find(parent.parent); known != numbers.end())
+        origin.parents.push_back(known->second);
+    const double cost_s = (trial.compile_ms + trial.gate_ms + trial.measure_ms) / 1000;
+    insights.tell({number, Config::from_json(trial.config_json), us.has_value(), us, cost_s},
+                  origin);
+  }
+  return insights;
+}
+
+std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind) {
+  const std::string prefix = time_kind == "measured" ? "" : time_kind + " ";
+  std::vector<InsightRow> rows;
+  int place = 0;
+  for (const Effect& effect : insights.effects())
+    rows.push_back(row("effect", ++place, effect.seen, words(effect, prefix), json_of(effect)));
+  place = 0;
+  for (const Interaction& interaction : insights.interactions())
+    rows.push_back(row("interaction", ++place, interaction.seen, words(interaction, prefix),
+                       json_of(interaction)));
+  place = 0;
+  for (const FailureInsight& failure : insights.failures())
+    rows.push_back(row("failure", ++place, failure.seen, words(failure), json_of(failure)));
+  place = 0;
+  for (const OperatorGain& gain : insights.operators())
+    rows.push_back(
+        row("operator", ++place, gain.better.part > 0, words(gain, prefix), json_of(gain)));
+  return rows;
+}
+
+std::string insights_text(const RunRow& run, const Insights& insights, int limit) {
+  const std::string title = fmt::format("Insights of run {}, {} trials, {} right. {}", run.id,
+                                        insights.trials(), insights.right(), context_text(run));
+  std::string text;
+  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+  const auto rows = insight_rows(insights, run.time_kind);
+  for (const Section& section : kSections) text += section_text(section, rows, limit);
+  return text;
+}
+
+std::string insights_json(const RunRow& run, const Insights& insights) {
+  Json json = {{"run", run.id},
+               {"time_kind", run.time_kind},
+               {"trials", insights.trials()},
+               {"right", insights.right()}};
+  const auto rows = insight_rows(insights, run.time_kind);
+  for (const Section& section : kSections) {
+    json[section.key] = Json::array();
+    for (const InsightRow& each : rows)
+      if (each.kind == section.kind) json[section.key].push_back(Json::parse(each.insight_json));
+  }
+  return json.dump(2) + '\n';
+}
+
+}  // namespace fa_tune

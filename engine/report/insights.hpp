@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/search/insights.hpp"
+
+namespace fa_tune {
+
+// What a stored run teaches, from its trials. Times are those of screens: a few finals beside them
+// would compare two ways of measuring. A duplicate has the time of its original.
+Insights insights_of(const Store& store, std::int64_t run);
+
+// Each insight in words and as a JSON object, as it is kept in the database. `time_kind` is the
+// run's: a text about predicted times says so.
+//   effect:      gene value against ratio n method p seen text
+//   interaction: gene value against other_gene other_value other_against ratio n p seen text
+//   failure:     gene value failed others stages p seen text
+//   operator:    operation trials right better cost_s gain_per_s text
+// A ratio is {estimate, low, high} of times, below 1 where the first value is faster; failed,
+// others, right and better are {part, of, low, high}; intervals are 95%.
+std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind);
+
+// For a person: at most `limit` lines a kind, the most useful first.
+std::string insights_text(const RunRow& run, const Insights& insights, int limit);
+// {"run","time_kind","trials","right","effects":[],"interactions":[],"failures":[],"operators":[]}.
+std::string insights_json(const RunRow& run, const Insights& insights);
+
+}  // namespace fa_tune
