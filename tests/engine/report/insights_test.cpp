@@ -49,7 +49,7 @@ TEST_CASE("insights of a stored run, in words, with their kind of time") {
   CAPTURE(text);
   CHECK(has(text, "Insights of run 1, 24 trials, 16 right."));
   CHECK(has(text, "measured times"));
-  CHECK(has(text, "STAGES 2 over 1: 20.0% faster (19."));
+  CHECK(has(text, "STAGES 2 over 1: 20.1% faster (19.8..20.4%)"));
   CHECK(has(text, "n=8 pairs"));
   CHECK(has(text, "no effect seen, at most"));
   CHECK(has(text, "STAGES 3: 100% (8 of 8, 68..100%) fail, others 0% (0 of 16, 0..19%)"));
@@ -60,7 +60,7 @@ TEST_CASE("insights of a stored run, in words, with their kind of time") {
   CHECK(has(text, "and 5 more"));
 
   run.time_kind = "predicted";
-  CHECK(has(insights_text(run, insights, 3), "STAGES 2 over 1: predicted 20.0% faster"));
+  CHECK(has(insights_text(run, insights, 3), "STAGES 2 over 1: predicted 20.1% faster"));
 }
 
 TEST_CASE("insights as JSON, and kept with their run") {
