@@ -89,25 +89,65 @@ std::size_t means_outside(std::size_t n) {
   return static_cast<std::size_t>(middle - kNormalTail * deviation);
 }
 
+// The means of all pairs of differences, each with itself too, without making them: of n^2 / 2 only
+// a few places in their order are wanted.
+class WalshMeans {
+ public:
+  explicit WalshMeans(std::span<const double> differences)
+      : sorted_(differences.begin(), differences.end()) {
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  std::size_t count() const { return sorted_.size() * (sorted_.size() + 1) / 2; }
+
+  // The mean at that place, from 0. Halves the range it lies in until no number lies between, then
+  // takes the first mean above the lower end, which is exact.
+  double ordered(std::size_t place) const {
+    double below = std::nextafter(sorted_.front(), -INFINITY);
+    double above = sorted_.back();
+    while (true) {
+      const double middle = below + (above - below) / 2;
+      if (middle <= below || middle >= above) break;
+      (look(middle).at_most > place ? above : below) = middle;
+    }
+    return look(below).next;
+  }
+
+ private:
+  struct Look {
+    std::size_t at_most = 0;  // means that are not above the limit
+    double next = INFINITY;   // the least one above it
+  };
+
+  // As i goes up, the partners j >= i whose mean with it is not above the limit become fewer.
+  Look look(double limit) const {
+    Look result;
+    std::size_t end = sorted_.size();
+    for (std::size_t i = 0; i < sorted_.size(); ++i) {
+      const auto mean = [&](std::size_t j) { return (sorted_[i] + sorted_[j]) / 2; };
+      while (end > i && mean(end - 1) > limit) --end;
+      const std::size_t first_above = std::max(end, i);
+      if (first_above < sorted_.size()) result.next = std::min(result.next, mean(first_above));
+      if (end <= i) break;
+      result.at_most += end - i;
+    }
+    return result;
+  }
+
+  std::vector<double> sorted_;
+};
+
 }  // namespace
 
 SignedRank signed_rank(std::span<const double> differences) {
   const std::size_t n = differences.size();
   assert(n >= kFewestPairs);
-  std::vector<double> means;
-  means.reserve(n * (n + 1) / 2);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = i; j < n; ++j) means.push_back((differences[i] + differences[j]) / 2);
-  const auto ordered = [&](std::size_t place) {
-    const auto at = means.begin() + static_cast<std::ptrdiff_t>(place);
-    std::nth_element(means.begin(), at, means.end());
-    return *at;
-  };
-  const std::size_t outside = means_outside(n);
+  const WalshMeans means(differences);
+  const std::size_t outside = std::max<std::size_t>(means_outside(n), 1);
   SignedRank result;
-  result.low = ordered(outside == 0 ? 0 : outside - 1);
-  result.high = ordered(means.size() - std::max<std::size_t>(outside, 1));
-  result.center = (ordered((means.size() - 1) / 2) + ordered(means.size() / 2)) / 2;
+  result.low = means.ordered(outside - 1);
+  result.high = means.ordered(means.count() - outside);
+  result.center = (means.ordered((means.count() - 1) / 2) + means.ordered(means.count() / 2)) / 2;
   result.p = two_sided_p(doubled_ranks(differences));
   return result;
 }

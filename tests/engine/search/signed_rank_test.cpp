@@ -41,6 +41,25 @@ TEST_CASE("equal pairs say nothing of a direction") {
   CHECK(signed_rank(differences).center == 0);
 }
 
+TEST_CASE("the order of all means is that of the list of them") {
+  Random random(11);
+  for (int run = 0; run < 50; ++run) {
+    std::vector<double> differences;
+    const std::size_t n = 6 + random.below(60);
+    // Many ties, zeros and both signs.
+    for (std::size_t i = 0; i < n; ++i)
+      differences.push_back((static_cast<double>(random.below(9)) - 4) * 0.1);
+    std::vector<double> means;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i; j < n; ++j) means.push_back((differences[i] + differences[j]) / 2);
+    std::sort(means.begin(), means.end());
+    const SignedRank rank = signed_rank(differences);
+    CHECK(rank.center == (means[(means.size() - 1) / 2] + means[means.size() / 2]) / 2);
+    CHECK(std::binary_search(means.begin(), means.end(), rank.low));
+    CHECK(std::binary_search(means.begin(), means.end(), rank.high));
+  }
+}
+
 TEST_CASE("the normal approximation goes on where the exact count ends") {
   Random random(5);
   std::vector<double> differences;
