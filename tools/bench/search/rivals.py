@@ -210,7 +210,7 @@ def run(table, tuner, fevals, seed):
         tune_params=table.tune_params, restrictions=table.space._modified_restrictions,
         restrictions_unmodified=table.space.original_restrictions, cache=cache, cachefile=None,
         objective=["time"], objective_higher_is_better=[False], metrics=None, verbose=False, verify=None,
-        simulation_mode=True, simulated_time=0, strategy=strategy, max_fevals=max_fevals,
+        simulation_mode=True, simulated_time=0, seed=seed, strategy=strategy, max_fevals=max_fevals,
         strategy_options=Options(max_fevals=max_fevals, **extra),
         budget=Budget(table.budget_ms, max_fevals))
     kernel = Options(kernel_name=table.kernel, problem_size=(1,))
