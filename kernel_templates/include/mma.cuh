@@ -2,9 +2,7 @@
 // PTX ISA: ldmatrix, mma.sync, "Matrix Fragments for mma.m16n8k16 with floating point type".
 #pragma once
 
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
+#include "shared.cuh"
 
 // Four 8x8 matrices of 16-bit elements; lane l gives the address of row l%8 of matrix l/8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned (&r)[4], unsigned address) {

@@ -1,0 +1,65 @@
+// Which tiles of the output a block makes, and in which order.
+//
+// A tile is the rows of one cluster (CLUSTER * BLOCK_M) of one head. Heads are taken HEAD_GROUP at a time,
+// so that the keys and values in use stay in L2; within a group the tiles with most keys come first,
+// so that the last ones to be begun are short.
+#pragma once
+
+#include "mask.cuh"
+
+struct Tile {
+  int first_row;  // of this block
+  int head;
+  int batch;
+};
+
+class Schedule {
+ public:
+  __device__ __forceinline__ Schedule(int lq, int heads, int batches, int rank)
+      : heads_(heads),
+        all_heads_(heads * batches),
+        row_tiles_((lq + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M)),
+        rank_(rank),
+        workers_(static_cast<int>(gridDim.x) / CLUSTER),
+        worker_(static_cast<int>(blockIdx.x) / CLUSTER),
+        index_(worker_) {}
+
+  __device__ __forceinline__ bool more() const { return index_ < all_heads_ * row_tiles_; }
+
+  // Every other round runs backwards: who had the longest tile of one gets the shortest of the next.
+  __device__ __forceinline__ void next() {
+    round_ += 1;
+    index_ = round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
+  }
+
+  __device__ __forceinline__ Tile tile() const {
+    const int group_tiles = HEAD_GROUP * row_tiles_;
+    const int group = index_ / group_tiles;
+    const int place = index_ - group * group_tiles;
+    const int group_heads = min(HEAD_GROUP, all_heads_ - group * HEAD_GROUP);
+    const int row_tile = place / group_heads;
+    const int any_head = group * HEAD_GROUP + place - row_tile * group_heads;
+    const int longest_first = CAUSAL ? row_tiles_ - 1 - row_tile : row_tile;
+    const int batch = any_head / heads_;
+    return {(longest_first * CLUSTER + rank_) * BLOCK_M, any_head - batch * heads_, batch};
+  }
+
+ private:
+  int heads_;
+  int all_heads_;
+  int row_tiles_;
+  int rank_;
+  int workers_;
+  int worker_;
+  int round_ = 0;
+  int index_;
+};
+
+__device__ __forceinline__ int key_tiles(int keys) { return (keys + BLOCK_N - 1) / BLOCK_N; }
+
+// Key tiles that the cluster of a tile walks over: those of its last row. They are the same for all of its
+// blocks, which share what they load.
+__device__ __forceinline__ int cluster_key_tiles(const Tile& tile, int lq, int lk) {
+  const int end = (tile.first_row / (CLUSTER * BLOCK_M) + 1) * (CLUSTER * BLOCK_M);
+  return key_tiles(visible_keys(min(end, lq) - 1, lq, lk));
+}

@@ -1,0 +1,118 @@
+// The softmax of a warpgroup's scores, which stay in the registers where wgmma leaves them: a thread has
+// columns 8 i + t % 4 * 2 + c of two rows h, at [4 i + 2 h + c].
+#pragma once
+
+#include "element.cuh"
+#include "mask.cuh"
+#include "math.cuh"
+
+constexpr int kScores = BLOCK_N / 2;    // a thread
+constexpr int kOutputs = HEAD_DIM / 2;  // a thread
+constexpr int kSteps = BLOCK_N / 16;    // 16-deep steps of P V
+
+enum class Rescale { always, voted, threshold };
+constexpr Rescale kRescale = Rescale::RESCALE;
+
+// With `threshold` a row's reference follows its maximum only when that has grown by so many powers of
+// two: probabilities then reach 2^8, far from fp16's 65504, and keep their relative precision.
+constexpr float kGrowth = 8.0f;
+
+struct Rows {
+  float reference[2];  // what is subtracted from scores, unscaled; -inf before the first key
+  float sum[2];        // this thread's columns only, until the end
+};
+
+// 2^x for x <= kGrowth on the multiply-add units, which have time where the special function unit has none.
+// Rounds x to a whole number with the usual large constant, then a polynomial over [-1/2, 1/2] with
+// relative error at most 7.5e-5 (minimax), a sixth of fp16's half ulp.
+__device__ __forceinline__ float exp2_polynomial(float x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+  x = fmaxf(x, -126.0f);
+  const float shifted = x + kRound;
+  const float rest = x - (shifted - kRound);
+  float p = fmaf(0.05517167f, rest, 0.24261112f);
+  p = fmaf(p, rest, 0.69326099f);
+  p = fmaf(p, rest, 0.99992807f);
+  return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
+}
+
+// Hides the keys from each row's end on; `first_key` is that of the tile, `first_row` this thread's.
+__device__ __forceinline__ void mask(float (&scores)[kScores], int first_row, int first_key, int lane,
+                                     int lq, int lk) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int end = visible_keys(first_row + 8 * h, lq, lk) - first_key - lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < kScores / 4; ++i)
+#pragma unroll
+      for (int c = 0; c < 2; ++c)
+        if (8 * i + c >= end) scores[4 * i + 2 * h + c] = minus_infinity();
+  }
+}
+
+// Moves the rows' references to cover these scores; what was summed up before has to be multiplied by
+// `shrink`. kMayBeEmpty: a row may have seen no key yet.
+template <bool kMayBeEmpty>
+__device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],
+                                      float (&subtract)[2], float scale_log2) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    // Two chains, so that one does not wait for itself.
+    float largest = scores[2 * h];
+    float other = scores[2 * h + 1];
+#pragma unroll
+    for (int i = 1; i < kScores / 4; ++i) {
+      largest = fmaxf(largest, scores[4 * i + 2 * h]);
+      other = fmaxf(other, scores[4 * i + 2 * h + 1]);
+    }
+    largest = fmaxf(largest, other);
+    // The four lanes of a quad hold one row.
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+    const float before = rows.reference[h];
+    float now = fmaxf(before, largest);
+    if (kRescale == Rescale::threshold && (now - before) * scale_log2 <= kGrowth) now = before;
+    rows.reference[h] = now;
+    // (-inf) - (-inf) would be NaN.
+    subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * scale_log2;
+    shrink[h] = exp2_approx(before * scale_log2 - subtract[h]);
+    rows.sum[h] *= shrink[h];
+  }
+}
+
+__device__ __forceinline__ void rescale(float (&output)[kOutputs], const float (&shrink)[2]) {
+  if (kRescale != Rescale::always &&
+      !__any_sync(0xffffffffu, shrink[0] != 1.0f || shrink[1] != 1.0f))
+    return;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) output[i] *= shrink[i / 2 % 2];
+}
+
+// Scores to probabilities in the steps from kFirst up to kEnd, and their sums to the rows. Of eight fragments
+// EXP_POLYNOMIAL go the way of exp2_polynomial.
+template <int kFirst, int kEnd>
+__device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& rows,
+                                             const float (&subtract)[2], float scale_log2) {
+  float sum[2][2] = {};
+#pragma unroll
+  for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int h = e / 2;
+      const float x = fmaf(scores[4 * i + e], scale_log2, -subtract[h]);
+      const float p = i * EXP_POLYNOMIAL % 8 < EXP_POLYNOMIAL ? exp2_polynomial(x) : exp2_approx(x);
+      scores[4 * i + e] = p;
+      sum[h][e % 2] += p;
+    }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
+}
+
+// The steps from kFirst up to kEnd as A operands.
+template <int kFirst, int kEnd>
+__device__ __forceinline__ void pack_steps(unsigned (&p)[kSteps][4], const float (&scores)[kScores]) {
+#pragma unroll
+  for (int step = kFirst; step < kEnd; ++step)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) p[step][i] = pack(scores[8 * step + 2 * i], scores[8 * step + 2 * i + 1]);
+}
