@@ -29,6 +29,15 @@ struct LaunchConfig {
   std::uint32_t dynamic_shared_bytes = 0;
 };
 
+// An argument that is a tensor map: Hopper's copy engine moves boxes of a tensor through it.
+struct MappedTensor {
+  std::string argument;
+  std::string tensor;
+  std::vector<std::uint32_t> box;  // elements, the innermost dimension first; one for each
+  std::int64_t swizzle_bytes = 0;  // 0, 32, 64 or 128: see TensorMap::Swizzle
+  friend bool operator==(const MappedTensor&, const MappedTensor&) = default;
+};
+
 // What ptxas says a kernel takes, a thread or a block. -1 where it is not known.
 struct KernelResources {
   int registers = -1;            // a thread

@@ -1,18 +1,26 @@
 #pragma once
 
+#include <expected>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/gate/gate.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
 
-// A kernel's arguments by name, from an instance: a tensor's is what `buffer` gives for its index
-// in instance.tensors, a scalar's is its bytes. Throws UserError for a name that is neither.
-std::vector<Argument> make_arguments(const std::vector<std::string>& names,
-                                     const Instance& instance,
-                                     const std::function<Argument(std::size_t)>& buffer);
+// Where a tensor's data begins.
+struct Place {
+  BufferHandle buffer{};
+  std::size_t offset = 0;  // bytes
+};
+
+// A kernel's arguments, from an instance: a tensor's is its address, a map's shows the tensor it
+// names, both at what `place` gives for the tensor's index in instance.tensors; a scalar's is its
+// bytes. A Fault where the device refuses a map. Throws UserError for a name that is none of these.
+std::expected<std::vector<Argument>, Fault> make_arguments(
+    Device& device, const BoundKernel& kernel, const Instance& instance,
+    const std::function<Place(std::size_t)>& place);
 
 }  // namespace fa_tune

@@ -43,14 +43,18 @@ class CaseRun {
   CaseRun(Device& device, const BoundKernel& kernel, const TruthCache::Entry& truth)
       : device_(device), truth_(truth) {
     for (const Tensor& tensor : truth.instance.tensors) buffers_.emplace_back(device, tensor);
-    launch_ = {.kernel = kernel.kernel,
-               .config = kernel.launch,
-               .arguments = make_arguments(kernel.argument_names, truth.instance,
-                                           [&](std::size_t i) { return buffers_[i].argument(); })};
+    auto arguments = make_arguments(device, kernel, truth.instance,
+                                    [&](std::size_t i) { return buffers_[i].place(); });
+    if (!arguments)
+      unbound_ = refusal_of(arguments.error());
+    else
+      launch_ = {
+          .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
   }
 
   // The cheap questions first; further runs only for what the first shows no fault in.
   std::optional<Refusal> check(Verdict& verdict, bool watched) {
+    if (unbound_) return unbound_;
     const bool can = device_.info().checks;
     if (can && watched) launch_.checks = Checks::all();
     if (auto refusal = run()) return refusal;
@@ -131,6 +135,7 @@ class CaseRun {
   const TruthCache::Entry& truth_;
   std::deque<GuardedBuffer> buffers_;
   Launch launch_;
+  std::optional<Refusal> unbound_;
 };
 
 }  // namespace

@@ -40,11 +40,12 @@ struct Verdict {
 };
 
 // A kernel made ready for one shape. `argument_names` are those of the template's manifest; each is
-// a tensor or scalar of the Instance.
+// a tensor or scalar of the Instance, or the name of one of `maps`.
 struct BoundKernel {
   KernelHandle kernel{};
   LaunchConfig launch;
   std::vector<std::string> argument_names;
+  std::vector<MappedTensor> maps = {};
 };
 
 // Gives the kernel under test for a shape, compiling and loading as need be; the message if it
@@ -102,7 +103,8 @@ class Gate {
 // the buffers; the Launch is valid as long as it lives.
 class TimedLaunch {
  public:
-  // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance.
+  // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
+  // map, MachineError if the device cannot be given the arguments.
   TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
   ~TimedLaunch();
   TimedLaunch(const TimedLaunch&) = delete;

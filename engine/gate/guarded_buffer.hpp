@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/gate/arguments.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
@@ -24,7 +25,7 @@ class GuardedBuffer {
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
   const Tensor& tensor() const { return tensor_; }
-  Argument argument() const { return device_.address(buffer_, guard_bytes); }
+  Place place() const { return {buffer_, guard_bytes}; }
 
   // Writes guards and data; an output's data is all ones, a NaN.
   std::expected<void, Fault> fill();

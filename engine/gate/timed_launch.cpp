@@ -26,11 +26,12 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instan
     : device_(device) {
   try {
     for (const Tensor& tensor : instance.tensors) upload(device, buffers_, tensor);
-    launch_ = {.kernel = kernel.kernel,
-               .config = kernel.launch,
-               .arguments = make_arguments(kernel.argument_names, instance, [&](std::size_t i) {
-                 return device.address(buffers_[i], 0);
-               })};
+    auto arguments = make_arguments(device, kernel, instance, [&](std::size_t i) {
+      return Place{buffers_[i], 0};
+    });
+    if (!arguments) throw MachineError("arguments of the kernel: " + arguments.error().message);
+    launch_ = {
+        .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
   } catch (...) {
     release_all(device, buffers_);
     throw;

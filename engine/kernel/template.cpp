@@ -112,8 +112,9 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
 Template Template::parse(const std::string& name, const std::string& manifest_text,
                          const std::string& cuda_text, const std::filesystem::path& manifest) {
   const YamlNode root = YamlNode::parse(manifest_text, manifest);
-  root.check_keys("a template's manifest", {"source", "kernel", "problem", "parameters", "defines",
-                                            "derived", "requires", "launch", "arguments"});
+  root.check_keys("a template's manifest",
+                  {"source", "kernel", "problem", "arch", "parameters", "defines", "derived",
+                   "requires", "launch", "arguments", "maps"});
   Template result;
   result.name_ = name;
   result.manifest_text_ = manifest_text;
@@ -123,6 +124,11 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
   result.arguments_ = names(root.at("arguments"), "arguments");
+  if (const YamlNode* node = root.find("arch")) {
+    result.arch_ = node->text("arch");
+    if (!result.arch_.starts_with("sm_")) node->expected("arch", "an architecture such as sm_90a");
+  }
+  if (const YamlNode* node = root.find("maps")) result.maps_ = read_maps(*node, result.arguments_);
   if (const YamlNode* node = root.find("derived"))
     result.derived_ = derived_values(*node, name, result.parameters_);
   if (const YamlNode* node = root.find("defines")) {

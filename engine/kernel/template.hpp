@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,8 @@
 #include "engine/space/space.hpp"
 
 namespace fa_tune {
+
+class YamlNode;
 
 // The text of one variant, complete in itself, and the name of its kernel.
 struct Source {
@@ -37,6 +41,15 @@ struct Source {
 //     shared: SHARED_BYTES
 //   arguments: [Q, K, V, O, Lq, Lk, scale]
 //
+// Where a kernel needs more than its target's common instructions, or takes tensor maps:
+//
+//   arch: sm_90a                        # compile for this; the target must be an sm_90
+//   arguments: [Q_map, ...]
+//   maps:                               # `const __grid_constant__` parameters of 128 bytes
+//     Q_map: {tensor: Q, box: [64, BLOCK_M, 1, 1], swizzle: 128}
+//
+// A box is given innermost dimension first, as the tensor map has it.
+//
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
 // other templates are not defined. Derived values that `defines` in the manifest lists are defined
@@ -56,6 +69,10 @@ class Template {
   const std::string& kernel() const { return kernel_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
   const std::vector<std::string>& arguments() const { return arguments_; }
+  // "sm_90a", or empty: whatever the device is.
+  const std::string& arch() const { return arch_; }
+  // What to compile for on a device of this architecture; nothing if the kernel cannot run there.
+  std::optional<std::string> arch_on(const std::string& device_arch) const;
   // With only_for set to this template's name, ready to join a SpaceParts.
   const std::vector<Derived>& derived() const { return derived_; }
   const std::vector<Constraint>& requirements() const { return requirements_; }
@@ -71,6 +88,8 @@ class Template {
   // The geometry for `constants` ("problem.Lq", "device.sms", ...). Throws UserError where an
   // expression of the manifest cannot be evaluated or gives a size outside what CUDA allows.
   LaunchConfig launch(const Config& config, const Constants& constants) const;
+  // The arguments that are tensor maps. Throws as launch does.
+  std::vector<MappedTensor> maps(const Config& config, const Constants& constants) const;
 
  private:
   std::string name_;
@@ -78,6 +97,7 @@ class Template {
   std::string kernel_;
   std::vector<std::string> parameters_;
   std::vector<std::string> arguments_;
+  std::string arch_;
   std::vector<std::string> defines_;
   std::vector<Derived> derived_;
   std::vector<Constraint> requirements_;
@@ -85,6 +105,15 @@ class Template {
   std::vector<Expression> block_;
   std::vector<Expression> cluster_;  // none: 1 x 1 x 1
   std::vector<Expression> shared_;   // one, or none for 0 bytes
+  struct Map {
+    std::string argument;
+    std::string tensor;
+    std::vector<Expression> box;
+    std::int64_t swizzle_bytes = 0;
+  };
+  static std::vector<Map> read_maps(const YamlNode& node,
+                                    const std::vector<std::string>& arguments);
+  std::vector<Map> maps_;
   std::string cuda_text_;
   std::string manifest_text_;
 };

@@ -70,6 +70,8 @@ Dim3 evaluate(const std::vector<Expression>& sizes, const std::string& what, con
   return dims;
 }
 
+constexpr std::int64_t kMostInBox = 256;  // CUDA driver API, cuTensorMapEncodeTiled
+
 }  // namespace
 
 LaunchConfig Template::launch(const Config& config, const Constants& constants) const {
@@ -90,6 +92,20 @@ LaunchConfig Template::launch(const Config& config, const Constants& constants) 
     launch.dynamic_shared_bytes =
         static_cast<std::uint32_t>(evaluate(shared_.front(), "shared", 0, kMaxShared, subject));
   return launch;
+}
+
+std::vector<MappedTensor> Template::maps(const Config& config, const Constants& constants) const {
+  const DerivedScope values(config, constants, derived_);
+  const Expression::Scope scope = values.lookup();
+  std::vector<MappedTensor> result;
+  for (const Map& map : maps_) {
+    MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes};
+    for (const Expression& size : map.box)
+      mapped.box.push_back(static_cast<std::uint32_t>(
+          evaluate(size, map.argument + "'s box", 1, kMostInBox, {config, scope})));
+    result.push_back(std::move(mapped));
+  }
+  return result;
 }
 
 }  // namespace fa_tune

@@ -27,17 +27,21 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
   if (!fits(shape))
     return std::unexpected("the exported file is compiled for another kind of shape");
   if (!kernel_) {
+    const auto arch = template_.arch_on(device_.info().arch);
+    if (!arch)
+      return std::unexpected("it is for " + template_.arch() + ", the device is " +
+                             device_.info().arch);
     const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
-    const auto compiled =
-        compiler_.compile({source, device_.info().arch, device_.info().accepts, {}});
+    const auto compiled = compiler_.compile({source, *arch, device_.info().accepts, {}});
     if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
     const auto loaded = device_.load(compiled->image);
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     kernel_ = *loaded;
   }
-  return BoundKernel{*kernel_, template_.launch(exported_.config, scope_of(target_, shape)),
-                     template_.arguments()};
+  const Constants scope = scope_of(target_, shape);
+  return BoundKernel{*kernel_, template_.launch(exported_.config, scope), template_.arguments(),
+                     template_.maps(exported_.config, scope)};
 }
 
 }  // namespace fa_tune

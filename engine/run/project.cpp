@@ -63,6 +63,9 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
     if (loaded.problem() != problem->kind())
       throw UserError(prefix(mark) + "template '" + name + "' solves '" + loaded.problem() +
                       "', but the space's problem is '" + problem->kind() + "'");
+    if (!loaded.arch_on(target.arch))
+      throw UserError(prefix(mark) + "template '" + name + "' is for " + loaded.arch() +
+                      ", but the target '" + file.target + "' is " + target.arch);
     require_parameters(file, loaded, mark);
     const auto& derived = loaded.derived();
     const auto& requirements = loaded.requirements();

@@ -27,6 +27,10 @@ bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) 
   return false;
 }
 
+// ptxas gave up on what makes a wgmma kernel fast: products run one after the other, or registers
+// were not handed over (C7504 to C7519, wgmma and setmaxnreg).
+bool is_other_kernel(const std::string& warning) { return warning.starts_with("C75"); }
+
 // Equal machine code started in another way is another variant.
 std::string code_key(const TrialRow& row) {
   return row.code_hash + "/" + std::to_string(row.dynamic_shared_bytes);
@@ -68,6 +72,9 @@ bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
 
   const CompileOutcome& outcome = variant.compiled();
   if (!outcome) return refuse(trial, "compile", "compile_error", outcome.error().message);
+  if (const auto remark = std::ranges::find_if(outcome->warnings, is_other_kernel);
+      remark != outcome->warnings.end())
+    return refuse(trial, "compile", "not_as_written", *remark);
   const KernelResources& resources = outcome->image.resources;
   const LaunchConfig launch = variant.launch_config(project_.problem->shape());
   row.compile_ms = outcome->milliseconds;

@@ -22,9 +22,12 @@ Variant::~Variant() {
 
 Variant::Build& Variant::build(const Defines& defines) {
   const auto [place, inserted] = builds_.try_emplace(defines);
-  if (inserted)
-    place->second.pending = pool_.submit(
-        {template_.render(config_, defines), device_.info().arch, device_.info().accepts, {}});
+  if (inserted) {
+    // Where the template is for other devices the device says so when it is to load it.
+    const std::string arch = template_.arch_on(device_.info().arch).value_or(template_.arch());
+    place->second.pending =
+        pool_.submit({template_.render(config_, defines), arch, device_.info().accepts, {}});
+  }
   return place->second;
 }
 
@@ -44,6 +47,9 @@ LaunchConfig Variant::launch_config(const Constants& shape) const {
 }
 
 std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
+  if (!template_.arch_on(device_.info().arch))
+    return std::unexpected("it is for " + template_.arch() + ", the device is " +
+                           device_.info().arch);
   Build& built = build(problem_.defines(shape));
   const CompileOutcome& outcome = finished(built);
   if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
@@ -53,7 +59,8 @@ std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     built.kernel = *loaded;
   }
-  return BoundKernel{*built.kernel, launch_config(shape), template_.arguments()};
+  return BoundKernel{*built.kernel, launch_config(shape), template_.arguments(),
+                     template_.maps(config_, scope_(shape))};
 }
 
 Binder Variant::binder() {

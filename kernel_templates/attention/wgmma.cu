@@ -14,14 +14,16 @@
 //
 // Genes: CONSUMERS, BLOCK_N, STAGES;
 //   OVERLAP   none: every product is waited for; chained: the next Q K^T is queued behind P V;
-//             ahead: Q K^T of the next tile and P V of this one run while the next tile is softened;
-//   PV_PARTS  (not `ahead`) P V is issued in so many parts, each as soon as its probabilities are there;
+//             ahead: Q K^T of the next tile and P V of this one run while the next tile is softened, as far as
+//             the compiler leaves it in that place; ahead_held: it has to;
+//   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities are there;
 //   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's products;
 //   RESCALE   always; voted: only if a row's reference moved in this warp; threshold: the reference moves
 //             only when the maximum has grown by 2^8;
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
-//   HEAD_GROUP, and whether the grid has a block for each tile or one for each SM: wgmma_schedule.cuh;
+//   HEAD_GROUP, PERSISTENT  wgmma_schedule.cuh;
 //   CLUSTER   2: two blocks share K and V, each loading half of them for both;
+//   Q_PLACE   in_shared: Q K^T reads Q from there each time; in_registers: Q is read once;
 //   Q_STAGES  places for Q: with 2 the next tile's Q comes while this one is in use;
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its own, so
@@ -32,6 +34,7 @@
 #define BLOCK_M (64 * CONSUMERS)
 
 #include "mbarrier.cuh"
+#include "mma.cuh"
 #include "shared.cuh"
 #include "store_matrix.cuh"
 #include "tensor_copy.cuh"
@@ -39,15 +42,23 @@
 #include "wgmma_schedule.cuh"
 #include "wgmma_softmax.cuh"
 
-enum class Overlap { none, chained, ahead };
+enum class Overlap { none, chained, ahead, ahead_held };
+enum class QPlace { in_shared, in_registers };
 enum class OPlace { over_q, own };
 constexpr Overlap kOverlap = Overlap::OVERLAP;
+constexpr QPlace kQPlace = QPlace::Q_PLACE;
 constexpr OPlace kOPlace = OPlace::O_PLACE;
-constexpr bool kCarry = CARRY && kOverlap == Overlap::ahead;
+constexpr bool kAhead = kOverlap == Overlap::ahead || kOverlap == Overlap::ahead_held;
+constexpr bool kCarry = CARRY && kAhead;
 
 constexpr int kGroup = 128;  // threads of a warpgroup
 constexpr int kThreads = (1 + CONSUMERS) * kGroup;
 constexpr int kConsumerWarps = 4 * CONSUMERS;
+// Registers a thread, of the warpgroup that copies and of those that compute: in all no more than the block starts
+// with, which the launch bounds say. One block of one consumer starts with as many as there can be.
+constexpr bool kShiftsRegisters = CONSUMERS > 1 || BLOCKS > 1;
+constexpr int kFewRegisters = CONSUMERS == 2 ? 40 : CONSUMERS == 3 ? 32 : 24;
+constexpr int kManyRegisters = CONSUMERS == 4 ? 112 : CONSUMERS == 3 ? 160 : 232;
 constexpr int kPanels = (HEAD_DIM + 63) / 64;  // a tile lies in panels of 64 columns, which are 128 bytes
 constexpr int kQPanel = BLOCK_M * 128;
 constexpr int kKeyPanel = BLOCK_N * 128;
@@ -163,6 +174,7 @@ struct State {
   float output[kOutputs];
   float scores[kScores];
   unsigned p[kSteps][4];
+  unsigned q[HEAD_DIM / 16][4];  // Q_PLACE in_registers
   Rows rows;
 };
 
@@ -200,10 +212,10 @@ class Consumer {
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
-        if (work.tiles > 0) wait_q();
+        if (work.tiles > 0) take_q(state);
         skip(work);
       }
-      begun = kOverlap == Overlap::ahead ? attend_ahead(state, work, schedule, begun, o_map)
+      begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
                                          : attend(state, work, o_map);
     }
     if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kGroup);
@@ -259,7 +271,21 @@ class Consumer {
     }
   }
 
-  __device__ __forceinline__ void issue_q_k(float (&scores)[kScores]) {
+  // Once Q is there.
+  __device__ __forceinline__ void take_q(State& state) {
+    wait_q();
+    if constexpr (kQPlace == QPlace::in_registers) {
+      const unsigned row = base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
+#pragma unroll
+      for (int step = 0; step < HEAD_DIM / 16; ++step) {
+        const int chunk = step % 4 * 2 + lane_ / 16;
+        ldmatrix_x4(state.q[step], row + step / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void issue_q_k(State& state) {
+    auto& scores = state.scores;
     const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
     const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
     hold(scores);
@@ -268,8 +294,11 @@ class Consumer {
     for (int step = 0; step < HEAD_DIM / 16; ++step) {
       const int panel = step / 4;
       const int along = step % 4 * 32;
-      Wgmma<BLOCK_N>::from_shared(scores, moved(q, panel * kQPanel + along),
-                                  moved(k, panel * kKeyPanel + along), step != 0);
+      const unsigned long long b = moved(k, panel * kKeyPanel + along);
+      if constexpr (kQPlace == QPlace::in_registers)
+        Wgmma<BLOCK_N>::template from_registers<0>(scores, state.q[step], b, step != 0);
+      else
+        Wgmma<BLOCK_N>::from_shared(scores, moved(q, panel * kQPanel + along), b, step != 0);
     }
     commit_products();
   }
@@ -281,7 +310,7 @@ class Consumer {
     begin_products();
 #pragma unroll
     for (int step = kFirst; step < kEnd; ++step)
-      Wgmma<HEAD_DIM>::from_registers(state.output, state.p[step], moved(v, step * 2048), 1);
+      Wgmma<HEAD_DIM>::from_registers<1>(state.output, state.p[step], moved(v, step * 2048), 1);
     commit_products();
   }
 
@@ -307,7 +336,7 @@ class Consumer {
       if (!begun) {
         wait_k();
         await_turn();
-        issue_q_k(state.scores);
+        issue_q_k(state);
         end_turn();
         wait_products<0>();
         hold(state.scores);
@@ -331,7 +360,7 @@ class Consumer {
         // What is skipped cannot be skipped here: this tile's last V is still in the ring.
         if (next.seen > 0 && next.seen == next.tiles) {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
-          wait_q();
+          take_q(state);
           Rows rows = fresh_rows();
           soften_meanwhile<true>(state, rows, shrink, next, next.seen - 1);
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
@@ -361,7 +390,7 @@ class Consumer {
     float subtract[2];
     wait_k();
     await_turn();
-    issue_q_k(state.scores);
+    issue_q_k(state);
     wait_v();
     issue_p_v<0, kSteps>(state);
     end_turn();
@@ -372,7 +401,7 @@ class Consumer {
     refer<kMasked>(state.scores, rows, shrink, subtract, scale_log2_);
     exponentiate<0, kSteps>(state.scores, rows, subtract, scale_log2_);
     hold(state.scores);
-    finish_first(rows.sum[0] + rows.sum[1]);
+    if constexpr (kOverlap == Overlap::ahead_held) finish_first(rows.sum[0] + rows.sum[1]);
     finish_p_v(state);
   }
 
@@ -394,7 +423,7 @@ class Consumer {
     float shrink[2], subtract[2];
     wait_k();
     await_turn();
-    issue_q_k(state.scores);
+    issue_q_k(state);
     wait_products<0>();
     end_turn();
     hold(state.scores);
@@ -502,12 +531,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
 
   const Schedule schedule(lq, heads, batches, rank);
   if (warp < 4) {
-    if constexpr (CONSUMERS > 1 || BLOCKS > 1) give_registers<CONSUMERS == 3 ? 32 : CONSUMERS == 2 ? 40 : 24>();
+    if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
     if (warp == 0 && lane == 0) produce_q_k(base, schedule, q_map, k_map, lq, lk, rank);
     if (warp == 1 && lane == 0) produce_v(base, schedule, v_map, lq, lk, rank);
   } else {
-    if constexpr (CONSUMERS > 1 || BLOCKS > 1)
-      take_registers<CONSUMERS == 3 ? 160 : 232>();
+    if constexpr (kShiftsRegisters) take_registers<kManyRegisters>();
     Consumer(base, warp / 4 - 1, lane, scale * kLog2E, lq, lk).run(schedule, o_map);
   }
   // No block may go while another still copies into it or arrives at its barriers.

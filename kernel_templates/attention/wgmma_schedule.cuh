@@ -26,10 +26,11 @@ class Schedule {
 
   __device__ __forceinline__ bool more() const { return index_ < all_heads_ * row_tiles_; }
 
+  // A block takes one tile, or with PERSISTENT one after the other.
   // Every other round runs backwards: who had the longest tile of one gets the shortest of the next.
   __device__ __forceinline__ void next() {
     round_ += 1;
-    index_ = round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
+    index_ = !PERSISTENT ? all_heads_ * row_tiles_ : round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
   }
 
   __device__ __forceinline__ Tile tile() const {

@@ -56,7 +56,8 @@ __device__ __forceinline__ void finish_first(float value) {
 
 // Wgmma<kN>::from_shared(sums, a, b, add): sums = a b^T, + sums with add; both have their depth along the
 // rows of 128 bytes.
-// Wgmma<kN>::from_registers(sums, a, b, add): sums = a b (+ sums); b has its columns along the rows.
+// Wgmma<kN>::from_registers<kTransposed>(sums, a, b, add): the same with a in registers; kTransposed: sums =
+// a b, b has its columns along the rows.
 template <int kN>
 struct Wgmma;
 
@@ -105,7 +106,7 @@ struct Wgmma;
 #define WGMMA_SUMS_128 WGMMA_SUMS_120, WGMMA_EIGHT(120)
 
 // Operands follow the sums: their numbers are i0, i1, ...
-#define WGMMA_SHAPE(n, count, i0, i1, i2, i3, i4, i5)                                              \
+#define WGMMA_SHAPE(n, count, i0, i1, i2, i3, i4, i5, i6)                                            \
   template <>                                                                                      \
   struct Wgmma<n> {                                                                                \
     __device__ __forceinline__ static void from_shared(float (&sums)[count], unsigned long long a, \
@@ -116,30 +117,31 @@ struct Wgmma;
                    : WGMMA_SUMS_##count                                                            \
                    : "l"(a), "l"(b), "r"(add));                                                    \
     }                                                                                              \
+    template <int kTransposed>                                                                     \
     __device__ __forceinline__ static void from_registers(                                         \
         float (&sums)[count], const unsigned (&a)[4], unsigned long long b, int add) {             \
       asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i5 ", 0;\n"                               \
                    "wgmma.mma_async.sync.aligned.m64n" #n "k16" WGMMA_TYPES                        \
                    "{" WGMMA_NAMES_##count "}, {%" #i0 ", %" #i1 ", %" #i2 ", %" #i3 "}, %" #i4    \
-                   ", p, 1, 1, 1;\n}"                                                              \
+                   ", p, 1, 1, %" #i6 ";\n}"                                                       \
                    : WGMMA_SUMS_##count                                                            \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));                \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kTransposed)); \
     }                                                                                              \
   };
 
-WGMMA_SHAPE(16, 8, 8, 9, 10, 11, 12, 13)
-WGMMA_SHAPE(32, 16, 16, 17, 18, 19, 20, 21)
-WGMMA_SHAPE(48, 24, 24, 25, 26, 27, 28, 29)
-WGMMA_SHAPE(64, 32, 32, 33, 34, 35, 36, 37)
-WGMMA_SHAPE(80, 40, 40, 41, 42, 43, 44, 45)
-WGMMA_SHAPE(96, 48, 48, 49, 50, 51, 52, 53)
-WGMMA_SHAPE(112, 56, 56, 57, 58, 59, 60, 61)
-WGMMA_SHAPE(128, 64, 64, 65, 66, 67, 68, 69)
-WGMMA_SHAPE(144, 72, 72, 73, 74, 75, 76, 77)
-WGMMA_SHAPE(160, 80, 80, 81, 82, 83, 84, 85)
-WGMMA_SHAPE(176, 88, 88, 89, 90, 91, 92, 93)
-WGMMA_SHAPE(192, 96, 96, 97, 98, 99, 100, 101)
-WGMMA_SHAPE(208, 104, 104, 105, 106, 107, 108, 109)
-WGMMA_SHAPE(224, 112, 112, 113, 114, 115, 116, 117)
-WGMMA_SHAPE(240, 120, 120, 121, 122, 123, 124, 125)
-WGMMA_SHAPE(256, 128, 128, 129, 130, 131, 132, 133)
+WGMMA_SHAPE(16, 8, 8, 9, 10, 11, 12, 13, 14)
+WGMMA_SHAPE(32, 16, 16, 17, 18, 19, 20, 21, 22)
+WGMMA_SHAPE(48, 24, 24, 25, 26, 27, 28, 29, 30)
+WGMMA_SHAPE(64, 32, 32, 33, 34, 35, 36, 37, 38)
+WGMMA_SHAPE(80, 40, 40, 41, 42, 43, 44, 45, 46)
+WGMMA_SHAPE(96, 48, 48, 49, 50, 51, 52, 53, 54)
+WGMMA_SHAPE(112, 56, 56, 57, 58, 59, 60, 61, 62)
+WGMMA_SHAPE(128, 64, 64, 65, 66, 67, 68, 69, 70)
+WGMMA_SHAPE(144, 72, 72, 73, 74, 75, 76, 77, 78)
+WGMMA_SHAPE(160, 80, 80, 81, 82, 83, 84, 85, 86)
+WGMMA_SHAPE(176, 88, 88, 89, 90, 91, 92, 93, 94)
+WGMMA_SHAPE(192, 96, 96, 97, 98, 99, 100, 101, 102)
+WGMMA_SHAPE(208, 104, 104, 105, 106, 107, 108, 109, 110)
+WGMMA_SHAPE(224, 112, 112, 113, 114, 115, 116, 117, 118)
+WGMMA_SHAPE(240, 120, 120, 121, 122, 123, 124, 125, 126)
+WGMMA_SHAPE(256, 128, 128, 129, 130, 131, 132, 133, 134)

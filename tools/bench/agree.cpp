@@ -43,9 +43,11 @@ std::expected<Bits, std::string> output_of(Device& device, const BoundKernel& ke
         tensor.role == Role::input ? tensor.bytes : std::vector<std::byte>(bytes, std::byte{0xff});
     if (!device.write(buffers.back(), 0, content)) return std::unexpected("write failed");
   }
-  const Launch launch{kernel.kernel, kernel.launch,
-                      make_arguments(kernel.argument_names, instance,
-                                     [&](std::size_t i) { return device.address(buffers[i], 0); })};
+  const auto arguments = make_arguments(device, kernel, instance, [&](std::size_t i) {
+    return Place{buffers[i], 0};
+  });
+  if (!arguments) return std::unexpected(arguments.error().message);
+  const Launch launch{kernel.kernel, kernel.launch, *arguments};
   const auto done = device.launch(launch);
   Bits bits(static_cast<std::size_t>(instance.tensors[output].elements()));
   if (done && !device.read(buffers[output], 0, std::as_writable_bytes(std::span(bits))))

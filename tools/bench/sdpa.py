@@ -16,20 +16,15 @@ import math
 import random
 import re
 import statistics
-import subprocess
-import tempfile
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
+import yaml
+
+from gpu_kernel import Kernel, compile_cubin
+from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
 
 LAUNCHES = 100
 BLOCKS = 200
-BACKENDS = {
-    "sdpa flash": SDPBackend.FLASH_ATTENTION,
-    "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
-    "sdpa efficient": SDPBackend.EFFICIENT_ATTENTION,
-    "sdpa math": SDPBackend.MATH,
-}
 
 
 def read_export(path):
@@ -40,68 +35,15 @@ def read_export(path):
     return json.loads("".join(lines))
 
 
-class Driver:
-    """The few driver calls a launch takes, in the context PyTorch made."""
-
-    def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-
-    def check(self, code, what):
-        if code != 0:
-            raise RuntimeError(f"{what} failed with {code}")
-
-    def function(self, cubin, name, shared):
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check(self.cuda.cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
-        self.check(
-            self.cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode()),
-            "cuModuleGetFunction",
-        )
-        # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        self.check(self.cuda.cuFuncSetAttribute(function, 8, shared), "cuFuncSetAttribute")
-        return function
-
-    def launch(self, function, grid, block, shared, arguments):
-        pointers = (ctypes.c_void_p * len(arguments))(
-            *[ctypes.cast(ctypes.pointer(a), ctypes.c_void_p) for a in arguments]
-        )
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        self.check(
-            self.cuda.cuLaunchKernel(function, *grid, *block, shared, stream, pointers, None),
-            "cuLaunchKernel",
-        )
-
-
-def compile_cubin(path):
-    major, minor = torch.cuda.get_device_capability()
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as out:
-        subprocess.run(
-            ["nvcc", f"-arch=sm_{major}{minor}", "-cubin", "-std=c++17", "-o", out.name, path], check=True
-        )
-        return open(out.name, "rb").read()
-
-
 def own_kernel(export, path, q, k, v, o):
     """A function that launches the exported kernel on these tensors."""
-    driver = Driver()
-    launch = export["launch"]
-    function = driver.function(compile_cubin(path), export["kernel"], launch["dynamic_shared_bytes"])
+    manifest = yaml.safe_load("\n".join(export["manifest"]))
+    cubin, _ = compile_cubin(path, arch=manifest.get("arch"))
+    kernel = Kernel(manifest, cubin, export["config"], export["target"])
     shape = export["shape"]
-    values = {
-        "Q": ctypes.c_uint64(q.data_ptr()),
-        "K": ctypes.c_uint64(k.data_ptr()),
-        "V": ctypes.c_uint64(v.data_ptr()),
-        "O": ctypes.c_uint64(o.data_ptr()),
-        "scale": ctypes.c_float(1 / math.sqrt(shape["D"])),
-    }
-    for name in ("B", "H", "Lq", "Lk"):
-        values[name] = ctypes.c_int(shape[name])
-    manifest = "\n".join(export["manifest"])
-    names = re.search(r"^arguments: *\[(.*)\]", manifest, re.M).group(1).split(",")
-    arguments = [values[name.strip()] for name in names]
-    return lambda: driver.launch(
-        function, launch["grid"], launch["block"], launch["dynamic_shared_bytes"], arguments
-    )
+    scalars = {name: ctypes.c_int(shape[name]) for name in ("B", "H", "Lq", "Lk")}
+    scalars["scale"] = ctypes.c_float(1 / math.sqrt(shape["D"]))
+    return kernel.bind({"Q": q, "K": k, "V": v, "O": o}, scalars, shape)
 
 
 def exact(q, k, v, causal):
@@ -110,37 +52,6 @@ def exact(q, k, v, causal):
         mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
         scores = scores.masked_fill(~mask, float("-inf"))
     return torch.softmax(scores, -1) @ v.double()
-
-
-def capture(call):
-    """A graph of LAUNCHES calls, and what one call gave."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for _ in range(LAUNCHES):
-                result = call()
-    return graph, stream, result
-
-
-def replay(graph, stream):
-    with torch.cuda.stream(stream):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record(stream)
-        graph.replay()
-        end.record(stream)
-        end.synchronize()
-    return begin.elapsed_time(end) * 1000 / LAUNCHES
-
-
-def interval(samples, rng, resamples=2000):
-    medians = sorted(
-        statistics.median(rng.choices(samples, k=len(samples))) for _ in range(resamples)
-    )
-    return medians[int(0.025 * resamples)], medians[int(0.975 * resamples)]
 
 
 def main():
@@ -165,35 +76,16 @@ def main():
     truth = exact(q, k, v, causal)
     own = own_kernel(export, args.kernel, q, k, v, o)
 
-    contestants, errors = {}, {}
-    graph, stream, _ = capture(own)
-    contestants["fa-tune"] = (graph, stream)
-    graph.replay()
-    torch.cuda.synchronize()
-    errors["fa-tune"] = ((o.double() - truth).norm() / truth.norm()).item()
+    graphs, errors = {"fa-tune": Graph(own, LAUNCHES)}, {}
     for name, backend in BACKENDS.items():
-        def call(backend=backend):
-            with sdpa_kernel(backend):
-                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-
         try:
-            graph, stream, result = capture(call)
+            graphs[name] = Graph(backend_call(backend, q, k, v, causal), LAUNCHES)
         except RuntimeError as error:
             print(f"{name}: not available here: {str(error).splitlines()[0]}")
-            continue
-        graph.replay()
-        torch.cuda.synchronize()
-        contestants[name] = (graph, stream)
-        errors[name] = ((result.double() - truth).norm() / truth.norm()).item()
-
-    samples = {name: [] for name in contestants}
-    names = list(contestants)
-    for block in range(BLOCKS + 10):
-        rng.shuffle(names)
-        for name in names:
-            time = replay(*contestants[name])
-            if block >= 10:  # the first blocks warm up
-                samples[name].append(time)
+    for name, graph in graphs.items():
+        graph.time_us()
+        errors[name] = relative_error(o if name == "fa-tune" else graph.result, truth)
+    samples = race(graphs, BLOCKS, rng)
 
     rows = []
     for name, times in samples.items():
@@ -216,8 +108,7 @@ def main():
     rows.sort(key=lambda row: row["us"])
     result = {
         "device": torch.cuda.get_device_name(),
-        "software": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, "
-        f"cuDNN {torch.backends.cudnn.version()}",
+        "software": software(),
         "date": datetime.date.today().isoformat(),
         "method": f"graphs of {LAUNCHES} launches, {BLOCKS} randomized blocks with each contestant once, "
         "median and 95% bootstrap interval; ratios are taken block by block",

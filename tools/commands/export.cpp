@@ -58,6 +58,7 @@ int export_command(const Arguments& arguments) {
   const Template& from = project.template_of(facts.config);
   facts.version = FA_TUNE_VERSION;
   facts.template_name = from.name();
+  facts.arch = from.arch_on(facts.arch).value_or(from.arch());
   facts.manifest_text = from.manifest_text();
   facts.kernel = from.kernel();
   facts.settings = project.file.problem_settings;

@@ -229,6 +229,34 @@ TEST_CASE("manifest: a value that is defined may rest on parameters alone") {
       doctest::Contains("MORE has no value"), UserError);
 }
 
+TEST_CASE("template: tensor maps follow the config, and are refused with their place") {
+  const std::string start = manifest(kLaunch, "arch: sm_90a\nmaps:\n");
+  const Template mapped = parsed(start + "  x: {tensor: X, box: [64, A * 2, 1], swizzle: 128}\n");
+  CHECK(mapped.maps(ab(8, 1), {}) ==
+        std::vector<MappedTensor>{
+            {.argument = "x", .tensor = "X", .box = {64, 16, 1}, .swizzle_bytes = 128}});
+  CHECK_THROWS_WITH_AS(mapped.maps(ab(129, 1), {}), doctest::Contains("x's box is A * 2 = 258"),
+                       UserError);
+  CHECK(parsed(manifest(kLaunch)).maps(ab(1, 1), {}).empty());
+  CHECK(refusal(start + "  y: {tensor: X, box: [64]}\n").find("t.yaml:9:") == 0);
+  CHECK(refusal(start + "  x: {tensor: X, box: [64], swizzle: 96}\n").find("0, 32, 64 or 128") !=
+        std::string::npos);
+  CHECK(refusal(start + "  x: {tensor: X}\n").find("box") != std::string::npos);
+}
+
+TEST_CASE("template: what it is compiled for") {
+  const Template any = parsed(manifest(kLaunch));
+  CHECK(any.arch_on("sm_89") == "sm_89");
+  const Template hopper = parsed(manifest(kLaunch, "arch: sm_90a\n"));
+  CHECK(hopper.arch_on("sm_90") == "sm_90a");
+  CHECK(!hopper.arch_on("sm_89"));
+  CHECK(!hopper.arch_on("sm_100"));
+  const Template ampere = parsed(manifest(kLaunch, "arch: sm_80\n"));
+  CHECK(ampere.arch_on("sm_89") == "sm_89");
+  CHECK(!ampere.arch_on("sm_75"));
+  CHECK(refusal(manifest(kLaunch, "arch: hopper\n")).find("sm_90a") != std::string::npos);
+}
+
 TEST_CASE("manifest: a source outside of the templates' folder, or none, is refused") {
   CHECK_THROWS_AS(Template::load("none", "/no/such/manifest.yaml"), UserError);
   const fs::path here = fs::path(FA_TUNE_ROOT) / "tests/engine/kernel/data/kernel_templates/tiny";

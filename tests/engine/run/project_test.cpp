@@ -64,6 +64,9 @@ TEST_CASE("what does not fit together is named with its place") {
   CHECK(
       has(complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
           "plain"));
+  const std::string other = complaint(
+      {{"  mma: attention/mma.yaml", "  mma: attention/mma.yaml\n  wgmma: attention/wgmma.yaml"}});
+  CHECK(has(other, "template 'wgmma' is for sm_90a, but the target 'l4' is sm_89"));
   // Each carries file, line and column.
   CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "l4.yaml:1"));
 }

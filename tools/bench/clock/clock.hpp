@@ -41,6 +41,7 @@ class Workplace {
   Instance instance_;
   std::unique_ptr<TimedLaunch> data_;  // made for the first variant; all take the same arguments
   std::vector<std::string> names_;
+  std::vector<MappedTensor> maps_;
 };
 
 struct MeasureOptions {

@@ -59,11 +59,13 @@ Workplace::Workplace(const Project& project, Device& device)
 
 Launch Workplace::launch(const Config& config, KernelHandle kernel) {
   const Template& from = project_.template_of(config);
-  const BoundKernel bound{kernel, from.launch(config, project_.scope(project_.problem->shape())),
-                          from.arguments()};
-  if (!data_ || names_ != bound.argument_names) {
+  const Constants scope = project_.scope(project_.problem->shape());
+  const BoundKernel bound{kernel, from.launch(config, scope), from.arguments(),
+                          from.maps(config, scope)};
+  if (!data_ || names_ != bound.argument_names || maps_ != bound.maps) {
     data_ = std::make_unique<TimedLaunch>(device_, bound, instance_);
     names_ = bound.argument_names;
+    maps_ = bound.maps;
   }
   Launch launch = data_->launch();
   launch.kernel = kernel;

@@ -1,0 +1,139 @@
+// The template for Hopper's tensor cores under all of the emulator's checks: variants that use its
+// parts together are accepted, and each is refused with one fault of the kind that such kernels
+// have.
+
+#include <doctest/doctest.h>
+
+#include "engine/device/emulated.hpp"
+#include "tests/engine/run/fixture.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const std::string kBase =
+    R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
+    R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
+    R"("CARRY":false,"O_PLACE":"over_q","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true})";
+
+struct Shape {
+  int head_dim = 64;
+  bool causal = false;
+};
+
+test::Replacements space_of(const Shape& shape) {
+  test::Replacements change;
+  if (shape.causal) change.emplace_back("causal: false", "causal: true");
+  if (shape.head_dim == 128) {
+    change.emplace_back("D: 64}", "D: 128}");
+    // FlashAttention-3's tile for D = 64 does not fit.
+    change.emplace_back("CONSUMERS: 3, BLOCK_N: 128, STAGES: 2, OVERLAP: ahead",
+                        "CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, OVERLAP: ahead");
+    change.emplace_back("BLOCK_M: 128, BLOCK_N: 128", "BLOCK_M: 64, BLOCK_N: 64");
+  }
+  return change;
+}
+
+// A space with a device that checks on one thread: faulty blocks may write the same place.
+struct Place {
+  explicit Place(const Shape& shape)
+      : project(test::project("h100.yaml", space_of(shape))),
+        bench(project, open_emulator(project.target, 1)) {}
+
+  Project project;
+  test::Bench bench;
+};
+
+Place& plain() {
+  static Place place({});
+  return place;
+}
+Place& causal() {
+  static Place place({.head_dim = 64, .causal = true});
+  return place;
+}
+
+void accept(Place& place, const test::Replacements& change) {
+  const Config config = Config::from_json(test::replace(kBase, change));
+  CAPTURE(config.to_json());
+  CHECK(place.project.space.index_of(config).has_value());
+  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
+  CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message, " at ",
+                verdict.where);
+}
+
+// Refused for one of `findings` of the gate, and for a message with `words` in it.
+void refuse(const std::string& name, const test::Replacements& fault, const std::string& words,
+            const test::Replacements& change = {}, bool masked = false) {
+  CAPTURE(name);
+  Place& place = masked ? causal() : plain();
+  const Config config = Config::from_json(test::replace(kBase, change));
+  const Template& sound = place.project.template_of(config);
+  const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
+                                          test::replace(sound.cuda_text(), fault), "planted.yaml");
+  const Verdict verdict = place.bench.gate(faulty, config, "quick");
+  const std::string told = to_text(verdict.finding) + ": " + verdict.message;
+  CHECK_MESSAGE(told.find(words) != std::string::npos, told);
+  CHECK(verdict.finding != Finding::not_bound);
+}
+
+const test::Replacements kOwn = {{R"("over_q")", R"("own")"}};
+
+}  // namespace
+
+TEST_CASE("wgmma: variants that use its parts together are accepted") {
+  accept(plain(), {});
+  accept(causal(), {{R"("PING_PONG":false)", R"("PING_PONG":true)"},
+                    {R"("CARRY":false)", R"("CARRY":true)"},
+                    {R"("over_q")", R"("own")"},
+                    {R"("CONSUMERS":2)", R"("CONSUMERS":3)"},
+                    {R"("always")", R"("threshold")"}});
+  accept(causal(), {{R"("ahead")", R"("ahead_held")"},
+                    {R"("CARRY":false)", R"("CARRY":true)"},
+                    {R"("Q_STAGES":1)", R"("Q_STAGES":2)"},
+                    {R"("CLUSTER":1)", R"("CLUSTER":2)"},
+                    {R"("in_shared")", R"("in_registers")"},
+                    {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"}});
+}
+
+TEST_CASE("wgmma: D = 128 and products in turns") {
+  Place place({.head_dim = 128, .causal = true});
+  accept(place, {{R"("ahead")", R"("chained")"},
+                 {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+                 {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
+                 {R"("always")", R"("voted")"}});
+}
+
+TEST_CASE("wgmma: planted faults are refused") {
+  refuse("V is not waited for",
+         {{"    wait_v();\n    issue_p_v<0, kSteps>(state);\n    end_turn();",
+           "    issue_p_v<0, kSteps>(state);\n    end_turn();"}},
+         "race");
+  refuse("K is given back while it is read",
+         {{"    wait_products<1>();\n    hold(state.scores);\n    release_k();",
+           "    release_k();\n    wait_products<1>();\n    hold(state.scores);"}},
+         "race");
+  refuse("the output is sent before it is seen by the copy engine",
+         {{"      fence_async_proxy();\n", ""}}, "race");
+  refuse("Q comes while it is read",
+         {{"      if (leads()) wait_stores_read();\n      sync_numbered(own_barrier(group_), "
+           "kGroup);\n      release_q();",
+           "      release_q();"}},
+         "race");
+  refuse("fewer bytes are waited for than come",
+         {{"arrive_and_expect(full + 8 * at.slot, kKeyBytes);",
+           "arrive_and_expect(full + 8 * at.slot, kKeyBytes / 2);"}},
+         "deadlock");
+  refuse("the wrong round",
+         {{"at.parity ^ 1);\n  arrive_and_expect", "at.parity);\n  arrive_and_expect"}},
+         "deadlock");
+  refuse("sums without a fence",
+         {{"    hold(scores);\n    begin_products();", "    hold(scores);"}}, "sync");
+  refuse("no rescale", {{"        rescale(state.output, shrink);\n        pack", "        pack"}},
+         "wrong");
+  refuse("the last key forgotten", {{"8 * i + c >= end)", "8 * i + c + 1 >= end)"}}, "wrong");
+  refuse("the diagonal off by one", {{"8 * i + c >= end)", "8 * i + c > end)"}}, "wrong", {}, true);
+  refuse("the store is overtaken by the next tile",
+         {{"      if (kOPlace == OPlace::own && leads()) wait_stores_read();\n", ""}}, "race",
+         kOwn);
+}

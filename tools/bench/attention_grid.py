@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Times configs of an attention template against every backend of PyTorch's SDPA, over suites of shapes.
+
+A file of candidates gives configs, each for the head dimension and causality it is meant for. In each cell all
+that fit are checked against a float64 truth on small ragged shapes and screened; the fastest then races all
+backends: graphs of launches, replayed in randomized blocks with each contestant once, so that clock,
+temperature and power meet all alike. The race is timed anew, apart from the screening. Then the winner and the best
+backend run alone for --sustain seconds each, in turn, and the second half of that counts.
+
+  tools/bench/attention_grid.py candidates.json --suite grid --out results.json  (needs PyTorch, nvcc, a GPU)
+
+A candidate: {"template": "wgmma", "D": [64], "causal": [false], "config": {...}}; "L": [...] where it is for some
+lengths only.
+"""
+
+import argparse
+import concurrent.futures
+import ctypes
+import datetime
+import json
+import math
+import os
+import random
+import statistics
+
+import torch
+import yaml
+
+from gpu_kernel import ROOT, Kernel, compile_cubin, spilled_bytes
+from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
+
+RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
+WORST = {torch.float16: 1e-3, torch.bfloat16: 8e-3}  # relative RMS error that is accepted
+REPLAY_US = 8000  # a graph has as many launches as take about so long
+
+
+def cell(B, H, L, D, causal):
+    return {"B": B, "H": H, "L": L, "D": D, "causal": causal}
+
+
+def suites():
+    """`grid`: 16k keys in all, 2048 columns; `seven` and `mission`: as the engine's suites."""
+    lengths = (512, 1024, 2048, 4096, 8192, 16384)
+    return {
+        "grid": [cell(16384 // L, 2048 // D, L, D, c) for D in (64, 128) for c in (False, True) for L in lengths],
+        "wide": [cell(16384 // L, 8, L, 256, c) for c in (False, True) for L in lengths],
+        "seven": [cell(1, 8, 128, 64, False), cell(2, 8, 256, 64, False), cell(2, 8, 512, 64, False)]
+        + [cell(4, 8, 1024, 64, False), cell(1, 8, 2048, 64, False), cell(2, 8, 512, 64, True)]
+        + [cell(1, 8, 32, 64, True)],
+        "mission": [cell(1, 8, 512, 64, False), cell(1, 8, 512, 64, True)],
+    }
+
+
+def exact(q, k, v, causal):
+    """In float64, the causal diagonal from the top left."""
+    scores = q.double() @ k.double().transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, -1) @ v.double()
+
+
+class Problem:
+    """Tensors of one shape, and what a kernel needs besides."""
+
+    def __init__(self, B, H, Lq, Lk, D, causal, dtype):
+        def tensor(length):
+            return torch.randn(B, H, length, D, device="cuda", dtype=dtype)
+
+        self.q, self.k, self.v = tensor(Lq), tensor(Lk), tensor(Lk)
+        self.o = torch.full_like(self.q, float("nan"))
+        self.causal = causal
+        self.shape = {"B": B, "H": H, "Lq": Lq, "Lk": Lk, "D": D}
+
+    def bind(self, kernel):
+        scalars = {name: ctypes.c_int(self.shape[name]) for name in ("B", "H", "Lq", "Lk")}
+        scalars["scale"] = ctypes.c_float(1 / math.sqrt(self.shape["D"]))
+        return kernel.bind({"Q": self.q, "K": self.k, "V": self.v, "O": self.o}, scalars, self.shape)
+
+
+class Candidate:
+    """One config compiled for one head dimension and causality."""
+
+    def __init__(self, entry, D, causal, dtype):
+        self.entry, self.D, self.causal, self.dtype = entry, D, causal, dtype
+        path = f"{ROOT}/kernel_templates/attention/{entry['template']}.yaml"
+        with open(path) as file:
+            self.manifest = yaml.safe_load(file)
+        self.refusal = self.cubin = self.kernel = None
+
+    def compile(self):
+        defines = {"HEAD_DIM": self.D, "CAUSAL": int(self.causal), "CAUSAL_BOTTOM_RIGHT": 0}
+        defines["DTYPE_BF16"] = int(self.dtype == torch.bfloat16)
+        for name in self.manifest["parameters"]:
+            value = self.entry["config"][name]
+            defines[name] = int(value) if isinstance(value, bool) else value
+        folder = f"{ROOT}/kernel_templates"
+        try:
+            self.cubin, log = compile_cubin(
+                f"{folder}/attention/{self.manifest['source']}", defines.items(),
+                [f"{folder}/include", f"{folder}/attention"], self.manifest.get("arch"),
+            )  # fmt: skip
+        except RuntimeError as error:
+            self.refusal = str(error)
+            return
+        self.spilled = spilled_bytes(log)
+        if "(C75" in log:
+            self.refusal = "ptxas gave up on its products: " + log[log.index("(C75") :].splitlines()[0]
+
+    def check(self, target):
+        """Loads it and tries it on ragged shapes."""
+        self.kernel = Kernel(self.manifest, self.cubin, self.entry["config"], target)
+        for B, H, Lq, Lk in RAGGED:
+            problem = Problem(B, H, Lq, Lk, self.D, self.causal, self.dtype)
+            problem.bind(self.kernel)()
+            torch.cuda.synchronize()
+            error = relative_error(problem.o, exact(problem.q, problem.k, problem.v, self.causal))
+            if not error < WORST[self.dtype]:
+                self.refusal = f"error {error:.2e} at {problem.shape}"
+                return
+
+
+def flop(c):
+    return 4 * c["B"] * c["H"] * c["L"] ** 2 * c["D"] / (2 if c["causal"] else 1)
+
+
+def run_cell(c, candidates, dtype, args, rng):
+    problem = Problem(c["B"], c["H"], c["L"], c["L"], c["D"], c["causal"], dtype)
+    fitting = [k for k in candidates if (k.D, k.causal) == (c["D"], c["causal"])]
+    fitting = [k for k in fitting if c["L"] in k.entry.get("L", [c["L"]])]
+    launches = max(1, min(100, int(REPLAY_US / (flop(c) / 4e8 + 4))))
+    graphs, results = {}, {}
+    for name, backend in BACKENDS.items():
+        if name == "sdpa math" and c["B"] * c["H"] * c["L"] ** 2 > 2**30:
+            continue  # its scores would not fit
+        try:
+            graphs[name] = Graph(backend_call(backend, problem.q, problem.k, problem.v, c["causal"]), launches)
+            results[name] = graphs[name].result
+        except RuntimeError:
+            continue
+    trials = {i: Graph(problem.bind(k.kernel), launches) for i, k in enumerate(fitting)}
+    screened = race(trials, args.screen, rng, warm_up=1)
+    best = min(screened, key=lambda i: statistics.median(screened[i]))
+    graphs["fa-tune"] = trials[best]
+    samples = race(graphs, args.blocks, rng, warm_up=3)
+    problem.o.fill_(float("nan"))
+    graphs["fa-tune"].time_us()
+    reference = results["sdpa flash"].double()
+    row = {
+        **c,
+        "config": {"template": fitting[best].entry["template"], **fitting[best].entry["config"]},
+        "difference_from_flash": relative_error(problem.o, reference),
+        "us": {name: statistics.median(times) for name, times in samples.items()},
+        "us_interval": {name: interval(times, rng, 500) for name, times in samples.items()},
+    }
+    backends = {name: us for name, us in row["us"].items() if name != "fa-tune"}
+    row["best_backend"] = min(backends, key=backends.get)
+    ratios = [b / own for b, own in zip(samples[row["best_backend"]], samples["fa-tune"])]
+    row["speedup"] = statistics.median(ratios)
+    row["speedup_interval"] = interval(ratios, rng, 500)
+    if args.sustain:
+        row["sustained_us"] = {
+            name: graphs[name].sustained_us(args.sustain) for name in (row["best_backend"], "fa-tune")
+        }
+    row["tflops"] = {name: flop(c) / us / 1e6 for name, us in row["us"].items()}
+    return row
+
+
+def geomean(values):
+    return math.exp(statistics.mean(map(math.log, values)))
+
+
+def report(rows):
+    for row in rows:
+        best, own = row["best_backend"], row["tflops"]
+        line = f"D={row['D']:<4}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
+        line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
+        line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
+        if "sustained_us" in row:
+            line += f"  sustained {row['sustained_us'][best] / row['sustained_us']['fa-tune']:.3f}x"
+        print(line)
+    print(f"geomean {geomean([row['speedup'] for row in rows]):.3f}x, least {min(r['speedup'] for r in rows):.3f}x")
+    if all("sustained_us" in row for row in rows):
+        ratios = [r["sustained_us"][r["best_backend"]] / r["sustained_us"]["fa-tune"] for r in rows]
+        print(f"sustained: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("candidates", help="a JSON list of configs")
+    parser.add_argument("--suite", default="grid", choices=suites())
+    parser.add_argument("--dtype", default="fp16", choices=["fp16", "bf16"])
+    parser.add_argument("--target", default="h100", help="device profile, for what manifests call device.*")
+    parser.add_argument("--screen", type=int, default=5, help="blocks of the screening")
+    parser.add_argument("--blocks", type=int, default=30, help="blocks of the race")
+    parser.add_argument("--sustain", type=float, default=0, help="seconds alone, for the winner and the best backend")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", required=True, help="where the JSON goes")
+    args = parser.parse_args()
+    torch.manual_seed(args.seed)
+    rng = random.Random(args.seed)
+    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[args.dtype]
+    cells = suites()[args.suite]
+    wanted = {(c["D"], c["causal"]) for c in cells}
+    with open(args.candidates) as file:
+        entries = json.load(file)
+    candidates = [
+        Candidate(entry, D, causal, dtype)
+        for entry in entries
+        for D in entry["D"]
+        for causal in entry["causal"]
+        if (D, causal) in wanted
+    ]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(Candidate.compile, candidates))
+    for candidate in candidates:
+        if candidate.refusal is None:
+            candidate.check(args.target)
+        if candidate.refusal is not None:
+            print(f"refused: {candidate.entry['config']}: {candidate.refusal}")
+    candidates = [candidate for candidate in candidates if candidate.refusal is None]
+    rows = []
+    for c in cells:
+        rows.append(run_cell(c, candidates, dtype, args, rng))
+        torch.cuda.empty_cache()
+    result = {
+        "device": torch.cuda.get_device_name(),
+        "software": software(),
+        "date": datetime.date.today().isoformat(),
+        "method": f"winner of {args.screen} screening blocks, then {args.blocks} randomized blocks with each contestant "
+        "once; medians, 95% bootstrap intervals; speedup: block by block against the best backend of the cell",
+        "suite": args.suite,
+        "dtype": args.dtype,
+        "sustain_seconds": args.sustain,
+        "rows": rows,
+    }
+    with open(args.out, "w") as out:
+        json.dump(result, out, indent=1)
+        out.write("\n")
+    report(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Times contestants against each other on a GPU: graphs of launches, replayed in randomized blocks."""
+
+import statistics
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+BACKENDS = {
+    "sdpa flash": SDPBackend.FLASH_ATTENTION,
+    "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
+    "sdpa efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "sdpa math": SDPBackend.MATH,
+}
+
+
+def backend_call(backend, q, k, v, causal):
+    def call():
+        with sdpa_kernel(backend):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    return call
+
+
+class Graph:
+    """So many calls of a function as one CUDA graph. `result`: what one call gave."""
+
+    def __init__(self, call, launches):
+        self.launches = launches
+        self.stream = torch.cuda.Stream()
+        with torch.cuda.stream(self.stream):
+            for _ in range(3):
+                call()
+            torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph, stream=self.stream):
+                for _ in range(launches):
+                    self.result = call()
+
+    def time_us(self):
+        """Microseconds a launch, of one replay."""
+        with torch.cuda.stream(self.stream):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record(self.stream)
+            self.graph.replay()
+            end.record(self.stream)
+            end.synchronize()
+        return begin.elapsed_time(end) * 1000 / self.launches
+
+    def sustained_us(self, seconds):
+        """The same after so many seconds of replays back to back: the median of their second half."""
+        count = max(4, int(seconds * 1e6 / (self.time_us() * self.launches)))
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+        with torch.cuda.stream(self.stream):
+            for event in events[:-1]:
+                event.record(self.stream)
+                self.graph.replay()
+            events[-1].record(self.stream)
+        events[-1].synchronize()
+        half = events[count // 2 :]
+        times = [a.elapsed_time(b) * 1000 / self.launches for a, b in zip(half, half[1:])]
+        return statistics.median(times)
+
+
+def race(graphs, blocks, rng, warm_up=10):
+    """Samples by name: every block replays each contestant once, in an order of its own."""
+    samples = {name: [] for name in graphs}
+    names = list(graphs)
+    for block in range(blocks + warm_up):
+        rng.shuffle(names)
+        for name in names:
+            time = graphs[name].time_us()
+            if block >= warm_up:
+                samples[name].append(time)
+    return samples
+
+
+def interval(samples, rng, resamples=2000):
+    """95% bootstrap interval of the median."""
+    medians = sorted(statistics.median(rng.choices(samples, k=len(samples))) for _ in range(resamples))
+    return medians[int(0.025 * resamples)], medians[int(0.975 * resamples)]
+
+
+def relative_error(result, truth):
+    return ((result.double() - truth).norm() / truth.norm()).item()
+
+
+def software():
+    return (
+        f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
+    )
