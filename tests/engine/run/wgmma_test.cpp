@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/emulated.hpp"
+#include "engine/run/trial.hpp"
 #include "tests/engine/run/fixture.hpp"
 
 using namespace fa_tune;
@@ -102,6 +103,22 @@ TEST_CASE("wgmma: D = 128 and products in turns") {
                  {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
                  {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
                  {R"("always")", R"("voted")"}});
+}
+
+TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
+  Place& place = plain();
+  // The manifest knows better than to let this in: the fragments of 144 keys do not fit in 160
+  // registers.
+  const Config config = Config::from_json(test::replace(
+      kBase, {{R"("CONSUMERS":2)", R"("CONSUMERS":3)"}, {R"("BLOCK_N":32)", R"("BLOCK_N":144)"}}));
+  CHECK_FALSE(place.project.space.index_of(config).has_value());
+  TrialRunner runner(place.project, place.bench.device(), place.bench.pool(), place.bench.truth(),
+                     {});
+  FinishedTrial trial;
+  CHECK_FALSE(runner.admit(*runner.prepare(config), trial));
+  CHECK(trial.row.stage == "compile");
+  CHECK(trial.row.finding == "not_as_written");
+  CHECK_MESSAGE(trial.row.message.starts_with("C7512: "), trial.row.message);
 }
 
 TEST_CASE("wgmma: planted faults are refused") {
