@@ -14,8 +14,8 @@
 //
 // Genes: CONSUMERS, BLOCK_N, STAGES;
 //   OVERLAP   none: every product is waited for; chained: the next Q K^T is queued behind P V;
-//             ahead: Q K^T of the next tile and P V of this one run while the next tile is softened, as far as
-//             the compiler leaves it in that place; ahead_held: it has to;
+//             ahead: Q K^T of the next tile and P V of this one are issued together; while P V runs the next
+//             tile's maxima are found; ahead_held: its exponentials are computed too, their conversion waits;
 //   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities are there;
 //   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's products;
 //   RESCALE   always; voted: only if a row's reference moved in this warp; threshold: the reference moves
@@ -343,16 +343,15 @@ class Consumer {
         release_k();
         if (j >= work.clean) mask_tile(state, work, j);
         refer<true>(state.scores, state.rows, shrink, subtract, scale_log2_);
-        exponentiate<0, kSteps>(state.scores, state.rows, subtract, scale_log2_);
-        pack_steps<0, kSteps>(state.p, state.scores);
+        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, scale_log2_);
       }
       for (--j; j >= 0; --j) {
         if (j >= work.clean)
-          soften_meanwhile<true>(state, state.rows, shrink, work, j);
+          soften_meanwhile<true>(state, state.rows, shrink, subtract, work, j);
         else
-          soften_meanwhile<false>(state, state.rows, shrink, work, j);
+          soften_meanwhile<false>(state, state.rows, shrink, subtract, work, j);
         rescale(state.output, shrink);
-        pack_steps<0, kSteps>(state.p, state.scores);
+        take_probabilities(state, subtract);
       }
       if constexpr (kOPlace == OPlace::own) release_q();
       if (kCarry && following.more()) {
@@ -362,12 +361,12 @@ class Consumer {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
           take_q(state);
           Rows rows = fresh_rows();
-          soften_meanwhile<true>(state, rows, shrink, next, next.seen - 1);
+          soften_meanwhile<true>(state, rows, shrink, subtract, next, next.seen - 1);
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
           store(state, o_map, work);
           clear(state.output);
           state.rows = rows;
-          pack_steps<0, kSteps>(state.p, state.scores);
+          take_probabilities(state, subtract);
           carried = true;
         }
       }
@@ -383,11 +382,11 @@ class Consumer {
     return carried;
   }
 
-  // Tile j from its scores to its probabilities, while P V of the tile before is under way.
+  // Tile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
+  // the tile before is under way.
   template <bool kMasked>
   __device__ __forceinline__ void soften_meanwhile(State& state, Rows& rows, float (&shrink)[2],
-                                                   const Work& work, int j) {
-    float subtract[2];
+                                                   float (&subtract)[2], const Work& work, int j) {
     wait_k();
     await_turn();
     issue_q_k(state);
@@ -399,10 +398,20 @@ class Consumer {
     release_k();
     if (kMasked && j >= work.clean) mask_tile(state, work, j);
     refer<kMasked>(state.scores, rows, shrink, subtract, scale_log2_);
-    exponentiate<0, kSteps>(state.scores, rows, subtract, scale_log2_);
-    hold(state.scores);
-    if constexpr (kOverlap == Overlap::ahead_held) finish_first(rows.sum[0] + rows.sum[1]);
+    if constexpr (kOverlap == Overlap::ahead_held) {
+      exponentiate<0, kSteps>(state.scores, rows, subtract, scale_log2_);
+      hold(state.scores);
+      finish_first(rows.sum[0] + rows.sum[1]);
+    }
     finish_p_v(state);
+  }
+
+  // The registers of the A operand are free again: P V has read them.
+  __device__ __forceinline__ void take_probabilities(State& state, const float (&subtract)[2]) {
+    if constexpr (kOverlap == Overlap::ahead_held)
+      pack_steps<0, kSteps>(state.p, state.scores);
+    else
+      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, scale_log2_);
   }
 
   // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
@@ -445,8 +454,7 @@ class Consumer {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      exponentiate<kFirst, kEnd>(state.scores, state.rows, subtract, scale_log2_);
-      pack_steps<kFirst, kEnd>(state.p, state.scores);
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, scale_log2_);
       if constexpr (kPart == 0) wait_v();
       issue_p_v<kFirst, kEnd>(state);
       part<kPart + 1>(state, subtract);

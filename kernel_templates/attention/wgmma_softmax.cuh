@@ -88,8 +88,15 @@ __device__ __forceinline__ void rescale(float (&output)[kOutputs], const float (
   for (int i = 0; i < kOutputs; ++i) output[i] *= shrink[i / 2 % 2];
 }
 
-// Scores to probabilities in the steps from kFirst up to kEnd, and their sums to the rows. Of eight fragments
-// EXP_POLYNOMIAL go the way of exp2_polynomial.
+// The probability of a score in fragment `fragment`. Of eight fragments EXP_POLYNOMIAL go the way of
+// exp2_polynomial.
+__device__ __forceinline__ float probability(float score, int fragment, float subtract,
+                                             float scale_log2) {
+  const float x = fmaf(score, scale_log2, -subtract);
+  return fragment * EXP_POLYNOMIAL % 8 < EXP_POLYNOMIAL ? exp2_polynomial(x) : exp2_approx(x);
+}
+
+// Scores to probabilities in the steps from kFirst up to kEnd, and their sums to the rows.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& rows,
                                              const float (&subtract)[2], float scale_log2) {
@@ -99,10 +106,30 @@ __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& row
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int h = e / 2;
-      const float x = fmaf(scores[4 * i + e], scale_log2, -subtract[h]);
-      const float p = i * EXP_POLYNOMIAL % 8 < EXP_POLYNOMIAL ? exp2_polynomial(x) : exp2_approx(x);
+      const float p = probability(scores[4 * i + e], i, subtract[h], scale_log2);
       scores[4 * i + e] = p;
       sum[h][e % 2] += p;
+    }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
+}
+
+// The same, and the A operands as they come: the conversions fill the gaps between the exponentials.
+template <int kFirst, int kEnd>
+__device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
+                                                      const float (&scores)[kScores], Rows& rows,
+                                                      const float (&subtract)[2], float scale_log2) {
+  float sum[2][2] = {};
+#pragma unroll
+  for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float* const pair = scores + 4 * i + 2 * h;
+      const float low = probability(pair[0], i, subtract[h], scale_log2);
+      const float high = probability(pair[1], i, subtract[h], scale_log2);
+      sum[h][0] += low;
+      sum[h][1] += high;
+      p[i / 2][i % 2 * 2 + h] = pack(low, high);
     }
 #pragma unroll
   for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];

@@ -112,6 +112,7 @@ class Kernel:
         self.manifest = manifest
         self.config = config
         self.device = target_facts(target)
+        torch.empty(1, device="cuda")  # makes the context, if nothing has
         module = ctypes.c_void_p()
         self.function = ctypes.c_void_p()
         check(CUDA.cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")

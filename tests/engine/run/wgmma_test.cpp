@@ -103,6 +103,9 @@ TEST_CASE("wgmma: D = 128 and products in turns") {
                  {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
                  {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
                  {R"("always")", R"("voted")"}});
+  accept(place, {{R"("ahead")", R"("none")"},
+                 {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+                 {R"("CONSUMERS":2)", R"("CONSUMERS":4)"}});
 }
 
 TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
@@ -146,7 +149,7 @@ TEST_CASE("wgmma: planted faults are refused") {
          "deadlock");
   refuse("sums without a fence",
          {{"    hold(scores);\n    begin_products();", "    hold(scores);"}}, "sync");
-  refuse("no rescale", {{"        rescale(state.output, shrink);\n        pack", "        pack"}},
+  refuse("no rescale", {{"        rescale(state.output, shrink);\n        take", "        take"}},
          "wrong");
   refuse("the last key forgotten", {{"8 * i + c >= end)", "8 * i + c + 1 >= end)"}}, "wrong");
   refuse("the diagonal off by one", {{"8 * i + c >= end)", "8 * i + c > end)"}}, "wrong", {}, true);
