@@ -26,7 +26,7 @@ import statistics
 import torch
 import yaml
 
-from gpu_kernel import ROOT, Kernel, compile_cubin, spilled_bytes
+from gpu_kernel import ROOT, Kernel, Scope, compile_cubin, spilled_bytes, target_facts
 from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
@@ -88,7 +88,13 @@ class Candidate:
             self.manifest = yaml.safe_load(file)
         self.refusal = self.cubin = self.kernel = None
 
-    def compile(self):
+    def compile(self, target):
+        shape = {"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D}
+        scope = Scope(self.manifest, self.entry["config"], shape, target_facts(target))
+        for requirement in self.manifest.get("requires", []):
+            if not scope.value(requirement["expr"]):
+                self.refusal = requirement["because"]
+                return
         defines = {"HEAD_DIM": self.D, "CAUSAL": int(self.causal), "CAUSAL_BOTTOM_RIGHT": 0}
         defines["DTYPE_BF16"] = int(self.dtype == torch.bfloat16)
         for name in self.manifest["parameters"]:
@@ -214,17 +220,13 @@ def main():
         if (D, causal) in wanted
     ]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(Candidate.compile, candidates))
+        list(pool.map(lambda candidate: candidate.compile(args.target), candidates))
     for candidate in candidates:
         if candidate.refusal is None:
             candidate.check(args.target)
         if candidate.refusal is not None:
             print(f"refused: {candidate.entry['config']}: {candidate.refusal}")
     candidates = [candidate for candidate in candidates if candidate.refusal is None]
-    rows = []
-    for c in cells:
-        rows.append(run_cell(c, candidates, dtype, args, rng))
-        torch.cuda.empty_cache()
     result = {
         "device": torch.cuda.get_device_name(),
         "software": software(),
@@ -234,12 +236,15 @@ def main():
         "suite": args.suite,
         "dtype": args.dtype,
         "sustain_seconds": args.sustain,
-        "rows": rows,
+        "rows": [],
     }
-    with open(args.out, "w") as out:
-        json.dump(result, out, indent=1)
-        out.write("\n")
-    report(rows)
+    for c in cells:
+        result["rows"].append(run_cell(c, candidates, dtype, args, rng))
+        torch.cuda.empty_cache()
+        with open(args.out, "w") as out:  # after each cell: a lost machine costs one
+            json.dump(result, out, indent=1)
+            out.write("\n")
+    report(result["rows"])
 
 
 if __name__ == "__main__":
