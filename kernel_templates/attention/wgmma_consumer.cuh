@@ -1,0 +1,383 @@
+// A warpgroup that computes: 64 query rows at a time, from Q K^T to the output.
+#pragma once
+
+#include "mbarrier.cuh"
+#include "mma.cuh"
+#include "store_matrix.cuh"
+#include "tensor_copy.cuh"
+#include "wgmma.cuh"
+#include "wgmma_schedule.cuh"
+#include "wgmma_shared.cuh"
+#include "wgmma_softmax.cuh"
+
+// A tile as one warpgroup sees it.
+struct Work {
+  Tile tile;
+  int first_row;  // of this warpgroup
+  int tiles;      // of keys, that the block loads
+  int seen;       // of these, the first so many that a row of this warpgroup sees
+  int clean;      // of these, the first so many that need no mask
+};
+
+__device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int lq, int lk) {
+  Work work;
+  work.tile = schedule.tile();
+  work.first_row = work.tile.first_row + group * 64;
+  work.tiles = cluster_key_tiles(work.tile, lq, lk);
+  work.seen = work.first_row < lq
+                  ? key_tiles(visible_keys(min(work.first_row + 64, lq) - 1, lq, lk))
+                  : 0;
+  work.clean = visible_keys(work.first_row, lq, lk) / BLOCK_N;
+  return work;
+}
+
+// What one thread of a warpgroup of consumers holds.
+struct State {
+  float output[kOutputs];
+  float scores[kScores];
+  unsigned p[kSteps][4];
+  unsigned q[HEAD_DIM / 16][4];  // Q_PLACE in_registers
+  Rows rows;
+};
+
+__device__ __forceinline__ void clear(float (&output)[kOutputs]) {
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) output[i] = 0.0f;
+}
+
+__device__ __forceinline__ Rows fresh_rows() {
+  return {{minus_infinity(), minus_infinity()}, {0.0f, 0.0f}};
+}
+
+// One warpgroup of consumers.
+class Consumer {
+ public:
+  __device__ __forceinline__ Consumer(unsigned base, int group, int lane, float scale_log2, int lq,
+                                      int lk)
+      : base_(base),
+        q_(matrix_at(base + group * 8192, 16, 1024)),
+        k_(matrix_at(base + kK, 16, 1024)),
+        v_(matrix_at(base + kV, kKeyPanel, 1024)),
+        group_(group),
+        lane_(lane),
+        scale_log2_(scale_log2),
+        lq_(lq),
+        lk_(lk) {}
+
+  __device__ __forceinline__ void run(Schedule schedule, const TensorMap& o_map) {
+    if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kGroup);
+    State state;
+    bool begun = false;
+    while (schedule.more()) {
+      const Work work = work_of(schedule, group_, lq_, lk_);
+      schedule.next();
+      if (!begun) {
+        state.rows = fresh_rows();
+        clear(state.output);
+        if (work.tiles > 0) take_q(state);
+        skip(work);
+      }
+      begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
+                                         : attend(state, work, o_map);
+    }
+    if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kGroup);
+    if (leads()) wait_stores();
+  }
+
+ private:
+  __device__ __forceinline__ int warp() const { return threadIdx.x / 32 % 4; }
+  __device__ __forceinline__ bool leads() const { return warp() == 0 && lane_ == 0; }
+
+  // The warp has read what `barrier` guards, here and, if it is shared, in the cluster's other blocks.
+  __device__ __forceinline__ void release(int barrier, bool shared) {
+    if (CLUSTER > 1 && shared) {
+      if (lane_ < CLUSTER) arrive_in_cluster(base_ + barrier, lane_);
+    } else if (lane_ == 0) {
+      arrive(base_ + barrier);
+    }
+  }
+  __device__ __forceinline__ void wait_q() { wait_for(base_ + kQFull + 8 * q_at_.slot, q_at_.parity); }
+  __device__ __forceinline__ void wait_k() { wait_for(base_ + kKFull + 8 * k_at_.slot, k_at_.parity); }
+  __device__ __forceinline__ void wait_v() { wait_for(base_ + kVFull + 8 * v_at_.slot, v_at_.parity); }
+  __device__ __forceinline__ void release_q() {
+    release(kQEmpty + 8 * q_at_.slot, false);
+    q_at_.advance();
+  }
+  __device__ __forceinline__ void release_k() {
+    release(kKEmpty + 8 * k_at_.slot, true);
+    k_at_.advance();
+  }
+  __device__ __forceinline__ void release_v() {
+    release(kVEmpty + 8 * v_at_.slot, true);
+    v_at_.advance();
+  }
+
+  __device__ __forceinline__ void await_turn() {
+    if constexpr (PING_PONG) sync_numbered(turn_barrier(group_), 2 * kGroup);
+  }
+  __device__ __forceinline__ void end_turn() {
+    if constexpr (PING_PONG)
+      arrive_numbered(turn_barrier(group_ == CONSUMERS - 1 ? 0 : group_ + 1), 2 * kGroup);
+  }
+
+  // Passes over the tiles of keys that the block's lower rows see and these do not. K and V take turns: who
+  // ran ahead in one ring only could wait there for somebody who waits in the other for him.
+  __device__ __forceinline__ void skip(const Work& work) {
+    for (int j = work.tiles; j > work.seen; --j) {
+      wait_k();
+      release_k();
+      await_turn();
+      end_turn();
+      wait_v();
+      release_v();
+    }
+  }
+
+  // Once Q is there.
+  __device__ __forceinline__ void take_q(State& state) {
+    wait_q();
+    if constexpr (kQPlace == QPlace::in_registers) {
+      const unsigned row = base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
+#pragma unroll
+      for (int step = 0; step < HEAD_DIM / 16; ++step) {
+        const int chunk = step % 4 * 2 + lane_ / 16;
+        ldmatrix_x4(state.q[step], row + step / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void issue_q_k(State& state) {
+    auto& scores = state.scores;
+    const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
+    const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
+    hold(scores);
+    begin_products();
+#pragma unroll
+    for (int step = 0; step < HEAD_DIM / 16; ++step) {
+      const int panel = step / 4;
+      const int along = step % 4 * 32;
+      const unsigned long long b = moved(k, panel * kKeyPanel + along);
+      if constexpr (kQPlace == QPlace::in_registers)
+        Wgmma<BLOCK_N>::template from_registers<0>(scores, state.q[step], b, step != 0);
+      else
+        Wgmma<BLOCK_N>::from_shared(scores, moved(q, panel * kQPanel + along), b, step != 0);
+    }
+    commit_products();
+  }
+
+  template <int kFirst, int kEnd>
+  __device__ __forceinline__ void issue_p_v(State& state) {
+    const unsigned long long v = moved(v_, v_at_.slot * kKeyBytes);
+    hold(state.output);
+    begin_products();
+#pragma unroll
+    for (int step = kFirst; step < kEnd; ++step)
+      Wgmma<HEAD_DIM>::from_registers<1>(state.output, state.p[step], moved(v, step * 2048), 1);
+    commit_products();
+  }
+
+  __device__ __forceinline__ void finish_p_v(State& state) {
+    wait_products<0>();
+    hold(state.output);
+    release_v();
+  }
+
+  __device__ __forceinline__ void mask_tile(State& state, const Work& work, int j) {
+    mask(state.scores, work.first_row + warp() * 16 + lane_ / 4, j * BLOCK_N, lane_, lq_, lk_);
+  }
+
+  // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
+  // Returns whether those of the next piece of work are.
+  __device__ __forceinline__ bool attend_ahead(State& state, const Work& work,
+                                               const Schedule& following, bool begun,
+                                               const TensorMap& o_map) {
+    float shrink[2], subtract[2];
+    bool carried = false;
+    if (work.seen > 0) {
+      int j = work.seen - 1;
+      if (!begun) {
+        wait_k();
+        await_turn();
+        issue_q_k(state);
+        end_turn();
+        wait_products<0>();
+        hold(state.scores);
+        release_k();
+        if (j >= work.clean) mask_tile(state, work, j);
+        refer<true>(state.scores, state.rows, shrink, subtract, scale_log2_);
+        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, scale_log2_);
+      }
+      for (--j; j >= 0; --j) {
+        if (j >= work.clean)
+          soften_meanwhile<true>(state, state.rows, shrink, subtract, work, j);
+        else
+          soften_meanwhile<false>(state, state.rows, shrink, subtract, work, j);
+        rescale(state.output, shrink);
+        take_probabilities(state, subtract);
+      }
+      if constexpr (kOPlace == OPlace::own) release_q();
+      if (kCarry && following.more()) {
+        const Work next = work_of(following, group_, lq_, lk_);
+        // What is skipped cannot be skipped here: this tile's last V is still in the ring.
+        if (next.seen > 0 && next.seen == next.tiles) {
+          if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
+          take_q(state);
+          Rows rows = fresh_rows();
+          soften_meanwhile<true>(state, rows, shrink, subtract, next, next.seen - 1);
+          if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
+          store(state, o_map, work);
+          clear(state.output);
+          state.rows = rows;
+          take_probabilities(state, subtract);
+          carried = true;
+        }
+      }
+      if (!carried) {
+        wait_v();
+        issue_p_v<0, kSteps>(state);
+        finish_p_v(state);
+      }
+    } else if (work.tiles > 0 && kOPlace == OPlace::own) {
+      release_q();
+    }
+    if (!carried) store(state, o_map, work);
+    return carried;
+  }
+
+  // Tile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
+  // the tile before is under way.
+  template <bool kMasked>
+  __device__ __forceinline__ void soften_meanwhile(State& state, Rows& rows, float (&shrink)[2],
+                                                   float (&subtract)[2], const Work& work, int j) {
+    wait_k();
+    await_turn();
+    issue_q_k(state);
+    wait_v();
+    issue_p_v<0, kSteps>(state);
+    end_turn();
+    wait_products<1>();
+    hold(state.scores);
+    release_k();
+    if (kMasked && j >= work.clean) mask_tile(state, work, j);
+    refer<kMasked>(state.scores, rows, shrink, subtract, scale_log2_);
+    if constexpr (kOverlap == Overlap::ahead_held) {
+      exponentiate<0, kSteps>(state.scores, rows, subtract, scale_log2_);
+      hold(state.scores);
+      finish_first(rows.sum[0] + rows.sum[1]);
+    }
+    finish_p_v(state);
+  }
+
+  // The registers of the A operand are free again: P V has read them.
+  __device__ __forceinline__ void take_probabilities(State& state, const float (&subtract)[2]) {
+    if constexpr (kOverlap == Overlap::ahead_held)
+      pack_steps<0, kSteps>(state.p, state.scores);
+    else
+      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, scale_log2_);
+  }
+
+  // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
+  __device__ __forceinline__ bool attend(State& state, const Work& work, const TensorMap& o_map) {
+    bool pending = false;
+    int j = work.seen - 1;
+    for (; j >= work.clean; --j) step<true>(state, pending, work, j);
+    for (; j >= 0; --j) step<false>(state, pending, work, j);
+    if (pending) finish_p_v(state);
+    if (work.tiles > 0 && kOPlace == OPlace::own) release_q();
+    store(state, o_map, work);
+    return false;
+  }
+
+  // `pending`: P V of the tile before is under way (chained).
+  template <bool kMasked>
+  __device__ __forceinline__ void step(State& state, bool& pending, const Work& work, int j) {
+    float shrink[2], subtract[2];
+    wait_k();
+    await_turn();
+    issue_q_k(state);
+    wait_products<0>();
+    end_turn();
+    hold(state.scores);
+    release_k();
+    if constexpr (kOverlap == Overlap::chained) {
+      hold(state.output);
+      if (pending) release_v();
+      pending = true;
+    }
+    if constexpr (kMasked) mask_tile(state, work, j);
+    refer<kMasked>(state.scores, state.rows, shrink, subtract, scale_log2_);
+    rescale(state.output, shrink);
+    part<0>(state, subtract);
+    if constexpr (kOverlap == Overlap::none) finish_p_v(state);
+  }
+
+  template <int kPart>
+  __device__ __forceinline__ void part(State& state, const float (&subtract)[2]) {
+    if constexpr (kPart < PV_PARTS) {
+      constexpr int kFirst = kSteps * kPart / PV_PARTS;
+      constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, scale_log2_);
+      if constexpr (kPart == 0) wait_v();
+      issue_p_v<kFirst, kEnd>(state);
+      part<kPart + 1>(state, subtract);
+    }
+  }
+
+  // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
+  __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const Work& work) {
+    if (work.first_row < lq_) {
+      const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
+      const unsigned staging = base_ + place + group_ * 8192;
+      // Over Q: all warps' products have read it. Own: the last store has.
+      if (kOPlace == OPlace::own && leads()) wait_stores_read();
+      sync_numbered(own_barrier(group_), kGroup);
+      stage(state, staging);
+      fence_async_proxy();
+      sync_numbered(own_barrier(group_), kGroup);
+      if (leads()) {
+#pragma unroll
+        for (int panel = 0; panel < kPanels; ++panel)
+          store_box(o_map, staging + panel * kQPanel, panel * 64, work.first_row, work.tile.head,
+                    work.tile.batch);
+        commit_stores();
+      }
+    }
+    if (work.tiles > 0 && kOPlace == OPlace::over_q) {
+      if (leads()) wait_stores_read();
+      sync_numbered(own_barrier(group_), kGroup);
+      release_q();
+    }
+  }
+
+  __device__ __forceinline__ void stage(const State& state, unsigned staging) {
+    float inverse[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float sum = state.rows.sum[h];
+      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      inverse[h] = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
+    }
+    const unsigned row = staging + (warp() * 16 + lane_ % 16) * 128;
+#pragma unroll
+    for (int i = 0; i < HEAD_DIM / 16; ++i) {  // 16 columns, two fragments
+      const int chunk = i % 4 * 2 + lane_ / 16;
+      const float* const f = state.output + 8 * i;
+      store_matrices(row + i / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4),
+                     pack(f[0] * inverse[0], f[1] * inverse[0]),
+                     pack(f[2] * inverse[1], f[3] * inverse[1]),
+                     pack(f[4] * inverse[0], f[5] * inverse[0]),
+                     pack(f[6] * inverse[1], f[7] * inverse[1]));
+    }
+  }
+
+  unsigned base_;
+  unsigned long long q_, k_, v_;
+  int group_;
+  int lane_;
+  float scale_log2_;
+  int lq_;
+  int lk_;
+  RingPlace<Q_STAGES> q_at_;
+  Place k_at_, v_at_;
+};

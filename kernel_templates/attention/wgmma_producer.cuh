@@ -1,0 +1,57 @@
+// The warps that only start copies: one for Q and K, one for V.
+#pragma once
+
+#include "mbarrier.cuh"
+#include "tensor_copy.cuh"
+#include "wgmma_schedule.cuh"
+#include "wgmma_shared.cuh"
+
+// One thread: this block's part of a tile of keys into the ring, for all blocks of the cluster.
+__device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty, Place& at,
+                                          const TensorMap& map, const Tile& tile, int first_key,
+                                          int rank) {
+  constexpr int kRows = BLOCK_N / CLUSTER;
+  wait_for(empty + 8 * at.slot, at.parity ^ 1);
+  arrive_and_expect(full + 8 * at.slot, kKeyBytes);
+#pragma unroll
+  for (int panel = 0; panel < kPanels; ++panel) {
+    const unsigned to = ring + at.slot * kKeyBytes + panel * kKeyPanel + rank * kRows * 128;
+    if constexpr (CLUSTER > 1)
+      load_box_for((1 << CLUSTER) - 1, to, map, full + 8 * at.slot, panel * 64,
+                   first_key + rank * kRows, tile.head, tile.batch);
+    else
+      load_box(to, map, full + 8 * at.slot, panel * 64, first_key, tile.head, tile.batch);
+  }
+  at.advance();
+}
+
+__device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, const TensorMap& q_map,
+                                            const TensorMap& k_map, int lq, int lk, int rank) {
+  Place at;
+  RingPlace<Q_STAGES> q_at;
+  for (; schedule.more(); schedule.next()) {
+    const Tile tile = schedule.tile();
+    const int tiles = cluster_key_tiles(tile, lq, lk);
+    if (tiles == 0) continue;
+    const unsigned full = base + kQFull + 8 * q_at.slot;
+    wait_for(base + kQEmpty + 8 * q_at.slot, q_at.parity ^ 1);
+    arrive_and_expect(full, kQBytes);
+#pragma unroll
+    for (int panel = 0; panel < kPanels; ++panel)
+      load_box(base + q_at.slot * kQBytes + panel * kQPanel, q_map, full, panel * 64,
+               tile.first_row, tile.head, tile.batch);
+    q_at.advance();
+    for (int j = tiles - 1; j >= 0; --j)
+      load_keys(base + kK, base + kKFull, base + kKEmpty, at, k_map, tile, j * BLOCK_N, rank);
+  }
+}
+
+__device__ __forceinline__ void produce_v(unsigned base, Schedule schedule, const TensorMap& v_map,
+                                          int lq, int lk, int rank) {
+  Place at;
+  for (; schedule.more(); schedule.next()) {
+    const Tile tile = schedule.tile();
+    for (int j = cluster_key_tiles(tile, lq, lk) - 1; j >= 0; --j)
+      load_keys(base + kV, base + kVFull, base + kVEmpty, at, v_map, tile, j * BLOCK_N, rank);
+  }
+}
