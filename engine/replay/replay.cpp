@@ -17,23 +17,28 @@ constexpr double ms_per_s = 1000;
 
 class Replayed {
  public:
-  Replayed(const RecordedTable& table, const Space& space, const ReplayOptions& options)
-      : table_(table), space_(space), options_(options) {}
+  Replayed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
+           ReplayBudget budget)
+      : table_(table), space_(space), options_(options), budget_(budget) {}
 
-  Trace run(std::uint64_t seed) {
-    const auto strategy = make_strategy(options_.strategy, SearchTask{space_, seed});
+  void run(std::uint64_t seed, std::vector<EarlierRun> earlier) {
+    const auto strategy =
+        make_strategy(options_.strategy, SearchTask{space_, seed, std::move(earlier)});
     while (!is_over()) {
       const auto proposals = strategy->ask(options_.batch);
       if (proposals.empty()) break;
-      for (const Proposal& proposal : proposals) strategy->tell(evaluate(proposal));
+      for (const Proposal& proposal : proposals) {
+        told_.push_back(evaluate(proposal));
+        strategy->tell(told_.back());
+      }
     }
-    return std::move(trace_);
   }
 
+  Trace take_trace() { return std::move(trace_); }
+  EarlierRun take_told() { return {table_.name, std::move(told_)}; }
+
  private:
-  bool is_over() const {
-    return elapsed_ms_ >= options_.budget.ms && trace_.size() >= options_.budget.evaluations;
-  }
+  bool is_over() const { return elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations; }
 
   Told evaluate(const Proposal& proposal) {
     const TableEntry* entry = table_.find(space_.genome(proposal.config));
@@ -53,11 +58,26 @@ class Replayed {
   const RecordedTable& table_;
   const Space& space_;
   const ReplayOptions& options_;
+  ReplayBudget budget_;
+  std::vector<Told> told_;
   std::set<const TableEntry*> visited_;
   Trace trace_;
   double elapsed_ms_ = 0;
   std::uint64_t asked_ = 0;
 };
+
+Trace replay_seed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
+                  std::uint64_t seed) {
+  std::vector<EarlierRun> earlier;
+  for (const EarlierTable& before : options.earlier) {
+    Replayed first(*before.table, *before.space, options, {0, before.evaluations});
+    first.run(seed, {});
+    earlier.push_back(first.take_told());
+  }
+  Replayed replayed(table, space, options, options.budget);
+  replayed.run(seed, std::move(earlier));
+  return replayed.take_trace();
+}
 
 }  // namespace
 
@@ -70,7 +90,7 @@ std::vector<Trace> replay(const RecordedTable& table, const Space& space,
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < traces.size(); i = next++)
-        traces[i] = Replayed(table, space, options).run(i + 1);
+        traces[i] = replay_seed(table, space, options, i + 1);
     } catch (...) {
       const std::lock_guard lock(failure_mutex);
       if (!failure) failure = std::current_exception();

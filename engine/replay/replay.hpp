@@ -16,11 +16,20 @@ struct ReplayBudget {
   std::size_t evaluations = 0;
 };
 
+// A table on which each seed's strategy first has a search of its own, to learn from it: another
+// shape, or another device, of the same kernel.
+struct EarlierTable {
+  const RecordedTable* table = nullptr;
+  const Space* space = nullptr;
+  std::size_t evaluations = 120;
+};
+
 struct ReplayOptions {
   std::string strategy;  // as make_strategy takes it
   std::size_t seeds = 100;
   int batch = 1;  // configs asked for at a time
   ReplayBudget budget;
+  std::vector<EarlierTable> earlier;
   int jobs = 1;  // threads; the traces do not depend on them
 };
 

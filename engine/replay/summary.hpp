@@ -13,7 +13,7 @@
 namespace fa_tune {
 
 // How near to the optimum, in percent of its time, and after how many evaluations is asked.
-inline constexpr std::array nearness_percent = {10, 5, 1};
+inline constexpr std::array nearness_percent = {10, 5, 2, 1};
 inline constexpr std::array<std::size_t, 4> fixed_budgets = {25, 50, 100, 200};
 
 // Evaluations until a time within so many percent of the optimum was known. Runs that did not come

@@ -56,6 +56,7 @@ RunRow describe_run(const Project& project, const Device& device, const Compiler
   if (options.trials) json["trials"] = *options.trials;
   if (options.seconds) json["seconds"] = *options.seconds;
   if (options.proposer) json["proposer"] = {{"share", options.proposer->share}};
+  if (!options.earlier.empty()) json["earlier"] = nlohmann::json::parse(to_json(options.earlier));
   run.options_json = json.dump();
   return run;
 }
@@ -92,7 +93,10 @@ class Evolution {
     begin();
     const TrialSeeds seeds{derive_seed(seed_, "gate"), derive_seed(seed_, "timing")};
     TrialRunner runner(project_, device_, pool_, truth_, seeds);
-    const auto strategy = make_strategy(strategy_, {.space = project_.space, .seed = seed_});
+    const auto strategy =
+        make_strategy(strategy_, {.space = project_.space,
+                                  .seed = seed_,
+                                  .earlier = load_earlier(store_, project_, earlier_)});
     search(runner, *strategy);
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
     if (!result_.interrupted && !device_.lost())
@@ -111,6 +115,7 @@ class Evolution {
     const RunRow now = describe_run(project_, device_, compiler_, options_);
     strategy_ = options_.strategy;
     seed_ = options_.seed;
+    earlier_ = options_.earlier;
     auto proposer = options_.proposer;
     if (!options_.resume) {
       result_.run = store_.begin_run(now);
@@ -134,6 +139,7 @@ class Evolution {
     result_.run = stored->id;
     strategy_ = stored->strategy;
     seed_ = stored->seed;
+    earlier_ = earlier_of(*stored);
     for (TrialRow& trial : store_.trials(stored->id))
       stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
     if (proposer) {
@@ -280,6 +286,7 @@ class Evolution {
   EvolveResult result_;
   std::string strategy_;
   std::uint64_t seed_ = 0;
+  std::vector<EarlierChoice> earlier_;
   std::map<std::uint64_t, TrialRow> stored_;             // by number, of the run that is resumed
   std::map<std::uint64_t, TrialRow> rows_;               // by number
   std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen

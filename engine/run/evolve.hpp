@@ -9,6 +9,7 @@
 #include "db/store.hpp"
 #include "engine/device/device.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/run/earlier.hpp"
 #include "engine/run/project.hpp"
 #include "engine/search/outside/arm.hpp"
 
@@ -23,6 +24,9 @@ struct EvolveOptions {
   std::string strategy = "evolve";
   int jobs = 1;  // compiler threads; what is found does not depend on it
   std::optional<std::int64_t> resume;
+  // Runs of the store to learn from before the first trial (choose_earlier); a resumed run has its
+  // own.
+  std::vector<EarlierChoice> earlier;
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
   std::optional<ProposerOptions> proposer;

@@ -1,8 +1,10 @@
 #include "engine/run/evolve.hpp"
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <sstream>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -43,6 +45,7 @@ struct Arguments {
   std::optional<std::string> proposer;
   double proposer_share = 0.5;
   double proposer_deadline_s = 10;
+  std::string warm = "auto";
   std::optional<std::int64_t> resume;
   int jobs = default_jobs();
 };
@@ -87,12 +90,32 @@ std::optional<ProposerOptions> proposer_options(const Arguments& arguments) {
   return options;
 }
 
+// "auto", "off", or runs of the database: "3" or "3,5".
+std::vector<EarlierChoice> earlier_to_learn_from(const std::string& warm, const Store& store,
+                                                 const Project& project,
+                                                 const std::string& device_name) {
+  if (warm == "off") return {};
+  if (warm == "auto") return choose_earlier(store, project, device_name);
+  std::vector<EarlierChoice> choices;
+  std::istringstream list(warm);
+  for (std::string part; std::getline(list, part, ',');) {
+    std::int64_t run = 0;
+    const auto read = std::from_chars(part.data(), part.data() + part.size(), run);
+    if (read.ec != std::errc() || read.ptr != part.data() + part.size())
+      throw UserError(fmt::format("--warm: expected auto, off, or runs as in 3,5, not '{}'", warm));
+    choices.push_back(choose_earlier(store, project, run));
+  }
+  return choices;
+}
+
 void announce(const Project& project, const Device& device, const EvolveOptions& options,
               const Compiler& compiler) {
   log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
            project.problem->describe(project.problem->shape()));
   log_info("device {}: {}, compiled for {} by {}, {} compiler threads", device.info().id,
            device.info().name, device.info().arch, compiler.version(), options.jobs);
+  for (const EarlierChoice& earlier : options.earlier)
+    log_info("learns from {} trials of {}", earlier.trials, earlier.title);
   if (device.info().times == TimeKind::predicted)
     log_info(
         "no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
@@ -125,6 +148,8 @@ int evolve_command(const Arguments& arguments) {
   const auto compiler = open_compiler();
   const auto device = open_device(arguments.device, project.target, root);
   Store store(arguments.db, Store::Mode::write);
+  if (!stored)
+    options.earlier = earlier_to_learn_from(arguments.warm, store, project, device->info().name);
   announce(project, *device, options, *compiler);
 
   std::signal(SIGINT, on_interrupt);
@@ -183,6 +208,10 @@ void add_evolve(CLI::App& app, Action& action) {
                    "seconds for each of its answers")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 3600.0));
+  command
+      ->add_option("--warm", arguments->warm,
+                   "earlier runs of the database to learn from: auto, off, or their numbers (3,5)")
+      ->capture_default_str();
   command->add_option("--resume", arguments->resume, "go on with this run of the database");
   command->add_option("--jobs", arguments->jobs, "compiler threads")
       ->capture_default_str()

@@ -22,6 +22,8 @@ struct Arguments {
   std::vector<std::string> tables;
   std::string strategy;
   std::vector<std::string> traces;
+  std::vector<std::string> earlier;
+  std::size_t earlier_evaluations = 120;
   std::string curve;
   std::string format = "table";
   std::size_t seeds = 100;
@@ -48,14 +50,22 @@ RecordedTable open(const std::string& path) {
   return table;
 }
 
+// A table to learn from first, with the space that its searches run in.
+struct Opened {
+  RecordedTable table;
+  Space space;
+};
+
 std::vector<Trace> run(const RecordedTable& table, const Scorer& scorer,
-                       const Arguments& arguments) {
+                       const std::vector<Opened>& earlier, const Arguments& arguments) {
   const Space space = table.space();
   ReplayOptions options;
   options.strategy = arguments.strategy;
   options.seeds = arguments.seeds;
   options.batch = arguments.batch;
   options.jobs = arguments.jobs;
+  for (const Opened& before : earlier)
+    options.earlier.push_back({&before.table, &before.space, arguments.earlier_evaluations});
   const std::size_t budget = arguments.budget.value_or(scorer.budget_evaluations());
   options.budget = {scorer.budget_ms(budget), std::max(budget, fixed_budgets.back())};
   return replay(table, space, options);
@@ -90,13 +100,19 @@ int replay_command(const Arguments& arguments) {
     if (!arguments.curve.empty()) curve += curve_rows(scorer, replayed);
     summaries.push_back(std::move(replayed.summary));
   };
+  std::vector<Opened> earlier;
+  for (const std::string& path : arguments.earlier) {
+    RecordedTable table = open(path);
+    Space space = table.space();
+    earlier.push_back({std::move(table), std::move(space)});
+  }
   std::vector<std::string> names;
   for (const std::string& path : arguments.tables) {
     const RecordedTable table = open(path);
     const Scorer scorer(table);
     names.push_back(table.name);
     if (!arguments.strategy.empty())
-      add(scorer, arguments.strategy, table.name, run(table, scorer, arguments));
+      add(scorer, arguments.strategy, table.name, run(table, scorer, earlier, arguments));
     for (TunerTraces& traces : foreign)
       if (traces.table == table.name) add(scorer, traces.tuner, table.name, std::move(traces.runs));
   }
@@ -132,6 +148,13 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--batch", arguments->batch, "configs asked for at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
+  command->add_option("--earlier", arguments->earlier,
+                      "tables on which each run first searches, to learn from it (evolve does)");
+  command
+      ->add_option("--earlier-evaluations", arguments->earlier_evaluations,
+                   "how long it searches there")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000'000));
   command->add_option("--jobs", arguments->jobs, "threads")->check(CLI::Range(1, 1024));
   command->add_option("--curve", arguments->curve, "file for the best so far over time, as CSV");
   command->add_option("--format", arguments->format, "table or json")

@@ -98,12 +98,12 @@ TEST_CASE("summary: evaluations to nearness, with runs that never come there") {
   const ReplaySummary summary = summarize(scorer, runs, std::nullopt);
   CHECK(summary.evaluations_to[0] == std::vector<double>{2, 1, INFINITY});
   CHECK(summary.evaluations_to[1] == std::vector<double>{2, 5, INFINITY});
-  CHECK(summary.evaluations_to[2] == std::vector<double>{INFINITY, 5, INFINITY});
+  CHECK(summary.evaluations_to[3] == std::vector<double>{INFINITY, 5, INFINITY});
   const EvaluationsTo ten = median_evaluations(summary.evaluations_to[0]);
   CHECK(ten.median == 2);
   CHECK(ten.reached == 2);
   CHECK_FALSE(ten.high);
-  CHECK_FALSE(median_evaluations(summary.evaluations_to[2]).median);
+  CHECK_FALSE(median_evaluations(summary.evaluations_to[3]).median);
   // After 25 evaluations: 1/1.05, 1/1 and 1/50.
   CHECK(summary.after[0].mean == doctest::Approx((1 / 1.05 + 1 + 0.02) / 3));
 }

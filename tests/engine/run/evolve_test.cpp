@@ -114,6 +114,29 @@ std::vector<std::string> story(const Store& store, std::int64_t run) {
 
 }  // namespace
 
+TEST_CASE("a search that learned from an earlier run goes on as if it had not stopped") {
+  test::ScratchFolder folder;
+  std::map<std::string, std::string> lineage;
+  for (const char* name : {"whole.db", "halved.db"}) {
+    Store store(folder.path() / name, Store::Mode::write);
+    run(store, trials(24, 5));
+    EvolveOptions options = trials(30);
+    options.earlier = choose_earlier(store, small(), store.run(1)->device_name);
+    REQUIRE(options.earlier.size() == 1);
+    if (std::string(name) == "halved.db") {
+      run(store, options, 19);
+      options.resume = 2;
+      options.earlier.clear();
+    }
+    const EvolveResult result = run(store, options);
+    CHECK(result.run == 2);
+    for (const TrialRow& trial : store.trials(2))
+      lineage[name] += trial.operation + trial.config_json + "\n";
+    CHECK(lineage[name].find("transfer") != std::string::npos);
+  }
+  CHECK(lineage["whole.db"] == lineage["halved.db"]);
+}
+
 TEST_CASE("a run is the same for a seed, stopped or not, and never tries a config twice") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
