@@ -1,10 +1,7 @@
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "engine/search/archive.hpp"
-#include "engine/search/evolve/bandit.hpp"
 #include "engine/search/evolve/operators.hpp"
 #include "engine/search/evolve/population.hpp"
 #include "engine/search/evolve/transfer.hpp"
@@ -19,14 +16,16 @@ namespace {
 constexpr std::size_t kStart = 8;
 // Configs taken over from earlier runs, at most half of the start.
 constexpr std::size_t kTransfers = 4;
-// Children by operators, besides all neighbours of the parents, from which the surrogate chooses.
-constexpr double kChildren = 250;
+// Children by each operator, besides all neighbours of the parents, from which the surrogate
+// chooses. That a bandit gives operators shares by what they brought was tried: no better with the
+// surrogate, worse without (tools/bench/results/search).
+constexpr int kChildrenEach = 50;
 // Steps up from the best candidate to its best neighbour and so on.
 constexpr int kClimb = 4;
 constexpr int kAttempts = 40;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
-//   free     the task alone: children of the parents, operators chosen by what they brought
+//   free     the task alone: children of the parents, each operator as often as another
 //   insight  with insights from all trials: of many children the surrogate chooses the one that
 //            promises most
 //   full     with earlier good solutions too: several parents, and what earlier runs found
@@ -37,14 +36,12 @@ class Evolve : public Strategy {
       : space_(task.space),
         archive_(task.space),
         operators_(task.space),
-        bandit_(operator_names.size()),
         random_(derive_seed(task.seed, "evolve")) {
     const std::string information = spec.choose("information", {"full", "insight", "free"});
     const bool full = information == "full";
     population_ = make_population(full ? spec.choose("population", {"elite", "single", "islands"})
                                        : spec.choose("population", {"single", "elite", "islands"}),
                                   archive_);
-    use_bandit_ = spec.choose("bandit", {"on", "off"}) == "on";
     for (const Preset& preset : space_.parts().presets)
       start_.push_back({space_.genome(preset.config), "preset", {}});
     const std::vector<EarlierRun> none;
@@ -76,12 +73,10 @@ class Evolve : public Strategy {
   void tell(const Told& told) override {
     const Genome genome = space_.genome(told.config);
     const auto origin = origins_.extract(genome);
-    const bool ours = !origin.empty();
-    if (ours) learn_gain(origin.mapped().operation, told);
     archive_.tell(told);
     if (!told.right || !told.time_us) return;
     population_->tell({told.number, genome, *told.time_us},
-                      ours ? origin.mapped().parents : std::vector<std::uint64_t>{});
+                      origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
     if (surrogate_) surrogate_->tell(genome, *told.time_us);
   }
 
@@ -107,29 +102,10 @@ class Evolve : public Strategy {
     return Candidate{std::move(*genome), "immigrant", {}};
   }
 
-  void learn_gain(const std::string& operation, const Told& told) {
-    const auto found = std::ranges::find(operator_names, operation);
-    if (found == operator_names.end() || archive_.ranked().empty()) return;
-    const double gain = told.right && told.time_us
-                            ? std::log(archive_.ranked().front().time_us / *told.time_us)
-                            : 0;
-    bandit_.tell(static_cast<std::size_t>(found - operator_names.begin()), gain, told.cost_s);
-  }
-
-  std::vector<double> shares() const {
-    return use_bandit_ ? bandit_.shares()
-                       : std::vector<double>(operator_names.size(),
-                                             1.0 / static_cast<double>(operator_names.size()));
-  }
-
   std::optional<Candidate> free_child() {
     const auto parents = population_->parents();
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      double draw = random_.uniform();
-      const auto weights = shares();
-      std::size_t which = 0;
-      while (which + 1 < weights.size() && (draw -= weights[which]) >= 0) ++which;
-      Candidate child = operators_.child(which, parents, random_);
+      Candidate child = operators_.child(random_.below(operator_names.size()), parents, random_);
       if (!archive_.claimed(child.genome)) return child;
     }
     return std::nullopt;
@@ -154,9 +130,8 @@ class Evolve : public Strategy {
   void fill(CandidatePool& pool) {
     const auto parents = population_->parents();
     for (const Member& parent : parents) add_around(pool, parent.genome, "mutate", {parent.number});
-    const auto weights = shares();
-    for (std::size_t which = 0; which < weights.size(); ++which)
-      for (double child = 0; child < kChildren * weights[which]; ++child)
+    for (int child = 0; child < kChildrenEach; ++child)
+      for (std::size_t which = 0; which < operator_names.size(); ++which)
         pool.add(operators_.child(which, parents, random_));
   }
 
@@ -168,11 +143,9 @@ class Evolve : public Strategy {
   const Space& space_;
   Archive archive_;
   Operators operators_;
-  Bandit bandit_;
   Random random_;
   std::unique_ptr<Population> population_;
   std::unique_ptr<Surrogate> surrogate_;  // null: free
-  bool use_bandit_ = true;
   std::vector<Candidate> start_;
   std::size_t next_start_ = 0;
   std::size_t asked_ = 0;
