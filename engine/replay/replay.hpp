@@ -29,7 +29,7 @@ struct ReplayOptions {
   std::size_t seeds = 100;
   int batch = 1;  // configs asked for at a time
   ReplayBudget budget;
-  std::vector<EarlierTable> earlier;
+  std::vector<EarlierTable> earlier = {};
   int jobs = 1;  // threads; the traces do not depend on them
 };
 

@@ -13,7 +13,7 @@ namespace fa_tune {
 // A config to try and where it came from.
 struct Proposal {
   Config config;
-  std::string operation;               // "preset", "random", "mutate", "crossover", "repair"
+  std::string operation;               // "preset", "transfer", "random", "mutate", "crossover", ...
   std::vector<std::uint64_t> parents;  // trial numbers within the run, the first being the main one
 };
 

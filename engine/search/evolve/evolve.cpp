@@ -99,7 +99,7 @@ class Evolve : public Strategy {
     }
     auto genome = archive_.random_unclaimed(random_);
     if (!genome) return std::nullopt;
-    return Candidate{std::move(*genome), "immigrant", {}};
+    return Candidate{std::move(*genome), "random", {}};
   }
 
   std::optional<Candidate> free_child() {

@@ -24,14 +24,14 @@ const std::vector<Genome>& Operators::around(const Genome& genome) const {
   return near_;
 }
 
-Candidate Operators::immigrant(Random& random) const {
-  return {space_.sample_genome(random), "immigrant", {}};
+Candidate Operators::random_child(Random& random) const {
+  return {space_.sample_genome(random), "random", {}};
 }
 
 Candidate Operators::child(std::size_t which, const std::vector<Member>& parents,
                            Random& random) const {
   const std::string_view name = operator_names.at(which);
-  if (parents.empty() || name == "immigrant") return immigrant(random);
+  if (parents.empty() || name == "random") return random_child(random);
   const Member& parent = choose_by_rank(parents, random);
   Candidate child{parent.genome, std::string(name), {parent.number}};
   const auto near = [&] {
@@ -56,7 +56,7 @@ Candidate Operators::child(std::size_t which, const std::vector<Member>& parents
       return child;
     }
   }
-  return immigrant(random);
+  return random_child(random);
 }
 
 }  // namespace fa_tune

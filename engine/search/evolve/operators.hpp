@@ -16,23 +16,23 @@ namespace fa_tune {
 //   link       two genes that hang together, to values that neither could take alone
 //   leap       two to four genes, one valid step after the other
 //   crossover  genes of two parents, repaired to the nearest valid config
-//   immigrant  none: drawn from the whole space
+//   random     none: drawn from the whole space
 inline constexpr std::array<std::string_view, 5> operator_names = {"mutate", "link", "leap",
-                                                                   "crossover", "immigrant"};
+                                                                   "crossover", "random"};
 
 class Operators {
  public:
   explicit Operators(const Space& space) : space_(space) {}
 
   // A child by one of operator_names. An operator that finds nothing to change, or lacks a second
-  // parent, gives an immigrant.
+  // parent, gives a random one.
   Candidate child(std::size_t which, const std::vector<Member>& parents, Random& random) const;
 
   // All that differ from a config in one gene.
   const std::vector<Genome>& around(const Genome& genome) const;
 
  private:
-  Candidate immigrant(Random& random) const;
+  Candidate random_child(Random& random) const;
   bool step(Genome& genome, Neighborhood neighborhood, Random& random) const;
 
   const Space& space_;

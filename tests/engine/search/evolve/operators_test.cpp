@@ -60,17 +60,17 @@ TEST_CASE("every operator's children are valid, and differ from their parent as 
     CHECK(different(linked.genome, parent_of(linked)) == 2);
     CHECK(linked.genome[2] == parent_of(linked)[2]);
     const Candidate crossed = operators.child(which("crossover"), parents, random);
-    CHECK((crossed.operation == "immigrant" || crossed.parents.size() == 2));
+    CHECK((crossed.operation == "random" || crossed.parents.size() == 2));
   }
 }
 
-TEST_CASE("without parents every child is an immigrant") {
+TEST_CASE("without parents every child is random") {
   const Space space = tied();
   const Operators operators(space);
   Random random(4);
   for (std::size_t op = 0; op < operator_names.size(); ++op) {
     const Candidate child = operators.child(op, {}, random);
-    CHECK(child.operation == "immigrant");
+    CHECK(child.operation == "random");
     CHECK(child.parents.empty());
     CHECK(space.valid(child.genome));
   }
