@@ -14,7 +14,7 @@ namespace {
 
 // Trials before the first child, presets among them: enough for a first model.
 constexpr std::size_t kStart = 8;
-// Configs taken over from earlier runs, at most half of the start.
+// Configs taken over from earlier runs.
 constexpr std::size_t kTransfers = 4;
 // Children by each operator, besides all neighbours of the parents, from which the surrogate
 // chooses. That a bandit gives operators shares by what they brought was tried: no better with the
@@ -46,8 +46,10 @@ class Evolve : public Strategy {
       start_.push_back({space_.genome(preset.config), "preset", {}});
     const std::vector<EarlierRun> none;
     const auto& earlier = full && spec.choose("warm", {"on", "off"}) == "on" ? task.earlier : none;
-    for (Genome& genome : configs_to_transfer(space_, earlier, kTransfers))
+    for (Genome& genome : configs_to_transfer(space_, earlier, kTransfers)) {
       start_.push_back({std::move(genome), "transfer", {}});
+      ++trials_before_children_;
+    }
     if (information != "free") surrogate_ = std::make_unique<Surrogate>(space_, earlier, task.seed);
   }
 
@@ -93,7 +95,7 @@ class Evolve : public Strategy {
       const Candidate& candidate = start_[next_start_++];
       if (!archive_.claimed(candidate.genome)) return candidate;
     }
-    if (asked_ >= kStart && !archive_.ranked().empty()) {
+    if (asked_ >= trials_before_children_ && !archive_.ranked().empty()) {
       auto child = surrogate_ ? most_promising(pool) : free_child();
       if (child) return child;
     }
@@ -148,6 +150,8 @@ class Evolve : public Strategy {
   std::unique_ptr<Surrogate> surrogate_;  // null: free
   std::vector<Candidate> start_;
   std::size_t next_start_ = 0;
+  // What is taken over comes on top: an earlier run may mislead, and then the rest must show it.
+  std::size_t trials_before_children_ = kStart;
   std::size_t asked_ = 0;
   GenomeMap<Origin> origins_;  // of what was asked and not yet told
 };

@@ -17,7 +17,8 @@ constexpr Prior kStep = {-1.2, 2, -7, 4};
 constexpr Prior kSlope = {-0.5, 2, -9, 6};
 // Products are many and most of them mean nothing.
 constexpr Prior kProduct = {-5, 3, -9, 6};
-constexpr Prior kTrust = {0, 1.5, -9, 5};
+// An earlier run of another shape or device may say little, or the wrong thing: trust is earned.
+constexpr Prior kTrust = {-2, 1.5, -9, 5};
 constexpr Prior kNoise = {-7, 2.5, -12, -0.5};
 // Of the steps that move a dimension, those that move one of the genes themselves.
 constexpr double kGenesShare = 0.6;
