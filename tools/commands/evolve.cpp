@@ -90,22 +90,19 @@ std::optional<ProposerOptions> proposer_options(const Arguments& arguments) {
   return options;
 }
 
-// "auto", "off", or runs of the database: "3" or "3,5".
-std::vector<EarlierChoice> earlier_to_learn_from(const std::string& warm, const Store& store,
-                                                 const Project& project,
-                                                 const std::string& device_name) {
-  if (warm == "off") return {};
-  if (warm == "auto") return choose_earlier(store, project, device_name);
-  std::vector<EarlierChoice> choices;
+// The runs in "3,5"; none for "auto" and "off".
+std::vector<std::int64_t> runs_named(const std::string& warm) {
+  std::vector<std::int64_t> runs;
+  if (warm == "auto" || warm == "off") return runs;
   std::istringstream list(warm);
   for (std::string part; std::getline(list, part, ',');) {
-    std::int64_t run = 0;
-    const auto read = std::from_chars(part.data(), part.data() + part.size(), run);
-    if (read.ec != std::errc() || read.ptr != part.data() + part.size())
-      throw UserError(fmt::format("--warm: expected auto, off, or runs as in 3,5, not '{}'", warm));
-    choices.push_back(choose_earlier(store, project, run));
+    const char* end = part.data() + part.size();
+    const auto read = std::from_chars(part.data(), end, runs.emplace_back());
+    if (read.ec == std::errc() && read.ptr == end) continue;
+    throw UserError(fmt::format(
+        "--warm: expected auto, off, or runs of the database as in 3,5, not '{}'", warm));
   }
-  return choices;
+  return runs;
 }
 
 void announce(const Project& project, const Device& device, const EvolveOptions& options,
@@ -145,11 +142,19 @@ int evolve_command(const Arguments& arguments) {
   // Refuses an unknown name early.
   make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
   set_budget(options, arguments, stored, project.file);
+  if (!stored) {
+    const auto named = runs_named(arguments.warm);
+    if (!named.empty()) {
+      const Store known(arguments.db, Store::Mode::read);
+      for (const std::int64_t run : named)
+        options.earlier.push_back(choose_earlier(known, project, run));
+    }
+  }
   const auto compiler = open_compiler();
   const auto device = open_device(arguments.device, project.target, root);
   Store store(arguments.db, Store::Mode::write);
-  if (!stored)
-    options.earlier = earlier_to_learn_from(arguments.warm, store, project, device->info().name);
+  if (!stored && arguments.warm == "auto")
+    options.earlier = choose_earlier(store, project, device->info().name);
   announce(project, *device, options, *compiler);
 
   std::signal(SIGINT, on_interrupt);
