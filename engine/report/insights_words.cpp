@@ -63,7 +63,8 @@ std::string words(const FailureInsight& failure) {
 
 std::string words(const OperatorGain& gain, const std::string& prefix) {
   const std::string right = rate(gain.right) + " right";
-  if (gain.better.of == 0) return fmt::format("{}: {}, no parents to compare with", gain.operation, right);
+  if (gain.better.of == 0)
+    return fmt::format("{}: {}, no parents to compare with", gain.operation, right);
   std::string text = fmt::format("{}: {}, {}better than their parent {}", gain.operation, right,
                                  prefix, rate(gain.better));
   if (gain.cost_s > 0)

@@ -59,8 +59,8 @@ struct SpaceFile {
 // Finds NAME as given, then under root/search_spaces, with or without its .yaml. Throws UserError
 // that lists the shipped spaces where there is no such file.
 std::filesystem::path find_space_file(const std::string& name, const std::filesystem::path& root);
-// Throws UserError with line and column for anything unexpected; an unknown key is answered with the
-// nearest known one, a T1 file (t1_file.hpp) with what can be done with it.
+// Throws UserError with line and column for anything unexpected; an unknown key is answered with
+// the nearest known one, a T1 file (t1_file.hpp) with what can be done with it.
 SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root);
 SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path);
 
