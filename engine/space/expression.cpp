@@ -192,7 +192,7 @@ class Evaluator {
     if (comparison == Comparison::unequal) return !equal(node, a, b);
     if (a.type != Cell::Type::integer) wrong_type(node, "integers to order", a);
     if (b.type != Cell::Type::integer) wrong_type(node, "integers to order", b);
-    return compare_integers(comparison, a.number, b.number);
+    return compare_values(comparison, a.number, b.number);
   }
 
   bool is_member(const Node& node) const {

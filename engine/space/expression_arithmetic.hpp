@@ -65,7 +65,8 @@ inline ArithmeticResult combine_integers(Operation operation, std::int64_t a, st
   return {result, overflowed ? ArithmeticFault::overflow : ArithmeticFault::none};
 }
 
-inline bool compare_integers(Comparison comparison, std::int64_t a, std::int64_t b) {
+template <typename T>
+bool compare_values(Comparison comparison, const T& a, const T& b) {
   switch (comparison) {
     case Comparison::equal:
       return a == b;

@@ -74,25 +74,6 @@ PythonResult power(const Cell& a, const Cell& b) {
   return finite(std::pow(real(a), real(b)));
 }
 
-template <typename T>
-bool holds(Comparison comparison, const T& a, const T& b) {
-  switch (comparison) {
-    case Comparison::equal:
-      return a == b;
-    case Comparison::unequal:
-      return a != b;
-    case Comparison::less:
-      return a < b;
-    case Comparison::less_equal:
-      return a <= b;
-    case Comparison::greater:
-      return a > b;
-    case Comparison::greater_equal:
-      break;
-  }
-  return a >= b;
-}
-
 }  // namespace
 
 bool python_truth(const Cell& cell) {
@@ -153,13 +134,13 @@ PythonResult python_round(const Cell& number, const Cell& decimals) {
 
 std::expected<bool, const char*> python_compare(Comparison comparison, const Cell& a,
                                                 const Cell& b) {
-  if (is_text(a) && is_text(b)) return holds(comparison, *a.text, *b.text);
+  if (is_text(a) && is_text(b)) return compare_values(comparison, *a.text, *b.text);
   if (is_text(a) || is_text(b)) {
     if (comparison == Comparison::equal) return false;
     if (comparison == Comparison::unequal) return true;
     return std::unexpected("text and numbers have no order");
   }
-  return holds(comparison, wide(a), wide(b));
+  return compare_values(comparison, wide(a), wide(b));
 }
 
 }  // namespace fa_tune

@@ -338,7 +338,7 @@ Cell Terms::compute_node(const Term& term, std::span<const Cell> values) const {
         return result.fault == ArithmeticFault::none ? Cell::integer(result.number) : Cell{};
       }
       if (node.operation == Operation::compare)
-        return Cell::boolean(compare_integers(node.comparisons[0], a.number, b.number));
+        return Cell::boolean(compare_values(node.comparisons[0], a.number, b.number));
     }
     if (a.type == Cell::Type::boolean && b.type == Cell::Type::boolean) {
       if (node.operation == Operation::logical_and) return a.number == 0 ? a : b;

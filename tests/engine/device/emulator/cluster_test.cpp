@@ -1,56 +1,29 @@
 #include <algorithm>
-#include <numeric>
 
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/mbarrier.hpp"
-#include "engine/device/emulator/schedule.hpp"
-#include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/hopper_support.hpp"
 
-// What runs together: schedules, mbarriers, clusters and each other's shared memory.
+// What runs together: warps by mbarriers in every schedule, clusters, each other's shared memory.
 
 using namespace fa_tune;
 using namespace fa_tune::test;
-using emulator::Mbarrier;
-using emulator::Schedule;
 
 namespace {
 
-// A Hopper device with a kernel and a buffer of words.
-class Hopper {
+// A bench with one buffer of words, zeroed, its kernel's only argument.
+class Hopper : public HopperBench {
  public:
-  explicit Hopper(const std::string& ptx, std::size_t words)
-      : device_(open_emulator(small_profile("sm_90a"), 2)), words_(words) {
-    buffer_ = device_->allocate(words * 4);
-    const std::vector<std::byte> zeros(words * 4);
-    (void)device_->write(buffer_, 0, zeros);
-    const auto loaded = device_->load(image(ptx));
-    if (!loaded) {
-      load_fault = loaded.error().message;
-      return;
-    }
-    launch.kernel = *loaded;
+  Hopper(const std::string& ptx, std::size_t words)
+      : HopperBench(ptx), words_(words), buffer_(buffer(std::vector<std::uint32_t>(words))) {
     launch.arguments = {buffer_};
   }
 
-  std::string run() {
-    if (!load_fault.empty()) return load_fault;
-    const auto outcome = device_->launch(launch);
-    return outcome ? "" : to_text(outcome.error().kind) + ": " + outcome.error().message;
-  }
-  std::vector<std::uint32_t> words() {
-    std::vector<std::uint32_t> result(words_);
-    (void)device_->read(buffer_, 0, std::as_writable_bytes(std::span(result)));
-    return result;
-  }
-
-  Launch launch;
-  std::string load_fault;
+  std::vector<std::uint32_t> words() { return read<std::uint32_t>(buffer_, words_); }
 
  private:
-  std::unique_ptr<Device> device_;
   std::size_t words_;
-  BufferHandle buffer_{};
+  BufferHandle buffer_;
 };
 
 const std::string registers = R"(
@@ -164,53 +137,6 @@ NEXT:
 const std::string cluster_sync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 
 }  // namespace
-
-TEST_CASE("an mbarrier counts arrivals and bytes, and a phase ends when none is pending") {
-  Mbarrier barrier = Mbarrier::initialized(2);
-  CHECK(barrier.expected() == 2);
-  CHECK(barrier.parity() == 0);
-  CHECK_FALSE(barrier.arrive(1).completed);
-  CHECK(barrier.expect_bytes(100).wrong.empty());
-  CHECK_FALSE(barrier.arrive(1).completed);
-  CHECK(barrier.pending() == 0);
-  CHECK(barrier.pending_bytes() == 100);
-  CHECK_FALSE(barrier.complete_bytes(60).completed);
-  CHECK(barrier.complete_bytes(40).completed);
-  CHECK(barrier.parity() == 1);
-  CHECK(barrier.pending() == 2);
-  // Bytes may come before they are expected.
-  CHECK_FALSE(barrier.complete_bytes(16).completed);
-  CHECK(barrier.pending_bytes() == -16);
-  CHECK(barrier.expect_bytes(16).wrong.empty());
-  CHECK_FALSE(barrier.arrive_and_drop(1).completed);
-  CHECK(barrier.arrive(1).completed);
-  CHECK(barrier.parity() == 0);
-  CHECK(barrier.pending() == 1);
-  CHECK_FALSE(barrier.arrive(2).wrong.empty());
-  CHECK_FALSE(barrier.expect_bytes(1 << 20).wrong.empty());
-  CHECK(barrier.pending() == 1);
-}
-
-TEST_CASE("memory that nobody initialized is no mbarrier") {
-  CHECK_FALSE(Mbarrier::from(0));
-  CHECK_FALSE(Mbarrier::from(~std::uint64_t{0}));
-  CHECK(Mbarrier::from(Mbarrier::initialized(Mbarrier::most_count).bits()));
-}
-
-TEST_CASE("a schedule is drawn from its number and its cluster") {
-  const auto draws = [](std::uint64_t number, std::uint64_t cluster) {
-    Schedule schedule(number, cluster);
-    std::vector<std::uint64_t> drawn;
-    for (int i = 0; i < 20; ++i) drawn.push_back(schedule.turn() * 2 + (schedule.early() ? 1 : 0));
-    return drawn;
-  };
-  CHECK(draws(3, 0) == draws(3, 0));
-  CHECK(draws(3, 0) != draws(4, 0));
-  CHECK(draws(3, 0) != draws(3, 1));
-  CHECK(Schedule(1, 0).early());
-  CHECK_FALSE(Schedule(2, 0).early());
-  CHECK_FALSE(Schedule(0, 0).early());
-}
 
 TEST_CASE("a producer and a consumer hand numbers over through mbarriers, in every schedule") {
   for (const std::string& wait : {try_wait, test_wait}) {
