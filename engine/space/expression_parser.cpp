@@ -7,12 +7,12 @@
 #include "engine/base/yaml.hpp"
 #include "engine/space/expression_lexer.hpp"
 #include "engine/space/expression_node.hpp"
+#include "engine/space/token_cursor.hpp"
 
 namespace fa_tune {
 namespace {
 
 constexpr std::size_t longest = 4000;
-constexpr std::size_t deepest = 200;
 
 struct Function {
   const char* name;
@@ -37,13 +37,13 @@ const std::vector<std::string>& reserved_words() {
 
 // Recursive descent, one function a level of precedence, loosest first: if-else, or, and, not,
 // comparison and in, + -, * / // %, unary -, primary.
-class ExpressionParser {
+class ExpressionParser : private TokenCursor {
  public:
   using Node = Expression::Node;
   using Child = std::unique_ptr<const Node>;
 
   explicit ExpressionParser(Expression& expression)
-      : expression_(expression), tokens_(tokenize(expression.text_)) {}
+      : TokenCursor(tokenize(expression.text_)), expression_(expression) {}
 
   void run() {
     Child root = parse_choice();
@@ -53,52 +53,6 @@ class ExpressionParser {
   }
 
  private:
-  // Counts how deep the functions call each other: parentheses make no node.
-  class Level {
-   public:
-    explicit Level(ExpressionParser& parser) : parser_(parser) {
-      if (++parser_.level_ > deepest) parser_.fail(too_deep());
-    }
-    ~Level() { --parser_.level_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
-
-   private:
-    ExpressionParser& parser_;
-  };
-
-  static std::string too_deep() { return fmt::format("nested deeper than {} levels", deepest); }
-
-  const Token& next() const { return tokens_[at_]; }
-  bool is_symbol(const char* symbol) const {
-    return next().kind == Token::Kind::symbol && next().text == symbol;
-  }
-  bool is_word(const char* word) const {
-    return next().kind == Token::Kind::name && next().text == word;
-  }
-  bool take_symbol(const char* symbol) {
-    const bool there = is_symbol(symbol);
-    if (there) ++at_;
-    return there;
-  }
-  bool take_word(const char* word) {
-    const bool there = is_word(word);
-    if (there) ++at_;
-    return there;
-  }
-  void want_symbol(const char* symbol) {
-    if (!take_symbol(symbol))
-      fail(fmt::format("expected '{}', found {}", symbol, describe(next())));
-  }
-
-  [[noreturn]] void fail(std::string message) const {
-    throw ExpressionError{next().offset, std::move(message)};
-  }
-
-  static std::string describe(const Token& token) {
-    return token.kind == Token::Kind::end ? "the end" : quote_text(token.text);
-  }
-
   template <typename... Children>
   static Child make(Operation operation, std::size_t offset, Children... children) {
     std::vector<Child> list;
@@ -291,9 +245,6 @@ class ExpressionParser {
   }
 
   Expression& expression_;
-  std::vector<Token> tokens_;
-  std::size_t at_ = 0;
-  std::size_t level_ = 0;
 };
 
 Expression Expression::parse(const std::string& text, const Mark& mark) {

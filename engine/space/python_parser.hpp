@@ -6,11 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
-#include "engine/base/yaml.hpp"
-#include "engine/space/expression_lexer.hpp"
 #include "engine/space/python_operand.hpp"
+#include "engine/space/token_cursor.hpp"
 
 // Private to engine/space.
 namespace fa_tune {
@@ -18,34 +15,17 @@ namespace fa_tune {
 // Recursive descent, one function a level of precedence, loosest first: if-else, or, and, not,
 // comparison and in, + -, * / // %, unary - +, **, primary. The body of a comprehension stands
 // before its variables: it is read anew for each value that they take.
-class PythonParser {
+class PythonParser : private TokenCursor {
  public:
   explicit PythonParser(Expression& expression)
-      : expression_(expression),
-        tokens_(tokenize(expression.text_, Dialect::python)),
+      : TokenCursor(tokenize(expression.text_, Dialect::python)),
+        expression_(expression),
         nodes_(expression) {}
 
   static Expression scalar_expression(const std::string& text, const Mark& mark, bool condition);
   static std::vector<Value> values(const std::string& text, const Mark& mark);
 
  private:
-  static constexpr std::size_t deepest = 200;
-
-  // Counts how deep the functions call each other.
-  class Level {
-   public:
-    explicit Level(PythonParser& parser) : parser_(parser) {
-      if (++parser_.level_ > deepest)
-        parser_.fail(fmt::format("nested deeper than {} levels", deepest));
-    }
-    ~Level() { --parser_.level_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
-
-   private:
-    PythonParser& parser_;
-  };
-
   static Expression start(const std::string& text, const Mark& mark);
   // Makes what goes wrong in `action` an error with its place in the text.
   template <typename Action>
@@ -58,37 +38,6 @@ class PythonParser {
   }
 
   PythonOperand run();
-
-  const Token& next() const { return tokens_[at_]; }
-  static bool is_symbol(const Token& token, const char* symbol) {
-    return token.kind == Token::Kind::symbol && token.text == symbol;
-  }
-  static bool is_word(const Token& token, const char* word) {
-    return token.kind == Token::Kind::name && token.text == word;
-  }
-  bool is_symbol(const char* symbol) const { return is_symbol(next(), symbol); }
-  bool is_word(const char* word) const { return is_word(next(), word); }
-  bool take_symbol(const char* symbol) {
-    const bool there = is_symbol(symbol);
-    if (there) ++at_;
-    return there;
-  }
-  bool take_word(const char* word) {
-    const bool there = is_word(word);
-    if (there) ++at_;
-    return there;
-  }
-  void want_symbol(const char* symbol) {
-    if (!take_symbol(symbol))
-      fail(fmt::format("expected '{}', found {}", symbol, describe(next())));
-  }
-
-  [[noreturn]] void fail(std::string message) const {
-    throw ExpressionError{next().offset, std::move(message)};
-  }
-  static std::string describe(const Token& token) {
-    return token.kind == Token::Kind::end ? "the end" : quote_text(token.text);
-  }
 
   static PythonOperand operand_of(PythonChild node) {
     PythonOperand operand;
@@ -171,11 +120,8 @@ class PythonParser {
   std::size_t remember(const Token& token);
 
   Expression& expression_;
-  std::vector<Token> tokens_;
   PythonNodes nodes_;
   std::vector<std::pair<std::string, const Expression::Node*>> variables_;
-  std::size_t at_ = 0;
-  std::size_t level_ = 0;
 };
 
 }  // namespace fa_tune
