@@ -29,12 +29,22 @@ struct LaunchConfig {
   std::uint32_t dynamic_shared_bytes = 0;
 };
 
+// One dimension of a tensor map: an axis of the tensor, by the letter that Tensor::axes gives it,
+// or a part of one. Heads that come in groups of four make two dimensions, H % 4 and H / 4.
+struct MapAxis {
+  char letter = 0;
+  std::int64_t modulo = 0;  // 0: all of it
+  std::int64_t divisor = 1;
+  friend bool operator==(const MapAxis&, const MapAxis&) = default;
+};
+
 // An argument that is a tensor map: Hopper's copy engine moves boxes of a tensor through it.
 struct MappedTensor {
   std::string argument;
   std::string tensor;
   std::vector<std::uint32_t> box;  // elements, the innermost dimension first; one for each
   std::int64_t swizzle_bytes = 0;  // 0, 32, 64 or 128: see TensorMap::Swizzle
+  std::vector<MapAxis> axes = {};  // innermost first; empty: those of the tensor as they lie
   friend bool operator==(const MappedTensor&, const MappedTensor&) = default;
 };
 

@@ -52,6 +52,15 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
   return number;
 }
 
+// The whole text as a finite number; nothing where it is none.
+std::optional<double> to_number(const std::string& text) {
+  double number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error == std::errc{} && end == last && std::isfinite(number)) return number;
+  return std::nullopt;
+}
+
 // Words that YAML 1.1 reads as booleans and YAML 1.2 does not: what a person meant is not certain.
 bool is_doubtful_boolean(const std::string& text) {
   std::string word;
@@ -173,13 +182,14 @@ std::int64_t YamlNode::integer(std::string_view what, std::int64_t least, std::i
   return number;
 }
 
+bool YamlNode::is_real() const {
+  return kind_ == Kind::scalar && style_ == Style::plain && !looks_like_integer(text_) &&
+         to_number(text_).has_value();
+}
+
 double YamlNode::number(std::string_view what) const {
-  if (kind_ == Kind::scalar && style_ == Style::plain) {
-    double number = 0;
-    const char* const last = text_.data() + text_.size();
-    const auto [end, error] = std::from_chars(text_.data(), last, number);
-    if (error == std::errc{} && end == last && std::isfinite(number)) return number;
-  }
+  if (kind_ == Kind::scalar && style_ == Style::plain)
+    if (const auto number = to_number(text_)) return *number;
   expected(what, "a number");
 }
 

@@ -69,6 +69,8 @@ class YamlNode {
   const std::string& name(std::string_view what) const;
   std::int64_t integer(std::string_view what) const;
   std::int64_t integer(std::string_view what, std::int64_t least, std::int64_t most) const;
+  // Whether it is a plain number that is no integer: 0.5, 2.0, 1e3.
+  bool is_real() const;
   // A finite number, with or without a decimal point.
   double number(std::string_view what) const;
   bool boolean(std::string_view what) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "engine/base/error.hpp"
 
 namespace fa_tune {
@@ -47,7 +49,21 @@ TensorMap::Swizzle swizzle_of(std::int64_t bytes) {
   return bytes == 32 ? TensorMap::Swizzle::bytes32 : TensorMap::Swizzle::none;
 }
 
-// All of a tensor whose rows lie one after the other.
+// Which dimension of the tensor each dimension of the map is, or is a part of.
+std::vector<std::size_t> dimensions_of(const MappedTensor& mapped, const Tensor& tensor) {
+  std::vector<std::size_t> result;
+  if (mapped.axes.empty())
+    for (std::size_t i = tensor.dims.size(); i-- > 0;) result.push_back(i);
+  for (const MapAxis& axis : mapped.axes) {
+    result.push_back(tensor.axes.find(axis.letter));
+    if (result.back() == std::string::npos)
+      throw UserError(fmt::format("map '{}': {} has no axis {}, it has {}", mapped.argument,
+                                  tensor.name, axis.letter, tensor.axes));
+  }
+  return result;
+}
+
+// All of a tensor, its dimensions in the order that the map asks for.
 TensorMap whole(const Tensor& tensor, const Place& place, const MappedTensor& mapped) {
   TensorMap map;
   map.element = element_of(tensor.type);
@@ -55,12 +71,17 @@ TensorMap whole(const Tensor& tensor, const Place& place, const MappedTensor& ma
   map.offset = place.offset;
   map.box = mapped.box;
   map.swizzle = swizzle_of(mapped.swizzle_bytes);
-  std::uint64_t bytes = size_of(tensor.type);
-  for (std::size_t i = tensor.dims.size(); i-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(tensor.dims[i]);
-    map.dims.push_back(size);
-    bytes *= size;
+  const std::vector<std::size_t> dimensions = dimensions_of(mapped, tensor);
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    const std::size_t at = dimensions[i];
+    const MapAxis axis = mapped.axes.empty() ? MapAxis{} : mapped.axes[i];
+    std::uint64_t bytes = size_of(tensor.type) * static_cast<std::uint64_t>(axis.divisor);
+    for (std::size_t inner = at + 1; inner < tensor.dims.size(); ++inner)
+      bytes *= static_cast<std::uint64_t>(tensor.dims[inner]);
+    // The first dimension lies closely packed: a map has no stride for it.
     if (i > 0) map.strides.push_back(bytes);
+    map.dims.push_back(
+        static_cast<std::uint64_t>(axis.modulo > 0 ? axis.modulo : tensor.dims[at] / axis.divisor));
   }
   return map;
 }

@@ -123,7 +123,7 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
   result.kernel_ = root.at("kernel").name("kernel");
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
-  result.arguments_ = names(root.at("arguments"), "arguments");
+  result.arguments_ = read_arguments(root.at("arguments"));
   if (const YamlNode* node = root.find("arch")) {
     result.arch_ = node->text("arch");
     if (!result.arch_.starts_with("sm_")) node->expected("arch", "an architecture such as sm_90a");

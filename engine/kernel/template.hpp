@@ -46,9 +46,12 @@ struct Source {
 //   arch: sm_90a                        # compile for this; the target must be an sm_90
 //   arguments: [Q_map, ...]
 //   maps:                               # `const __grid_constant__` parameters of 128 bytes
-//     Q_map: {tensor: Q, box: [64, BLOCK_M, 1, 1], swizzle: 128}
+//     Q_map: {tensor: Q, box: [64, BLOCK_M, 1, 1], axes: [D, S, H, B], swizzle: 128}
 //
-// A box is given innermost dimension first, as the tensor map has it.
+// A box and its axes are given innermost dimension first, as the tensor map has them; without axes
+// they are the tensor's as they lie in memory. `H % 4` and `H / 4` make two dimensions of one axis.
+//
+// An argument that the kernel takes for some problems only: {name: LSE, when: problem.lse}.
 //
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
@@ -68,7 +71,6 @@ class Template {
   const std::string& problem() const { return problem_; }
   const std::string& kernel() const { return kernel_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
-  const std::vector<std::string>& arguments() const { return arguments_; }
   // "sm_90a", or empty: whatever the device is.
   const std::string& arch() const { return arch_; }
   // What to compile for on a device of this architecture; nothing if the kernel cannot run there.
@@ -88,6 +90,8 @@ class Template {
   // The geometry for `constants` ("problem.Lq", "device.sms", ...). Throws UserError where an
   // expression of the manifest cannot be evaluated or gives a size outside what CUDA allows.
   LaunchConfig launch(const Config& config, const Constants& constants) const;
+  // The names of the arguments that there are, in order. Throws as launch does.
+  std::vector<std::string> arguments(const Config& config, const Constants& constants) const;
   // The arguments that are tensor maps. Throws as launch does.
   std::vector<MappedTensor> maps(const Config& config, const Constants& constants) const;
 
@@ -96,7 +100,12 @@ class Template {
   std::string problem_;
   std::string kernel_;
   std::vector<std::string> parameters_;
-  std::vector<std::string> arguments_;
+  struct Argument {
+    std::string name;
+    std::optional<Expression> when;  // nothing: always
+  };
+  std::vector<Argument> arguments_;
+  static std::vector<Argument> read_arguments(const YamlNode& node);
   std::string arch_;
   std::vector<std::string> defines_;
   std::vector<Derived> derived_;
@@ -105,14 +114,20 @@ class Template {
   std::vector<Expression> block_;
   std::vector<Expression> cluster_;  // none: 1 x 1 x 1
   std::vector<Expression> shared_;   // one, or none for 0 bytes
+  struct Axis {
+    char letter;
+    char part;  // '%', '/', or 0: all of it
+    std::vector<Expression> by;
+  };
   struct Map {
     std::string argument;
     std::string tensor;
     std::vector<Expression> box;
+    std::vector<Axis> axes;
     std::int64_t swizzle_bytes = 0;
   };
-  static std::vector<Map> read_maps(const YamlNode& node,
-                                    const std::vector<std::string>& arguments);
+  static Axis read_axis(const YamlNode& node);
+  static std::vector<Map> read_maps(const YamlNode& node, const std::vector<Argument>& arguments);
   std::vector<Map> maps_;
   std::string cuda_text_;
   std::string manifest_text_;

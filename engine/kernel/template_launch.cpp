@@ -94,15 +94,35 @@ LaunchConfig Template::launch(const Config& config, const Constants& constants) 
   return launch;
 }
 
+std::vector<std::string> Template::arguments(const Config& config,
+                                             const Constants& constants) const {
+  const DerivedScope values(config, constants, derived_);
+  const Expression::Scope scope = values.lookup();
+  std::vector<std::string> result;
+  for (const Argument& argument : arguments_)
+    if (!argument.when || argument.when->evaluate_bool(scope)) result.push_back(argument.name);
+  return result;
+}
+
 std::vector<MappedTensor> Template::maps(const Config& config, const Constants& constants) const {
   const DerivedScope values(config, constants, derived_);
   const Expression::Scope scope = values.lookup();
+  const Subject subject = {config, scope};
   std::vector<MappedTensor> result;
   for (const Map& map : maps_) {
-    MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes};
+    MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes, {}};
     for (const Expression& size : map.box)
       mapped.box.push_back(static_cast<std::uint32_t>(
-          evaluate(size, map.argument + "'s box", 1, kMostInBox, {config, scope})));
+          evaluate(size, map.argument + "'s box", 1, kMostInBox, subject)));
+    for (const Axis& axis : map.axes) {
+      MapAxis made{.letter = axis.letter};
+      if (axis.part != 0) {
+        const std::int64_t by =
+            evaluate(axis.by.front(), map.argument + "'s axes", 1, INT32_MAX, subject);
+        (axis.part == '%' ? made.modulo : made.divisor) = by;
+      }
+      mapped.axes.push_back(made);
+    }
     result.push_back(std::move(mapped));
   }
   return result;

@@ -9,17 +9,55 @@
 
 namespace fa_tune {
 
+std::vector<Template::Argument> Template::read_arguments(const YamlNode& node) {
+  std::vector<Argument> result;
+  for (const YamlNode& item : node.items("arguments")) {
+    Argument argument;
+    if (item.is_map()) {
+      item.check_keys("an argument", {"name", "when"});
+      argument.name = item.at("name").name("name");
+      const YamlNode& when = item.at("when");
+      argument.when = Expression::parse(when.text("when"), when.text_mark());
+    } else {
+      argument.name = item.name("arguments");
+    }
+    if (std::ranges::find(result, argument.name, &Argument::name) != result.end())
+      item.fail(fmt::format("arguments: '{}' is there twice", argument.name));
+    result.push_back(std::move(argument));
+  }
+  return result;
+}
+
+// "H", "H % problem.group" or "H / problem.group".
+Template::Axis Template::read_axis(const YamlNode& node) {
+  const std::string& text = node.text("axes");
+  const std::size_t part = text.find_first_not_of(' ', 1);
+  if (text.empty() || std::isupper(static_cast<unsigned char>(text[0])) == 0 ||
+      (part != std::string::npos && text[part] != '%' && text[part] != '/'))
+    node.expected("axes", "a letter of the tensor's axes, alone or with % or / and a number");
+  Axis axis{text[0], 0, {}};
+  if (part == std::string::npos) return axis;
+  axis.part = text[part];
+  axis.by.push_back(Expression::parse(text.substr(part + 1), node.text_mark()));
+  return axis;
+}
+
 std::vector<Template::Map> Template::read_maps(const YamlNode& node,
-                                               const std::vector<std::string>& arguments) {
+                                               const std::vector<Argument>& arguments) {
   constexpr std::array<std::int64_t, 4> kSwizzles = {0, 32, 64, 128};
   std::vector<Map> result;
   for (const YamlEntry& entry : node.entries("maps")) {
-    if (std::ranges::find(arguments, entry.key) == arguments.end())
+    if (std::ranges::find(arguments, entry.key, &Argument::name) == arguments.end())
       entry.value.fail(fmt::format("maps: '{}' is none of the kernel's arguments", entry.key));
-    entry.value.check_keys("a map", {"tensor", "box", "swizzle"});
-    Map map{entry.key, entry.value.at("tensor").name("tensor"), {}, 0};
+    entry.value.check_keys("a map", {"tensor", "box", "axes", "swizzle"});
+    Map map{entry.key, entry.value.at("tensor").name("tensor"), {}, {}, 0};
     for (const YamlNode& size : entry.value.at("box").items("box"))
       map.box.push_back(Expression::parse(size.text("box"), size.text_mark()));
+    if (const YamlNode* axes = entry.value.find("axes"))
+      for (const YamlNode& axis : axes->items("axes")) map.axes.push_back(read_axis(axis));
+    if (!map.axes.empty() && map.axes.size() != map.box.size())
+      entry.value.fail(fmt::format("maps: '{}' has {} axes and a box of {} sizes", entry.key,
+                                   map.axes.size(), map.box.size()));
     if (const YamlNode* swizzle = entry.value.find("swizzle")) {
       map.swizzle_bytes = swizzle->integer("swizzle");
       if (std::ranges::find(kSwizzles, map.swizzle_bytes) == kSwizzles.end())

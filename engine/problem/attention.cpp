@@ -11,14 +11,25 @@ namespace fa_tune {
 AttentionProblem::AttentionProblem(const AttentionShape& timed)
     : timed_(timed), constants_(timed.constants()) {}
 
+Constants AttentionProblem::complete(const Constants& shape) const {
+  return AttentionShape::from(shape).complete();
+}
+
 std::string AttentionProblem::describe(const Constants& shape) const {
   const AttentionShape s = AttentionShape::from(shape);
-  std::string text = fmt::format("B={} H={} Lq={} Lk={} D={} {}", s.B, s.H, s.Lq, s.Lk, s.D,
-                                 s.dtype == DType::bf16 ? "bf16" : "fp16");
+  std::string text = fmt::format("B={} H={}", s.B, s.H);
+  if (s.group() > 1) text += fmt::format(" Hkv={}", s.kv_heads());
+  text += fmt::format(" Lq={} Lk={} D={} {}", s.Lq, s.Lk, s.D,
+                      s.dtype == DType::bf16 ? "bf16" : "fp16");
   if (s.causal) text += " causal";
+  if (s.windowed()) text += fmt::format(" window=[{},{}]", s.window_left, s.window_right);
   // Which corner the diagonal starts from matters only if there is a choice.
-  if (s.causal && s.Lq != s.Lk)
+  if ((s.causal || s.windowed()) && s.Lq != s.Lk)
     text += s.alignment == CausalAlignment::bottom_right ? " bottom_right" : " top_left";
+  if (s.softcap > 0) text += fmt::format(" softcap={}", s.softcap);
+  if (s.alibi) text += " alibi";
+  if (s.layout == Layout::BSHD) text += " BSHD";
+  if (s.lse) text += " lse";
   return text;
 }
 
@@ -31,7 +42,14 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::defines(
   return {{"HEAD_DIM", std::to_string(s.D)},
           {"CAUSAL", flag(s.causal)},
           {"CAUSAL_BOTTOM_RIGHT", flag(s.alignment == CausalAlignment::bottom_right)},
-          {"DTYPE_BF16", flag(s.dtype == DType::bf16)}};
+          {"DTYPE_BF16", flag(s.dtype == DType::bf16)},
+          {"KV_GROUP", std::to_string(s.group())},
+          {"LAYOUT_BSHD", flag(s.layout == Layout::BSHD)},
+          {"WITH_LSE", flag(s.lse)},
+          {"WINDOW_LEFT", flag(s.window_left >= 0)},
+          {"WINDOW_RIGHT", flag(s.limited_right())},
+          {"SOFTCAP", flag(s.softcap > 0)},
+          {"ALIBI", flag(s.alibi)}};
 }
 
 Instance AttentionProblem::make(const Constants& shape, Inputs inputs, std::uint64_t seed) const {
@@ -40,7 +58,11 @@ Instance AttentionProblem::make(const Constants& shape, Inputs inputs, std::uint
 
 std::vector<Expectation> AttentionProblem::expect(const Instance& instance) const {
   const AttentionShape s = AttentionShape::from(instance.shape);
-  return {attention_expectation(s, attention_oracle(s, instance))};
+  AttentionTruth truth = attention_oracle(s, instance);
+  std::vector<Expectation> expectations;
+  if (s.lse) expectations.push_back(lse_expectation(s, truth));
+  expectations.insert(expectations.begin(), attention_expectation(s, std::move(truth)));
+  return expectations;
 }
 
 double AttentionProblem::flop(const Constants& shape) const {
@@ -50,8 +72,10 @@ double AttentionProblem::flop(const Constants& shape) const {
 
 double AttentionProblem::bytes(const Constants& shape) const {
   const AttentionShape s = AttentionShape::from(shape);
-  const auto rows = static_cast<double>(2 * s.Lq + 2 * s.Lk);
-  return static_cast<double>(s.B * s.H * s.D) * rows * static_cast<double>(size_of(s.dtype));
+  const std::int64_t rows = 2 * s.H * s.Lq + 2 * s.kv_heads() * s.Lk;
+  const std::int64_t single = (s.lse ? s.B * s.H * s.Lq : 0) + (s.alibi ? s.H : 0);
+  return static_cast<double>(s.B * rows * s.D) * static_cast<double>(size_of(s.dtype)) +
+         static_cast<double>(single) * static_cast<double>(size_of(DType::f32));
 }
 
 }  // namespace fa_tune

@@ -5,16 +5,23 @@
 
 namespace fa_tune {
 
-// Scaled dot-product attention, forward. A kernel takes the tensors Q [B,H,Lq,D], K and V
-// [B,H,Lk,D] and O [B,H,Lq,D], contiguous, and the scalars B, H, Lq, Lk (int32) and scale (float32,
-// 1/sqrt(D)). Its source is told HEAD_DIM, CAUSAL, CAUSAL_BOTTOM_RIGHT and DTYPE_BF16 (the last
-// three 0 or 1).
+// Scaled dot-product attention, forward; AttentionShape says what is computed. A kernel takes
+//   tensors  Q [B,H,Lq,D], K and V [B,Hkv,Lk,D], O [B,H,Lq,D], or the same as [B,L,H,D],
+//   contiguous;
+//            LSE, float32 [B,H,Lq], where it is asked for; alibi_slopes, float32 [H], with ALiBi
+//   scalars  B, H, Hkv, Lq, Lk, window_left and window_right (int32, -1: no limit),
+//            scale (1/sqrt(D)) and softcap (float32)
+// Its source is told HEAD_DIM, KV_GROUP (heads of Q for one of K and V), and as 0 or 1 CAUSAL,
+// CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT and WINDOW_RIGHT (that side
+// has a limit; not said of the right one where CAUSAL says it already), SOFTCAP and ALIBI. What is
+// 0 must cost nothing.
 class AttentionProblem final : public Problem {
  public:
   explicit AttentionProblem(const AttentionShape& timed);
 
   std::string kind() const override { return "attention"; }
   const Constants& shape() const override { return constants_; }
+  Constants complete(const Constants& shape) const override;
   std::string describe(const Constants& shape) const override;
   std::vector<Suite> suites() const override;
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
@@ -22,7 +29,7 @@ class AttentionProblem final : public Problem {
   std::vector<Expectation> expect(const Instance& instance) const override;
   // 2 for Q K^T and 2 for P V, times D, for each visible pair; the softmax itself is not counted.
   double flop(const Constants& shape) const override;
-  // Q, K, V read once, O written once.
+  // Q, K, V and slopes read once, O and LSE written once.
   double bytes(const Constants& shape) const override;
 
  private:

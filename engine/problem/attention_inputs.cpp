@@ -6,6 +6,7 @@
 
 #include "engine/base/half.hpp"
 #include "engine/base/random.hpp"
+#include "engine/problem/attention_rows.hpp"
 
 namespace fa_tune {
 namespace {
@@ -17,8 +18,31 @@ Scalar scalar(const std::string& name, T value) {
   return made;
 }
 
-Tensor tensor(const std::string& name, DType type, Role role, std::vector<std::int64_t> dims) {
-  return {.name = name, .type = type, .role = role, .dims = std::move(dims), .bytes = {}};
+Tensor tensor(const std::string& name, Role role, const AttentionShape& shape,
+              const RowOrder& rows) {
+  return {.name = name,
+          .type = shape.dtype,
+          .role = role,
+          .dims = rows.dims(shape.D),
+          .bytes = {},
+          .axes = rows.axes()};
+}
+
+// One for each head, from 1/2 to 1/256 as in the paper (Press et al. 2021), but drawn: so no head's
+// slope stands in for another's.
+Tensor alibi_slopes(const AttentionShape& shape, std::uint64_t seed) {
+  Tensor made{.name = "alibi_slopes",
+              .type = DType::f32,
+              .role = Role::input,
+              .dims = {shape.H},
+              .bytes = std::vector<std::byte>(static_cast<std::size_t>(shape.H) * sizeof(float)),
+              .axes = "H"};
+  Random random(derive_seed(seed, made.name));
+  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.H); ++head) {
+    const auto slope = static_cast<float>(std::exp2(-1 - 7 * random.uniform()));
+    std::memcpy(made.bytes.data() + head * sizeof slope, &slope, sizeof slope);
+  }
+  return made;
 }
 
 void store(Tensor& tensor, const std::vector<double>& values) {
@@ -64,9 +88,10 @@ void add_dominating_keys(const AttentionShape& shape, std::uint64_t seed,
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i] += lean * direction[i % D];
 
   const auto Lk = static_cast<std::size_t>(shape.Lk);
-  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.B * shape.H); ++head) {
+  const RowOrder rows = key_rows(shape);
+  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.B * shape.kv_heads()); ++head) {
     for (int n = 0; n < 3; ++n) {
-      const std::size_t key = head * Lk + random.below(Lk);
+      const std::size_t key = rows(head, random.below(Lk));
       // scale * lean * length * D = logit, with scale = 1/sqrt(D)
       const double length = (logit + n) / (lean * std::sqrt(static_cast<double>(D)));
       for (std::size_t d = 0; d < D; ++d) keys[key * D + d] = length * direction[d];
@@ -83,12 +108,10 @@ double row_constant(std::size_t row, std::uint64_t offset) {
 }  // namespace
 
 Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed) {
-  const std::vector<std::int64_t> query_dims = {shape.B, shape.H, shape.Lq, shape.D};
-  const std::vector<std::int64_t> key_dims = {shape.B, shape.H, shape.Lk, shape.D};
-  Tensor q = tensor("Q", shape.dtype, Role::input, query_dims);
-  Tensor k = tensor("K", shape.dtype, Role::input, key_dims);
-  Tensor v = tensor("V", shape.dtype, Role::input, key_dims);
-  Tensor o = tensor("O", shape.dtype, Role::output, query_dims);
+  Tensor q = tensor("Q", Role::input, shape, query_rows(shape));
+  Tensor k = tensor("K", Role::input, shape, key_rows(shape));
+  Tensor v = tensor("V", Role::input, shape, key_rows(shape));
+  Tensor o = tensor("O", Role::output, shape, query_rows(shape));
 
   std::vector<double> queries = draw(q, inputs, seed);
   std::vector<double> keys = draw(k, inputs, seed);
@@ -105,13 +128,25 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
 
   const auto as_int = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.D)));
-  return {.shape = shape.constants(),
-          .inputs = inputs,
-          .seed = seed,
-          .tensors = {std::move(q), std::move(k), std::move(v), std::move(o)},
-          .scalars = {scalar("B", as_int(shape.B)), scalar("H", as_int(shape.H)),
-                      scalar("Lq", as_int(shape.Lq)), scalar("Lk", as_int(shape.Lk)),
-                      scalar("scale", scale)}};
+  Instance made{.shape = shape.constants(),
+                .inputs = inputs,
+                .seed = seed,
+                .tensors = {std::move(q), std::move(k), std::move(v), std::move(o)},
+                .scalars = {scalar("B", as_int(shape.B)), scalar("H", as_int(shape.H)),
+                            scalar("Lq", as_int(shape.Lq)), scalar("Lk", as_int(shape.Lk)),
+                            scalar("scale", scale), scalar("Hkv", as_int(shape.kv_heads())),
+                            scalar("window_left", as_int(shape.window_left)),
+                            scalar("window_right", as_int(shape.window_right)),
+                            scalar("softcap", static_cast<float>(shape.softcap))}};
+  if (shape.lse)
+    made.tensors.push_back({.name = "LSE",
+                            .type = DType::f32,
+                            .role = Role::output,
+                            .dims = {shape.B, shape.H, shape.Lq},
+                            .bytes = {},
+                            .axes = "BHS"});
+  if (shape.alibi) made.tensors.push_back(alibi_slopes(shape, seed));
+  return made;
 }
 
 }  // namespace fa_tune

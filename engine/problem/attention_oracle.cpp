@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "engine/base/half.hpp"
+#include "engine/problem/attention_rows.hpp"
 
 // How it is made fast: everything is a sum of rows with coefficients, out[j] += c[i] * row[i][j],
 // for the scores as for the output, with j innermost and independent, so that plain vector code
@@ -46,6 +48,16 @@ struct Head {
   HeadData<double> exact;
   HeadData<float> single;
   std::vector<float> squared_values;  // [Lk][D]
+  std::vector<float> key_norms;       // [Lk]
+};
+
+// What a row's exponentials are relative to, and their sum.
+template <typename Real>
+struct RowSum {
+  Real largest = -std::numeric_limits<Real>::infinity();
+  Real sum = 0;
+
+  Real lse() const { return sum > 0 ? largest + std::log(sum) : largest; }
 };
 
 class Inputs16 {
@@ -83,20 +95,29 @@ class Oracle {
         Lk_(static_cast<std::size_t>(shape.Lk)),
         tiles_((Lk_ + key_tile - 1) / key_tile),
         scale_(scale_of(instance)),
+        query_rows_(query_rows(shape)),
+        key_rows_(key_rows(shape)),
         q_(find(instance, "Q")),
         k_(find(instance, "K")),
-        v_(find(instance, "V")) {
-    const std::size_t elements = static_cast<std::size_t>(shape.B * shape.H) * Lq_ * D_;
-    truth_.exact.resize(elements);
-    truth_.trusted.resize(elements);
-    truth_.spread.resize(elements);
-    truth_.p_variation.resize(elements / D_);
+        v_(find(instance, "V")),
+        slopes_(static_cast<std::size_t>(shape.H), 0.0F) {
+    if (shape.alibi)
+      std::memcpy(slopes_.data(), find(instance, "alibi_slopes").bytes.data(),
+                  slopes_.size() * sizeof(float));
+    const std::size_t rows = static_cast<std::size_t>(shape.B * shape.H) * Lq_;
+    truth_.exact.resize(rows * D_);
+    truth_.trusted.resize(rows * D_);
+    truth_.spread.resize(rows * D_);
+    truth_.p_variation.resize(rows);
+    truth_.lse_exact.resize(rows);
+    truth_.lse_trusted.resize(rows);
+    truth_.score_size.resize(rows);
   }
 
   AttentionTruth run() {
     const auto heads = static_cast<std::size_t>(shape_.B * shape_.H);
     for (std::size_t head = 0; head < heads; ++head) {
-      load(head);
+      if (head % static_cast<std::size_t>(shape_.group()) == 0) load(kv_head_of(shape_, head));
       const std::size_t blocks = (Lq_ + query_block - 1) / query_block;
       std::atomic<std::size_t> next = 0;
       const auto work = [&] {
@@ -115,11 +136,11 @@ class Oracle {
 
  private:
   template <typename Real>
-  void load(std::size_t head, HeadData<Real>& data) const {
+  void load(std::size_t kv_head, HeadData<Real>& data) const {
     data.keys.assign(tiles_ * D_ * key_tile, Real{0});
     data.values.resize(Lk_ * D_);
     for (std::size_t key = 0; key < Lk_; ++key) {
-      const std::size_t from = (head * Lk_ + key) * D_;
+      const std::size_t from = key_rows_(kv_head, key) * D_;
       const std::size_t to = (key / key_tile) * D_ * key_tile + key % key_tile;
       for (std::size_t d = 0; d < D_; ++d) {
         data.keys[to + d * key_tile] = static_cast<Real>(k_[from + d]);
@@ -128,29 +149,51 @@ class Oracle {
     }
   }
 
-  void load(std::size_t head) {
-    load(head, head_.exact);
-    load(head, head_.single);
+  float norm(const Inputs16& tensor, std::size_t row) const {
+    float squares = 0;
+    for (std::size_t d = 0; d < D_; ++d) squares += tensor[row * D_ + d] * tensor[row * D_ + d];
+    return std::sqrt(squares);
+  }
+
+  void load(std::size_t kv_head) {
+    load(kv_head, head_.exact);
+    load(kv_head, head_.single);
     head_.squared_values = head_.single.values;
     for (float& value : head_.squared_values) value *= value;
+    head_.key_norms.resize(Lk_);
+    for (std::size_t key = 0; key < Lk_; ++key)
+      head_.key_norms[key] = norm(k_, key_rows_(kv_head, key));
   }
 
-  std::size_t visible(std::size_t query) const {
-    return static_cast<std::size_t>(shape_.visible_keys(static_cast<std::int64_t>(query)));
+  struct Keys {
+    std::size_t first, end;
+  };
+  Keys visible(std::size_t query) const {
+    const KeyRange range = shape_.visible(static_cast<std::int64_t>(query));
+    return {static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.end)};
   }
 
-  // Unscaled scores of queries [first, last) with every key, [query][tiles * key_tile].
+  // How far a key lies from where ALiBi sees the query.
   template <typename Real>
-  std::vector<Real> scores(const HeadData<Real>& data, std::size_t head, std::size_t first,
-                           std::size_t last) const {
+  Real distance(std::size_t query, std::size_t key) const {
+    return std::abs(static_cast<Real>(static_cast<std::int64_t>(query + Lk_) -
+                                      static_cast<std::int64_t>(Lq_ + key)));
+  }
+
+  // Unscaled products of queries [first, last) with every key, [query][tiles * key_tile].
+  template <typename Real>
+  std::vector<Real> products(const HeadData<Real>& data, std::size_t head, std::size_t first,
+                             std::size_t last) const {
     const std::size_t rows = last - first;
     std::vector<Real> queries(rows * D_);
-    for (std::size_t i = 0; i < queries.size(); ++i)
-      queries[i] = static_cast<Real>(q_[(head * Lq_ + first) * D_ + i]);
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t d = 0; d < D_; ++d)
+        queries[row * D_ + d] = static_cast<Real>(q_[query_rows_(head, first + row) * D_ + d]);
     std::vector<Real> result(rows * tiles_ * key_tile, Real{0});
     for (std::size_t tile = 0; tile < tiles_; ++tile) {
       for (std::size_t row = 0; row < rows; ++row) {
-        if (tile * key_tile >= visible(first + row)) continue;
+        const Keys keys = visible(first + row);
+        if (tile * key_tile >= keys.end || (tile + 1) * key_tile <= keys.first) continue;
         add_rows(&result[(row * tiles_ + tile) * key_tile], key_tile, &queries[row * D_], D_,
                  &data.keys[tile * D_ * key_tile]);
       }
@@ -158,24 +201,54 @@ class Oracle {
     return result;
   }
 
-  // Turns a row's scores into exp(scale * (s - largest)) and returns their sum.
+  // The scores that softmax sees, from a row's products.
   template <typename Real>
-  Real exponentials(Real* row, std::size_t keys) const {
+  void finish_scores(Real* row, std::size_t head, std::size_t query) const {
+    const Keys keys = visible(query);
+    const auto cap = static_cast<Real>(shape_.softcap);
+    const auto slope = static_cast<Real>(slopes_[head % slopes_.size()]);
     const Real scale = scale_;
-    const Real largest = keys == 0 ? Real{0} : *std::max_element(row, row + keys);
-    Real sum = 0;
-    for (std::size_t key = 0; key < keys; ++key) {
-      row[key] = std::exp(scale * row[key] - scale * largest);
-      sum += row[key];
+    for (std::size_t key = keys.first; key < keys.end; ++key) {
+      row[key] *= scale;
+      if (cap > 0) row[key] = cap * std::tanh(row[key] / cap);
+      if (shape_.alibi) row[key] -= slope * distance<Real>(query, key);
     }
-    return sum;
   }
 
-  static float variation(const double* p, std::size_t keys, double sum) {
-    const double mean = sum / static_cast<double>(keys);
+  // Turns a row's scores into exp(s - largest).
+  template <typename Real>
+  RowSum<Real> exponentials(Real* row, std::size_t query) const {
+    const Keys keys = visible(query);
+    RowSum<Real> result;
+    if (keys.first == keys.end) return result;
+    result.largest = *std::max_element(row + keys.first, row + keys.end);
+    for (std::size_t key = keys.first; key < keys.end; ++key) {
+      row[key] = std::exp(row[key] - result.largest);
+      result.sum += row[key];
+    }
+    return result;
+  }
+
+  float score_size(std::size_t head, std::size_t query) const {
+    const Keys keys = visible(query);
+    if (keys.first == keys.end) return 0;
+    const float product =
+        scale_ * norm(q_, query_rows_(head, query)) *
+        *std::max_element(head_.key_norms.begin() + static_cast<std::ptrdiff_t>(keys.first),
+                          head_.key_norms.begin() + static_cast<std::ptrdiff_t>(keys.end));
+    const float bias =
+        slopes_[head % slopes_.size()] *
+        std::max(distance<float>(query, keys.first), distance<float>(query, keys.end - 1));
+    return product + bias + static_cast<float>(shape_.softcap);
+  }
+
+  static float variation(const double* p, const Keys& keys, double sum) {
+    const auto count = static_cast<double>(keys.end - keys.first);
+    const double mean = sum / count;
     double squares = 0;
-    for (std::size_t key = 0; key < keys; ++key) squares += (p[key] - mean) * (p[key] - mean);
-    return static_cast<float>(std::sqrt(squares / static_cast<double>(keys)) / mean);
+    for (std::size_t key = keys.first; key < keys.end; ++key)
+      squares += (p[key] - mean) * (p[key] - mean);
+    return static_cast<float>(std::sqrt(squares / count) / mean);
   }
 
   // Sums of `weights` times `rows` for queries [first, last), [query][D].
@@ -184,12 +257,14 @@ class Oracle {
                           std::size_t first, std::size_t last) const {
     std::vector<Real> result((last - first) * D_, Real{0});
     for (std::size_t tile = 0; tile < tiles_; ++tile) {
-      const std::size_t start = tile * key_tile;
       for (std::size_t query = first; query < last; ++query) {
-        if (start >= visible(query)) continue;
+        const Keys keys = visible(query);
+        const std::size_t start = std::max(tile * key_tile, keys.first);
+        const std::size_t end = std::min((tile + 1) * key_tile, keys.end);
+        if (start >= end) continue;
         add_rows(&result[(query - first) * D_], D_,
-                 &weights[((query - first) * tiles_ + tile) * key_tile],
-                 std::min(key_tile, visible(query) - start), &rows[start * D_]);
+                 &weights[(query - first) * tiles_ * key_tile + start], end - start,
+                 &rows[start * D_]);
       }
     }
     return result;
@@ -211,13 +286,21 @@ class Oracle {
 
   void attend(std::size_t head, std::size_t first, std::size_t last) {
     const std::size_t stride = tiles_ * key_tile;
-    std::vector<double> p = scores(head_.exact, head, first, last);
-    std::vector<float> p_single = scores(head_.single, head, first, last);
+    std::vector<double> p = products(head_.exact, head, first, last);
+    std::vector<float> p_single = products(head_.single, head, first, last);
     std::vector<double> sum(last - first);
     std::vector<float> sum_single(last - first);
     for (std::size_t row = 0; row < last - first; ++row) {
-      sum[row] = exponentials(&p[row * stride], visible(first + row));
-      sum_single[row] = exponentials(&p_single[row * stride], visible(first + row));
+      finish_scores(&p[row * stride], head, first + row);
+      finish_scores(&p_single[row * stride], head, first + row);
+      const RowSum<double> exact = exponentials(&p[row * stride], first + row);
+      const RowSum<float> single = exponentials(&p_single[row * stride], first + row);
+      sum[row] = exact.sum;
+      sum_single[row] = single.sum;
+      const std::size_t to = head * Lq_ + first + row;
+      truth_.lse_exact[to] = exact.lse();
+      truth_.lse_trusted[to] = single.lse();
+      truth_.score_size[to] = score_size(head, first + row);
     }
     std::vector<float> rounded(p_single.size()), squared(p_single.size());
     if (shape_.dtype == DType::bf16)
@@ -233,8 +316,8 @@ class Oracle {
     const auto trusted = weigh(rounded, head_.single.values, first, last);
     const auto variance = weigh(squared, head_.squared_values, first, last);
     for (std::size_t row = 0; row < last - first; ++row) {
-      const std::size_t keys = visible(first + row);
-      if (keys == 0) continue;  // what is masked as a whole is 0, as it stands
+      const Keys keys = visible(first + row);
+      if (keys.first == keys.end) continue;  // what is masked as a whole is 0, as it stands
       truth_.p_variation[head * Lq_ + first + row] = variation(&p[row * stride], keys, sum[row]);
       for (std::size_t d = 0; d < D_; ++d) {
         const std::size_t to = (head * Lq_ + first + row) * D_ + d;
@@ -248,7 +331,9 @@ class Oracle {
   AttentionShape shape_;
   std::size_t D_, Lq_, Lk_, tiles_;
   float scale_;
+  RowOrder query_rows_, key_rows_;
   Inputs16 q_, k_, v_;
+  std::vector<float> slopes_;  // [H], 0 without ALiBi
   Head head_;
   AttentionTruth truth_;
 };

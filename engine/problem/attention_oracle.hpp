@@ -7,8 +7,8 @@
 
 namespace fa_tune {
 
-// Attention of one instance, computed three ways at once. Each vector has O's elements in O's
-// order.
+// Attention of one instance, computed three ways at once. The vectors of O's elements have them
+// head after head and row after row ([B,H,Lq,D]), whatever the layout.
 struct AttentionTruth {
   // The plain formula in float64 from the rounded inputs: the largest score is subtracted before
   // the exponential, nothing else is done to it.
@@ -23,6 +23,14 @@ struct AttentionTruth {
   std::vector<float> spread;
   // For each row of O: the standard deviation of its visible p over their mean; 0 for a flat row.
   std::vector<float> p_variation;
+
+  // Of each row, the logarithm of its sum of exponentials in float64 and in float32; -inf where it
+  // sees nothing.
+  std::vector<double> lse_exact;
+  std::vector<float> lse_trusted;
+  // Of each row, the magnitudes that go into one of its scores: scale |q| |k|, the bias and the
+  // cap, each at its largest.
+  std::vector<float> score_size;
 };
 
 AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance);

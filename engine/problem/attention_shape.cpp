@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <optional>
-#include <set>
+#include <tuple>
 
-#include "engine/base/error.hpp"
+#include "engine/problem/setting_reader.hpp"
 
 namespace fa_tune {
 namespace {
@@ -16,77 +14,20 @@ constexpr std::int64_t max_grid_size = 65'535;
 constexpr std::int64_t max_length = std::int64_t{1} << 20;
 constexpr std::int64_t max_head_dim = 512;
 
-// Reads settings by name and complains about those nobody asked for.
-class SettingReader {
- public:
-  SettingReader(const std::vector<std::pair<std::string, Value>>& settings, std::string where)
-      : where_(std::move(where)) {
-    for (const auto& [name, value] : settings)
-      if (!settings_.emplace(name, value).second) fail("'" + name + "' is given twice");
-  }
+// A setting that a plain problem, or a shape stored before there was this one, does not have.
+template <typename T>
+T given(const Constants& constants, const std::string& name, T otherwise) {
+  const auto found = constants.find(name);
+  return found == constants.end() ? otherwise : std::get<T>(found->second);
+}
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw UserError(where_ + "attention: " + what);
-  }
-
-  bool has(const std::string& name) const { return settings_.contains(name); }
-
-  std::optional<std::int64_t> size(const std::string& name, std::int64_t largest) {
-    const Value* value = take(name);
-    if (value == nullptr) return std::nullopt;
-    const auto* number = std::get_if<std::int64_t>(value);
-    if (number == nullptr || *number < 1 || *number > largest)
-      fail("'" + name + "' is " + to_text(*value) + ": expected an integer from 1 to " +
-           std::to_string(largest));
-    return *number;
-  }
-
-  std::int64_t required_size(const std::string& name, std::int64_t largest) {
-    const auto value = size(name, largest);
-    if (!value)
-      fail("'" + name + "' is missing: give an integer from 1 to " + std::to_string(largest));
-    return *value;
-  }
-
-  bool flag(const std::string& name, bool otherwise) {
-    const Value* value = take(name);
-    if (value == nullptr) return otherwise;
-    const auto* held = std::get_if<bool>(value);
-    if (held == nullptr) fail("'" + name + "' is " + to_text(*value) + ": expected true or false");
-    return *held;
-  }
-
-  // One of `choices`; the first where it is not given.
-  std::string choice(const std::string& name, const std::vector<std::string>& choices) {
-    const Value* value = take(name);
-    if (value == nullptr) return choices.front();
-    const std::string text = to_text(*value);
-    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
-    std::string known = choices.front();
-    for (std::size_t i = 1; i < choices.size(); ++i) known += " or " + choices[i];
-    fail("'" + name + "' is " + text + ": expected " + known);
-  }
-
-  void expect_all_taken() const {
-    for (const auto& [name, value] : settings_) {
-      if (asked_.contains(name)) continue;
-      std::string known;
-      for (const std::string& each : asked_) known += (known.empty() ? "" : ", ") + each;
-      fail("unknown setting '" + name + "': the known ones are " + known);
-    }
-  }
-
- private:
-  const Value* take(const std::string& name) {
-    asked_.insert(name);
-    const auto found = settings_.find(name);
-    return found == settings_.end() ? nullptr : &found->second;
-  }
-
-  std::string where_;
-  std::map<std::string, Value> settings_;
-  std::set<std::string> asked_;
-};
+std::pair<std::int64_t, std::int64_t> read_window(SettingReader& reader) {
+  const auto left = reader.integer("window.0", -1, max_length);
+  const auto right = reader.integer("window.1", -1, max_length);
+  if (reader.has("window") || reader.has("window.2") || left.has_value() != right.has_value())
+    reader.fail("'window' must be a list of two: [left, right], -1 for no limit");
+  return {left.value_or(-1), right.value_or(-1)};
+}
 
 }  // namespace
 
@@ -97,51 +38,88 @@ AttentionShape AttentionShape::from(const Constants& constants) {
   shape.Lq = integer(constants, "Lq");
   shape.Lk = integer(constants, "Lk");
   shape.D = integer(constants, "D");
-  shape.causal = integer(constants, "causal") != 0;
+  shape.causal = given(constants, "causal", false);
   if (to_text(constants.at("causal_alignment")) == "bottom_right")
     shape.alignment = CausalAlignment::bottom_right;
   if (to_text(constants.at("dtype")) == "bf16") shape.dtype = DType::bf16;
+  shape.Hkv = given(constants, "Hkv", shape.Hkv);
+  if (given(constants, "layout", std::string("BHSD")) == "BSHD") shape.layout = Layout::BSHD;
+  shape.lse = given(constants, "lse", shape.lse);
+  shape.window_left = given(constants, "window_left", shape.window_left);
+  shape.window_right = given(constants, "window_right", shape.window_right);
+  shape.softcap = given(constants, "softcap", shape.softcap);
+  shape.alibi = given(constants, "alibi", shape.alibi);
   return shape;
 }
 
 Constants AttentionShape::constants() const {
+  Constants all = complete();
+  const Constants defaults = AttentionShape{.H = H}.complete();
+  for (const char* name : {"Hkv", "layout", "lse", "window_left", "window_right", "alibi"})
+    if (all.at(name) == defaults.at(name)) all.erase(name);
+  for (const char* name : {"group", "capped"}) all.erase(name);
+  if (softcap > 0) all["softcap"] = softcap;
+  return all;
+}
+
+Constants AttentionShape::complete() const {
   const bool bottom_right = alignment == CausalAlignment::bottom_right;
   return {{"B", B},
           {"H", H},
+          {"Hkv", kv_heads()},
+          {"group", group()},
           {"Lq", Lq},
           {"Lk", Lk},
           {"D", D},
           {"causal", causal},
           {"causal_alignment", std::string(bottom_right ? "bottom_right" : "top_left")},
-          {"dtype", std::string(dtype == DType::bf16 ? "bf16" : "fp16")}};
+          {"dtype", std::string(dtype == DType::bf16 ? "bf16" : "fp16")},
+          {"layout", std::string(layout == Layout::BSHD ? "BSHD" : "BHSD")},
+          {"lse", lse},
+          {"window_left", window_left},
+          {"window_right", window_right},
+          {"capped", softcap > 0},
+          {"alibi", alibi}};
 }
 
-std::int64_t AttentionShape::visible_keys(std::int64_t q) const {
-  if (!causal) return Lk;
-  const std::int64_t shift = alignment == CausalAlignment::bottom_right ? Lk - Lq : 0;
-  return std::clamp<std::int64_t>(q + 1 + shift, 0, Lk);
+KeyRange AttentionShape::visible(std::int64_t q) const {
+  const std::int64_t stands_at = alignment == CausalAlignment::bottom_right ? q + Lk - Lq : q;
+  std::int64_t end = Lk;
+  if (causal)
+    end = stands_at + 1;
+  else if (limited_right())
+    end = stands_at + window_right + 1;
+  const std::int64_t first = window_left < 0 ? 0 : stands_at - window_left;
+  KeyRange range{.first = std::clamp<std::int64_t>(first, 0, Lk),
+                 .end = std::clamp<std::int64_t>(end, 0, Lk)};
+  range.first = std::min(range.first, range.end);
+  return range;
 }
 
 std::int64_t AttentionShape::visible_pairs() const {
   std::int64_t pairs = 0;
-  for (std::int64_t q = 0; q < Lq; ++q) pairs += visible_keys(q);
+  for (std::int64_t q = 0; q < Lq; ++q) pairs += visible(q).count();
   return pairs;
 }
 
 AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>& settings,
                                const std::string& where) {
-  SettingReader reader(settings, where);
+  SettingReader reader(settings, where, "attention");
   AttentionShape shape;
-  shape.B = reader.required_size("shape.B", max_grid_size);
-  shape.H = reader.required_size("shape.H", max_grid_size);
-  shape.D = reader.required_size("shape.D", max_head_dim);
-  if (const auto both = reader.size("shape.L", max_length)) {
+  shape.B = reader.required_integer("shape.B", 1, max_grid_size);
+  shape.H = reader.required_integer("shape.H", 1, max_grid_size);
+  shape.Hkv = reader.integer("shape.Hkv", 1, max_grid_size).value_or(shape.H);
+  if (shape.H % shape.Hkv != 0)
+    reader.fail("'shape.Hkv' is " + std::to_string(shape.Hkv) +
+                ": expected a divisor of shape.H, " + std::to_string(shape.H));
+  shape.D = reader.required_integer("shape.D", 1, max_head_dim);
+  if (const auto both = reader.integer("shape.L", 1, max_length)) {
     if (reader.has("shape.Lq") || reader.has("shape.Lk"))
       reader.fail("'shape.L' stands for both lengths: give it alone, or shape.Lq and shape.Lk");
     shape.Lq = shape.Lk = *both;
   } else {
-    shape.Lq = reader.required_size("shape.Lq", max_length);
-    shape.Lk = reader.required_size("shape.Lk", max_length);
+    shape.Lq = reader.required_integer("shape.Lq", 1, max_length);
+    shape.Lk = reader.required_integer("shape.Lk", 1, max_length);
   }
   // Kernels index elements with 32-bit integers.
   const double elements = static_cast<double>(shape.B * shape.H) *
@@ -154,7 +132,11 @@ AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>&
     shape.alignment = CausalAlignment::bottom_right;
   if (reader.choice("dtype", {"fp16", "bf16"}) == "bf16") shape.dtype = DType::bf16;
   reader.choice("scale", {"default"});
-  reader.choice("layout", {"BHSD"});
+  if (reader.choice("layout", {"BHSD", "BSHD"}) == "BSHD") shape.layout = Layout::BSHD;
+  shape.lse = reader.flag("lse", false);
+  std::tie(shape.window_left, shape.window_right) = read_window(reader);
+  shape.softcap = reader.number("softcap", 0, 0);
+  shape.alibi = reader.flag("alibi", false);
   reader.expect_all_taken();
   return shape;
 }

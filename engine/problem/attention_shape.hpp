@@ -10,36 +10,70 @@
 
 namespace fa_tune {
 
-// Which corner of the score matrix the causal diagonal starts from, where Lq != Lk.
-//   top_left:     query q sees keys 0..q (PyTorch's is_causal)
-//   bottom_right: the last query sees every key: query q sees keys 0..q + Lk - Lq (FlashAttention).
-//                 With Lq > Lk the first Lq - Lk queries see nothing; their output is 0, not NaN.
+// Where the diagonal starts from, if Lq != Lk: query q stands at key q, or at key q + Lk - Lq.
+//   top_left:     PyTorch's is_causal
+//   bottom_right: the last query stands at the last key (FlashAttention)
+// What a query stands at is where its causal prefix ends and what a window lies around. A query
+// that sees nothing has the output 0, not NaN, and the LSE -inf.
 enum class CausalAlignment { top_left, bottom_right };
 
-// The sizes of one attention: O = softmax(scale * Q K^T + mask) V for each of B * H heads.
+// Of Q, K, V and O, outermost dimension first.
+enum class Layout { BHSD, BSHD };
+
+// Keys [first, end) of one head; none where first == end.
+struct KeyRange {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+
+  std::int64_t count() const { return end - first; }
+};
+
+// One attention: for each of B * H heads
+//   S = cap(scale * Q K^T) + bias      cap(s) = softcap * tanh(s / softcap), or s without one
+//   O = softmax(S + mask) V            bias = -slope * |q + Lk - Lq - key|, with ALiBi
+//   LSE = log(sum over visible keys of exp(S))
+// FlashAttention's documentation has the same bias (bottom right, whatever the mask does) and the
+// same window: `window_left` keys before and `window_right` keys after the one a query stands at.
 struct AttentionShape {
   std::int64_t B = 1;
-  std::int64_t H = 1;
+  std::int64_t H = 1;  // of Q and O
   std::int64_t Lq = 1;
   std::int64_t Lk = 1;
   std::int64_t D = 1;
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::top_left;
   DType dtype = DType::f16;  // f16 or bf16: of Q, K, V and O
+  std::int64_t Hkv = 0;      // of K and V, a divisor of H; 0 stands for H
+  Layout layout = Layout::BHSD;
+  bool lse = false;               // write LSE too, float32 [B,H,Lq] in any layout
+  std::int64_t window_left = -1;  // -1: no limit
+  std::int64_t window_right = -1;
+  double softcap = 0;  // 0: none
+  bool alibi = false;  // slopes are an input, float32 [H]
 
   static AttentionShape from(const Constants& constants);
-  // B, H, Lq, Lk, D, causal, dtype ("fp16" or "bf16"), causal_alignment.
+  // B, H, Lq, Lk, D, causal, dtype ("fp16" or "bf16"), causal_alignment; of the others what is not
+  // at its default.
   Constants constants() const;
+  // For expressions: all of them, but of softcap, which is no integer, whether there is one
+  // (`capped`); and `group`, how many heads of Q share one of K and V.
+  Constants complete() const;
 
-  // How many keys query `q` sees: always the first so many.
-  std::int64_t visible_keys(std::int64_t q) const;
+  std::int64_t kv_heads() const { return Hkv == 0 ? H : Hkv; }
+  std::int64_t group() const { return H / kv_heads(); }
+  // Causal says it already.
+  bool limited_right() const { return window_right >= 0 && !causal; }
+  bool windowed() const { return window_left >= 0 || limited_right(); }
+
+  KeyRange visible(std::int64_t q) const;
   // Query and key pairs that count, in one head.
   std::int64_t visible_pairs() const;
 };
 
-// From the settings of a space file: shape.B, shape.H, shape.D, and shape.Lq with shape.Lk or
-// shape.L for both; causal (default false), causal_alignment (top_left), dtype (fp16), scale
-// ('default': 1/sqrt(D)), layout (BHSD). Throws UserError, `where` first, for anything else.
+// From the settings of a space file: shape.B, shape.H, shape.Hkv, shape.D, and shape.Lq with
+// shape.Lk or shape.L for both; causal (default false), causal_alignment (top_left), dtype (fp16),
+// scale ('default': 1/sqrt(D)), layout (BHSD), lse (false), window ([-1, -1], here "window.0" and
+// "window.1"), softcap (0), alibi (false). Throws UserError, `where` first, for anything else.
 AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>& settings,
                                const std::string& where);
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "engine/problem/attention.hpp"
 
 namespace fa_tune {
@@ -7,25 +10,50 @@ struct Sizes {
   std::int64_t B, H, Lq, Lk;
 };
 
-Constants shaped(AttentionShape shape, const Sizes& sizes) {
+// `sizes.H` counts heads of K and V; each has as many of Q as the timed shape's.
+AttentionShape shaped(AttentionShape shape, const Sizes& sizes) {
+  const std::int64_t group = shape.group();
   shape.B = sizes.B;
-  shape.H = sizes.H;
+  shape.H = sizes.H * group;
+  shape.Hkv = sizes.H;
   shape.Lq = sizes.Lq;
   shape.Lk = sizes.Lk;
-  return shape.constants();
+  return shape;
 }
 
 Suite suite(const std::string& name, const AttentionShape& timed, const std::vector<Sizes>& all) {
   Suite made{.name = name, .shapes = {}};
-  for (const Sizes& sizes : all) made.shapes.push_back(shaped(timed, sizes));
+  for (const Sizes& sizes : all) made.shapes.push_back(shaped(timed, sizes).constants());
   return made;
+}
+
+// Shapes shorter than the timed one's window would not feel it: these take turns with windows of
+// their own, on the sides that the timed one limits. Nothing but the key itself; a tile's edge; one
+// off it; more than a tile.
+constexpr std::array<std::int64_t, 7> left_windows = {16, 0, 31, 7, 64, 1, 47};
+constexpr std::array<std::int64_t, 5> right_windows = {33, 0, 15, 64, 3};
+
+void take_windows(Suite& suite) {
+  for (std::size_t i = 0; i < suite.shapes.size(); ++i) {
+    AttentionShape shape = AttentionShape::from(suite.shapes[i]);
+    if (shape.window_left >= 0) shape.window_left = left_windows[i % left_windows.size()];
+    if (shape.window_right >= 0) shape.window_right = right_windows[i % right_windows.size()];
+    suite.shapes[i] = shape.constants();
+  }
+}
+
+// As if K and V had these heads; fewer where each stands for a group of Q's, so that heads of Q do
+// not become too many.
+std::vector<Sizes> grouped(std::vector<Sizes> all, std::int64_t group, std::int64_t least) {
+  for (Sizes& sizes : all) sizes.H = std::max(std::min(sizes.H, least), sizes.H / group);
+  return all;
 }
 
 // For each trial, also where an emulator runs it: about 55,000 query-key pairs in all, 1.7 times
 // B=1 H=2 L=128. Inputs take turns in the order of enum Inputs, and the order here counts on it:
 // the last shape, with more than one tile of 128 keys in a causal row too, gets normal inputs,
 // where a missing rescale shows; 33x17 with B and H over 1 gets tripled ones, where fp16 scores
-// show.
+// show. With groups of heads all of it is as many times more.
 const std::vector<Sizes> quick = {{1, 1, 64, 65}, {2, 3, 33, 17}, {1, 1, 77, 130}, {1, 2, 65, 63},
                                   {1, 1, 31, 97}, {1, 1, 1, 127}, {1, 1, 160, 160}};
 
@@ -50,21 +78,29 @@ std::vector<Suite> attention_suites(const AttentionShape& timed) {
   AttentionShape full = timed;
   causal.causal = true;
   full.causal = false;
+  const std::int64_t group = timed.group();
 
   // Seven shapes of common benchmarks at 8 heads.
   Suite seven = suite("seven", full,
-                      {{1, 8, 128, 128},
-                       {2, 8, 256, 256},
-                       {2, 8, 512, 512},
-                       {4, 8, 1024, 1024},
-                       {1, 8, 2048, 2048}});
-  seven.shapes.push_back(shaped(causal, {2, 8, 512, 512}));
-  seven.shapes.push_back(shaped(causal, {1, 8, 32, 32}));
+                      grouped({{1, 8, 128, 128},
+                               {2, 8, 256, 256},
+                               {2, 8, 512, 512},
+                               {4, 8, 1024, 1024},
+                               {1, 8, 2048, 2048}},
+                              group, 1));
+  const Suite seven_causal =
+      suite("seven", causal, grouped({{2, 8, 512, 512}, {1, 8, 32, 32}}, group, 1));
+  seven.shapes.insert(seven.shapes.end(), seven_causal.shapes.begin(), seven_causal.shapes.end());
 
-  Suite both = suite("ten", full, ten);
-  for (const Sizes& sizes : ten) both.shapes.push_back(shaped(causal, sizes));
+  Suite both = suite("ten", full, grouped(ten, group, 1));
+  const Suite ten_causal = suite("ten", causal, grouped(ten, group, 1));
+  both.shapes.insert(both.shapes.end(), ten_causal.shapes.begin(), ten_causal.shapes.end());
 
-  return {suite("quick", timed, quick), suite("ragged", timed, ragged), seven, both, mission};
+  Suite small = suite("quick", timed, grouped(quick, group, 2));
+  Suite edges = suite("ragged", timed, grouped(ragged, group, 2));
+  take_windows(small);
+  take_windows(edges);
+  return {small, edges, seven, both, mission};
 }
 
 }  // namespace fa_tune

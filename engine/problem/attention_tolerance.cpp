@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/problem/attention_rows.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr double rounding_of_p = 0.425;
 constexpr double rounding_of_flat_p = 1;
 constexpr double flat_variation = 4;  // of a row's p, in the same units
 constexpr double element_factor = 8;
+constexpr double lse_precision = 0x1p-13;
 
 // How much more than its expectation a root mean square over so many rows may be.
 double rms_factor(double rows) { return 1.25 + 2 / std::sqrt(rows); }
@@ -38,6 +41,19 @@ double noise_of(const Precision& precision, double exact, double spread, double 
   const bool flat = variation < flat_variation * unit;
   return std::hypot((flat ? rounding_of_flat_p : rounding_of_p) * unit * spread,
                     precision.half_ulp(exact) / std::numbers::sqrt3);
+}
+
+// From head after head to the order of O in memory.
+std::vector<double> as_in_memory(const AttentionShape& shape, std::vector<double> values) {
+  if (shape.layout == Layout::BHSD) return values;
+  const RowOrder place = query_rows(shape);
+  const auto D = static_cast<std::ptrdiff_t>(shape.D);
+  const auto Lq = static_cast<std::size_t>(shape.Lq);
+  std::vector<double> result(values.size());
+  for (std::size_t row = 0; row < values.size() / static_cast<std::size_t>(D); ++row)
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(row) * D, D,
+                result.begin() + static_cast<std::ptrdiff_t>(place(row / Lq, row % Lq)) * D);
+  return result;
 }
 
 }  // namespace
@@ -73,12 +89,38 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
     }
   }
 
-  Expectation made{.tensor = "O", .exact = std::move(truth.exact), .bound = std::move(bound)};
+  Expectation made{.tensor = "O",
+                   .exact = as_in_memory(shape, std::move(truth.exact)),
+                   .bound = as_in_memory(shape, std::move(bound))};
   if (noise_energy > 0) {
     const double rows_that_matter = noise_energy * noise_energy / squared_row_energies;
     made.rms_bound = rms_factor(rows_that_matter) * std::sqrt(noise_energy / exact_energy);
     made.scaled_rms_bound = rms_factor(rows_seen) / element_factor;
   }
+  return made;
+}
+
+Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& truth) {
+  const double depth = static_cast<double>(shape.D) / 8 + 4;
+  Expectation made{.tensor = "LSE", .exact = truth.lse_exact, .bound = {}};
+  made.bound.resize(made.exact.size());
+  double growth = 1;
+  for (std::size_t row = 0; row < made.exact.size(); ++row) {
+    const double exact = made.exact[row];
+    if (!std::isfinite(exact)) continue;
+    made.bound[row] =
+        0x1p-23 * (depth * static_cast<double>(truth.score_size[row]) + 4 * std::abs(exact));
+    const double error = std::abs(static_cast<double>(truth.lse_trusted[row]) - exact);
+    if (made.bound[row] > 0) growth = std::max(growth, error / made.bound[row]);
+  }
+  double exact_energy = 0, bound_energy = 0;
+  for (std::size_t row = 0; row < made.exact.size(); ++row) {
+    if (!std::isfinite(made.exact[row])) continue;
+    made.bound[row] = lse_precision + growth * made.bound[row];
+    exact_energy += made.exact[row] * made.exact[row];
+    bound_energy += made.bound[row] * made.bound[row];
+  }
+  if (exact_energy > 0) made.rms_bound = std::sqrt(bound_energy / exact_energy);
   return made;
 }
 

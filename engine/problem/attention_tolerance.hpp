@@ -35,4 +35,14 @@ namespace fa_tune {
 // A row without a visible key must be 0 exactly.
 Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth);
 
+// The same of the rows' LSE, which nothing rounds to the dtype. It serves to make P again in a
+// backward pass, exp(S - LSE), and an error of it is a relative error of every such p. So
+//   bound = 2^-13 + 2^-23 * ((D / 8 + 4) * score size + 4 |LSE|)
+// with, first, a quarter of fp16's unit roundoff: small beside the rounding of that P, and room for
+// exponentials by polynomial (relative error 7.5e-5). Then what float32 does to a score: a tensor
+// core may cut off a last bit of the sum at each of its steps, 8 deep or more, and forming the
+// exponent takes a few roundings. The float32 part grows with the trusted computation's error, as
+// above. -inf, of a row that sees nothing, must be met exactly.
+Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& truth);
+
 }  // namespace fa_tune

@@ -24,6 +24,7 @@ struct Tensor {
   Role role = Role::input;
   std::vector<std::int64_t> dims;  // elements
   std::vector<std::byte> bytes;    // empty for outputs
+  std::string axes = {};           // a letter for each dimension, by which a tensor map asks for it
 
   std::int64_t elements() const;
 };
@@ -82,14 +83,17 @@ class Problem {
   virtual ~Problem() = default;
 
   virtual std::string kind() const = 0;
-  // The shape that is timed, complete: every name an expression may use after "problem.".
+  // The shape that is timed. A setting at its default may be left out: what a shape is stored and
+  // told as does not change when a problem learns a new one.
   virtual const Constants& shape() const = 0;
+  // The same with nothing left out: every name an expression may use after "problem.".
+  virtual Constants complete(const Constants& shape) const { return shape; }
   // "B=1 H=8 Lq=512 Lk=512 D=64 fp16": one line for a person.
   virtual std::string describe(const Constants& shape) const = 0;
 
   // Suites by name: `quick` (small, every kind of hard shape; for each trial), `seven`, `ten`,
-  // `ragged`. All keep what a compiled kernel fixes (D, dtype); `quick` and `ragged` keep `causal`
-  // as the timed shape has it.
+  // `ragged`. All keep what a compiled kernel fixes (D, dtype, ...); `quick` and `ragged` keep
+  // `causal` as the timed shape has it.
   virtual std::vector<Suite> suites() const = 0;
 
   // #define lines a kernel for this shape needs. Two shapes with equal defines share a binary.

@@ -39,8 +39,9 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     kernel_ = *loaded;
   }
-  const Constants scope = scope_of(target_, shape);
-  return BoundKernel{*kernel_, template_.launch(exported_.config, scope), template_.arguments(),
+  const Constants scope = scope_of(target_, problem_.complete(shape));
+  return BoundKernel{*kernel_, template_.launch(exported_.config, scope),
+                     template_.arguments(exported_.config, scope),
                      template_.maps(exported_.config, scope)};
 }
 

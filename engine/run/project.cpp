@@ -34,7 +34,9 @@ const Template& Project::template_of(const Config& config) const {
                   "'");
 }
 
-Constants Project::scope(const Constants& shape) const { return scope_of(target, shape); }
+Constants Project::scope(const Constants& shape) const {
+  return scope_of(target, problem->complete(shape));
+}
 
 Project open_project(SpaceFile file, const std::filesystem::path& root) {
   DeviceProfile target;
@@ -51,7 +53,7 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
   parts.derived = file.derived;
   parts.constraints = file.constraints;
   parts.presets = file.presets;
-  parts.constants = scope_of(target, problem->shape());
+  parts.constants = scope_of(target, problem->complete(problem->shape()));
   std::vector<Template> templates;
   for (const auto& [name, manifest] : file.templates) {
     const Mark& mark = file.template_marks.at(name);

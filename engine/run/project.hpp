@@ -12,7 +12,8 @@
 
 namespace fa_tune {
 
-// What expressions of a manifest may use at `shape`: "device.*" of the target and "problem.*".
+// What expressions of a manifest may use at `shape`, which is complete (Problem::complete):
+// "device.*" of the target and "problem.*".
 Constants scope_of(const DeviceProfile& target, const Constants& shape);
 
 // A space joined with what it names: the target's limits, the problem, the templates.

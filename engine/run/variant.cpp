@@ -59,8 +59,9 @@ std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     built.kernel = *loaded;
   }
-  return BoundKernel{*built.kernel, launch_config(shape), template_.arguments(),
-                     template_.maps(config_, scope_(shape))};
+  const Constants scope = scope_(shape);
+  return BoundKernel{*built.kernel, template_.launch(config_, scope),
+                     template_.arguments(config_, scope), template_.maps(config_, scope)};
 }
 
 Binder Variant::binder() {

@@ -123,9 +123,18 @@ class SpaceFileReader {
       if (entry.key != "kind") read_setting(key_name(entry, "problem setting"), entry.value);
   }
 
+  // Maps, and lists that are a setting by themselves, become one setting for each of their values:
+  // "shape.B", "window.0".
   void read_setting(const std::string& path, const YamlNode& node) {
+    if (node.is_list() && path.find('.') == std::string::npos) {
+      const std::vector<YamlNode>& items = node.items(path);
+      for (std::size_t i = 0; i < items.size(); ++i)
+        read_setting(path + "." + std::to_string(i), items[i]);
+      return;
+    }
     if (!node.is_map()) {
-      file_.problem_settings.emplace_back(path, node.value(path));
+      file_.problem_settings.emplace_back(
+          path, node.is_real() ? Value(node.number(path)) : node.value(path));
       return;
     }
     for (const YamlEntry& entry : node.entries(path))

@@ -20,7 +20,9 @@ struct AttentionCall {
   std::uint16_t* K = nullptr;
   std::uint16_t* V = nullptr;
   std::uint16_t* O = nullptr;
-  int number = 0;  // of the launch
+  float* LSE = nullptr;     // where it is asked for
+  float* slopes = nullptr;  // with ALiBi
+  int number = 0;           // of the launch
   Checks checks = {};
   std::uint64_t schedule = 0;
 
@@ -28,12 +30,17 @@ struct AttentionCall {
     return static_cast<std::size_t>(shape.B * shape.H * shape.Lq * shape.D);
   }
   std::size_t key_elements() const {
-    return static_cast<std::size_t>(shape.B * shape.H * shape.Lk * shape.D);
+    return static_cast<std::size_t>(shape.B * shape.kv_heads() * shape.Lk * shape.D);
   }
-  // O = what `kernel` makes of Q, K and V.
+  // What `kernel` makes of the inputs.
   void attend(const HostAttention& kernel) const {
-    kernel.run(shape, scale, {Q, query_elements()}, {K, key_elements()}, {V, key_elements()},
-               {O, query_elements()});
+    kernel.run(shape, scale,
+               {.Q = {Q, query_elements()},
+                .K = {K, key_elements()},
+                .V = {V, key_elements()},
+                .O = {O, query_elements()},
+                .slopes = slopes,
+                .lse = LSE});
   }
 };
 
@@ -70,12 +77,18 @@ class AttentionGate {
                            .number = call.number,
                            .checks = call.checks,
                            .schedule = call.schedule};
+        std::size_t next = 4;
+        if (sizes.lse) made.LSE = reinterpret_cast<float*>(call.pointers.at(next++));
+        if (sizes.alibi) made.slopes = reinterpret_cast<float*>(call.pointers.at(next));
         std::memcpy(&made.scale, call.scalars.at(2).data(), sizeof made.scale);
         return kernel(made);
       });
-      return BoundKernel{.kernel = handle,
-                         .launch = {},
-                         .argument_names = {"Q", "K", "V", "O", "Lq", "Lk", "scale"}};
+      BoundKernel bound{.kernel = handle,
+                        .launch = {},
+                        .argument_names = {"Q", "K", "V", "O", "Lq", "Lk", "scale"}};
+      if (sizes.lse) bound.argument_names.emplace_back("LSE");
+      if (sizes.alibi) bound.argument_names.emplace_back("alibi_slopes");
+      return bound;
     };
     Verdict verdict = Gate(device, truth_).check(bind, cases);
     leaked_ = device.buffers_held();

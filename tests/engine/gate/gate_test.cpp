@@ -240,9 +240,10 @@ TEST_CASE("a timed launch holds real data, frees it, and refuses unknown argumen
   }
   CHECK(device.buffers_held() == 0);
   kernel.argument_names = {"Q", "size"};
-  CHECK_THROWS_WITH_AS(TimedLaunch(device, kernel, instance),
-                       "argument 'size' of the kernel is unknown to its problem: the manifest may "
-                       "name Q, K, V, O, B, H, Lq, Lk, scale",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      TimedLaunch(device, kernel, instance),
+      "argument 'size' of the kernel is unknown to its problem: the manifest may "
+      "name Q, K, V, O, B, H, Lq, Lk, scale, Hkv, window_left, window_right, softcap",
+      UserError);
   CHECK(device.buffers_held() == 0);
 }

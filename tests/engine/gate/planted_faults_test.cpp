@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -204,6 +206,77 @@ TEST_CASE("planted faults of masks are refused") {
   expect_all_refused(bottom_right, faults);
   expect_all_refused(
       full, {{"keys past the end count as 0", off, wrong({.zero_scores_past_end = true})}});
+}
+
+TEST_CASE("planted faults of grouped heads and layouts are refused") {
+  AttentionShape grouped{.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .Hkv = 2};
+  const std::vector<Planted> faults = {
+      {"head h reads h % Hkv", off, wrong({.kv_head_by_remainder = true})},
+      {"K and V of another head", off, wrong({.head_of_neighbour = true})},
+      {"the other layout's strides", off, wrong({.other_layout = true})}};
+  expect_all_refused(grouped, faults);
+  grouped.layout = Layout::BSHD;
+  expect_all_refused(grouped, faults);
+}
+
+TEST_CASE("planted faults of windows are refused") {
+  AttentionShape window{
+      .B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .window_left = 128, .window_right = 128};
+  const std::vector<Planted> left = {
+      {"left end one key early", off, wrong({.window_shift = 1})},
+      {"left end one key late", off_or_infinite, wrong({.window_shift = -1})},
+      {"window ignored", off, wrong({.ignore_window = true})},
+      {"around the other diagonal", off_or_infinite, wrong({.other_alignment = true})},
+      {"first tile skipped, tile 16", off, wrong({.tile = 16, .drop_first_tile = true})}};
+  std::vector<Planted> both = left;
+  both.push_back({"right end one key late", off, wrong({.mask_shift = 1})});
+  both.push_back({"right end one key early", off_or_infinite, wrong({.mask_shift = -1})});
+  expect_all_refused(window, both);
+  window.window_right = -1;
+  window.causal = true;
+  expect_all_refused(window, left);
+  window.alignment = CausalAlignment::bottom_right;
+  expect_all_refused(window, left);
+}
+
+TEST_CASE("planted faults of caps, biases and LSE are refused") {
+  AttentionShape shape{.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .softcap = 30, .alibi = true};
+  const std::vector<Planted> scores = {
+      {"cap before the scale", off, wrong({.cap_before_scale = true})},
+      {"no cap", off, wrong({.ignore_cap = true})},
+      {"bias of the other sign", off, wrong({.alibi_towards_far = true})},
+      {"bias from the other corner", off_or_imprecise, wrong({.alibi_from_top_left = true})},
+      {"slope of another head", off, wrong({.slope_of_neighbour = true})}};
+  expect_all_refused(shape, scores);
+  shape.dtype = DType::bf16;
+  expect_all_refused(shape, scores);
+
+  AttentionShape lse{.B = 1,
+                     .H = 8,
+                     .Lq = 512,
+                     .Lk = 512,
+                     .D = 32,
+                     .causal = true,
+                     .alignment = CausalAlignment::bottom_right,
+                     .dtype = DType::bf16,
+                     .lse = true};
+  const std::vector<Planted> faults = {
+      {"LSE in powers of two", off, wrong({.lse_in_log2 = true})},
+      {"LSE without the maximum", off, wrong({.lse_of_sum_alone = true})},
+      {"LSE as [B,Lq,H]", {Finding::wrong, Finding::not_finite}, wrong({.lse_by_position = true})},
+      {"LSE 0 where a row sees nothing", off, wrong({.lse_zero_where_nothing_is_seen = true})},
+      {"LSE of P rounded to bf16", off, wrong({.sum_of_rounded_p = true})},
+      {"LSE not written", {Finding::not_finite}, spoiled([](const AttentionCall& call) {
+         std::fill_n(call.LSE, call.shape.B * call.shape.H * call.shape.Lq,
+                     std::numeric_limits<float>::quiet_NaN());
+       })},
+      {"LSE NaN where a row sees nothing",
+       {Finding::not_finite},
+       spoiled([](const AttentionCall& call) {
+         for (std::int64_t row = 0; row < call.shape.B * call.shape.H * call.shape.Lq; ++row)
+           if (std::isinf(call.LSE[row])) call.LSE[row] = std::numeric_limits<float>::quiet_NaN();
+       })}};
+  expect_all_refused(lse, faults);
 }
 
 TEST_CASE("planted faults of memory are refused") {

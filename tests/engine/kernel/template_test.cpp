@@ -67,7 +67,7 @@ TEST_CASE("template: what the manifest says") {
   CHECK(loaded.kernel() == "twice");
   CHECK(loaded.problem() == "tiny");
   CHECK(loaded.parameters() == std::vector<std::string>{"BLOCK", "FAST", "MODE"});
-  CHECK(loaded.arguments() == std::vector<std::string>{"x", "n"});
+  CHECK(loaded.arguments({}, {}) == std::vector<std::string>{"x", "n"});
   REQUIRE(loaded.derived().size() == 4);
   CHECK(loaded.derived()[1].name == "THREADS");
   CHECK(loaded.derived()[1].expression.text() == "WARPS * 32");
@@ -227,6 +227,33 @@ TEST_CASE("manifest: a value that is defined may rest on parameters alone") {
   CHECK_THROWS_WITH_AS(
       parsed(manifest(kLaunch, "derived: {MORE: C + 1}\ndefines: [MORE]\n")).render(ab(1, 1), {}),
       doctest::Contains("MORE has no value"), UserError);
+}
+
+TEST_CASE("template: an argument may depend on the problem") {
+  const Template some = parsed(
+      "source: t.cu\nkernel: t\nproblem: p\nparameters: [A, B]\n"
+      "arguments: [x, {name: y, when: problem.more}, z]\n" +
+      kLaunch);
+  CHECK(some.arguments(ab(1, 1), {{"problem.more", true}}) ==
+        std::vector<std::string>{"x", "y", "z"});
+  CHECK(some.arguments(ab(1, 1), {{"problem.more", false}}) == std::vector<std::string>{"x", "z"});
+  CHECK(refusal("source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\n"
+                "arguments: [x, {name: x, when: true}]\n" +
+                kLaunch)
+            .find("'x' is there twice") != std::string::npos);
+}
+
+TEST_CASE("template: a map's axes go by their letters, whole or in parts") {
+  const std::string start = manifest(kLaunch, "arch: sm_90a\nmaps:\n");
+  const Template mapped =
+      parsed(start + "  x: {tensor: Q, box: [64, A, 1], axes: [D, H % B, H / B], swizzle: 128}\n");
+  const std::vector<MapAxis> axes = {
+      {.letter = 'D'}, {.letter = 'H', .modulo = 4}, {.letter = 'H', .modulo = 0, .divisor = 4}};
+  CHECK(mapped.maps(ab(8, 4), {}).front().axes == axes);
+  CHECK(refusal(start + "  x: {tensor: Q, box: [64, A], axes: [D]}\n")
+            .find("1 axes and a box of 2 sizes") != std::string::npos);
+  CHECK(refusal(start + "  x: {tensor: Q, box: [64], axes: [D + 1]}\n")
+            .find("a letter of the tensor's axes") != std::string::npos);
 }
 
 TEST_CASE("template: tensor maps follow the config, and are refused with their place") {

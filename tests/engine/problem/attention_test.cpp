@@ -1,5 +1,6 @@
 #include "engine/problem/attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -58,7 +59,14 @@ TEST_CASE("attention: settings become a shape, defines, a line for a person and 
   CHECK(problem->defines(problem->shape()) == Defines{{"HEAD_DIM", "64"},
                                                       {"CAUSAL", "0"},
                                                       {"CAUSAL_BOTTOM_RIGHT", "0"},
-                                                      {"DTYPE_BF16", "0"}});
+                                                      {"DTYPE_BF16", "0"},
+                                                      {"KV_GROUP", "1"},
+                                                      {"LAYOUT_BSHD", "0"},
+                                                      {"WITH_LSE", "0"},
+                                                      {"WINDOW_LEFT", "0"},
+                                                      {"WINDOW_RIGHT", "0"},
+                                                      {"SOFTCAP", "0"},
+                                                      {"ALIBI", "0"}});
   CHECK(problem->flop(problem->shape()) == 4.0 * 8 * 512 * 512 * 64);
   CHECK(problem->bytes(problem->shape()) == 4.0 * 8 * 512 * 64 * 2);
 
@@ -96,17 +104,135 @@ TEST_CASE("attention: what is wrong in the settings is said in one line, with th
 
 TEST_CASE("attention: causal rows see a prefix, from the corner that is asked for") {
   AttentionShape shape{.Lq = 4, .Lk = 6, .D = 8, .causal = true};
-  CHECK(shape.visible_keys(0) == 1);
-  CHECK(shape.visible_keys(3) == 4);
+  CHECK(shape.visible(0).end == 1);
+  CHECK(shape.visible(3).end == 4);
   CHECK(shape.visible_pairs() == 10);
   shape.alignment = CausalAlignment::bottom_right;
-  CHECK(shape.visible_keys(0) == 3);
-  CHECK(shape.visible_keys(3) == 6);
+  CHECK(shape.visible(0).end == 3);
+  CHECK(shape.visible(3).end == 6);
   shape.Lq = 8;
-  CHECK(shape.visible_keys(0) == 0);
-  CHECK(shape.visible_keys(2) == 1);
-  CHECK(shape.visible_keys(7) == 6);
+  CHECK(shape.visible(0).end == 0);
+  CHECK(shape.visible(2).end == 1);
+  CHECK(shape.visible(7).end == 6);
   CHECK(AttentionShape::from(shape.constants()).constants() == shape.constants());
+}
+
+TEST_CASE("attention: every feature has its setting, its defines and its words") {
+  Settings settings = with("shape.Hkv", std::int64_t{2});
+  settings.emplace_back("layout", std::string("BSHD"));
+  settings.emplace_back("lse", true);
+  settings.emplace_back("window.0", std::int64_t{64});
+  settings.emplace_back("window.1", std::int64_t{8});
+  settings.emplace_back("softcap", std::int64_t{30});
+  settings.emplace_back("alibi", true);
+  const auto problem = make_problem("attention", settings, "");
+  const Constants& shape = problem->shape();
+  CHECK(problem->describe(shape) ==
+        "B=1 H=8 Hkv=2 Lq=512 Lk=512 D=64 fp16 window=[64,8] softcap=30 alibi BSHD lse");
+  CHECK(AttentionShape::from(shape).constants() == shape);
+  CHECK(shape.at("softcap") == Value(30.0));
+  std::set<std::string> on;
+  for (const auto& [name, value] : problem->defines(shape))
+    if (value != "0") on.insert(name + "=" + value);
+  CHECK(on == std::set<std::string>{"HEAD_DIM=64", "KV_GROUP=4", "LAYOUT_BSHD=1", "WITH_LSE=1",
+                                    "WINDOW_LEFT=1", "WINDOW_RIGHT=1", "SOFTCAP=1", "ALIBI=1"});
+  const Constants complete = problem->complete(shape);
+  CHECK(integer(complete, "group") == 4);
+  CHECK(complete.at("capped") == Value(true));
+  // Q, O of 8 heads and K, V of 2; LSE; slopes.
+  CHECK(problem->bytes(shape) == (2 * 8 + 2 * 2) * 512.0 * 64 * 2 + 8 * 512 * 4 + 8 * 4);
+  std::int64_t pairs = 0;
+  for (std::int64_t q = 0; q < 512; ++q)
+    pairs += std::min<std::int64_t>(512, q + 9) - std::max<std::int64_t>(0, q - 64);
+  CHECK(problem->flop(shape) == 4.0 * 8 * static_cast<double>(pairs) * 64);
+
+  const Instance made = problem->make(shape, Inputs::normal, 1);
+  CHECK(made.tensors[0].dims == std::vector<std::int64_t>{1, 512, 8, 64});
+  CHECK(made.tensors[0].axes == "BSHD");
+  CHECK(made.tensors[1].dims == std::vector<std::int64_t>{1, 512, 2, 64});
+  CHECK(made.tensors[4].name == "LSE");
+  CHECK(made.tensors[4].dims == std::vector<std::int64_t>{1, 8, 512});
+  CHECK(made.tensors[5].name == "alibi_slopes");
+  CHECK(made.tensors[5].bytes.size() == 8 * sizeof(float));
+}
+
+TEST_CASE("attention: what is wrong in a feature's settings is said") {
+  CHECK(refusal(with("shape.Hkv", std::int64_t{3})) ==
+        "l4.yaml:5:3: attention: 'shape.Hkv' is 3: expected a divisor of shape.H, 8");
+  CHECK(refusal(with("layout", std::string("BHDS"))).find("expected BHSD or BSHD") !=
+        std::string::npos);
+  CHECK(refusal(with("window", std::int64_t{5})).find("a list of two: [left, right]") !=
+        std::string::npos);
+  CHECK(refusal(with("window.0", std::int64_t{5})).find("a list of two") != std::string::npos);
+  CHECK(refusal(with("window.0", std::int64_t{-2})).find("an integer from -1") !=
+        std::string::npos);
+  CHECK(refusal(with("softcap", std::int64_t{-1})) ==
+        "l4.yaml:5:3: attention: 'softcap' is -1: expected a number of at least 0");
+  CHECK(refusal(with("alibi", std::string("yes"))).find("expected true or false") !=
+        std::string::npos);
+}
+
+// The shape of a run that was stored before there were these features.
+TEST_CASE("attention: a shape without the newer settings has their defaults") {
+  const Constants old = {
+      {"B", std::int64_t{1}},         {"H", std::int64_t{8}},
+      {"Lq", std::int64_t{16}},       {"Lk", std::int64_t{16}},
+      {"D", std::int64_t{64}},        {"causal", true},
+      {"dtype", std::string("fp16")}, {"causal_alignment", std::string("top_left")}};
+  const AttentionShape shape = AttentionShape::from(old);
+  CHECK(shape.constants() == old);
+  CHECK(shape.kv_heads() == 8);
+  CHECK_FALSE(shape.windowed());
+}
+
+TEST_CASE("attention: a window lies around what a query stands at") {
+  AttentionShape shape{.Lq = 4, .Lk = 6, .D = 8, .window_left = 1, .window_right = 0};
+  const auto range = [&](std::int64_t q) {
+    const KeyRange keys = shape.visible(q);
+    return std::pair(keys.first, keys.end);
+  };
+  CHECK(range(0) == std::pair<std::int64_t, std::int64_t>(0, 1));
+  CHECK(range(3) == std::pair<std::int64_t, std::int64_t>(2, 4));
+  shape.alignment = CausalAlignment::bottom_right;
+  CHECK(range(0) == std::pair<std::int64_t, std::int64_t>(1, 3));
+  shape.window_right = -1;
+  CHECK(range(0) == std::pair<std::int64_t, std::int64_t>(1, 6));
+  shape.causal = true;
+  CHECK(range(3) == std::pair<std::int64_t, std::int64_t>(4, 6));
+  // More queries than keys: the last ones have the keys behind their window.
+  shape = {.Lq = 9, .Lk = 4, .D = 8, .window_left = 2};
+  CHECK(range(5) == std::pair<std::int64_t, std::int64_t>(3, 4));
+  CHECK(shape.visible(6).count() == 0);
+  CHECK(shape.visible(8).count() == 0);
+}
+
+TEST_CASE("attention: suites keep the features, and their windows are felt") {
+  const AttentionProblem problem({.B = 2,
+                                  .H = 8,
+                                  .Lq = 2048,
+                                  .Lk = 2048,
+                                  .D = 64,
+                                  .Hkv = 2,
+                                  .layout = Layout::BSHD,
+                                  .lse = true,
+                                  .window_left = 1024,
+                                  .window_right = 0,
+                                  .softcap = 50,
+                                  .alibi = true});
+  for (const Suite& suite : problem.suites()) {
+    bool several_kv_heads = false, felt = false;
+    for (const Constants& shape : suite.shapes) {
+      const AttentionShape s = AttentionShape::from(shape);
+      CHECK(s.group() == 4);
+      CHECK((s.lse && s.alibi && s.softcap == 50 && s.layout == Layout::BSHD));
+      several_kv_heads = several_kv_heads || s.kv_heads() > 1;
+      felt = felt || s.visible(s.Lq - 1).first > 0;
+      if (suite.name == "quick" || suite.name == "ragged")
+        CHECK(problem.defines(shape) == problem.defines(problem.shape()));
+    }
+    CHECK(several_kv_heads);
+    if (suite.name == "quick" || suite.name == "ragged") CHECK(felt);
+  }
 }
 
 TEST_CASE("attention: suites keep what a compiled kernel fixes") {

@@ -45,10 +45,27 @@ struct HostAttention {
   bool tile_twice = false;         // the first tile is added twice
   bool no_max = false;             // exp of the raw scores
   bool nan_where_nothing_is_seen = false;
+  int window_shift = 0;  // keys too many (or too few) a row sees at its window's left end
+  bool ignore_window = false;
+  bool cap_before_scale = false;
+  bool ignore_cap = false;
+  bool alibi_towards_far = false;    // the bias has the other sign
+  bool alibi_from_top_left = false;  // |q - key|, whatever the lengths
+  bool slope_of_neighbour = false;
+  bool kv_head_by_remainder = false;  // head h reads h % Hkv
+  bool other_layout = false;          // Q, K, V and O taken for the other layout
+  bool lse_in_log2 = false;
+  bool lse_of_sum_alone = false;  // the largest score not added again
+  bool lse_zero_where_nothing_is_seen = false;
+  bool lse_by_position = false;  // written as [B,Lq,H]
 
-  void run(const AttentionShape& shape, float scale, std::span<const std::uint16_t> Q,
-           std::span<const std::uint16_t> K, std::span<const std::uint16_t> V,
-           std::span<std::uint16_t> O) const;
+  struct Tensors {
+    std::span<const std::uint16_t> Q, K, V;
+    std::span<std::uint16_t> O;
+    const float* slopes = nullptr;  // [H], with ALiBi
+    float* lse = nullptr;           // [B,H,Lq], where it is asked for
+  };
+  void run(const AttentionShape& shape, float scale, const Tensors& tensors) const;
 };
 
 }  // namespace fa_tune

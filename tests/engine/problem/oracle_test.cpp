@@ -1,5 +1,8 @@
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -21,25 +24,79 @@ double at(const Instance& instance, std::size_t tensor, std::int64_t i) {
   return static_cast<double>(held.type == DType::bf16 ? from_bf16(bits) : from_f16(bits));
 }
 
+long double slope_of(const Instance& instance, std::int64_t head) {
+  float slope = 0;
+  std::memcpy(&slope, instance.tensors.back().bytes.data() + 4 * head, sizeof slope);
+  return slope;
+}
+
+// Where element d of a row lies, written out for both layouts.
+std::int64_t place(const AttentionShape& s, std::int64_t heads, std::int64_t length,
+                   std::int64_t batch, std::int64_t head, std::int64_t position, std::int64_t d) {
+  if (s.layout == Layout::BHSD) return ((batch * heads + head) * length + position) * s.D + d;
+  return ((batch * length + position) * heads + head) * s.D + d;
+}
+
+struct BookRow {
+  std::vector<long double> output;
+  long double lse = 0;
+};
+
 // The formula as a book has it, one element at a time in long double.
-double by_the_book(const AttentionShape& s, const Instance& in, std::int64_t head, std::int64_t q,
-                   std::int64_t d) {
+BookRow by_the_book(const AttentionShape& s, const Instance& in, std::int64_t batch,
+                    std::int64_t head, std::int64_t q) {
+  const std::int64_t kv_head = head / (s.H / s.kv_heads());
+  const auto stands_at = s.alignment == CausalAlignment::bottom_right ? q + s.Lk - s.Lq : q;
   std::vector<long double> logits;
+  std::vector<std::int64_t> keys;
   long double highest = -1e30L;
-  for (std::int64_t key = 0; key < s.visible_keys(q); ++key) {
+  for (std::int64_t key = 0; key < s.Lk; ++key) {
+    if (s.causal && key > stands_at) continue;
+    if (s.window_left >= 0 && key < stands_at - s.window_left) continue;
+    if (s.window_right >= 0 && key > stands_at + s.window_right) continue;
     long double score = 0;
     for (std::int64_t i = 0; i < s.D; ++i)
-      score += at(in, 0, (head * s.Lq + q) * s.D + i) * at(in, 1, (head * s.Lk + key) * s.D + i);
-    logits.push_back(score * static_cast<float>(1 / std::sqrt(static_cast<double>(s.D))));
-    highest = std::max(highest, logits.back());
+      score += at(in, 0, place(s, s.H, s.Lq, batch, head, q, i)) *
+               at(in, 1, place(s, s.kv_heads(), s.Lk, batch, kv_head, key, i));
+    score *= static_cast<float>(1 / std::sqrt(static_cast<double>(s.D)));
+    if (s.softcap > 0) score = s.softcap * std::tanh(score / s.softcap);
+    if (s.alibi)
+      score -= slope_of(in, head) * static_cast<long double>(std::abs(q + s.Lk - s.Lq - key));
+    logits.push_back(score);
+    keys.push_back(key);
+    highest = std::max(highest, score);
   }
-  long double sum = 0, weighted = 0;
-  for (std::size_t key = 0; key < logits.size(); ++key) {
-    const long double p = std::exp(logits[key] - highest);
+  BookRow row{.output = std::vector<long double>(static_cast<std::size_t>(s.D)),
+              .lse = -std::numeric_limits<long double>::infinity()};
+  if (keys.empty()) return row;
+  long double sum = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const long double p = std::exp(logits[i] - highest);
     sum += p;
-    weighted += p * at(in, 2, (head * s.Lk + static_cast<std::int64_t>(key)) * s.D + d);
+    for (std::int64_t d = 0; d < s.D; ++d)
+      row.output[d] += p * at(in, 2, place(s, s.kv_heads(), s.Lk, batch, kv_head, keys[i], d));
   }
-  return logits.empty() ? 0 : static_cast<double>(weighted / sum);
+  for (long double& value : row.output) value /= sum;
+  row.lse = highest + std::log(sum);
+  return row;
+}
+
+// The largest differences between the oracle and the book, of O and of LSE.
+std::pair<double, double> worst_differences(const AttentionShape& s, Inputs inputs) {
+  const AttentionProblem problem(s);
+  const Instance in = problem.make(problem.shape(), inputs, 11);
+  const AttentionTruth truth = attention_oracle(s, in);
+  long double output = 0, lse = 0;
+  for (std::int64_t row = 0; row < s.B * s.H * s.Lq; ++row) {
+    const BookRow book = by_the_book(s, in, row / s.Lq / s.H, row / s.Lq % s.H, row % s.Lq);
+    for (std::int64_t d = 0; d < s.D; d += 5)
+      output = std::max(output, std::abs(truth.exact[row * s.D + d] - book.output[d]));
+    if (std::isinf(book.lse))
+      CHECK(truth.lse_exact[row] == static_cast<double>(book.lse));
+    else
+      lse = std::max(lse, std::abs(truth.lse_exact[row] - book.lse));
+  }
+  return {static_cast<double>(output), static_cast<double>(lse)};
 }
 
 }  // namespace
@@ -56,16 +113,38 @@ TEST_CASE("oracle: agrees with the formula in long double, for every kind of inp
                                .causal = causal,
                                .alignment = alignment,
                                .dtype = inputs == Inputs::small ? DType::bf16 : DType::f16};
-        const AttentionProblem problem(s);
-        const Instance in = problem.make(problem.shape(), inputs, 11);
-        const AttentionTruth truth = attention_oracle(s, in);
-        double worst = 0;
-        for (std::int64_t row = 0; row < s.B * s.H * s.Lq; ++row)
-          for (std::int64_t d = 0; d < s.D; d += 5) {
-            const double book = by_the_book(s, in, row / s.Lq, row % s.Lq, d);
-            worst = std::max(worst, std::abs(truth.exact[row * s.D + d] - book));
-          }
-        CHECK(worst < 1e-12);
+        const auto [output, lse] = worst_differences(s, inputs);
+        CHECK(output < 1e-12);
+        CHECK(lse < 1e-11);
+      }
+    }
+  }
+}
+
+TEST_CASE("oracle: agrees with the formula in long double, for every feature alone and together") {
+  const AttentionShape plain{.B = 2, .H = 6, .Lq = 37, .Lk = 21, .D = 24};
+  std::vector<AttentionShape> shapes(7, plain);
+  shapes[0].Hkv = 2;
+  shapes[1].layout = Layout::BSHD;
+  shapes[2].window_left = 5;
+  shapes[3].window_right = 3;
+  shapes[4].softcap = 4;
+  shapes[5].alibi = true;
+  AttentionShape& all = shapes[6];
+  all.Hkv = 3;
+  all.layout = Layout::BSHD;
+  all.window_left = 9;
+  all.softcap = 10;
+  all.alibi = true;
+  all.causal = true;
+  for (AttentionShape shape : shapes) {
+    for (const auto alignment : {CausalAlignment::top_left, CausalAlignment::bottom_right}) {
+      shape.alignment = alignment;
+      for (const std::int64_t Lk : {21, 70}) {
+        shape.Lk = Lk;
+        const auto [output, lse] = worst_differences(shape, Inputs::tripled);
+        CHECK(output < 1e-12);
+        CHECK(lse < 1e-11);
       }
     }
   }
@@ -93,6 +172,23 @@ TEST_CASE("tolerance: the trusted computation passes, and the noise predicts its
     CHECK(scaled * 8 > 0.3);
     CHECK(scaled * 8 < 1.1);
     CHECK(expected.rms_bound < 0.002);
+  }
+}
+
+TEST_CASE("tolerance: the trusted LSE passes, a missed key of a hundredth does not") {
+  for (const Inputs inputs : all_inputs) {
+    const AttentionShape s{
+        .B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 128, .lse = true, .softcap = 50, .alibi = true};
+    const AttentionProblem problem(s);
+    const Instance in = problem.make(problem.shape(), inputs, 5);
+    const AttentionTruth truth = attention_oracle(s, in);
+    const Expectation expected = problem.expect(in)[1];
+    CHECK(expected.tensor == "LSE");
+    for (std::size_t row = 0; row < truth.lse_exact.size(); ++row) {
+      CHECK(std::abs(static_cast<double>(truth.lse_trusted[row]) - truth.lse_exact[row]) <
+            0.3 * expected.bound[row]);
+      CHECK(expected.bound[row] < 0.001);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "engine/space/space_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -59,6 +60,18 @@ Space space_of(const SpaceFile& file) {
 }
 
 }  // namespace
+
+TEST_CASE("space file: a problem's lists and real numbers become settings") {
+  std::string text = good;
+  text.replace(text.find("  causal: false"), 15, "  window: [64, -1]\n  softcap: 0.5");
+  const SpaceFile file = parse(text);
+  const auto has = [&](const std::string& name, const Value& value) {
+    return std::ranges::count(file.problem_settings, std::pair(name, value)) == 1;
+  };
+  CHECK(has("window.0", std::int64_t{64}));
+  CHECK(has("window.1", std::int64_t{-1}));
+  CHECK(has("softcap", 0.5));
+}
 
 TEST_CASE("space file: what a good one says") {
   const SpaceFile file = parse(good);

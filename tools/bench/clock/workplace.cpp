@@ -60,7 +60,7 @@ Workplace::Workplace(const Project& project, Device& device)
 Launch Workplace::launch(const Config& config, KernelHandle kernel) {
   const Template& from = project_.template_of(config);
   const Constants scope = project_.scope(project_.problem->shape());
-  const BoundKernel bound{kernel, from.launch(config, scope), from.arguments(),
+  const BoundKernel bound{kernel, from.launch(config, scope), from.arguments(config, scope),
                           from.maps(config, scope)};
   if (!data_ || names_ != bound.argument_names || maps_ != bound.maps) {
     data_ = std::make_unique<TimedLaunch>(device_, bound, instance_);
