@@ -1,6 +1,8 @@
 // FlashAttention-2 class attention for tensor cores of sm_80 and later.
 //
-//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H, Lk, D]
+//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D]
+//
+// and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
 // A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N. Its warps form a grid:
 // WARPS_M of them share the rows, WARPS_N share the keys of every tile. A warp keeps its scores, its
@@ -16,13 +18,17 @@
 // passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted:
 // only where a row's maximum moved in this warp); EPILOGUE (direct, staged: through shared memory, for
 // 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
-// Given by the problem: HEAD_DIM, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16.
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
+// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 #include "copy.cuh"
 #include "element.cuh"
+#include "features.cuh"
+#include "heads.cuh"
 #include "mask.cuh"
 #include "math.cuh"
 #include "mma.cuh"
+#include "scores.cuh"
 #include "tile.cuh"
 
 enum class QPlace { in_shared, in_registers, overlay };
@@ -52,7 +58,7 @@ constexpr int kVStart = kKStart + STAGES * kTileBytes;
 // i-th 16 rows; index [..][h] is the half h.
 struct State {
   float output[kM][kD][4];
-  float maximum[kM][2];  // of the unscaled scores
+  float maximum[kM][2];  // of the scores before Scores::factor
   float sum[kM][2];      // this thread's columns only, until the end
 };
 
@@ -94,24 +100,33 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4],
   }
 }
 
-// Hides the keys a row must not see. `first_row` and `first_key` belong to this thread's fragments.
-__device__ __forceinline__ void mask(float (&scores)[kM][kN][4], int first_row, int first_key,
-                                     int lq, int lk) {
+// Caps and biases. `first_row` and `first_key` belong to this thread's fragments.
+__device__ __forceinline__ void shape(float (&scores)[kM][kN][4], const Scores& how, int first_row,
+                                      int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int j = 0; j < kN; ++j)
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int row = first_row + i * 16 + e / 2 * 8;
-        const int key = first_key + j * 8 + e % 2;
-        if (key >= lk || (CAUSAL && key > row + causal_offset(lq, lk)))
-          scores[i][j][e] = minus_infinity();
-      }
+      for (int e = 0; e < 4; ++e)
+        scores[i][j][e] = how.shaped(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
+                                     first_key + j * 8 + e % 2);
+}
+
+// Hides the keys a row must not see.
+__device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
+                                     int first_key) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int j = 0; j < kN; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
 }
 
 // Turns scores into probabilities relative to the running maximum, and moves the state with it.
-__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float scale_log2) {
+__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -125,11 +140,11 @@ __device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state,
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
       // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-      const float reference = largest == minus_infinity() ? 0.0f : largest * scale_log2;
+      const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
       state.maximum[i][h] = largest;
 
       if (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before)) {
-        const float shrink = exp2_approx(before * scale_log2 - reference);
+        const float shrink = exp2_approx(before * factor - reference);
         state.sum[i][h] *= shrink;
 #pragma unroll
         for (int d = 0; d < kD; ++d) {
@@ -141,7 +156,7 @@ __device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state,
       for (int j = 0; j < kN; ++j)
 #pragma unroll
         for (int e = 2 * h; e < 2 * h + 2; ++e) {
-          scores[i][j][e] = exp2_approx(scores[i][j][e] * scale_log2 - reference);
+          scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - reference);
           state.sum[i][h] += scores[i][j][e];
         }
     }
@@ -178,7 +193,7 @@ __device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][
 // Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
 // now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
 __device__ __forceinline__ void join_warps(State& state, float* exchange, int warp_m, int warp_n,
-                                           int lane, float scale_log2) {
+                                           int lane, float factor) {
   constexpr int kWords = kM * (kD * 4 + 4);
   // Word w of lane l at w * 32 + l: no bank conflicts.
   const auto slot = [&](int n, int word) -> float& {
@@ -213,9 +228,9 @@ __device__ __forceinline__ void join_warps(State& state, float* exchange, int wa
         const float their_maximum = slot(n, word++);
         const float their_sum = slot(n, word++);
         const float largest = fmaxf(state.maximum[i][h], their_maximum);
-        const float reference = largest == minus_infinity() ? 0.0f : largest * scale_log2;
-        mine[h] = exp2_approx(state.maximum[i][h] * scale_log2 - reference);
-        theirs[h] = exp2_approx(their_maximum * scale_log2 - reference);
+        const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
+        mine[h] = exp2_approx(state.maximum[i][h] * factor - reference);
+        theirs[h] = exp2_approx(their_maximum * factor - reference);
         state.maximum[i][h] = largest;
         state.sum[i][h] = state.sum[i][h] * mine[h] + their_sum * theirs[h];
       }
@@ -229,9 +244,10 @@ __device__ __forceinline__ void join_warps(State& state, float* exchange, int wa
   }
 }
 
-// Divides by the row sums and stores this warp's rows.
-__device__ __forceinline__ void store(State& state, Element* o, char* staging, int first_row,
-                                      int warp_row, int lq, int lane) {
+// Divides by the row sums and stores this warp's rows, `stride` elements apart, and their LSE.
+__device__ __forceinline__ void store(State& state, Element* o, int stride, float* row_lses,
+                                      char* staging, int first_row, int warp_row, int lq, int lane,
+                                      float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -241,6 +257,8 @@ __device__ __forceinline__ void store(State& state, Element* o, char* staging, i
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
       const int tile_row = warp_row + i * 16 + h * 8 + lane / 4;
+      if (WITH_LSE && lane % 4 == 0 && first_row + tile_row < lq)
+        row_lses[first_row + tile_row] = row_lse(state.maximum[i][h] * factor, sum);
 #pragma unroll
       for (int d = 0; d < kD; ++d) {
         const unsigned pair =
@@ -248,7 +266,7 @@ __device__ __forceinline__ void store(State& state, Element* o, char* staging, i
         if constexpr (kEpilogue == Epilogue::staged) {
           *reinterpret_cast<unsigned*>(staging + Shared::offset(tile_row, d) + lane % 4 * 4) = pair;
         } else if (first_row + tile_row < lq) {
-          *reinterpret_cast<unsigned*>(o + static_cast<long long>(first_row + tile_row) * HEAD_DIM +
+          *reinterpret_cast<unsigned*>(o + static_cast<long long>(first_row + tile_row) * stride +
                                        d * 8 + lane % 4 * 2) = pair;
         }
       }
@@ -261,8 +279,7 @@ __device__ __forceinline__ void store(State& state, Element* o, char* staging, i
       const int row = warp_row + index / Shared::kChunks;
       const int chunk = index % Shared::kChunks;
       if (first_row + row < lq)
-        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * HEAD_DIM +
-                                  chunk * 8) =
+        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride + chunk * 8) =
             *reinterpret_cast<const uint4*>(staging + Shared::offset(row, chunk));
     }
   }
@@ -275,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #endif
     attention_mma(const Element* __restrict__ q, const Element* __restrict__ k,
                   const Element* __restrict__ v, Element* __restrict__ o, int lq, int lk,
-                  float scale) {
+                  float scale FEATURE_PARAMETERS) {
   extern __shared__ __align__(128) char memory[];
   const unsigned base = shared_address(memory);
   const int lane = threadIdx.x % 32;
@@ -286,34 +303,45 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int warp_key = warp_n * kWarpKeys;
 
   const long long head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
-  q += head * lq * HEAD_DIM;
-  k += head * lk * HEAD_DIM;
-  v += head * lk * HEAD_DIM;
-  o += head * lq * HEAD_DIM;
+  const unsigned kv_heads = gridDim.y / KV_GROUP;
+  const int q_stride = row_stride(gridDim.y);
+  const int k_stride = row_stride(kv_heads);
+  if (LAYOUT_BSHD) {
+    q += interleaved_start(blockIdx.z, blockIdx.y, gridDim.y, lq);
+    k += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk);
+    v += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk);
+    o += interleaved_start(blockIdx.z, blockIdx.y, gridDim.y, lq);
+  } else {
+    q += head * lq * HEAD_DIM;
+    k += head / KV_GROUP * lk * HEAD_DIM;
+    v += head / KV_GROUP * lk * HEAD_DIM;
+    o += head * lq * HEAD_DIM;
+  }
   const int first_row = blockIdx.x * BLOCK_M;
-  const float scale_log2 = scale * kLog2E;
+  const Mask mask(lq, lk, window_left, window_right);
+  const Scores how(scale, softcap, ALIBI ? alibi_slopes[blockIdx.y] : 0.0f, lq, lk);
 
-  const int keys = visible_keys(min(first_row + BLOCK_M, lq) - 1, lq, lk);
-  const int tiles = (keys + BLOCK_N - 1) / BLOCK_N;
+  const int first_tile = mask.first_key(first_row) / BLOCK_N;
+  const int end_tile = (mask.end_key(min(first_row + BLOCK_M, lq) - 1) + BLOCK_N - 1) / BLOCK_N;
 
   // A tile past the end copies nothing, but its (empty) group is committed all the same: so the number of
   // groups that may still be under way at a wait does not depend on the tile.
   const auto begin_k = [&](int tile) {
-    if (tile < tiles)
-      Shared::load<BLOCK_N, kThreads>(base + kKStart + tile % STAGES * kTileBytes, k, tile * BLOCK_N,
-                                      lk);
+    if (tile < end_tile)
+      Shared::load<BLOCK_N, kThreads>(base + kKStart + tile % STAGES * kTileBytes, k, k_stride,
+                                      tile * BLOCK_N, lk);
     commit_copies();
   };
   const auto begin_v = [&](int tile) {
-    if (tile < tiles)
-      Shared::load<BLOCK_N, kThreads>(base + kVStart + tile % STAGES * kTileBytes, v, tile * BLOCK_N,
-                                      lk);
+    if (tile < end_tile)
+      Shared::load<BLOCK_N, kThreads>(base + kVStart + tile % STAGES * kTileBytes, v, k_stride,
+                                      tile * BLOCK_N, lk);
     commit_copies();
   };
   constexpr int kPending = 2 * (STAGES - 1);
 
   unsigned q_held[kK][kM][4];
-  Shared::load<BLOCK_M, kThreads>(base, q, first_row, lq);
+  Shared::load<BLOCK_M, kThreads>(base, q, q_stride, first_row, lq);
   commit_copies();
   if constexpr (kQPlace == QPlace::overlay) {
     wait_copies<0>();
@@ -323,9 +351,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // Q has been read by all: K may overwrite it
   }
 #pragma unroll
-  for (int tile = 0; tile < STAGES; ++tile) {
-    begin_k(tile);
-    if (tile + 1 < STAGES) begin_v(tile);
+  for (int ahead = 0; ahead < STAGES; ++ahead) {
+    begin_k(first_tile + ahead);
+    if (ahead + 1 < STAGES) begin_v(first_tile + ahead);
   }
   if constexpr (kQPlace == QPlace::in_registers) {
     wait_copies<2 * STAGES - 1>();
@@ -349,7 +377,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 
   const int thread_row = first_row + warp_row + lane / 4;
-  for (int tile = 0; tile < tiles; ++tile) {
+  for (int tile = first_tile; tile < end_tile; ++tile) {
     const int first_key = tile * BLOCK_N + warp_key;
 
     wait_copies<kPending>();
@@ -359,12 +387,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     multiply_q_k(scores, q_held, base, base + kKStart + tile % STAGES * kTileBytes, warp_row,
                  warp_key, lane);
 
+    if constexpr (Scores::kShaped) shape(scores, how, thread_row, first_key + lane % 4 * 2);
     const bool past_end = first_key + kWarpKeys > lk;
-    const bool past_diagonal =
-        CAUSAL && first_key + kWarpKeys - 1 > first_row + warp_row + causal_offset(lq, lk);
-    if (past_end || past_diagonal)
-      mask(scores, thread_row, first_key + lane % 4 * 2, lq, lk);
-    soften(scores, state, scale_log2);
+    const bool past_last =
+        Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
+    const bool before_first =
+        WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
+    if (past_end || past_last || before_first)
+      hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+    soften(scores, state, how.factor);
 
     wait_copies<kPending>();
     __syncthreads();
@@ -374,7 +405,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   wait_copies<0>();
 
   if constexpr (WARPS_N > 1)
-    join_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, scale_log2);
+    join_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
   if constexpr (kEpilogue == Epilogue::staged) __syncthreads();  // all have done with what lies there
-  if (warp_n == 0) store(state, o, memory, first_row, warp_row, lq, lane);
+  if (warp_n == 0)
+    store(state, o, q_stride, lse + head * lq, memory,
+          first_row, warp_row, lq, lane, how.factor);
 }

@@ -1,17 +1,23 @@
 // Attention without tensor cores: the plain baseline that is easy to believe.
 //
-//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H, Lk, D]
+//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D]
+//
+// and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
 // A warp owns BLOCK_M / WARPS query rows. Keys come through shared memory in tiles of BLOCK_N. For each
 // 32 keys a lane computes one whole dot product a row; then the lanes own D / 32 output columns each and
 // the 32 probabilities go round by shuffle. The softmax is online (Milakov and Gimelshein 2018): a
 // running maximum and sum a row, the accumulator rescaled when the maximum moves.
 //
-// Given by the engine: HEAD_DIM, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, BLOCK_M, BLOCK_N, WARPS.
+// Genes: BLOCK_M, BLOCK_N, WARPS. Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT,
+// DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 #include "element.cuh"
+#include "features.cuh"
+#include "heads.cuh"
 #include "mask.cuh"
 #include "math.cuh"
+#include "scores.cuh"
 
 constexpr int kThreads = WARPS * 32;
 constexpr int kRows = BLOCK_M / WARPS;
@@ -22,24 +28,37 @@ constexpr int kPitch = HEAD_DIM + 2;
 extern "C" __global__ void __launch_bounds__(kThreads)
     attention_scalar(const Element* __restrict__ q, const Element* __restrict__ k,
                      const Element* __restrict__ v, Element* __restrict__ o, int lq, int lk,
-                     float scale) {
+                     float scale FEATURE_PARAMETERS) {
   extern __shared__ float shared[];
-  float* const q_tile = shared;  // [BLOCK_M][HEAD_DIM], already scaled
+  float* const q_tile = shared;  // [BLOCK_M][HEAD_DIM], already scaled if that is all there is to do
   Element* const k_tile = reinterpret_cast<Element*>(q_tile + BLOCK_M * HEAD_DIM);  // [BLOCK_N][kPitch]
   Element* const v_tile = k_tile + BLOCK_N * kPitch;
 
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
   const long long head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
-  q += head * lq * HEAD_DIM;
-  k += head * lk * HEAD_DIM;
-  v += head * lk * HEAD_DIM;
-  o += head * lq * HEAD_DIM;
+  const unsigned kv_heads = gridDim.y / KV_GROUP;
+  const int q_stride = row_stride(gridDim.y);
+  const int k_stride = row_stride(kv_heads);
+  if (LAYOUT_BSHD) {
+    q += interleaved_start(blockIdx.z, blockIdx.y, gridDim.y, lq);
+    k += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk);
+    v += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk);
+    o += interleaved_start(blockIdx.z, blockIdx.y, gridDim.y, lq);
+  } else {
+    q += head * lq * HEAD_DIM;
+    k += head / KV_GROUP * lk * HEAD_DIM;
+    v += head / KV_GROUP * lk * HEAD_DIM;
+    o += head * lq * HEAD_DIM;
+  }
+  const Mask mask(lq, lk, window_left, window_right);
   const int first_row = blockIdx.x * BLOCK_M;
 
+  const Scores scores(scale, softcap, ALIBI ? alibi_slopes[blockIdx.y] : 0.0f, lq, lk);
+  const float q_factor = Scores::kShaped ? 1.0f : scores.factor;
   for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads) {
     const int row = first_row + i / HEAD_DIM;
-    q_tile[i] = row < lq ? to_float(q[row * HEAD_DIM + i % HEAD_DIM]) * (scale * kLog2E) : 0.0f;
+    q_tile[i] = row < lq ? to_float(q[row * q_stride + i % HEAD_DIM]) * q_factor : 0.0f;
   }
 
   float maximum[kRows];
@@ -53,16 +72,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int c = 0; c < kColumns; ++c) accumulator[r][c] = 0.0f;
   }
 
-  const int keys = visible_keys(first_row + BLOCK_M - 1, lq, lk);
-  for (int tile = 0; tile < keys; tile += BLOCK_N) {
+  const int first_key = mask.first_key(first_row) / BLOCK_N * BLOCK_N;
+  const int end_key = mask.end_key(first_row + BLOCK_M - 1);
+  for (int tile = first_key; tile < end_key; tile += BLOCK_N) {
     __syncthreads();  // the tile before has been read by all
     for (int i = threadIdx.x; i < BLOCK_N * HEAD_DIM / 2; i += kThreads) {
       const int key = i / (HEAD_DIM / 2);
       const int column = i % (HEAD_DIM / 2) * 2;
       unsigned k_pair = 0, v_pair = 0;
       if (tile + key < lk) {
-        k_pair = *reinterpret_cast<const unsigned*>(k + (tile + key) * HEAD_DIM + column);
-        v_pair = *reinterpret_cast<const unsigned*>(v + (tile + key) * HEAD_DIM + column);
+        k_pair = *reinterpret_cast<const unsigned*>(k + (tile + key) * k_stride + column);
+        v_pair = *reinterpret_cast<const unsigned*>(v + (tile + key) * k_stride + column);
       }
       *reinterpret_cast<unsigned*>(k_tile + key * kPitch + column) = k_pair;
       *reinterpret_cast<unsigned*>(v_tile + key * kPitch + column) = v_pair;
@@ -88,8 +108,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const int row = first_row + warp * kRows + r;
-        const bool seen = key < lk && (!CAUSAL || key <= row + causal_offset(lq, lk));
-        if (!seen) score[r] = minus_infinity();
+        if (Scores::kShaped) score[r] = scores.shaped(score[r], row, key);
+        mask.hide(score[r], row, key);
 
         float largest = score[r];
         for (int step = 16; step > 0; step /= 2)
@@ -128,8 +148,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     if (row < lq) {
 #pragma unroll
       for (int c = 0; c < kColumns; ++c)
-        o[row * HEAD_DIM + c * 32 + lane] =
+        o[row * q_stride + c * 32 + lane] =
             static_cast<Element>(pack(accumulator[r][c] * inverse, 0.0f) & 0xffff);
+      if (WITH_LSE && lane == 0)
+        lse[head * lq + row] = row_lse(maximum[r], sum[r]);
     }
   }
 }

@@ -23,11 +23,11 @@ struct Tile {
     return (row * kPitch + place * 8) * 2;
   }
 
-  // Begins to copy kRows rows of `global` ([rows][HEAD_DIM]), of which those from `end` on do not exist
-  // and become zero. All threads of the block take part; they commit afterwards.
+  // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those from `end` on
+  // do not exist and become zero. All threads of the block take part; they commit afterwards.
   template <int kRows, int kThreads>
-  __device__ __forceinline__ static void load(unsigned shared, const Element* global, int first,
-                                              int end) {
+  __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
+                                              int first, int end) {
     constexpr int kTotal = kRows * kChunks;
 #pragma unroll
     for (int i = 0; i < kTotal; i += kThreads) {
@@ -38,7 +38,7 @@ struct Tile {
       const bool inside = first + row < end;
       // An address inside the tensor even where nothing is read.
       const Element* const source =
-          global + static_cast<long long>(inside ? first + row : 0) * HEAD_DIM + chunk * 8;
+          global + static_cast<long long>(inside ? first + row : 0) * stride + chunk * 8;
       copy_16_async(shared + offset(row, chunk), source, inside);
     }
   }

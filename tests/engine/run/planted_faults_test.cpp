@@ -36,7 +36,7 @@ const test::Replacements kOneStage = {{R"("STAGES":2)", R"("STAGES":1)"}};
 const test::Replacements kVoted = {{R"("RESCALE":"always")", R"("RESCALE":"voted")"}};
 const test::Replacements kOverlay = {{R"("Q_PLACE":"in_registers")", R"("Q_PLACE":"overlay")"}};
 
-const std::string kReturnAtOnce = "  const float scale_log2 = scale * kLog2E;\n";
+const std::string kReturnAtOnce = "  const int first_row = blockIdx.x * BLOCK_M;\n";
 
 const std::vector<PlantedFault> kFaults = {
     {"no rescale of the output",
@@ -50,20 +50,20 @@ const std::vector<PlantedFault> kFaults = {
      "mma",
      {{"largest != before", "largest < before"}},
      kVoted},
-    {"end mask off by one", "mma", {{"if (key >= lk ||", "if (key > lk ||"}}, {}},
+    {"end mask off by one", "mma", {{"if (key >= lk || (kLimits", "if (key > lk || (kLimits"}}, {}},
     {"causal mask off by one",
      "mma",
-     {{"key > row + causal_offset(lq, lk)))", "key > row + 1 + causal_offset(lq, lk)))"}},
+     {{"key > row + last_shift)", "key > row + 1 + last_shift)"}},
      {},
      true},
     {"causal mask one too strict",
      "mma",
-     {{"key > row + causal_offset(lq, lk)))", "key >= row + causal_offset(lq, lk)))"}},
+     {{"key > row + last_shift)", "key >= row + last_shift)"}},
      {},
      true},
     {"mask forgotten on the diagonal",
      "mma",
-     {{"if (past_end || past_diagonal)", "if (past_end)"}},
+     {{"if (past_end || past_last || before_first)", "if (past_end)"}},
      {},
      true},
     {"missing barrier before QK",
@@ -77,8 +77,8 @@ const std::vector<PlantedFault> kFaults = {
     {"missing barrier after Q's overlay",
      "mma",
      {{"    __syncthreads();  // Q has been read by all: K may overwrite it\n", ""},
-      {"  for (int tile = 0; tile < STAGES; ++tile) {\n    begin_k(tile);",
-       "  for (int tile = 0; tile < STAGES; ++tile) {\n    begin_k(tile);\n    wait_copies<0>();"}},
+      {"    begin_k(first_tile + ahead);",
+       "    begin_k(first_tile + ahead);\n    wait_copies<0>();"}},
      kOverlay},
     {"missing wait before QK",
      "mma",
@@ -108,13 +108,13 @@ const std::vector<PlantedFault> kFaults = {
      kSplitKeys},
     {"last tile skipped",
      "mma",
-     {{"for (int tile = 0; tile < tiles; ++tile) {",
-       "for (int tile = 0; tile < tiles - 1; ++tile) {"}},
+     {{"for (int tile = first_tile; tile < end_tile; ++tile) {",
+       "for (int tile = first_tile; tile < end_tile - 1; ++tile) {"}},
      {}},
     {"first tile skipped",
      "mma",
-     {{"for (int tile = 0; tile < tiles; ++tile) {\n    const int first_key",
-       "for (int tile = 0; tile < tiles; ++tile) {\n    if (tile == 0 && tiles > 1) "
+     {{"for (int tile = first_tile; tile < end_tile; ++tile) {\n    const int first_key",
+       "for (int tile = first_tile; tile < end_tile; ++tile) {\n    if (tile == 0 && end_tile > 1) "
        "{wait_copies<0>(); "
        "__syncthreads(); begin_v(STAGES - 1); begin_k(STAGES); continue;}\n    const int "
        "first_key"}},
@@ -126,14 +126,14 @@ const std::vector<PlantedFault> kFaults = {
      {}},
     {"nothing written",
      "mma",
-     {{kReturnAtOnce, kReturnAtOnce + "  if (scale_log2 != 0.0f) return;\n"}},
+     {{kReturnAtOnce, kReturnAtOnce + "  if (scale != 0.0f) return;\n"}},
      {}},
     {"copied input",
      "mma",
      {{kReturnAtOnce, kReturnAtOnce +
                           "  for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads)\n"
                           "    if (first_row + i / HEAD_DIM < lq) o[first_row * HEAD_DIM + i] = "
-                          "q[first_row * HEAD_DIM + i];\n  if (scale_log2 != 0.0f) return;\n"}},
+                          "q[first_row * HEAD_DIM + i];\n  if (scale != 0.0f) return;\n"}},
      {}},
     {"NaN in one row",
      "mma",
@@ -146,13 +146,13 @@ const std::vector<PlantedFault> kFaults = {
      {}},
     {"scale wrong by one percent",
      "mma",
-     {{"scale_log2 = scale * kLog2E;", "scale_log2 = scale * 1.01f * kLog2E;"}},
+     {{"kShaped ? 1.0f : scale * kLog2E", "kShaped ? 1.0f : scale * 1.01f * kLog2E"}},
      {}},
-    {"exp2 taken for exp", "mma", {{"scale_log2 = scale * kLog2E;", "scale_log2 = scale;"}}, {}},
-    {"wrong head",
+    {"exp2 taken for exp",
      "mma",
-     {{"gridDim.y + blockIdx.y;\n  q +=", "gridDim.y + blockIdx.y / 2 * 2;\n  q +="}},
+     {{"kShaped ? 1.0f : scale * kLog2E", "kShaped ? 1.0f : scale"}},
      {}},
+    {"wrong head", "mma", {{"gridDim.y + blockIdx.y;", "gridDim.y + blockIdx.y / 2 * 2;"}}, {}},
     {"batch forgotten",
      "mma",
      {{"static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y",
