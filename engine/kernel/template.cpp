@@ -113,8 +113,8 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
                          const std::string& cuda_text, const std::filesystem::path& manifest) {
   const YamlNode root = YamlNode::parse(manifest_text, manifest);
   root.check_keys("a template's manifest",
-                  {"source", "kernel", "problem", "arch", "parameters", "defines", "derived",
-                   "requires", "launch", "arguments", "maps"});
+                  {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
+                   "derived", "requires", "launch", "arguments", "maps"});
   Template result;
   result.name_ = name;
   result.manifest_text_ = manifest_text;
@@ -123,6 +123,9 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
   result.kernel_ = root.at("kernel").name("kernel");
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
+  if (const YamlNode* node = root.find("optional"))
+    for (const YamlEntry& entry : node->entries("optional"))
+      result.optional_[entry.key] = entry.value.value(entry.key);
   result.arguments_ = read_arguments(root.at("arguments"));
   if (const YamlNode* node = root.find("arch")) {
     result.arch_ = node->text("arch");
@@ -172,9 +175,13 @@ Source Template::render(
                       name_, name, config.to_json()));
     define(name, define_text(*value));
   }
+  const Constants left_out = completed(config, {});
+  for (const auto& [name, otherwise] : optional_) {
+    const Value* value = config.find(name);
+    define(name, define_text(value == nullptr ? otherwise : *value));
+  }
   if (!defines_.empty()) {
-    const Constants none;
-    const DerivedScope scope(config, none, derived_);
+    const DerivedScope scope(config, left_out, derived_);
     for (const std::string& name : defines_) {
       const Value* value = scope.find(name);
       if (value == nullptr)

@@ -51,7 +51,10 @@ struct Source {
 // A box and its axes are given innermost dimension first, as the tensor map has them; without axes
 // they are the tensor's as they lie in memory. `H % 4` and `H / 4` make two dimensions of one axis.
 //
-// An argument that the kernel takes for some problems only: {name: LSE, when: problem.lse}.
+// An argument that the kernel takes for some problems or configs only: {name: LSE, when:
+// problem.lse}.
+//
+// `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
 //
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
@@ -71,6 +74,8 @@ class Template {
   const std::string& problem() const { return problem_; }
   const std::string& kernel() const { return kernel_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
+  // Parameters that a space may leave out, and their values then.
+  const Constants& optional() const { return optional_; }
   // "sm_90a", or empty: whatever the device is.
   const std::string& arch() const { return arch_; }
   // What to compile for on a device of this architecture; nothing if the kernel cannot run there.
@@ -100,6 +105,9 @@ class Template {
   std::string problem_;
   std::string kernel_;
   std::vector<std::string> parameters_;
+  Constants optional_;
+  // `constants` and the optional parameters that the config leaves out.
+  Constants completed(const Config& config, const Constants& constants) const;
   struct Argument {
     std::string name;
     std::optional<Expression> when;  // nothing: always

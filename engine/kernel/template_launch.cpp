@@ -74,8 +74,16 @@ constexpr std::int64_t kMostInBox = 256;  // CUDA driver API, cuTensorMapEncodeT
 
 }  // namespace
 
+Constants Template::completed(const Config& config, const Constants& constants) const {
+  Constants all = constants;
+  for (const auto& [name, otherwise] : optional_)
+    if (config.find(name) == nullptr) all.emplace(name, otherwise);
+  return all;
+}
+
 LaunchConfig Template::launch(const Config& config, const Constants& constants) const {
-  const DerivedScope values(config, constants, derived_);
+  const Constants all = completed(config, constants);
+  const DerivedScope values(config, all, derived_);
   const Expression::Scope scope = values.lookup();
   const Subject subject = {config, scope};
   LaunchConfig launch;
@@ -96,7 +104,8 @@ LaunchConfig Template::launch(const Config& config, const Constants& constants) 
 
 std::vector<std::string> Template::arguments(const Config& config,
                                              const Constants& constants) const {
-  const DerivedScope values(config, constants, derived_);
+  const Constants all = completed(config, constants);
+  const DerivedScope values(config, all, derived_);
   const Expression::Scope scope = values.lookup();
   std::vector<std::string> result;
   for (const Argument& argument : arguments_)
@@ -105,7 +114,8 @@ std::vector<std::string> Template::arguments(const Config& config,
 }
 
 std::vector<MappedTensor> Template::maps(const Config& config, const Constants& constants) const {
-  const DerivedScope values(config, constants, derived_);
+  const Constants all = completed(config, constants);
+  const DerivedScope values(config, all, derived_);
   const Expression::Scope scope = values.lookup();
   const Subject subject = {config, scope};
   std::vector<MappedTensor> result;

@@ -69,6 +69,11 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
       throw UserError(prefix(mark) + "template '" + name + "' is for " + loaded.arch() +
                       ", but the target '" + file.target + "' is " + target.arch);
     require_parameters(file, loaded, mark);
+    for (const auto& [parameter, otherwise] : loaded.optional()) {
+      const bool given =
+          std::ranges::find(file.parameters, parameter, &Parameter::name) != file.parameters.end();
+      if (!given) parts.constants.emplace(parameter, otherwise);
+    }
     const auto& derived = loaded.derived();
     const auto& requirements = loaded.requirements();
     // A template's own derived values come first, so that the space's may use them.

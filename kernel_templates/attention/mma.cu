@@ -28,39 +28,11 @@
 #include "mask.cuh"
 #include "math.cuh"
 #include "mma.cuh"
+#include "mma_epilogue.cuh"
+#include "mma_softmax.cuh"
+#include "mma_state.cuh"
 #include "scores.cuh"
 #include "tile.cuh"
-
-enum class QPlace { in_shared, in_registers, overlay };
-enum class Rescale { always, voted };
-enum class Epilogue { direct, staged };
-
-constexpr QPlace kQPlace = QPlace::Q_PLACE;
-constexpr Rescale kRescale = Rescale::RESCALE;
-constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
-using Shared = Tile<Layout::LAYOUT>;
-
-constexpr int kThreads = WARPS_M * WARPS_N * 32;
-constexpr int kWarpRows = BLOCK_M / WARPS_M;
-constexpr int kWarpKeys = BLOCK_N / WARPS_N;
-constexpr int kM = kWarpRows / 16;  // 16-row fragments a warp
-constexpr int kN = kWarpKeys / 8;   // 8-key fragments of the scores
-constexpr int kD = HEAD_DIM / 8;    // 8-column fragments of the output
-constexpr int kK = HEAD_DIM / 16;   // 16-deep steps of QK^T
-
-constexpr int kQBytes = Shared::bytes(BLOCK_M);
-constexpr int kTileBytes = Shared::bytes(BLOCK_N);
-// With `overlay` Q lies where the K buffers will be; the manifest sees to it that it fits there.
-constexpr int kKStart = kQPlace == QPlace::overlay ? 0 : kQBytes;
-constexpr int kVStart = kKStart + STAGES * kTileBytes;
-
-// What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the warp's
-// i-th 16 rows; index [..][h] is the half h.
-struct State {
-  float output[kM][kD][4];
-  float maximum[kM][2];  // of the scores before Scores::factor
-  float sum[kM][2];      // this thread's columns only, until the end
-};
 
 __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_tile, int step,
                                        int warp_row, int lane) {
@@ -100,68 +72,6 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4],
   }
 }
 
-// Caps and biases. `first_row` and `first_key` belong to this thread's fragments.
-__device__ __forceinline__ void shape(float (&scores)[kM][kN][4], const Scores& how, int first_row,
-                                      int first_key) {
-#pragma unroll
-  for (int i = 0; i < kM; ++i)
-#pragma unroll
-    for (int j = 0; j < kN; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        scores[i][j][e] = how.shaped(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
-                                     first_key + j * 8 + e % 2);
-}
-
-// Hides the keys a row must not see.
-__device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
-                                     int first_key) {
-#pragma unroll
-  for (int i = 0; i < kM; ++i)
-#pragma unroll
-    for (int j = 0; j < kN; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
-}
-
-// Turns scores into probabilities relative to the running maximum, and moves the state with it.
-__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float factor) {
-#pragma unroll
-  for (int i = 0; i < kM; ++i)
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const float before = state.maximum[i][h];
-      float largest = before;
-#pragma unroll
-      for (int j = 0; j < kN; ++j)
-        largest = fmaxf(largest, fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
-      // The four lanes of a quad hold one row.
-      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-      // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-      const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
-      state.maximum[i][h] = largest;
-
-      if (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before)) {
-        const float shrink = exp2_approx(before * factor - reference);
-        state.sum[i][h] *= shrink;
-#pragma unroll
-        for (int d = 0; d < kD; ++d) {
-          state.output[i][d][2 * h] *= shrink;
-          state.output[i][d][2 * h + 1] *= shrink;
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < kN; ++j)
-#pragma unroll
-        for (int e = 2 * h; e < 2 * h + 2; ++e) {
-          scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - reference);
-          state.sum[i][h] += scores[i][j][e];
-        }
-    }
-}
-
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand.
 __device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][kN][4],
                                              unsigned v_tile, int warp_key, int lane) {
@@ -186,101 +96,6 @@ __device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][
         mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);
         mma_16x8x16(state.output[i][d + 1], a[i], v[2], v[3]);
       }
-    }
-  }
-}
-
-// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
-// now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
-__device__ __forceinline__ void join_warps(State& state, float* exchange, int warp_m, int warp_n,
-                                           int lane, float factor) {
-  constexpr int kWords = kM * (kD * 4 + 4);
-  // Word w of lane l at w * 32 + l: no bank conflicts.
-  const auto slot = [&](int n, int word) -> float& {
-    return exchange[((n * WARPS_M + warp_m) * kWords + word) * 32 + lane];
-  };
-  __syncthreads();
-  if (warp_n > 0) {
-    int word = 0;
-#pragma unroll
-    for (int i = 0; i < kM; ++i) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        slot(warp_n - 1, word++) = state.maximum[i][h];
-        slot(warp_n - 1, word++) = state.sum[i][h];
-      }
-#pragma unroll
-      for (int d = 0; d < kD; ++d)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) slot(warp_n - 1, word++) = state.output[i][d][e];
-    }
-  }
-  __syncthreads();
-  if (warp_n > 0) return;
-#pragma unroll
-  for (int n = 0; n < WARPS_N - 1; ++n) {
-    int word = 0;
-#pragma unroll
-    for (int i = 0; i < kM; ++i) {
-      float mine[2], theirs[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float their_maximum = slot(n, word++);
-        const float their_sum = slot(n, word++);
-        const float largest = fmaxf(state.maximum[i][h], their_maximum);
-        const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
-        mine[h] = exp2_approx(state.maximum[i][h] * factor - reference);
-        theirs[h] = exp2_approx(their_maximum * factor - reference);
-        state.maximum[i][h] = largest;
-        state.sum[i][h] = state.sum[i][h] * mine[h] + their_sum * theirs[h];
-      }
-#pragma unroll
-      for (int d = 0; d < kD; ++d)
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          state.output[i][d][e] =
-              state.output[i][d][e] * mine[e / 2] + slot(n, word++) * theirs[e / 2];
-    }
-  }
-}
-
-// Divides by the row sums and stores this warp's rows, `stride` elements apart, and their LSE.
-__device__ __forceinline__ void store(State& state, Element* o, int stride, float* row_lses,
-                                      char* staging, int first_row, int warp_row, int lq, int lane,
-                                      float factor) {
-#pragma unroll
-  for (int i = 0; i < kM; ++i)
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float sum = state.sum[i][h];
-      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-      const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
-      const int tile_row = warp_row + i * 16 + h * 8 + lane / 4;
-      if (WITH_LSE && lane % 4 == 0 && first_row + tile_row < lq)
-        row_lses[first_row + tile_row] = row_lse(state.maximum[i][h] * factor, sum);
-#pragma unroll
-      for (int d = 0; d < kD; ++d) {
-        const unsigned pair =
-            pack(state.output[i][d][2 * h] * inverse, state.output[i][d][2 * h + 1] * inverse);
-        if constexpr (kEpilogue == Epilogue::staged) {
-          *reinterpret_cast<unsigned*>(staging + Shared::offset(tile_row, d) + lane % 4 * 4) = pair;
-        } else if (first_row + tile_row < lq) {
-          *reinterpret_cast<unsigned*>(o + static_cast<long long>(first_row + tile_row) * stride +
-                                       d * 8 + lane % 4 * 2) = pair;
-        }
-      }
-    }
-  if constexpr (kEpilogue == Epilogue::staged) {
-    __syncwarp();  // a warp stages and stores only its own rows
-    constexpr int kTotal = kWarpRows * Shared::kChunks;
-#pragma unroll
-    for (int index = lane; index < kTotal; index += 32) {
-      const int row = warp_row + index / Shared::kChunks;
-      const int chunk = index % Shared::kChunks;
-      if (first_row + row < lq)
-        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride + chunk * 8) =
-            *reinterpret_cast<const uint4*>(staging + Shared::offset(row, chunk));
     }
   }
 }

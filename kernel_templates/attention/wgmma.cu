@@ -1,7 +1,9 @@
 // FlashAttention-3 class attention for Hopper's tensor cores (sm_90a): warpgroups with different work.
 //
-//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H, Lk, D], in any strides:
-//                                     the tensor maps know them
+//   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D], in any
+//                                     strides: the tensor maps know them
+//
+// and what features.cuh, mask.cuh and scores.cuh add to it.
 //
 // Warpgroup 0 gives its registers away and only starts copies: its warp 0 brings Q and K, its warp 1 V.
 // Each of the CONSUMERS warpgroups that follow owns 64 query rows. It multiplies Q K^T from shared memory
@@ -21,7 +23,7 @@
 //   RESCALE   always; voted: only if a row's reference moved in this warp; threshold: the reference moves
 //             only when the maximum has grown by 2^8;
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
-//   HEAD_GROUP, PERSISTENT  wgmma_schedule.cuh;
+//   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_schedule.cuh;
 //   CLUSTER   2: two blocks share K and V, each loading half of them for both;
 //   Q_PLACE   in_shared: Q K^T reads Q from there each time; in_registers: Q is read once;
 //   Q_STAGES  places for Q: with 2 the next tile's Q comes while this one is in use;
@@ -29,12 +31,16 @@
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its own, so
 //             that the next Q can come earlier;
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
-// Given by the problem: HEAD_DIM, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16.
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE, WINDOW_LEFT,
+// WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 #define BLOCK_M (64 * CONSUMERS)
 
+#include "features.cuh"
+#include "mask.cuh"
 #include "math.cuh"
 #include "mbarrier.cuh"
+#include "scores.cuh"
 #include "shared.cuh"
 #include "tensor_copy.cuh"
 #include "wgmma_consumer.cuh"
@@ -45,7 +51,8 @@
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     attention_wgmma(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
                     const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap o_map,
-                    int lq, int lk, int heads, int batches, float scale) {
+                    int lq, int lk, int heads, int batches,
+                    float scale FEATURE_PARAMETERS) {
   extern __shared__ __align__(1024) char memory[];
   const unsigned base = shared_address(memory);
   // Equal in all lanes, and known to be to the compiler.
@@ -59,14 +66,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   else
     __syncthreads();
 
-  const Schedule schedule(lq, heads, batches, rank);
+  const int rows = lq * kPacked;
+  const Mask mask(lq, lk, window_left, window_right);
+  const Schedule schedule(rows, heads / kPacked, batches, rank);
   if (warp < 4) {
     if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
-    if (warp == 0 && lane == 0) produce_q_k(base, schedule, q_map, k_map, lq, lk, rank);
-    if (warp == 1 && lane == 0) produce_v(base, schedule, v_map, lq, lk, rank);
+    if (warp == 0 && lane == 0) produce_q_k(base, schedule, q_map, k_map, rows, mask, rank);
+    if (warp == 1 && lane == 0) produce_v(base, schedule, v_map, rows, mask, rank);
   } else {
     if constexpr (kShiftsRegisters) take_registers<kManyRegisters>();
-    Consumer(base, warp / 4 - 1, lane, scale * kLog2E, lq, lk).run(schedule, o_map);
+    const Scores how(scale, softcap, 0.0f, lq, lk);
+    Consumer(base, warp / 4 - 1, lane, how, rows, mask, {lse, alibi_slopes, heads, lq})
+        .run(schedule, o_map);
   }
   // No block may go while another still copies into it or arrives at its barriers.
   if constexpr (CLUSTER > 1) sync_cluster();

@@ -9,27 +9,7 @@
 #include "wgmma_schedule.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
-
-// A tile as one warpgroup sees it.
-struct Work {
-  Tile tile;
-  int first_row;  // of this warpgroup
-  int tiles;      // of keys, that the block loads
-  int seen;       // of these, the first so many that a row of this warpgroup sees
-  int clean;      // of these, the first so many that need no mask
-};
-
-__device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int lq, int lk) {
-  Work work;
-  work.tile = schedule.tile();
-  work.first_row = work.tile.first_row + group * 64;
-  work.tiles = cluster_key_tiles(work.tile, lq, lk);
-  work.seen = work.first_row < lq
-                  ? key_tiles(visible_keys(min(work.first_row + 64, lq) - 1, lq, lk))
-                  : 0;
-  work.clean = visible_keys(work.first_row, lq, lk) / BLOCK_N;
-  return work;
-}
+#include "wgmma_work.cuh"
 
 // What one thread of a warpgroup of consumers holds.
 struct State {
@@ -52,29 +32,30 @@ __device__ __forceinline__ Rows fresh_rows() {
 // One warpgroup of consumers.
 class Consumer {
  public:
-  __device__ __forceinline__ Consumer(unsigned base, int group, int lane, float scale_log2, int lq,
-                                      int lk)
+  __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
+                                      int rows, const Mask& mask, const Features& features)
       : base_(base),
         q_(matrix_at(base + group * 8192, 16, 1024)),
         k_(matrix_at(base + kK, 16, 1024)),
         v_(matrix_at(base + kV, kKeyPanel, 1024)),
         group_(group),
         lane_(lane),
-        scale_log2_(scale_log2),
-        lq_(lq),
-        lk_(lk) {}
+        how_(how),
+        rows_(rows),
+        mask_(mask),
+        features_(features) {}
 
   __device__ __forceinline__ void run(Schedule schedule, const TensorMap& o_map) {
     if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kGroup);
     State state;
     bool begun = false;
     while (schedule.more()) {
-      const Work work = work_of(schedule, group_, lq_, lk_);
+      const Work work = work_of(schedule, group_, rows_, mask_);
       schedule.next();
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
-        if (work.tiles > 0) take_q(state);
+        if (work.tiles.any()) take_q(state);
         skip(work);
       }
       begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
@@ -123,7 +104,7 @@ class Consumer {
   // Passes over the tiles of keys that the block's lower rows see and these do not. K and V take turns: who
   // ran ahead in one ring only could wait there for somebody who waits in the other for him.
   __device__ __forceinline__ void skip(const Work& work) {
-    for (int j = work.tiles; j > work.seen; --j) {
+    for (int j = work.tiles.end; j > work.seen; --j) {
       wait_k();
       release_k();
       await_turn();
@@ -182,8 +163,33 @@ class Consumer {
     release_v();
   }
 
+  // This thread's first row of `work`; its other one is 8 further on.
+  __device__ __forceinline__ int own_row(const Work& work) const {
+    return work.first_row + warp() * 16 + lane_ / 4;
+  }
+
+  // From the products of tile j to its scores.
+  __device__ __forceinline__ void shape_tile(State& state, const Work& work, int j) {
+    if constexpr (Scores::kShaped) {
+      float slopes[2] = {0.0f, 0.0f};
+      if constexpr (ALIBI) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          slopes[h] = features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)] * kLog2E;
+      }
+      shape(state.scores, how_, slopes, own_row(work), j * BLOCK_N, lane_);
+    }
+  }
+  __device__ __forceinline__ bool needs_mask(const Work& work, int j) const {
+    return j >= work.clean.end || (WINDOW_LEFT && j < work.clean.first);
+  }
   __device__ __forceinline__ void mask_tile(State& state, const Work& work, int j) {
-    mask(state.scores, work.first_row + warp() * 16 + lane_ / 4, j * BLOCK_N, lane_, lq_, lk_);
+    hide(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
+  }
+
+  // The head of Q that a row belongs to.
+  __device__ __forceinline__ int head_of(const Work& work, int row) const {
+    return work.tile.head * kPacked + row % kPacked;
   }
 
   // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
@@ -193,7 +199,7 @@ class Consumer {
                                                const TensorMap& o_map) {
     float shrink[2], subtract[2];
     bool carried = false;
-    if (work.seen > 0) {
+    if (work.seen > work.tiles.first) {
       int j = work.seen - 1;
       if (!begun) {
         wait_k();
@@ -203,12 +209,13 @@ class Consumer {
         wait_products<0>();
         hold(state.scores);
         release_k();
-        if (j >= work.clean) mask_tile(state, work, j);
-        refer<true>(state.scores, state.rows, shrink, subtract, scale_log2_);
-        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, scale_log2_);
+        shape_tile(state, work, j);
+        if (needs_mask(work, j)) mask_tile(state, work, j);
+        refer<true>(state.scores, state.rows, shrink, subtract, how_.factor);
+        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, how_.factor);
       }
-      for (--j; j >= 0; --j) {
-        if (j >= work.clean)
+      for (--j; j >= work.tiles.first; --j) {
+        if (needs_mask(work, j))
           soften_meanwhile<true>(state, state.rows, shrink, subtract, work, j);
         else
           soften_meanwhile<false>(state, state.rows, shrink, subtract, work, j);
@@ -217,9 +224,9 @@ class Consumer {
       }
       if constexpr (kOPlace == OPlace::own) release_q();
       if (kCarry && following.more()) {
-        const Work next = work_of(following, group_, lq_, lk_);
+        const Work next = work_of(following, group_, rows_, mask_);
         // What is skipped cannot be skipped here: this tile's last V is still in the ring.
-        if (next.seen > 0 && next.seen == next.tiles) {
+        if (next.seen > next.tiles.first && next.seen == next.tiles.end) {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
           take_q(state);
           Rows rows = fresh_rows();
@@ -237,7 +244,7 @@ class Consumer {
         issue_p_v<0, kSteps>(state);
         finish_p_v(state);
       }
-    } else if (work.tiles > 0 && kOPlace == OPlace::own) {
+    } else if (work.tiles.any() && kOPlace == OPlace::own) {
       release_q();
     }
     if (!carried) store(state, o_map, work);
@@ -258,10 +265,11 @@ class Consumer {
     wait_products<1>();
     hold(state.scores);
     release_k();
-    if (kMasked && j >= work.clean) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, rows, shrink, subtract, scale_log2_);
+    shape_tile(state, work, j);
+    if (kMasked && needs_mask(work, j)) mask_tile(state, work, j);
+    refer<kMasked>(state.scores, rows, shrink, subtract, how_.factor);
     if constexpr (kOverlap == Overlap::ahead_held) {
-      exponentiate<0, kSteps>(state.scores, rows, subtract, scale_log2_);
+      exponentiate<0, kSteps>(state.scores, rows, subtract, how_.factor);
       hold(state.scores);
       finish_first(rows.sum[0] + rows.sum[1]);
     }
@@ -273,17 +281,18 @@ class Consumer {
     if constexpr (kOverlap == Overlap::ahead_held)
       pack_steps<0, kSteps>(state.p, state.scores);
     else
-      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, scale_log2_);
+      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, how_.factor);
   }
 
   // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
   __device__ __forceinline__ bool attend(State& state, const Work& work, const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
-    for (; j >= work.clean; --j) step<true>(state, pending, work, j);
-    for (; j >= 0; --j) step<false>(state, pending, work, j);
+    for (; j >= work.clean.end; --j) step<true>(state, pending, work, j);
+    for (; j >= work.clean.first; --j) step<false>(state, pending, work, j);
+    for (; WINDOW_LEFT && j >= work.tiles.first; --j) step<true>(state, pending, work, j);
     if (pending) finish_p_v(state);
-    if (work.tiles > 0 && kOPlace == OPlace::own) release_q();
+    if (work.tiles.any() && kOPlace == OPlace::own) release_q();
     store(state, o_map, work);
     return false;
   }
@@ -304,8 +313,9 @@ class Consumer {
       if (pending) release_v();
       pending = true;
     }
+    shape_tile(state, work, j);
     if constexpr (kMasked) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, state.rows, shrink, subtract, scale_log2_);
+    refer<kMasked>(state.scores, state.rows, shrink, subtract, how_.factor);
     rescale(state.output, shrink);
     part<0>(state, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
@@ -316,7 +326,7 @@ class Consumer {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, scale_log2_);
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, how_.factor);
       if constexpr (kPart == 0) wait_v();
       issue_p_v<kFirst, kEnd>(state);
       part<kPart + 1>(state, subtract);
@@ -325,31 +335,46 @@ class Consumer {
 
   // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
   __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const Work& work) {
-    if (work.first_row < lq_) {
+    if (work.first_row < rows_) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
       const unsigned staging = base_ + place + group_ * 8192;
       // Over Q: all warps' products have read it. Own: the last store has.
       if (kOPlace == OPlace::own && leads()) wait_stores_read();
       sync_numbered(own_barrier(group_), kGroup);
-      stage(state, staging);
+      stage(state, work, staging);
       fence_async_proxy();
       sync_numbered(own_barrier(group_), kGroup);
       if (leads()) {
 #pragma unroll
         for (int panel = 0; panel < kPanels; ++panel)
-          store_box(o_map, staging + panel * kQPanel, panel * 64, work.first_row, work.tile.head,
-                    work.tile.batch);
+          store_rows(o_map, staging + panel * kQPanel, panel * 64, work);
         commit_stores();
       }
     }
-    if (work.tiles > 0 && kOPlace == OPlace::over_q) {
+    if (work.tiles.any() && kOPlace == OPlace::over_q) {
       if (leads()) wait_stores_read();
       sync_numbered(own_barrier(group_), kGroup);
       release_q();
     }
   }
 
-  __device__ __forceinline__ void stage(const State& state, unsigned staging) {
+  // One thread: 64 columns of the rows. The map of packed heads has them as one more dimension.
+  __device__ __forceinline__ void store_rows(const TensorMap& map, unsigned from, int column,
+                                             const Work& work) {
+    const Tile& tile = work.tile;
+    if constexpr (PACK_HEADS)
+      store_box(map, from, column, 0, work.first_row / kPacked, tile.head, tile.batch);
+    else
+      store_box(map, from, column, work.first_row, tile.head, tile.batch);
+  }
+
+  __device__ __forceinline__ void store_lse(const Work& work, int row, float value) {
+    const long long head = static_cast<long long>(work.tile.batch) * features_.heads + head_of(work, row);
+    if (lane_ % 4 == 0 && row < rows_)
+      features_.lse[head * features_.lq + position_of(row)] = value;
+  }
+
+  __device__ __forceinline__ void stage(const State& state, const Work& work, unsigned staging) {
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -357,6 +382,8 @@ class Consumer {
       sum += __shfl_xor_sync(0xffffffffu, sum, 1);
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       inverse[h] = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
+      if constexpr (WITH_LSE)
+        store_lse(work, own_row(work) + 8 * h, row_lse(state.rows.reference[h] * how_.factor, sum));
     }
     const unsigned row = staging + (warp() * 16 + lane_ % 16) * 128;
 #pragma unroll
@@ -375,9 +402,10 @@ class Consumer {
   unsigned long long q_, k_, v_;
   int group_;
   int lane_;
-  float scale_log2_;
-  int lq_;
-  int lk_;
+  Scores how_;
+  int rows_;
+  Mask mask_;
+  Features features_;
   RingPlace<Q_STAGES> q_at_;
   Place k_at_, v_at_;
 };

@@ -6,6 +6,15 @@
 #include "wgmma_schedule.cuh"
 #include "wgmma_shared.cuh"
 
+// One thread: a tile's rows of Q. The map of packed heads has them as one more dimension.
+__device__ __forceinline__ void load_rows(unsigned to, const TensorMap& map, unsigned barrier,
+                                          int column, int row, int head, int batch) {
+  if constexpr (PACK_HEADS)
+    load_box(to, map, barrier, column, 0, row / kPacked, head, batch);
+  else
+    load_box(to, map, barrier, column, row, head, batch);
+}
+
 // One thread: this block's part of a tile of keys into the ring, for all blocks of the cluster.
 __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty, Place& at,
                                           const TensorMap& map, const Tile& tile, int first_key,
@@ -18,40 +27,43 @@ __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned
     const unsigned to = ring + at.slot * kKeyBytes + panel * kKeyPanel + rank * kRows * 128;
     if constexpr (CLUSTER > 1)
       load_box_for((1 << CLUSTER) - 1, to, map, full + 8 * at.slot, panel * 64,
-                   first_key + rank * kRows, tile.head, tile.batch);
+                   first_key + rank * kRows, kv_head_of(tile.head), tile.batch);
     else
-      load_box(to, map, full + 8 * at.slot, panel * 64, first_key, tile.head, tile.batch);
+      load_box(to, map, full + 8 * at.slot, panel * 64, first_key, kv_head_of(tile.head),
+               tile.batch);
   }
   at.advance();
 }
 
 __device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, const TensorMap& q_map,
-                                            const TensorMap& k_map, int lq, int lk, int rank) {
+                                            const TensorMap& k_map, int rows, const Mask& mask,
+                                            int rank) {
   Place at;
   RingPlace<Q_STAGES> q_at;
   for (; schedule.more(); schedule.next()) {
     const Tile tile = schedule.tile();
-    const int tiles = cluster_key_tiles(tile, lq, lk);
-    if (tiles == 0) continue;
+    const KeyTiles tiles = cluster_key_tiles(tile, rows, mask);
+    if (!tiles.any()) continue;
     const unsigned full = base + kQFull + 8 * q_at.slot;
     wait_for(base + kQEmpty + 8 * q_at.slot, q_at.parity ^ 1);
     arrive_and_expect(full, kQBytes);
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel)
-      load_box(base + q_at.slot * kQBytes + panel * kQPanel, q_map, full, panel * 64,
-               tile.first_row, tile.head, tile.batch);
+      load_rows(base + q_at.slot * kQBytes + panel * kQPanel, q_map, full, panel * 64,
+                tile.first_row, tile.head, tile.batch);
     q_at.advance();
-    for (int j = tiles - 1; j >= 0; --j)
+    for (int j = tiles.end - 1; j >= tiles.first; --j)
       load_keys(base + kK, base + kKFull, base + kKEmpty, at, k_map, tile, j * BLOCK_N, rank);
   }
 }
 
 __device__ __forceinline__ void produce_v(unsigned base, Schedule schedule, const TensorMap& v_map,
-                                          int lq, int lk, int rank) {
+                                          int rows, const Mask& mask, int rank) {
   Place at;
   for (; schedule.more(); schedule.next()) {
     const Tile tile = schedule.tile();
-    for (int j = cluster_key_tiles(tile, lq, lk) - 1; j >= 0; --j)
+    const KeyTiles tiles = cluster_key_tiles(tile, rows, mask);
+    for (int j = tiles.end - 1; j >= tiles.first; --j)
       load_keys(base + kV, base + kVFull, base + kVEmpty, at, v_map, tile, j * BLOCK_N, rank);
   }
 }

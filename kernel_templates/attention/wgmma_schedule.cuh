@@ -3,9 +3,20 @@
 // A tile is the rows of one cluster (CLUSTER * BLOCK_M) of one head. Heads are taken HEAD_GROUP at a time,
 // so that the keys and values in use stay in L2; within a group the tiles with most keys come first,
 // so that the last ones to be begun are short.
+//
+// With PACK_HEADS the KV_GROUP heads of Q that share a head of K and V count as one with as many times more rows:
+// row r is position r / KV_GROUP of head r % KV_GROUP of the group. One tile of keys then serves them all, and
+// few positions still fill a tile of rows.
 #pragma once
 
 #include "mask.cuh"
+
+constexpr int kPacked = PACK_HEADS ? KV_GROUP : 1;  // heads that a row's number counts through
+
+__device__ __forceinline__ int position_of(int row) { return row / kPacked; }
+
+// Of the heads that Schedule counts.
+__device__ __forceinline__ int kv_head_of(int head) { return PACK_HEADS ? head : head / KV_GROUP; }
 
 struct Tile {
   int first_row;  // of this block
@@ -15,10 +26,11 @@ struct Tile {
 
 class Schedule {
  public:
-  __device__ __forceinline__ Schedule(int lq, int heads, int batches, int rank)
+  // `rows` and `heads` as PACK_HEADS makes them.
+  __device__ __forceinline__ Schedule(int rows, int heads, int batches, int rank)
       : heads_(heads),
         all_heads_(heads * batches),
-        row_tiles_((lq + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M)),
+        row_tiles_((rows + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M)),
         rank_(rank),
         workers_(static_cast<int>(gridDim.x) / CLUSTER),
         worker_(static_cast<int>(blockIdx.x) / CLUSTER),
@@ -56,11 +68,21 @@ class Schedule {
   int index_;
 };
 
+// Tiles of keys [first, end); first <= end.
+struct KeyTiles {
+  int first;
+  int end;
+
+  __device__ __forceinline__ bool any() const { return end != first; }
+};
+
 __device__ __forceinline__ int key_tiles(int keys) { return (keys + BLOCK_N - 1) / BLOCK_N; }
 
-// Key tiles that the cluster of a tile walks over: those of its last row. They are the same for all of its
-// blocks, which share what they load.
-__device__ __forceinline__ int cluster_key_tiles(const Tile& tile, int lq, int lk) {
-  const int end = (tile.first_row / (CLUSTER * BLOCK_M) + 1) * (CLUSTER * BLOCK_M);
-  return key_tiles(visible_keys(min(end, lq) - 1, lq, lk));
+// Key tiles that the cluster of a tile walks over: from its first row's to those of its last row. They are the
+// same for all of its blocks, which share what they load.
+__device__ __forceinline__ KeyTiles cluster_key_tiles(const Tile& tile, int rows, const Mask& mask) {
+  const int index = tile.first_row / (CLUSTER * BLOCK_M);
+  const int end = (index + 1) * (CLUSTER * BLOCK_M);
+  return {mask.first_key(position_of(index * (CLUSTER * BLOCK_M))) / BLOCK_N,
+          key_tiles(mask.end_key(position_of(min(end, rows) - 1)))};
 }

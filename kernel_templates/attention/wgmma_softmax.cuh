@@ -5,6 +5,8 @@
 #include "element.cuh"
 #include "mask.cuh"
 #include "math.cuh"
+#include "scores.cuh"
+#include "wgmma_schedule.cuh"
 
 constexpr int kScores = BLOCK_N / 2;    // a thread
 constexpr int kOutputs = HEAD_DIM / 2;  // a thread
@@ -36,17 +38,38 @@ __device__ __forceinline__ float exp2_polynomial(float x) {
   return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
 }
 
-// Hides the keys from each row's end on; `first_key` is that of the tile, `first_row` this thread's.
-__device__ __forceinline__ void mask(float (&scores)[kScores], int first_row, int first_key, int lane,
-                                     int lq, int lk) {
+// Hides the keys from each row's end on, and those before its first; `first_key` is that of the tile,
+// `first_row` this thread's.
+__device__ __forceinline__ void hide(float (&scores)[kScores], const Mask& mask, int first_row,
+                                     int first_key, int lane) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const int end = visible_keys(first_row + 8 * h, lq, lk) - first_key - lane % 4 * 2;
+    const int position = position_of(first_row + 8 * h);
+    const int end = mask.end_key(position) - first_key - lane % 4 * 2;
+    const int first = mask.first_key(position) - first_key - lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < kScores / 4; ++i)
 #pragma unroll
       for (int c = 0; c < 2; ++c)
-        if (8 * i + c >= end) scores[4 * i + 2 * h + c] = minus_infinity();
+        if (8 * i + c >= end || (WINDOW_LEFT && 8 * i + c < first))
+          scores[4 * i + 2 * h + c] = minus_infinity();
+  }
+}
+
+// Caps and biases; `slopes` are those of this thread's two rows.
+__device__ __forceinline__ void shape(float (&scores)[kScores], Scores how, const float (&slopes)[2],
+                                      int first_row, int first_key, int lane) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    how.slope = slopes[h];
+    const int position = position_of(first_row + 8 * h);
+#pragma unroll
+    for (int i = 0; i < kScores / 4; ++i)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        float& score = scores[4 * i + 2 * h + c];
+        score = how.shaped(score, position, first_key + 8 * i + lane % 4 * 2 + c);
+      }
   }
 }
 
@@ -54,7 +77,7 @@ __device__ __forceinline__ void mask(float (&scores)[kScores], int first_row, in
 // `shrink`. kMayBeEmpty: a row may have seen no key yet.
 template <bool kMayBeEmpty>
 __device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],
-                                      float (&subtract)[2], float scale_log2) {
+                                      float (&subtract)[2], float factor) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     // Two chains, so that one does not wait for itself.
@@ -71,11 +94,11 @@ __device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
     const float before = rows.reference[h];
     float now = fmaxf(before, largest);
-    if (kRescale == Rescale::threshold && (now - before) * scale_log2 <= kGrowth) now = before;
+    if (kRescale == Rescale::threshold && (now - before) * factor <= kGrowth) now = before;
     rows.reference[h] = now;
     // (-inf) - (-inf) would be NaN.
-    subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * scale_log2;
-    shrink[h] = exp2_approx(before * scale_log2 - subtract[h]);
+    subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * factor;
+    shrink[h] = exp2_approx(before * factor - subtract[h]);
     rows.sum[h] *= shrink[h];
   }
 }
@@ -91,22 +114,22 @@ __device__ __forceinline__ void rescale(float (&output)[kOutputs], const float (
 // The probability of a score in fragment `fragment`. Of eight fragments EXP_POLYNOMIAL go the way of
 // exp2_polynomial.
 __device__ __forceinline__ float probability(float score, int fragment, float subtract,
-                                             float scale_log2) {
-  const float x = fmaf(score, scale_log2, -subtract);
+                                             float factor) {
+  const float x = fmaf(score, factor, -subtract);
   return fragment * EXP_POLYNOMIAL % 8 < EXP_POLYNOMIAL ? exp2_polynomial(x) : exp2_approx(x);
 }
 
 // Scores to probabilities in the steps from kFirst up to kEnd, and their sums to the rows.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& rows,
-                                             const float (&subtract)[2], float scale_log2) {
+                                             const float (&subtract)[2], float factor) {
   float sum[2][2] = {};
 #pragma unroll
   for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int h = e / 2;
-      const float p = probability(scores[4 * i + e], i, subtract[h], scale_log2);
+      const float p = probability(scores[4 * i + e], i, subtract[h], factor);
       scores[4 * i + e] = p;
       sum[h][e % 2] += p;
     }
@@ -118,15 +141,15 @@ __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& row
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
                                                       const float (&scores)[kScores], Rows& rows,
-                                                      const float (&subtract)[2], float scale_log2) {
+                                                      const float (&subtract)[2], float factor) {
   float sum[2][2] = {};
 #pragma unroll
   for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float* const pair = scores + 4 * i + 2 * h;
-      const float low = probability(pair[0], i, subtract[h], scale_log2);
-      const float high = probability(pair[1], i, subtract[h], scale_log2);
+      const float low = probability(pair[0], i, subtract[h], factor);
+      const float high = probability(pair[1], i, subtract[h], factor);
       sum[h][0] += low;
       sum[h][1] += high;
       p[i / 2][i % 2 * 2 + h] = pack(low, high);

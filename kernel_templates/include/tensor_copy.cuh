@@ -18,7 +18,17 @@ __device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, unsi
       : "memory");
 }
 
-// The same to every block of the cluster whose bit is set in `blocks`, at the same place and
+// The same of five dimensions: a part of the heads lies between columns and rows.
+__device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, unsigned barrier,
+                                         int column, int part, int row, int head, int batch) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to),
+      "l"(&map), "r"(barrier), "r"(column), "r"(part), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
+
+// As the first to every block of the cluster whose bit is set in `blocks`, at the same place and
 // counted by the barrier at the same place.
 __device__ __forceinline__ void load_box_for(unsigned short blocks, unsigned to,
                                              const TensorMap& map, unsigned barrier, int column,
@@ -36,6 +46,15 @@ __device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, i
       "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::
           "l"(&map),
       "r"(from), "r"(column), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
+
+__device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, int column, int part,
+                                          int row, int head, int batch) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::
+          "l"(&map),
+      "r"(from), "r"(column), "r"(part), "r"(row), "r"(head), "r"(batch)
       : "memory");
 }
 

@@ -16,6 +16,10 @@ const std::string kMma =
     R"("LAYOUT":"padded","Q_PLACE":"in_shared","RESCALE":"always","EPILOGUE":"direct",)"
     R"("MIN_BLOCKS":0})";
 const std::string kScalar = R"({"template":"scalar","BLOCK_M":8,"BLOCK_N":32,"WARPS":4})";
+const std::string kWgmma =
+    R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
+    R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
+    R"("CARRY":false,"O_PLACE":"over_q","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true})";
 const test::Replacements kTogether = {{R"("WARPS_N":1)", R"("WARPS_N":2)"},
                                       {R"("in_shared")", R"("overlay")"},
                                       {R"("always")", R"("voted")"},
@@ -27,24 +31,43 @@ struct Attention {
   int head_dim = 64;
 };
 
+// The shipped space with that problem, and with presets that fit every head dimension.
 test::Replacements space_of(const Attention& problem) {
   return {{"shape: {B: 1, H: 8, Lq: 512, Lk: 512, D: 64}\n  causal: false\n  dtype: fp16",
            fmt::format("shape: {{B: 1, H: 4, Hkv: {}, L: 512, D: {}}}\n{}", problem.kv_heads,
                        problem.head_dim, problem.settings)},
-          // FlashAttention-2's tile for D = 64 fits no larger one.
           {"BLOCK_M: 128, BLOCK_N: 128, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
            "BLOCK_M: 32, BLOCK_N: 32, WARPS_M: 2, WARPS_N: 1, STAGES: 1, LAYOUT: padded"}};
 }
 
+test::Replacements hopper_space_of(const Attention& problem) {
+  test::Replacements change = space_of(problem);
+  change.emplace_back("CONSUMERS: 3, BLOCK_N: 128, STAGES: 2",
+                      "CONSUMERS: 1, BLOCK_N: 32, STAGES: 2");
+  change.emplace_back("PING_PONG: true, RESCALE", "PING_PONG: false, RESCALE");
+  change.emplace_back("Q_STAGES: 2, CARRY: false, O_PLACE: own",
+                      "Q_STAGES: 1, CARRY: false, O_PLACE: over_q");
+  change.emplace_back(
+      "  CLUSTER: {",
+      "  PACK_HEADS: {values: [false, true], when: \"template == 'wgmma'\"}\n  CLUSTER: {");
+  change.emplace_back("CLUSTER: 1, BLOCKS: 1, PERSISTENT: true}",
+                      "CLUSTER: 1, BLOCKS: 1, PERSISTENT: true, PACK_HEADS: false}");
+  return change;
+}
+
 // A space with a device that checks on one thread: faulty blocks may write the same place.
 struct Place {
-  explicit Place(const Attention& problem)
-      : project(test::project("l4.yaml", space_of(problem))),
-        bench(project, open_emulator(project.target, 1)) {}
+  explicit Place(Project of)
+      : project(std::move(of)), bench(project, open_emulator(project.target, 1)) {}
 
   Project project;
   test::Bench bench;
 };
+
+Place on_l4(const Attention& problem) { return Place(test::project("l4.yaml", space_of(problem))); }
+Place on_h100(const Attention& problem) {
+  return Place(test::project("h100.yaml", hopper_space_of(problem)));
+}
 
 void accept(Place& place, const std::string& base, const test::Replacements& change = {}) {
   const Config config = Config::from_json(test::replace(base, change));
@@ -70,6 +93,11 @@ void refuse(Place& place, const std::string& name, const test::Replacements& fau
   MESSAGE(name, ": ", to_text(verdict.finding), ", ", verdict.message);
 }
 
+std::string with_packing(bool packed) {
+  return kWgmma.substr(0, kWgmma.size() - 1) +
+         (packed ? R"(,"PACK_HEADS":true})" : R"(,"PACK_HEADS":false})");
+}
+
 const std::string kAll =
     "  dtype: bf16\n  layout: BSHD\n  lse: true\n  causal: true\n"
     "  causal_alignment: bottom_right\n  window: [100, -1]\n  softcap: 20.5\n  alibi: true";
@@ -85,27 +113,66 @@ TEST_CASE("features: each alone") {
                               {"  softcap: 20"},
                               {"  alibi: true"},
                               {"  dtype: fp16", 2}}) {
-    Place place(problem);
+    Place place = on_l4(problem);
     accept(place, kMma);
   }
 }
 
 TEST_CASE("features: all together, in other variants too") {
-  Place place({kAll, 2});
+  Place place = on_l4({kAll, 2});
   accept(place, kScalar);
   accept(place, kMma);
   accept(place, kMma, kTogether);
 }
 
 TEST_CASE("features: every head dimension") {
-  for (const int head_dim : {32, 96, 128, 192, 256}) {
-    Place place({"  lse: true\n  window: [64, 0]", 2, head_dim});
+  for (const int head_dim : {32, 96, 192, 256}) {
+    Place place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
     accept(place, kMma);
   }
 }
 
+TEST_CASE("features: wgmma, each alone and all together") {
+  const std::string plain = with_packing(false);
+  for (const Attention& problem :
+       std::vector<Attention>{{"  layout: BSHD\n  lse: true", 2},
+                              {"  window: [64, -1]\n  causal_alignment: bottom_right"},
+                              {"  window: [-1, 64]\n  softcap: 20\n  alibi: true"}}) {
+    Place place = on_h100(problem);
+    accept(place, plain);
+  }
+  Place place = on_h100({kAll, 2});
+  accept(place, plain);
+  accept(place, plain,
+         {{R"("ahead")", R"("chained")"},
+          {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+          {R"("CLUSTER":1)", R"("CLUSTER":2)"},
+          {R"("always")", R"("threshold")"}});
+  accept(place, plain,
+         {{R"("PING_PONG":false)", R"("PING_PONG":true)"},
+          {R"("CARRY":false)", R"("CARRY":true)"},
+          {R"("over_q")", R"("own")"},
+          {R"("CONSUMERS":2)", R"("CONSUMERS":3)"}});
+}
+
+TEST_CASE("features: wgmma packs heads") {
+  Place place = on_h100({kAll, 1});
+  accept(place, with_packing(true));
+  accept(place, with_packing(true),
+         {{R"("ahead")", R"("none")"}, {R"("CLUSTER":1)", R"("CLUSTER":2)"}});
+  Place rows = on_h100({"  lse: true", 2});
+  accept(rows, with_packing(true));
+}
+
+TEST_CASE("features: wgmma, every head dimension") {
+  for (const int head_dim : {96, 192, 256}) {
+    Place place = on_h100({"  lse: true\n  window: [64, 0]", 4, head_dim});
+    accept(place, with_packing(false), {{R"("CONSUMERS":2)", R"("CONSUMERS":1)"}});
+  }
+}
+
 TEST_CASE("features: planted faults are refused") {
-  Place groups({"  layout: BSHD", 2});
+  Place groups = on_l4({"  layout: BSHD", 2});
   const std::string k_start =
       "k += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk)";
   refuse(groups, "head h reads h % Hkv",
@@ -119,7 +186,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"warp_n == 0)\n    store(state, o, q_stride,",
            "warp_n == 0)\n    store(state, o, HEAD_DIM,"}});
 
-  Place window({"  window: [64, 64]"});
+  Place window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
          {{"key < row + shift - left)", "key < row + shift - left - 1)"}});
   refuse(window, "left end one key late",
@@ -134,9 +201,9 @@ TEST_CASE("features: planted faults are refused") {
   refuse(window, "mask forgotten at the left end",
          {{"if (past_end || past_last || before_first)", "if (past_end || past_last)"}});
 
-  Place scores(
-      {"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"
-       "  causal: true"});
+  Place scores =
+      on_l4({"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"
+             "  causal: true"});
   refuse(scores, "cap before the scale",
          {{"2.0f * kLog2E * scale / softcap", "2.0f * kLog2E / softcap"}});
   refuse(scores, "no cap", {{"SOFTCAP ? outer - ", "false ? outer - "}});
@@ -158,4 +225,32 @@ TEST_CASE("features: planted faults are refused") {
   refuse(scores, "LSE of another head's rows", {{"lse + head * lq", "lse + (head ^ 1) * lq"}});
   refuse(scores, "LSE of one row in two",
          {{"WITH_LSE && lane % 4 == 0", "WITH_LSE && lane % 8 == 0"}});
+}
+
+TEST_CASE("features: planted faults in wgmma are refused") {
+  const std::string base = with_packing(false);
+  Place all = on_h100({"  lse: true\n  window: [64, 64]\n  alibi: true", 2});
+  refuse(all, "head h reads h % Hkv",
+         {{"PACK_HEADS ? head : head / KV_GROUP", "PACK_HEADS ? head : head % 2"}}, base);
+  refuse(all, "left end one key early", {{"8 * i + c < first)", "8 * i + c + 1 < first)"}}, base);
+  refuse(all, "tiles before the window's first not masked",
+         {{"(WINDOW_LEFT && j < work.clean.first)", "false"}}, base);
+  refuse(all, "the producer begins one tile later than its readers",
+         {{"for (int j = tiles.end - 1; j >= tiles.first; --j)\n      load_keys(base + kK,",
+           "for (int j = tiles.end - 1; j > tiles.first; --j)\n      load_keys(base + kK,"}},
+         base);
+  refuse(all, "slopes of the thread's other row's head",
+         {{"features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)]",
+           "features_.alibi_slopes[head_of(work, own_row(work)) ^ 1]"}},
+         base);
+  refuse(all, "LSE of the first head", {{"+ head_of(work, row);", "+ 0;"}}, base);
+
+  Place packed = on_h100({"  lse: true\n  causal: true\n  alibi: true", 1});
+  const std::string packing = with_packing(true);
+  refuse(packed, "rows taken for positions",
+         {{"int position_of(int row) { return row / kPacked; }",
+           "int position_of(int row) { return row; }"}},
+         packing);
+  refuse(packed, "heads of a group exchanged", {{"+ row % kPacked;", "+ (row + 1) % kPacked;"}},
+         packing);
 }

@@ -151,8 +151,9 @@ TEST_CASE("wgmma: planted faults are refused") {
          {{"    hold(scores);\n    begin_products();", "    hold(scores);"}}, "sync");
   refuse("no rescale", {{"        rescale(state.output, shrink);\n        take", "        take"}},
          "wrong");
-  refuse("the last key forgotten", {{"8 * i + c >= end)", "8 * i + c + 1 >= end)"}}, "wrong");
-  refuse("the diagonal off by one", {{"8 * i + c >= end)", "8 * i + c > end)"}}, "wrong", {}, true);
+  refuse("the last key forgotten", {{"8 * i + c >= end ||", "8 * i + c + 1 >= end ||"}}, "wrong");
+  refuse("the diagonal off by one", {{"8 * i + c >= end ||", "8 * i + c > end ||"}}, "wrong", {},
+         true);
   refuse("the store is overtaken by the next tile",
          {{"      if (kOPlace == OPlace::own && leads()) wait_stores_read();\n", ""}}, "race",
          kOwn);

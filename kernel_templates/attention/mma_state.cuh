@@ -1,0 +1,35 @@
+// What the parts of mma.cu agree on: the meaning of the genes, sizes, and what a thread holds.
+#pragma once
+
+#include "tile.cuh"
+
+enum class QPlace { in_shared, in_registers, overlay };
+enum class Rescale { always, voted };
+enum class Epilogue { direct, staged };
+
+constexpr QPlace kQPlace = QPlace::Q_PLACE;
+constexpr Rescale kRescale = Rescale::RESCALE;
+constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
+using Shared = Tile<Layout::LAYOUT>;
+
+constexpr int kThreads = WARPS_M * WARPS_N * 32;
+constexpr int kWarpRows = BLOCK_M / WARPS_M;
+constexpr int kWarpKeys = BLOCK_N / WARPS_N;
+constexpr int kM = kWarpRows / 16;  // 16-row fragments a warp
+constexpr int kN = kWarpKeys / 8;   // 8-key fragments of the scores
+constexpr int kD = HEAD_DIM / 8;    // 8-column fragments of the output
+constexpr int kK = HEAD_DIM / 16;   // 16-deep steps of QK^T
+
+constexpr int kQBytes = Shared::bytes(BLOCK_M);
+constexpr int kTileBytes = Shared::bytes(BLOCK_N);
+// With `overlay` Q lies where the K buffers will be; the manifest sees to it that it fits there.
+constexpr int kKStart = kQPlace == QPlace::overlay ? 0 : kQBytes;
+constexpr int kVStart = kKStart + STAGES * kTileBytes;
+
+// What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the warp's
+// i-th 16 rows; index [..][h] is the half h.
+struct State {
+  float output[kM][kD][4];
+  float maximum[kM][2];  // of the scores before Scores::factor
+  float sum[kM][2];      // this thread's columns only, until the end
+};

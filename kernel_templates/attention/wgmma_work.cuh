@@ -1,0 +1,36 @@
+// What there is to do for one warpgroup in a tile of the output.
+#pragma once
+
+#include "mask.cuh"
+#include "wgmma_schedule.cuh"
+
+// A tile as one warpgroup sees it.
+struct Work {
+  Tile tile;
+  int first_row;   // of this warpgroup
+  KeyTiles tiles;  // that the block loads
+  int seen;        // the end of those that a row of this warpgroup sees, tiles.first where none is
+  KeyTiles clean;  // that need no mask; all from the first one on, where there is no window to the left
+};
+
+__device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int rows,
+                                        const Mask& mask) {
+  Work work;
+  work.tile = schedule.tile();
+  work.first_row = work.tile.first_row + group * 64;
+  work.tiles = cluster_key_tiles(work.tile, rows, mask);
+  const int last_row = min(work.first_row + 64, rows) - 1;
+  work.seen = work.first_row < rows ? key_tiles(mask.end_key(position_of(last_row))) : 0;
+  if (WINDOW_LEFT) work.seen = max(work.seen, work.tiles.first);
+  work.clean = {WINDOW_LEFT ? key_tiles(mask.first_key(position_of(last_row))) : 0,
+                mask.end_key(position_of(work.first_row)) / BLOCK_N};
+  return work;
+}
+
+// What the features besides masks and scores need of the kernel's arguments.
+struct Features {
+  float* lse;
+  const float* alibi_slopes;
+  int heads;  // of Q
+  int lq;
+};
