@@ -26,7 +26,7 @@ import statistics
 import torch
 import yaml
 
-from gpu_kernel import ROOT, Kernel, Scope, compile_cubin, spilled_bytes, target_facts
+from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_attention, spilled_bytes, target_facts
 from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
@@ -70,7 +70,7 @@ class Problem:
         self.q, self.k, self.v = tensor(Lq), tensor(Lk), tensor(Lk)
         self.o = torch.full_like(self.q, float("nan"))
         self.causal = causal
-        self.shape = {"B": B, "H": H, "Lq": Lq, "Lk": Lk, "D": D}
+        self.shape = plain_attention({"B": B, "H": H, "Lq": Lq, "Lk": Lk, "D": D})
 
     def bind(self, kernel):
         scalars = {name: ctypes.c_int(self.shape[name]) for name in ("B", "H", "Lq", "Lk")}
@@ -89,7 +89,7 @@ class Candidate:
         self.refusal = self.cubin = self.kernel = None
 
     def compile(self, target):
-        shape = {"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D}
+        shape = plain_attention({"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D})
         scope = Scope(self.manifest, self.entry["config"], shape, target_facts(target))
         for requirement in self.manifest.get("requires", []):
             if not scope.value(requirement["expr"]):
@@ -97,8 +97,10 @@ class Candidate:
                 return
         defines = {"HEAD_DIM": self.D, "CAUSAL": int(self.causal), "CAUSAL_BOTTOM_RIGHT": 0}
         defines["DTYPE_BF16"] = int(self.dtype == torch.bfloat16)
-        for name in self.manifest["parameters"]:
-            value = self.entry["config"][name]
+        defines |= PLAIN_DEFINES
+        config = self.manifest.get("optional", {}) | self.entry["config"]
+        for name in [*self.manifest["parameters"], *self.manifest.get("optional", {})]:
+            value = config[name]
             defines[name] = int(value) if isinstance(value, bool) else value
         folder = f"{ROOT}/kernel_templates"
         try:

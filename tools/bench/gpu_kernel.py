@@ -45,6 +45,7 @@ class Scope:
             "device": types.SimpleNamespace(**device),
             "true": True,
             "false": False,
+            **manifest.get("optional", {}),
             **config,
         }
         for name, expression in manifest.get("derived", {}).items():
@@ -53,6 +54,18 @@ class Scope:
     def value(self, expression):
         # Written by this project's own manifests; min, max and abs are builtins.
         return eval(str(expression), {"min": min, "max": max, "abs": abs}, self.names)
+
+
+def plain_attention(shape):
+    """A shape with what manifests ask of attention's features, all of them off."""
+    off = {"group": 1, "layout": "BHSD", "lse": False, "window_left": -1, "window_right": -1}
+    return {**off, "capped": False, "alibi": False, "causal": False, **shape}
+
+
+# The same for a source.
+PLAIN_DEFINES = {"KV_GROUP": 1} | dict.fromkeys(
+    ("LAYOUT_BSHD", "WITH_LSE", "WINDOW_LEFT", "WINDOW_RIGHT", "SOFTCAP", "ALIBI"), 0
+)
 
 
 def compile_cubin(source, defines=(), folders=(), arch=None):
@@ -133,7 +146,10 @@ class Kernel:
         check(CUDA.cuFuncSetAttribute(self.function, MAX_DYNAMIC_SHARED, shared), "cuFuncSetAttribute")
         maps = self.manifest.get("maps", {})
         values = []
-        for name in self.manifest["arguments"]:
+        for entry in self.manifest["arguments"]:
+            name = entry["name"] if isinstance(entry, dict) else entry
+            if isinstance(entry, dict) and not scope.value(entry["when"]):
+                continue
             if name in maps:
                 box = [scope.value(e) for e in maps[name]["box"]]
                 values.append(tensor_map(tensors[maps[name]["tensor"]], box, maps[name].get("swizzle", 0)))

@@ -20,7 +20,7 @@ import statistics
 import torch
 import yaml
 
-from gpu_kernel import Kernel, compile_cubin
+from gpu_kernel import Kernel, compile_cubin, plain_attention
 from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
 
 LAUNCHES = 100
@@ -43,7 +43,7 @@ def own_kernel(export, path, q, k, v, o):
     shape = export["shape"]
     scalars = {name: ctypes.c_int(shape[name]) for name in ("B", "H", "Lq", "Lk")}
     scalars["scale"] = ctypes.c_float(1 / math.sqrt(shape["D"]))
-    return kernel.bind({"Q": q, "K": k, "V": v, "O": o}, scalars, shape)
+    return kernel.bind({"Q": q, "K": k, "V": v, "O": o}, scalars, plain_attention(shape))
 
 
 def exact(q, k, v, causal):
@@ -63,6 +63,10 @@ def main():
 
     export = read_export(args.kernel)
     shape = export["shape"]
+    # A shape names a feature only where it is on.
+    features = {"Hkv", "layout", "lse", "window_left", "window_right", "softcap", "alibi"} & shape.keys()
+    if features:
+        raise SystemExit(f"SDPA is called for plain attention alone, this kernel has {', '.join(sorted(features))}")
     dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[shape["dtype"]]
     causal = bool(shape["causal"])
     torch.manual_seed(args.seed)
