@@ -187,11 +187,6 @@ class Consumer {
     hide(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
-  // The head of Q that a row belongs to.
-  __device__ __forceinline__ int head_of(const Work& work, int row) const {
-    return work.tile.head * kPacked + row % kPacked;
-  }
-
   // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
   // Returns whether those of the next piece of work are.
   __device__ __forceinline__ bool attend_ahead(State& state, const Work& work,
@@ -358,18 +353,9 @@ class Consumer {
     }
   }
 
-  // One thread: 64 columns of the rows. The map of packed heads has them as one more dimension.
-  __device__ __forceinline__ void store_rows(const TensorMap& map, unsigned from, int column,
-                                             const Work& work) {
-    const Tile& tile = work.tile;
-    if constexpr (PACK_HEADS)
-      store_box(map, from, column, 0, work.first_row / kPacked, tile.head, tile.batch);
-    else
-      store_box(map, from, column, work.first_row, tile.head, tile.batch);
-  }
-
   __device__ __forceinline__ void store_lse(const Work& work, int row, float value) {
-    const long long head = static_cast<long long>(work.tile.batch) * features_.heads + head_of(work, row);
+    const long long head =
+        static_cast<long long>(work.tile.batch) * features_.heads + head_of(work, row);
     if (lane_ % 4 == 0 && row < rows_)
       features_.lse[head * features_.lq + position_of(row)] = value;
   }
@@ -381,7 +367,10 @@ class Consumer {
       float sum = state.rows.sum[h];
       sum += __shfl_xor_sync(0xffffffffu, sum, 1);
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-      inverse[h] = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
+      // No key seen: the row is 0. The polynomial makes a little more than 0 of -inf.
+      const bool seen =
+          EXP_POLYNOMIAL > 0 ? state.rows.reference[h] != minus_infinity() : sum > 0.0f;
+      inverse[h] = seen ? 1.0f / sum : 0.0f;
       if constexpr (WITH_LSE)
         store_lse(work, own_row(work) + 8 * h, row_lse(state.rows.reference[h] * how_.factor, sum));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mask.cuh"
+#include "tensor_copy.cuh"
 #include "wgmma_schedule.cuh"
 
 // A tile as one warpgroup sees it.
@@ -25,6 +26,21 @@ __device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int
   work.clean = {WINDOW_LEFT ? key_tiles(mask.first_key(position_of(last_row))) : 0,
                 mask.end_key(position_of(work.first_row)) / BLOCK_N};
   return work;
+}
+
+// The head of Q that a row belongs to.
+__device__ __forceinline__ int head_of(const Work& work, int row) {
+  return work.tile.head * kPacked + row % kPacked;
+}
+
+// One thread: 64 columns of the warpgroup's rows. The map of packed heads has these as one more dimension.
+__device__ __forceinline__ void store_rows(const TensorMap& map, unsigned from, int column,
+                                           const Work& work) {
+  const Tile& tile = work.tile;
+  if constexpr (PACK_HEADS)
+    store_box(map, from, column, 0, work.first_row / kPacked, tile.head, tile.batch);
+  else
+    store_box(map, from, column, work.first_row, tile.head, tile.batch);
 }
 
 // What the features besides masks and scores need of the kernel's arguments.

@@ -146,6 +146,7 @@ TEST_CASE("features: wgmma, each alone and all together") {
   accept(place, plain,
          {{R"("ahead")", R"("chained")"},
           {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+          {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"},
           {R"("CLUSTER":1)", R"("CLUSTER":2)"},
           {R"("always")", R"("threshold")"}});
   accept(place, plain,
