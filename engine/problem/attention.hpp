@@ -27,6 +27,8 @@ class AttentionProblem final : public Problem {
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
   std::vector<Expectation> expect(const Instance& instance) const override;
+  std::vector<std::pair<std::string, std::string>> argument_notes(
+      const Constants& shape) const override;
   // 2 for Q K^T and 2 for P V, times D, for each visible pair; the softmax itself is not counted.
   double flop(const Constants& shape) const override;
   // Q, K, V and slopes read once, O and LSE written once.

@@ -103,6 +103,13 @@ class Problem {
   virtual Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const = 0;
   virtual std::vector<Expectation> expect(const Instance& instance) const = 0;
 
+  // What a host passes for each name that manifests use, in words: type, sizes, meaning.
+  virtual std::vector<std::pair<std::string, std::string>> argument_notes(
+      const Constants& shape) const {
+    static_cast<void>(shape);
+    return {};
+  }
+
   // The least a kernel must do at this shape, for rooflines: operations and compulsory bytes.
   virtual double flop(const Constants& shape) const = 0;
   virtual double bytes(const Constants& shape) const = 0;

@@ -44,6 +44,8 @@ struct ExportFacts {
   int gate_cases = 0;
   double worst_ratio = 0;  // error over what is allowed
   LaunchConfig launch;     // for the timed shape
+  // What a host passes, in the kernel's order: a name, and what it is.
+  std::vector<std::pair<std::string, std::string>> arguments;
   KernelResources resources;
 
   // What `verify` needs.
@@ -58,7 +60,7 @@ struct ExportFacts {
   std::string body;  // Source::text
 };
 
-// The facts the store knows; left to fill in: version, launch, template_name, manifest_text,
+// The facts the store knows; left to fill in: version, launch, arguments, template_name, manifest_text,
 // kernel, settings and body (unless the store has the trial's source). Throws UserError for an
 // unknown trial.
 ExportFacts export_facts(const Store& store, std::int64_t trial);

@@ -107,6 +107,8 @@ std::string provenance(const ExportFacts& facts) {
                fmt::format("{}, {}, {}", count_text(facts.resources.registers, "registers"),
                            count_text(facts.resources.spill_store_bytes, "bytes spilled"),
                            count_text(facts.resources.static_shared_bytes, "bytes static shared")));
+  for (const auto& [name, words] : facts.arguments)
+    comment.fact("argument", words.empty() ? name : name + ": " + words);
   comment.line("");
   return comment.text();
 }

@@ -7,6 +7,7 @@
 #include "engine/base/gzip.hpp"
 #include "engine/base/log.hpp"
 #include "engine/report/run_table.hpp"
+#include "engine/run/argument_notes.hpp"
 #include "engine/run/project.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
@@ -62,7 +63,10 @@ int export_command(const Arguments& arguments) {
   facts.manifest_text = from.manifest_text();
   facts.kernel = from.kernel();
   facts.settings = project.file.problem_settings;
-  facts.launch = from.launch(facts.config, project.scope(project.problem->shape()));
+  const Constants& shape = project.problem->shape();
+  facts.launch = from.launch(facts.config, project.scope(shape));
+  facts.arguments =
+      argument_notes(from, facts.config, *project.problem, shape, project.scope(shape));
   write_file(arguments.out, export_text(facts));
   log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
            arguments.out);

@@ -1,10 +1,17 @@
 // What users need of an attention kernel beyond the plain one: each template takes it, alone and
 // together with the rest, at every head dimension, and a fault in it is refused.
 
+#include <cstdlib>
+#include <memory>
+
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
 #include "engine/device/emulated.hpp"
+#include "engine/device/open.hpp"
+#include "engine/report/export.hpp"
+#include "engine/run/argument_notes.hpp"
+#include "engine/run/exported_kernel.hpp"
 #include "tests/engine/run/fixture.hpp"
 
 using namespace fa_tune;
@@ -55,10 +62,17 @@ test::Replacements hopper_space_of(const Attention& problem) {
   return change;
 }
 
-// A space with a device that checks on one thread: faulty blocks may write the same place.
+// `FA_TUNE_TEST_DEVICE` names another device than the target's emulator, such as cuda:0 (leave the
+// planted faults out there: -tce="*planted*"). That emulator checks on one thread, as faulty blocks
+// may write the same place.
+std::unique_ptr<Device> device_for(const Project& project) {
+  const char* given = std::getenv("FA_TUNE_TEST_DEVICE");
+  if (given == nullptr) return open_emulator(project.target, 1);
+  return open_device(given, project.target, test::root());
+}
+
 struct Place {
-  explicit Place(Project of)
-      : project(std::move(of)), bench(project, open_emulator(project.target, 1)) {}
+  explicit Place(Project of) : project(std::move(of)), bench(project, device_for(project)) {}
 
   Project project;
   test::Bench bench;
@@ -170,6 +184,45 @@ TEST_CASE("features: wgmma, every head dimension") {
     Place place = on_h100({"  lse: true\n  window: [64, 0]", 4, head_dim});
     accept(place, with_packing(false), {{R"("CONSUMERS":2)", R"("CONSUMERS":1)"}});
   }
+}
+
+TEST_CASE("features: an exported kernel says what its arguments are, and is gated again") {
+  Place place = on_h100({kAll, 2});
+  const Project& project = place.project;
+  const Problem& problem = *project.problem;
+  const Config config = Config::from_json(with_packing(true));
+  const Template& from = project.template_of(config);
+  const Constants scope = project.scope(problem.shape());
+  ExportFacts facts;
+  facts.arch = "sm_90a";
+  facts.target = "h100";
+  facts.template_name = from.name();
+  facts.manifest_text = from.manifest_text();
+  facts.kernel = from.kernel();
+  facts.config = config;
+  facts.problem = problem.kind();
+  facts.settings = project.file.problem_settings;
+  facts.shape = problem.shape();
+  facts.launch = from.launch(config, scope);
+  facts.arguments = argument_notes(from, config, problem, problem.shape(), scope);
+  facts.body = from.render(config, problem.defines(problem.shape())).text;
+  const std::string text = export_text(facts);
+  for (const char* words :
+       {"bf16 [B,S,H,D] = [1,512,4,64]", "bf16 [B,S,H,D] = [1,512,2,64]", "D, H % 2, S, H / 2, B",
+        "// argument   LSE: float32 [B,H,S] = [1,4,512], output: the natural logarithm",
+        "// argument   softcap: ", "// argument   window_left: "})
+    CHECK_MESSAGE(text.find(words) != std::string::npos, words);
+
+  const Exported read = parse_exported(text, "winner.cu");
+  const auto again = make_problem(read.problem, read.settings, "");
+  CHECK(again->shape() == problem.shape());
+  const auto compiler = open_nvrtc();
+  ExportedKernel kernel(read, *again, project.target, *compiler, place.bench.device());
+  TruthCache truth(*again);
+  const Verdict verdict = Gate(place.bench.device(), truth)
+                              .check([&](const Constants& shape) { return kernel.bind(shape); },
+                                     gate_cases(again->suites().front(), 7));
+  CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message);
 }
 
 TEST_CASE("features: planted faults are refused") {
