@@ -1,40 +1,20 @@
 #include "db/connection.hpp"
 
-#include <chrono>
 #include <fstream>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
-#include <SQLiteCpp/Statement.h>
-#include <SQLiteCpp/Transaction.h>
-#include <fmt/core.h>
+#include <SQLiteCpp/Backup.h>
 #include <sqlite3.h>
 
+#include "db/backup.hpp"
 #include "db/failure.hpp"
-#include "db/migrations.hpp"
+#include "db/migrate.hpp"
+#include "db/schema.hpp"
 #include "engine/base/error.hpp"
 
 namespace fa_tune {
 namespace {
-
-struct Identity {
-  int application_id = 0;
-  int version = 0;
-  int tables = 0;  // and views, indexes, triggers
-
-  bool empty() const { return tables == 0 && application_id == 0 && version == 0; }
-};
-
-// One SELECT is one snapshot: another process may be creating the schema at this moment.
-Identity identify(SQLite::Database& db) {
-  SQLite::Statement query(db,
-                          "SELECT (SELECT application_id FROM pragma_application_id), "
-                          "(SELECT user_version FROM pragma_user_version), "
-                          "(SELECT count(*) FROM sqlite_schema)");
-  query.executeStep();
-  return {query.getColumn(0), query.getColumn(1), query.getColumn(2)};
-}
 
 // SQLite takes a file of one byte for an empty one, and would write over it.
 bool starts_as_database(const std::string& path) {
@@ -47,6 +27,7 @@ bool starts_as_database(const std::string& path) {
 }
 
 void check_path(const std::string& path, Store::Mode mode) {
+  if (path.empty()) throw UserError("the database's name is empty; name a file with --db");
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status))
@@ -67,25 +48,18 @@ void check_path(const std::string& path, Store::Mode mode) {
     throw UserError(path + ": the folder " + folder.string() + " is not there; make it first");
 }
 
-void check_identity(const Identity& identity, const std::string& path, Store::Mode mode) {
-  const int newest = migrations().back().number;
-  if (identity.empty()) {
-    if (mode == Store::Mode::read) throw UserError(path + ": is empty, no run was recorded in it");
-    return;
-  }
-  if (identity.application_id != kApplicationId)
-    throw UserError(path +
-                    ": is a database of another program; expected one that fa-tune made, or a new "
-                    "name");
-  if (identity.version > newest)
-    throw UserError(fmt::format(
-        "{}: was written by a newer fa-tune (schema {}, this one knows {}); use that one", path,
-        identity.version, newest));
-  if (mode == Store::Mode::read && identity.version < newest)
-    throw UserError(
-        fmt::format("{}: has the older schema {}, this fa-tune reads {}; write to it once (such as "
-                    "'fa-tune evolve --budget 1') to bring it up to date",
-                    path, identity.version, newest));
+std::unique_ptr<SQLite::Database> open_file(const std::filesystem::path& path, int flags) {
+  // "./" keeps SQLite from reading meaning into names such as ":memory:" and "file:...".
+  const std::string plain = path.is_absolute() ? path.string() : "./" + path.string();
+  auto db = std::make_unique<SQLite::Database>(plain, flags, kBusyTimeoutMs);
+  sqlite3_extended_result_codes(db->getHandle(), 1);
+  return db;
+}
+
+// Pages are not read before they are needed, and what is written to a damaged file damages it more.
+void check_whole(SQLite::Database& db, const std::string& path) {
+  const std::string found = db.execAndGet("PRAGMA quick_check(1)").getString();
+  if (found != "ok") throw_damaged(path, found);
 }
 
 // The switch needs the file alone for a moment and SQLite does not wait for it, so two processes
@@ -97,55 +71,82 @@ void switch_to_wal(SQLite::Database& db) {
       return;
     } catch (const SQLite::Exception& failure) {
       if ((failure.getErrorCode() & 0xff) != SQLITE_BUSY || tries == 100) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(kBusyTimeoutMs / 100));
+      sqlite3_sleep(kBusyTimeoutMs / 100);
     }
   }
 }
 
-void migrate(SQLite::Database& db, const std::string& path) {
-  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  // Again, now that nobody else can write: another process may have been first.
-  const Identity identity = identify(db);
-  check_identity(identity, path, Store::Mode::write);
-  for (const Migration& migration : migrations()) {
-    if (migration.number <= identity.version) continue;
-    db.exec(std::string(migration.sql));
-    db.exec(fmt::format("PRAGMA user_version = {}", migration.number));
-  }
-  db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
-  transaction.commit();
+std::unique_ptr<SQLite::Database> up_to_date_copy(SQLite::Database& db, const std::string& path) {
+  // A database without a name is SQLite's to keep in memory or in a file that nobody sees.
+  auto copy = std::make_unique<SQLite::Database>("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  sqlite3_extended_result_codes(copy->getHandle(), 1);
+  SQLite::Backup(*copy, db).executeStep();
+  apply_migrations(*copy, path, [](int) {});
+  copy->exec("PRAGMA query_only = ON");
+  return copy;
+}
+
+std::unique_ptr<SQLite::Database> open_for_writing(const std::filesystem::path& path,
+                                                   Migrated& migrated) {
+  const std::string name = path.string();
+  auto db = open_file(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  // Until the file is known as ours, closing it must not move its log into it.
+  sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  const Identity identity = identify(*db);
+  check_identity(identity, name, Store::Mode::write);
+  if (sqlite3_db_readonly(db->getHandle(), "main") == 1)
+    throw UserError(name + ": may only be read; change its permissions or name another file");
+  if (!identity.empty()) check_whole(*db, name);
+  sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  switch_to_wal(*db);
+  db->exec("PRAGMA synchronous = FULL");
+  db->exec("PRAGMA foreign_keys = ON");
+  migrated = {newest_schema(), newest_schema(), {}};
+  if (identity.schema < newest_schema())
+    migrated.from =
+        apply_migrations(*db, name, [&](int schema) { migrated.copy = keep_copy(path, schema); });
+  return db;
 }
 
 }  // namespace
 
+std::unique_ptr<SQLite::Database> open_as_it_is(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  check_path(name, Store::Mode::read);
+  return translating_failures(name, [&] {
+    auto db = open_file(path, SQLite::OPEN_READONLY);
+    check_identity(identify(*db), name, Store::Mode::read);
+    return db;
+  });
+}
+
+std::unique_ptr<SQLite::Database> open_copy(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const auto db = open_as_it_is(path);
+  return translating_failures(name, [&] { return up_to_date_copy(*db, name); });
+}
+
 std::unique_ptr<SQLite::Database> open_connection(const std::filesystem::path& path,
                                                   Store::Mode mode) {
   const std::string name = path.string();
-  if (name.empty()) throw UserError("the database's name is empty; name a file with --db");
-  check_path(name, mode);
+  if (mode == Store::Mode::write) {
+    check_path(name, mode);
+    Migrated migrated;
+    return translating_failures(name, [&] { return open_for_writing(path, migrated); });
+  }
+  auto db = open_as_it_is(path);
   return translating_failures(name, [&] {
-    // "./" keeps SQLite from reading meaning into names such as ":memory:" and "file:...".
-    const std::string plain = path.is_absolute() ? name : "./" + name;
-    const bool write = mode == Store::Mode::write;
-    auto db = std::make_unique<SQLite::Database>(
-        plain, write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY,
-        kBusyTimeoutMs);
-    sqlite3_extended_result_codes(db->getHandle(), 1);
-    // Until the file is known as ours, closing it must not move its log into it.
-    sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    const Identity identity = identify(*db);
-    check_identity(identity, name, mode);
-    if (!write) return db;
-
-    if (sqlite3_db_readonly(db->getHandle(), "main") == 1)
-      throw UserError(name + ": may only be read; change its permissions or name another file");
-    sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-    switch_to_wal(*db);
-    db->exec("PRAGMA synchronous = FULL");
-    db->exec("PRAGMA foreign_keys = ON");
-    if (identity.version < migrations().back().number) migrate(*db, name);
-    return db;
+    if (identify(*db).schema == newest_schema()) return std::move(db);
+    return up_to_date_copy(*db, name);
   });
+}
+
+Migrated migrate_database(const std::filesystem::path& path) {
+  Migrated migrated;
+  // To look first: opening for writing makes what is not there, and fills what is empty.
+  (void)open_as_it_is(path);
+  translating_failures(path.string(), [&] { (void)open_for_writing(path, migrated); });
+  return migrated;
 }
 
 }  // namespace fa_tune

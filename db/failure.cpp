@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/printable.hpp"
 
 namespace fa_tune {
 
@@ -24,6 +25,7 @@ void throw_database_failure(const std::string& path, const SQLite::Exception& fa
           path, text, failure.getExtendedErrorCode()));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:  // the log's index stayed locked
       throw MachineError(fmt::format(
           "{}: another process is writing to it and did not finish in time; wait for it or end it, "
           "or name another file with --db",
@@ -34,10 +36,7 @@ void throw_database_failure(const std::string& path, const SQLite::Exception& fa
       throw UserError(fmt::format(
           "{}: is not a database; expected one that fa-tune made, or a new name", path));
     case SQLITE_CORRUPT:
-      throw UserError(
-          fmt::format("{}: is damaged ({}); restore a copy, or save what can be read with "
-                      "'sqlite3 FILE .recover'",
-                      path, text));
+      throw_damaged(path, text);
     case SQLITE_ERROR:  // our statements are fixed, so it is the schema that differs
       throw UserError(fmt::format(
           "{}: is damaged or was changed by another program ({}); restore a copy", path, text));
@@ -57,6 +56,18 @@ void throw_database_failure(const std::string& path, const SQLite::Exception& fa
         "{}: is recorded already ({}); is another process working on the same run? end one of them",
         path, text));
   throw std::logic_error(fmt::format("{}: {} (SQLite code {})", path, text, extended));
+}
+
+bool is_damage(const SQLite::Exception& failure) {
+  const int code = failure.getErrorCode() & 0xff;
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
+}
+
+void throw_damaged(const std::string& path, const std::string& found) {
+  throw UserError(
+      fmt::format("{}: is damaged ({}); restore a copy, or save what can be read with "
+                  "'sqlite3 FILE .recover'",
+                  path, printable(found, 200)));
 }
 
 }  // namespace fa_tune

@@ -14,6 +14,13 @@ namespace fa_tune {
 // All one line, starting with the database's path, and saying what to do.
 [[noreturn]] void throw_database_failure(const std::string& path, const SQLite::Exception& failure);
 
+// Whether the failure is about the file's content: pages that make no sense, tables that are not
+// there.
+bool is_damage(const SQLite::Exception& failure);
+
+// UserError: `found` is what is wrong with the file.
+[[noreturn]] void throw_damaged(const std::string& path, const std::string& found);
+
 template <typename Action>
 auto translating_failures(const std::string& path, Action&& action) {
   try {

@@ -2,11 +2,27 @@
 
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
+#include "engine/base/fault_point.hpp"
 
 namespace fa_tune {
 
 using SQLite::Database;
 using SQLite::Statement;
+
+namespace {
+
+InsightRow read_insight(const Statement& row) {
+  InsightRow insight;
+  int column = 0;
+  insight.kind = text_of(row.getColumn(column++));
+  insight.place = row.getColumn(column++).getInt();
+  insight.seen = row.getColumn(column++).getInt() != 0;
+  insight.text = text_of(row.getColumn(column++));
+  insight.insight_json = text_of(row.getColumn(column++));
+  return insight;
+}
+
+}  // namespace
 
 void Store::record_insights(std::int64_t run, const std::vector<InsightRow>& insights) {
   state_->guarded([&](Database& db) {
@@ -27,7 +43,9 @@ void Store::record_insights(std::int64_t run, const std::vector<InsightRow>& ins
       insert.bind(":insight", row.insight_json);
       insert.exec();
     }
+    fault_point("insights_written");
     transaction.commit();
+    fault_point("insights_committed");
   });
 }
 
@@ -38,10 +56,7 @@ std::vector<InsightRow> Store::insights(std::int64_t run) const {
                     "ORDER BY kind, place");
     query.bind(1, run);
     std::vector<InsightRow> rows;
-    while (query.executeStep())
-      rows.push_back({text_of(query.getColumn(0)), query.getColumn(1).getInt(),
-                      query.getColumn(2).getInt() != 0, text_of(query.getColumn(3)),
-                      text_of(query.getColumn(4))});
+    while (query.executeStep()) rows.push_back(read_insight(query));
     return rows;
   });
 }

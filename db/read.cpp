@@ -129,6 +129,10 @@ std::vector<RunRow> Store::runs() const {
   });
 }
 
+std::string Store::holder_of(std::int64_t run) const {
+  return RunLease::holder_of(state_->path, run);
+}
+
 std::vector<std::pair<std::int64_t, std::string>> Store::open_attempts(std::int64_t run) const {
   return state_->guarded([&](Database& db) {
     // The config of a group is that of the row with the largest attempt: SQLite's rule for max().

@@ -110,13 +110,14 @@ struct TrialFilter {
   int limit = 10;                         // negative for all
 };
 
-// The database: the only writer, one transaction a trial. SQLite with WAL, synchronous=FULL, STRICT
-// tables and foreign keys; `application_id` marks the file as ours and `user_version` its schema.
-// Rows are never deleted. Opening throws UserError for a file that is not such a database or is
-// newer than this program (nothing is changed), MachineError for a disk that is full or a file that
-// is locked; so does every write, and then nothing of that transaction is kept. A row that breaks
-// the schema (an unknown stage, a time that is not a number) is a mistake in the engine:
-// std::logic_error. One thread at a time; another process may read meanwhile.
+// The database, one transaction a trial. SQLite with WAL, synchronous=FULL, STRICT tables and
+// foreign keys; `application_id` marks the file as ours and `user_version` its schema. Rows are
+// never deleted. Several processes may work on one file, each on runs of its own (RunLease).
+// Opening throws UserError for a file that is not such a database or is newer than this program
+// (nothing is changed), MachineError for a disk that is full or a file that is locked; so does
+// every write, and then nothing of that transaction is kept. A row that breaks the schema (an
+// unknown stage, a time that is not a number) is a mistake in the engine: std::logic_error. One
+// thread at a time; another process may read meanwhile.
 class Store {
  public:
   enum class Mode { read, write };  // write creates the file and brings an older schema up to date
@@ -126,7 +127,13 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // The new run is this store's to work on, until its state is set to another than "running" or the
+  // store is closed.
   std::int64_t begin_run(const RunRow& run);
+  // So is a stored one from now on. Throws UserError if another process works on it.
+  void hold_run(std::int64_t run);
+  // Who works on it at this moment, as "process 4711"; empty if nobody does.
+  std::string holder_of(std::int64_t run) const;
   void set_run_state(std::int64_t run, const std::string& state);
   std::optional<RunRow> run(std::int64_t id) const;
   std::vector<RunRow> runs() const;  // newest first

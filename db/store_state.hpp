@@ -1,12 +1,14 @@
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 #include <SQLiteCpp/Database.h>
 
 #include "db/failure.hpp"
+#include "db/run_lease.hpp"
 #include "db/store.hpp"
 
 namespace fa_tune {
@@ -14,6 +16,7 @@ namespace fa_tune {
 struct Store::State {
   std::string path;  // for messages
   std::unique_ptr<SQLite::Database> db;
+  std::map<std::int64_t, RunLease> leases;  // of the runs that are worked on here
 
   // Runs `action` on the database, with SQLite's errors turned into ours.
   template <typename Action>

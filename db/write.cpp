@@ -7,6 +7,7 @@
 
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
+#include "engine/base/fault_point.hpp"
 
 namespace fa_tune {
 namespace {
@@ -156,9 +157,17 @@ std::int64_t Store::begin_run(const RunRow& run) {
     bind_text(insert, ":finished_at", run.finished_at);
     insert.exec();
     const std::int64_t id = db.getLastInsertRowid();
+    RunLease lease(state_->path, id);
+    fault_point("run_written");
     transaction.commit();
+    fault_point("run_committed");
+    state_->leases.emplace(id, std::move(lease));
     return id;
   });
+}
+
+void Store::hold_run(std::int64_t run) {
+  if (!state_->leases.contains(run)) state_->leases.emplace(run, RunLease(state_->path, run));
 }
 
 void Store::set_run_state(std::int64_t run, const std::string& state) {
@@ -170,6 +179,8 @@ void Store::set_run_state(std::int64_t run, const std::string& state) {
     update.bind(":run", run);
     require_row(update.exec(), "run", run);
   });
+  fault_point("state_written");
+  if (state != "running") state_->leases.erase(run);
 }
 
 int Store::record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json) {
@@ -188,7 +199,9 @@ int Store::record_attempt(std::int64_t run, std::int64_t number, const std::stri
     insert.bind(3, attempt);
     insert.bind(4, config_json);
     insert.exec();
+    fault_point("attempt_written");
     transaction.commit();
+    fault_point("attempt_committed");
     return attempt;
   });
 }
@@ -204,7 +217,9 @@ std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<Parent
     const std::int64_t id = insert_trial(db, trial);
     for (const ParentRow& parent : parents) insert_parent(db, id, parent);
     for (const SampleRow& series : samples) insert_samples(db, id, series.phase, series.us);
+    fault_point("trial_written");
     transaction.commit();
+    fault_point("trial_committed");
     return id;
   });
 }
@@ -223,7 +238,9 @@ void Store::record_final(std::int64_t trial, double time_us, double low_us, doub
     update.bind(4, trial);
     require_row(update.exec(), "trial", trial);
     insert_samples(db, trial, "final", samples);
+    fault_point("final_written");
     transaction.commit();
+    fault_point("final_committed");
   });
 }
 

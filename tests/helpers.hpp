@@ -15,8 +15,9 @@ namespace fa_tune::test {
 // A folder of its own, which no other test or process uses, gone with the object.
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fa_tune_test.XXXXXX").string();
+  ScratchFolder() : ScratchFolder(std::filesystem::temp_directory_path()) {}
+  explicit ScratchFolder(const std::filesystem::path& where) {
+    std::string name = (where / "fa_tune_test.XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
     path_ = name;
   }
@@ -33,6 +34,13 @@ class ScratchFolder {
  private:
   std::filesystem::path path_;
 };
+
+// Where files live in memory, if the machine has such a place: for tests that sync files thousands
+// of times. A process that is killed loses nothing there either.
+inline std::filesystem::path memory_folder() {
+  const std::filesystem::path shared = "/dev/shm";
+  return access(shared.c_str(), W_OK) == 0 ? shared : std::filesystem::temp_directory_path();
+}
 
 // What the error that `action` throws says.
 template <typename Error, typename Action>

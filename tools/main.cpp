@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "engine/base/error.hpp"
+#include "engine/base/fault_point.hpp"
 #include "tools/commands/command.hpp"
 
 namespace {
@@ -35,6 +36,7 @@ int run(int argc, char** argv) {
   CLI::App app("Finds fast CUDA kernels by evolution.", "fa-tune");
   app.set_version_flag("--version", FA_TUNE_VERSION);
   app.require_subcommand(1);
+  fa_tune::arm_fault_point_of_environment();
   fa_tune::Action action;
   fa_tune::add_evolve(app, action);
   fa_tune::add_best(app, action);
@@ -46,6 +48,7 @@ int run(int argc, char** argv) {
   fa_tune::add_space(app, action);
   fa_tune::add_replay(app, action);
   fa_tune::add_emulate(app, action);
+  fa_tune::add_db(app, action);
   fa_tune::add_doctor(app, action);
   try {
     app.parse(argc, argv);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/fault_point.hpp"
 
 namespace fa_tune {
 
@@ -23,31 +24,56 @@ std::string read_file(const std::filesystem::path& path) {
   return std::move(text).str();
 }
 
+namespace {
+
+// A full or failing disk is the machine's fault, a name that cannot be is the user's.
+bool is_the_machines(int reason) {
+  switch (reason) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case ENFILE:
+    case EMFILE:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, int reason) {
+  const std::string message = path.string() + ": cannot be written: " + std::strerror(reason);
+  if (is_the_machines(reason))
+    throw MachineError(message + "; what was there before, if anything, is as it was");
+  throw UserError(message);
+}
+
+}  // namespace
+
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
   std::string temporary = path.string() + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0)
-    throw UserError(path.string() + ": cannot be written: " + std::strerror(errno));
-  const auto fail = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
+  if (descriptor < 0) refuse(path, errno);
+  const auto give_up = [&] {
+    const int reason = errno;
     close(descriptor);
     unlink(temporary.c_str());
-    throw MachineError(path.string() + ": " + what + " failed: " + reason);
+    refuse(path, reason);
   };
+  fault_point("file_made");
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("writing");
+    if (written < 0) give_up();
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (fchmod(descriptor, 0644) != 0) fail("setting permissions");
-  if (fsync(descriptor) != 0) fail("syncing");
+  fault_point("file_written");
+  if (fchmod(descriptor, 0644) != 0 || fsync(descriptor) != 0) give_up();
+  fault_point("file_synced");
+  if (rename(temporary.c_str(), path.c_str()) != 0) give_up();
   close(descriptor);
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    unlink(temporary.c_str());
-    throw UserError(path.string() + ": cannot be written: " + reason);
-  }
+  fault_point("file_named");
 }
 
 }  // namespace fa_tune

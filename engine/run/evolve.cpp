@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/fault_point.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/report/insights.hpp"
@@ -98,11 +99,13 @@ class Evolution {
                                   .seed = seed_,
                                   .earlier = load_earlier(store_, project_, earlier_)});
     search(runner, *strategy);
+    fault_point("search_over");
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
     if (!result_.interrupted && !device_.lost())
       result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
                                         options_.final_suites, listener_, stop_);
     result_.device_lost = device_.lost();
+    fault_point("finals_over");
     store_.record_insights(
         result_.run, insight_rows(insights_of(store_, result_.run), to_text(device_.info().times)));
     const bool done = !result_.interrupted && !result_.device_lost;
@@ -136,6 +139,7 @@ class Evolution {
               ? "the run had an outside proposer: give --proposer again, a command is never taken "
                 "from a database"
               : "the run has no outside proposer, and none can join it now: leave out --proposer");
+    store_.hold_run(stored->id);
     result_.run = stored->id;
     strategy_ = stored->strategy;
     seed_ = stored->seed;
@@ -146,6 +150,7 @@ class Evolution {
       proposer->share = *share;
       open_proposer(*proposer);
     }
+    fault_point("run_resumed");
     store_.set_run_state(result_.run, "running");
   }
 
@@ -181,9 +186,11 @@ class Evolution {
         result_.interrupted = stop_;
         return;
       }
+      fault_point("generation_asked");
       std::vector<std::unique_ptr<Variant>> variants(proposals.size());
       for (std::size_t i = 0; i < proposals.size(); ++i)
         if (!stored_.contains(number + 1 + i)) variants[i] = runner.prepare(proposals[i].config);
+      fault_point("generation_prepared");
 
       std::vector<Told> told;
       for (std::size_t i = 0; i < proposals.size(); ++i) {
@@ -204,6 +211,7 @@ class Evolution {
         if (device_.lost()) return;
       }
       for (const Told& each : told) strategy.tell(each);
+      fault_point("generation_told");
     }
   }
 

@@ -1,8 +1,9 @@
 #include "engine/run/finals.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
+#include "engine/base/fault_point.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/measure/sampler.hpp"
@@ -43,6 +44,7 @@ class Finals {
     const TimedLaunch timed(device_, *bound, timed_->instance);
     const auto measured = measure(device_, timed.launch(), Effort::final_);
     if (!measured) return refuse(trial, to_text(measured.error().kind), measured.error().message);
+    fault_point("final_judged");
     trial.stage = "final";
     trial.time_us = measured->time_us.median;
     trial.time_low_us = measured->time_us.low;
@@ -76,18 +78,28 @@ bool is_preset(const Space& space, const TrialRow& trial) {
   });
 }
 
+// Right by their screens, fastest first. Those that an earlier session of the run has taken through
+// the finals keep the place that their screen gave them, or a resumed run would judge others.
+std::vector<TrialRow> screened(const Store& store, std::int64_t run) {
+  std::vector<TrialRow> trials;
+  std::map<std::int64_t, std::pair<double, int>> rank;  // time and registers, by id
+  for (TrialRow& trial : store.trials(run)) {
+    if (trial.outcome != "right" && trial.stage != "final") continue;
+    for (const TimeRow& time : store.times(trial.id))
+      if (time.phase == "screen") rank[trial.id] = {time.us, trial.registers};
+    if (rank.contains(trial.id)) trials.push_back(std::move(trial));
+  }
+  std::ranges::stable_sort(trials, {}, [&](const TrialRow& trial) { return rank.at(trial.id); });
+  return trials;
+}
+
 }  // namespace
 
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
                 std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
                 EvolveListener& listener, const std::atomic<bool>& stop) {
   const bool predicts = device.info().times == TimeKind::predicted;
-  TrialFilter all;
-  all.run = run;
-  all.limit = -1;
-  std::vector<TrialRow> ranked = store.best(all);
-  // Finals stand before screens in the store's ranking; here the fastest of both is wanted first.
-  std::ranges::stable_sort(ranked, {}, [](const TrialRow& trial) { return *trial.time_us; });
+  const std::vector<TrialRow> ranked = screened(store, run);
 
   std::vector<TrialRow> finalists;
   for (const TrialRow& trial : ranked)
@@ -99,7 +111,7 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool, Store
   int done = 0;
   for (TrialRow& trial : finalists) {
     if (stop) return false;
-    const bool stands = trial.stage == "final" || finals.judge(trial);
+    const bool stands = trial.stage == "final" ? trial.outcome == "right" : finals.judge(trial);
     listener.on_final(trial, ++done, predicts ? 1 : static_cast<int>(finalists.size()));
     if (device.lost()) return false;
     if (stands && predicts) return true;

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/fault_point.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/measure/sampler.hpp"
 
@@ -71,6 +72,7 @@ bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
     return duplicate(trial, "duplicate_source", known->second);
 
   const CompileOutcome& outcome = variant.compiled();
+  fault_point("trial_compiled");
   if (!outcome) return refuse(trial, "compile", "compile_error", outcome.error().message);
   if (const auto remark = std::ranges::find_if(outcome->warnings, is_other_kernel);
       remark != outcome->warnings.end())
@@ -120,6 +122,7 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
     refuse(trial, unbound ? "launch" : "gate", to_text(verdict.finding), verdict.message + where);
     return;
   }
+  fault_point("trial_gated");
 
   const Stopwatch measure_watch;
   const auto bound = variant.bind(project_.problem->shape());
@@ -130,6 +133,7 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   const TimedLaunch timed(device_, *bound, timed_->instance);
   const auto measured = measure(device_, timed.launch(), Effort::screen);
   row.measure_ms = measure_watch.milliseconds();
+  fault_point("trial_timed");
   if (!measured) {
     refuse(trial, "screen", to_text(measured.error().kind), measured.error().message);
     return;

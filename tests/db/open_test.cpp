@@ -116,34 +116,6 @@ TEST_CASE("the log that another program left beside its database is not moved in
   CHECK(read_file(folder / "left.db-wal") == log);
 }
 
-TEST_CASE("an older schema is brought up by a writer and refused to a reader") {
-  const ScratchFolder folder;
-  change(folder / "old.db", "PRAGMA application_id = 1717662837");
-  CHECK(has(refusal(folder / "old.db", Store::Mode::read), "older schema 0"));
-  CHECK_NOTHROW(Store(folder / "old.db", Store::Mode::write));
-  CHECK_NOTHROW(Store(folder / "old.db", Store::Mode::read));
-}
-
-TEST_CASE("a database of the first schema keeps its runs and can have a proposer's words") {
-  const ScratchFolder folder;
-  {
-    SQLite::Database db((folder / "old.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    db.exec(std::string(migrations().front().sql));
-    db.exec("PRAGMA application_id = 1717662837");
-    db.exec("PRAGMA user_version = 1");
-    db.exec("INSERT INTO spaces VALUES (1, 'l4', '5ace', 'name: l4')");
-    db.exec("INSERT INTO devices VALUES (1, 'cuda:0', 'L4', '')");
-    db.exec(
-        "INSERT INTO runs VALUES (1, 1, 1, 'attention', '{}', 'sm_89', 'l4', 'measured', 'NVRTC', "
-        "'evolve', '1', '{}', 'done', '2026-01-01', '2026-01-02')");
-  }
-  Store store(folder / "old.db", Store::Mode::write);
-  REQUIRE(store.run(1));
-  CHECK(store.proposer_messages(1).empty());
-  store.record_proposer_messages(1, {{"sent", "2026-01-02T03:04:05Z", "hello"}});
-  CHECK(store.proposer_messages(1).size() == 1);
-}
-
 TEST_CASE("no permission is a line about permissions") {
   const ScratchFolder folder;
   { Store store(folder / "a.db", Store::Mode::write); }

@@ -131,6 +131,32 @@ every_command 'is a folder' .
 reading_commands 'no such database' nowhere.db
 : >empty.db
 reading_commands 'no run was recorded' empty.db
+for way in check migrate 'backup'; do
+  copy=()
+  [ "$way" != backup ] || copy=(copy.db)
+  refused 2 'is not a database' db "$way" text.db "${copy[@]}"
+  refused 2 'newer fa-tune (schema 99' db "$way" newer.db "${copy[@]}"
+  refused 2 'another program' db "$way" other.db "${copy[@]}"
+  refused 2 short.db db "$way" short.db "${copy[@]}"
+  refused 2 'no such database' db "$way" nowhere.db "${copy[@]}"
+  refused 2 'no run was recorded' db "$way" empty.db "${copy[@]}"
+done
+refused 2 'is there already' db backup good.db small.yaml
+refused 2 'cannot be written' db backup good.db nowhere/copy.db
+refused 2 'copy is required' db backup good.db
+refused 2 'fa-tune db --help' db
+
+# What a run has for good is not said again when it is resumed.
+resume=(evolve --resume 1 --db good.db --device emulator:l4)
+refused 2 '--space is kept with the run' "${resume[@]}" "${small[@]}"
+refused 2 '--seed is kept with the run' "${resume[@]}" --seed 1
+refused 2 '--strategy is kept with the run' "${resume[@]}" --strategy evolve
+refused 2 '--warm is kept with the run' "${resume[@]}" --warm off
+
+# Places to die at.
+for spec in nowhere trial_written:0 trial_written:x trial_written: ''; do
+  [ -z "$spec" ] || FA_TUNE_FAULT=$spec refused 2 'fault point' best --db good.db
+done
 refused 2 'the folder' evolve "${small[@]}" --device emulator:l4 --db nowhere/new.db
 
 # What a good database does not hold.

@@ -21,6 +21,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_space(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_emulate(CLI::App& app, Action& action);
+void add_db(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 }  // namespace fa_tune

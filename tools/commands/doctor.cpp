@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include "engine/base/fault_point.hpp"
 #include "engine/base/root.hpp"
 #include "engine/device/open.hpp"
 #include "engine/kernel/compiler.hpp"
@@ -47,11 +48,19 @@ int doctor() {
   return root.empty() || !nvrtc.found ? 3 : 0;
 }
 
+int list_fault_points() {
+  for (const FaultPoint& point : kFaultPoints) fmt::print("{:<20} {}\n", point.name, point.where);
+  return 0;
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("doctor", "say what is installed, missing, and would be used");
-  command->callback([&action] { action = doctor; });
+  auto points = std::make_shared<bool>(false);
+  command->add_flag("--fault-points", *points,
+                    "list where FA_TUNE_FAULT=NAME[:N] makes the program die as by kill -9");
+  command->callback([points, &action] { action = *points ? list_fault_points : doctor; });
 }
 
 }  // namespace fa_tune

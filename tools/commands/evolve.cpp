@@ -41,11 +41,11 @@ struct Arguments {
   std::string device = "auto";
   std::optional<std::string> budget;
   std::optional<std::uint64_t> seed;
-  std::string strategy = "evolve";
+  std::optional<std::string> strategy;
   std::optional<std::string> proposer;
   double proposer_share = 0.5;
   double proposer_deadline_s = 10;
-  std::string warm = "auto";
+  std::optional<std::string> warm;
   std::optional<std::int64_t> resume;
   int jobs = default_jobs();
 };
@@ -122,10 +122,24 @@ void announce(const Project& project, const Device& device, const EvolveOptions&
              project.target.title, project.target.arch);
 }
 
+// What makes a run the run it is cannot be changed in the midst of it.
+void refuse_what_is_stored(const Arguments& arguments) {
+  const std::pair<const char*, bool> given[] = {{"--space", !arguments.space.empty()},
+                                                {"--seed", arguments.seed.has_value()},
+                                                {"--strategy", arguments.strategy.has_value()},
+                                                {"--warm", arguments.warm.has_value()}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      throw UserError(fmt::format(
+          "{} is kept with the run that --resume goes on with: leave it out, or begin a new run",
+          name));
+}
+
 int evolve_command(const Arguments& arguments) {
   const auto root = require_root();
   if (!arguments.resume && arguments.space.empty())
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
+  if (arguments.resume) refuse_what_is_stored(arguments);
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
@@ -135,7 +149,7 @@ int evolve_command(const Arguments& arguments) {
       root);
   EvolveOptions options;
   options.resume = arguments.resume;
-  options.strategy = arguments.strategy;
+  if (arguments.strategy) options.strategy = *arguments.strategy;
   options.jobs = arguments.jobs;
   options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
@@ -143,7 +157,7 @@ int evolve_command(const Arguments& arguments) {
   make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
   set_budget(options, arguments, stored, project.file);
   if (!stored) {
-    const auto named = runs_named(arguments.warm);
+    const auto named = runs_named(arguments.warm.value_or("auto"));
     if (!named.empty()) {
       const Store known(arguments.db, Store::Mode::read);
       for (const std::int64_t run : named)
@@ -153,7 +167,7 @@ int evolve_command(const Arguments& arguments) {
   const auto compiler = open_compiler();
   const auto device = open_device(arguments.device, project.target, root);
   Store store(arguments.db, Store::Mode::write);
-  if (!stored && arguments.warm == "auto")
+  if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = choose_earlier(store, project, device->info().name);
   announce(project, *device, options, *compiler);
 
@@ -197,10 +211,9 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
   add_seed(*command, arguments->seed, "the run's seed, 1 if not given");
-  command
-      ->add_option("--strategy", arguments->strategy,
-                   fmt::format("how to search: {}", fmt::join(strategy_names(), ", ")))
-      ->capture_default_str();
+  command->add_option(
+      "--strategy", arguments->strategy,
+      fmt::format("how to search: {}; evolve if not given", fmt::join(strategy_names(), ", ")));
   command->add_option("--proposer", arguments->proposer,
                       "a command that proposes configs, asked over its standard input and output");
   command
@@ -213,10 +226,10 @@ void add_evolve(CLI::App& app, Action& action) {
                    "seconds for each of its answers")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 3600.0));
-  command
-      ->add_option("--warm", arguments->warm,
-                   "earlier runs of the database to learn from: auto, off, or their numbers (3,5)")
-      ->capture_default_str();
+  command->add_option(
+      "--warm", arguments->warm,
+      "earlier runs of the database to learn from: auto, off, or their numbers (3,5); auto if "
+      "not given");
   command->add_option("--resume", arguments->resume, "go on with this run of the database");
   command->add_option("--jobs", arguments->jobs, "compiler threads")
       ->capture_default_str()

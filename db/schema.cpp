@@ -1,0 +1,60 @@
+#include "db/schema.hpp"
+
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+#include <fmt/core.h>
+
+#include "db/migrations.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/fault_point.hpp"
+
+namespace fa_tune {
+
+int newest_schema() { return migrations().back().number; }
+
+// One SELECT is one snapshot: another process may be creating the schema at this moment.
+Identity identify(SQLite::Database& db) {
+  SQLite::Statement query(db,
+                          "SELECT (SELECT application_id FROM pragma_application_id), "
+                          "(SELECT user_version FROM pragma_user_version), "
+                          "(SELECT count(*) FROM sqlite_schema)");
+  query.executeStep();
+  return {query.getColumn(0), query.getColumn(1), query.getColumn(2)};
+}
+
+void check_identity(const Identity& identity, const std::string& path, Store::Mode mode) {
+  if (identity.empty()) {
+    if (mode == Store::Mode::read) throw UserError(path + ": is empty, no run was recorded in it");
+    return;
+  }
+  if (identity.application_id != kApplicationId)
+    throw UserError(path +
+                    ": is a database of another program; expected one that fa-tune made, or a new "
+                    "name");
+  if (identity.schema > newest_schema())
+    throw UserError(fmt::format(
+        "{}: was written by a newer fa-tune (schema {}, this one knows {}); use that one", path,
+        identity.schema, newest_schema()));
+}
+
+int apply_migrations(SQLite::Database& db, const std::string& path,
+                     const std::function<void(int schema)>& before) {
+  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+  // Again, now that nobody else can write: another process may have been first.
+  const Identity identity = identify(db);
+  check_identity(identity, path, Store::Mode::write);
+  if (identity.schema == newest_schema()) return identity.schema;
+  if (!identity.empty()) before(identity.schema);
+  for (const Migration& migration : migrations()) {
+    if (migration.number <= identity.schema) continue;
+    db.exec(std::string(migration.sql));
+    db.exec(fmt::format("PRAGMA user_version = {}", migration.number));
+    fault_point("schema_applied");
+  }
+  db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  transaction.commit();
+  fault_point("schema_committed");
+  return identity.schema;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,39 @@
+#include "engine/report/story.hpp"
+
+#include <map>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/hash.hpp"
+
+namespace fa_tune {
+
+std::vector<std::string> story_lines(const Store& store, std::int64_t run) {
+  const auto row = store.run(run);
+  if (!row) throw UserError(fmt::format("there is no run {}", run));
+  std::map<std::int64_t, std::int64_t> numbers;  // by id
+  std::vector<std::string> lines;
+  for (const TrialRow& trial : store.trials(run)) {
+    numbers[trial.id] = trial.number;
+    std::string line =
+        fmt::format("{} {} {} {} {} {} {} {}", trial.number, trial.config_json, trial.operation,
+                    trial.stage, trial.outcome, trial.finding, trial.source_hash, trial.code_hash);
+    if (trial.duplicate_of != 0) line += fmt::format(" = {}", numbers[trial.duplicate_of]);
+    for (const ParentRow& parent : store.parents(trial.id))
+      line += fmt::format(" < {} {}", numbers[parent.parent], parent.genes_json);
+    if (row->time_kind == "predicted")
+      for (const TimeRow& time : store.times(trial.id))
+        line += fmt::format(" {} {}", time.phase, time.us);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string story_hash(const Store& store, std::int64_t run) {
+  std::string text;
+  for (const std::string& line : story_lines(store, run)) text += line + "\n";
+  return sha256(text);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,119 @@
+// Databases of older schemas: read as they are, brought up by who writes, a copy left beside.
+
+#include <SQLiteCpp/Database.h>
+#include <doctest/doctest.h>
+
+#include "db/check.hpp"
+#include "db/migrate.hpp"
+#include "db/migrations.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::test;
+
+namespace {
+
+// As the first release left it: one run, one trial.
+void make_first_schema(const std::filesystem::path& path) {
+  SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec("PRAGMA journal_mode = WAL");
+  db.exec(std::string(migrations().front().sql));
+  db.exec("PRAGMA application_id = 1717662837");
+  db.exec("PRAGMA user_version = 1");
+  db.exec("INSERT INTO spaces VALUES (1, 'l4', '5ace', 'name: l4')");
+  db.exec("INSERT INTO devices VALUES (1, 'cuda:0', 'L4', '')");
+  db.exec(
+      "INSERT INTO runs VALUES (1, 1, 1, 'attention', '{}', 'sm_89', 'l4', 'measured', 'NVRTC', "
+      "'evolve', '1', '{}', 'done', '2026-01-01', '2026-01-02')");
+  db.exec(
+      "INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message, "
+      "compile_ms, gate_ms, measure_ms, gate_cases, finished_at) VALUES (1, 1, '{\"A\":1}', "
+      "'random', 'compile', 'refused', 'compile_error', 'line 3', 1, 0, 0, 0, '2026-01-01')");
+}
+
+std::string schema_of(const std::filesystem::path& path) {
+  return ask(path, "PRAGMA user_version");
+}
+const std::string newest = std::to_string(migrations().back().number);
+
+}  // namespace
+
+TEST_CASE("an older schema is read as if it were new, and the file stays as it was") {
+  const ScratchFolder folder;
+  make_first_schema(folder / "old.db");
+  const std::string before = read_file(folder / "old.db");
+  {
+    Store store(folder / "old.db", Store::Mode::read);
+    REQUIRE(store.run(1));
+    CHECK(store.run(1)->state == "done");
+    REQUIRE(store.trials(1).size() == 1);
+    CHECK(store.trials(1)[0].finding == "compile_error");
+    CHECK(store.insights(1).empty());
+    CHECK(store.proposer_messages(1).empty());
+    CHECK_THROWS_AS(store.begin_run(a_run()), UserError);
+    CHECK_THROWS_AS(store.set_run_state(1, "interrupted"), UserError);
+  }
+  CHECK(read_file(folder / "old.db") == before);
+  CHECK(check_database(folder / "old.db").schema == 1);
+  CHECK(check_database(folder / "old.db").defects.empty());
+}
+
+TEST_CASE("migrating brings it up, once, and leaves a copy as it was") {
+  const ScratchFolder folder;
+  make_first_schema(folder / "old.db");
+  const Migrated migrated = migrate_database(folder / "old.db");
+  CHECK(migrated.from == 1);
+  CHECK(std::to_string(migrated.to) == newest);
+  CHECK(migrated.copy == folder / "old.db.schema-1");
+  CHECK(schema_of(folder / "old.db") == newest);
+  CHECK(schema_of(migrated.copy) == "1");
+  CHECK(ask(migrated.copy, "SELECT count(*) FROM trials") == "1");
+
+  const Migrated again = migrate_database(folder / "old.db");
+  CHECK(again.from == again.to);
+  CHECK(again.copy.empty());
+  Store store(folder / "old.db", Store::Mode::write);
+  CHECK(store.trials(1).size() == 1);
+  store.record_proposer_messages(1, {{"sent", "2026-01-02T03:04:05Z", "hello"}});
+  CHECK(store.proposer_messages(1).size() == 1);
+}
+
+TEST_CASE("a writer migrates too, and a copy that is there is not replaced") {
+  const ScratchFolder folder;
+  make_first_schema(folder / "old.db");
+  write_file(folder / "old.db.schema-1", "somebody's");
+  { Store store(folder / "old.db", Store::Mode::write); }
+  CHECK(schema_of(folder / "old.db") == newest);
+  CHECK(read_file(folder / "old.db.schema-1") == "somebody's");
+  CHECK(schema_of(folder / "old.db.schema-1.2") == "1");
+}
+
+TEST_CASE("nothing is migrated where the copy cannot be made") {
+  const ScratchFolder folder;
+  // The copy's name is longer than a file's may be, the database's own is not.
+  const auto path = folder / std::string(245, 'a');
+  make_first_schema(path);
+  const std::string message = message_of<UserError>([&] { migrate_database(path); });
+  CHECK(has(message, "cannot be written"));
+  CHECK(schema_of(path) == "1");
+}
+
+TEST_CASE("what is no older database of ours is not migrated") {
+  const ScratchFolder folder;
+  CHECK(
+      has(message_of<UserError>([&] { migrate_database(folder / "no.db"); }), "no such database"));
+  CHECK_FALSE(std::filesystem::exists(folder / "no.db"));
+  write_file(folder / "empty.db", "");
+  CHECK(has(message_of<UserError>([&] { migrate_database(folder / "empty.db"); }), "is empty"));
+  CHECK(std::filesystem::file_size(folder / "empty.db") == 0);
+  change(folder / "other.db", "CREATE TABLE songs (name TEXT)");
+  CHECK(has(message_of<UserError>([&] { migrate_database(folder / "other.db"); }),
+            "another program"));
+  // Marked as ours and no more: what a kill in the midst of making it could never leave.
+  change(folder / "marked.db", "PRAGMA application_id = 1717662837");
+  CHECK_NOTHROW(Store(folder / "marked.db", Store::Mode::read));
+  CHECK(Store(folder / "marked.db", Store::Mode::read).runs().empty());
+  CHECK_NOTHROW(Store(folder / "marked.db", Store::Mode::write));
+}

@@ -1,0 +1,125 @@
+#include <filesystem>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "db/backup.hpp"
+#include "db/check.hpp"
+#include "db/migrate.hpp"
+#include "db/store.hpp"
+#include "engine/base/log.hpp"
+#include "engine/report/story.hpp"
+#include "tools/commands/command.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string file;
+  std::string copy;
+  std::string format = "text";
+
+  bool json() const { return format == "json"; }
+};
+
+// "done", "running (process 4711)", "killed": what a run that is called running is in truth.
+std::string standing(const Store& store, const RunRow& run) {
+  if (run.state != "running") return run.state;
+  const std::string holder = store.holder_of(run.id);
+  return holder.empty() ? "killed" : fmt::format("running ({})", holder);
+}
+
+int check(const Arguments& arguments) {
+  const DatabaseReport report = check_database(arguments.file);
+  const bool sound = report.defects.empty();
+  Json json = {{"file", arguments.file},    {"sound", sound},
+               {"schema", report.schema},   {"newest_schema", report.newest_schema},
+               {"trials", report.trials},   {"samples", report.samples},
+               {"defects", report.defects}, {"runs", Json::array()}};
+  std::string text;
+  for (const std::string& defect : report.defects) text += "DEFECT     " + defect + "\n";
+  if (sound) {
+    const Store store(arguments.file, Store::Mode::read);
+    std::vector<RunRow> runs = store.runs();
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      const std::string state = standing(store, *run);
+      const std::string story = story_hash(store, run->id);
+      json["runs"].push_back({{"run", run->id}, {"state", state}, {"story", story}});
+      text += fmt::format("run {:<6} {:<22} story {}\n", run->id, state, story);
+    }
+    text += fmt::format("{}: sound; schema {}{}, {} runs, {} trials, {} series of samples\n",
+                        arguments.file, report.schema,
+                        report.schema == report.newest_schema
+                            ? ""
+                            : fmt::format(" (newest: {}, 'fa-tune db migrate' brings it there)",
+                                          report.newest_schema),
+                        report.runs, report.trials, report.samples);
+  } else {
+    text += fmt::format(
+        "{}: not sound; restore a copy, or save what can be read with 'sqlite3 FILE .recover'\n",
+        arguments.file);
+  }
+  fmt::print("{}", arguments.json() ? json.dump(2) + "\n" : text);
+  return sound ? 0 : 1;
+}
+
+int backup(const Arguments& arguments) {
+  backup_database(arguments.file, arguments.copy);
+  const auto bytes = std::filesystem::file_size(arguments.copy);
+  if (arguments.json())
+    fmt::print(
+        "{}\n",
+        Json({{"file", arguments.file}, {"copy", arguments.copy}, {"bytes", bytes}}).dump(2));
+  else
+    log_info("{} is in {}, {} bytes", arguments.file, arguments.copy, bytes);
+  return 0;
+}
+
+int migrate(const Arguments& arguments) {
+  const Migrated migrated = migrate_database(arguments.file);
+  const std::string copy = migrated.copy.string();
+  if (arguments.json())
+    fmt::print("{}\n", Json({{"file", arguments.file},
+                             {"from", migrated.from},
+                             {"to", migrated.to},
+                             {"copy", copy.empty() ? Json() : Json(copy)}})
+                           .dump(2));
+  else if (migrated.from == migrated.to)
+    log_info("{} has schema {} already", arguments.file, migrated.to);
+  else
+    log_info("{} went from schema {} to {}; as it was it is in {}", arguments.file, migrated.from,
+             migrated.to, copy);
+  return 0;
+}
+
+CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(const Arguments&),
+              const std::shared_ptr<Arguments>& arguments, Action& action) {
+  auto* command = above.add_subcommand(name, what);
+  command->add_option("file", arguments->file, "the database")->required();
+  command->add_option("--format", arguments->format, "text or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json"}));
+  command->callback(
+      [run, arguments, &action] { action = [run, arguments] { return run(*arguments); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("db", "check, copy, or bring up to date a database");
+  command->require_subcommand(1);
+  auto arguments = std::make_shared<Arguments>();
+  add(*command, "check", "read the whole file and say what is wrong with it", check, arguments,
+      action);
+  add(*command, "backup", "copy it into a new file, while others work on it", backup, arguments,
+      action)
+      ->add_option("copy", arguments->copy, "the new file")
+      ->required();
+  add(*command, "migrate", "bring an older one up to date; a copy as it was stays beside it",
+      migrate, arguments, action);
+}
+
+}  // namespace fa_tune
