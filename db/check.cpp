@@ -73,6 +73,8 @@ class Checker {
     lines(db,
           "SELECT 'table ' || \"table\" || ', row ' || coalesce(rowid, '?') || ': refers to a row "
           "of ' || parent || ' that is not there' FROM pragma_foreign_key_check");
+    if (const std::string changed = changed_schema(db); !changed.empty())
+      report_.defects.push_back(printable(changed, kLongestLine));
     return report_.defects.size() == before;
   }
 
@@ -85,8 +87,11 @@ class Checker {
   void lines(Database& db, const std::string& sql) {
     try {
       Statement query(db, sql);
-      for (int told = 0; told < kMostOfAKind && query.executeStep(); ++told)
-        report_.defects.push_back(printable(text_of(query.getColumn(0)), kLongestLine));
+      for (int told = 0; told < kMostOfAKind && query.executeStep(); ++told) {
+        const std::string found = text_of(query.getColumn(0));
+        if (is_unread(found)) throw_damaged(path_, found);
+        report_.defects.push_back(printable(found, kLongestLine));
+      }
     } catch (const SQLite::Exception& failure) {
       tell(failure);
     }

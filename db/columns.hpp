@@ -7,7 +7,10 @@
 #include <string>
 
 #include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
+#include <nlohmann/json.hpp>
+#include <sqlite3.h>
 
 namespace fa_tune {
 
@@ -48,6 +51,16 @@ inline int count_of(const SQLite::Column& column) { return column.isNull() ? -1 
 inline std::optional<double> real_of(const SQLite::Column& column) {
   if (column.isNull()) return std::nullopt;
   return column.getDouble();
+}
+
+// JSON that begins with `first`, '{' or '['. Pages have no checksums: a flipped bit may reach us as
+// text. Throws SQLite::Exception as for a damaged page.
+inline std::string json_of(const SQLite::Column& column, char first) {
+  std::string text = column.getString();
+  if (!text.starts_with(first) || !nlohmann::json::accept(text))
+    throw SQLite::Exception(std::string("column ") + column.getName() + " holds no JSON",
+                            SQLITE_CORRUPT);
+  return text;
 }
 
 // For a figure that may be 'not a number', which SQLite keeps as NULL.

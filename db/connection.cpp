@@ -60,6 +60,8 @@ std::unique_ptr<SQLite::Database> open_file(const std::filesystem::path& path, i
 void check_whole(SQLite::Database& db, const std::string& path) {
   const std::string found = db.execAndGet("PRAGMA quick_check(1)").getString();
   if (found != "ok") throw_damaged(path, found);
+  if (const std::string changed = changed_schema(db); !changed.empty())
+    throw_damaged(path, changed);
 }
 
 // The switch needs the file alone for a moment and SQLite does not wait for it, so two processes

@@ -9,6 +9,16 @@
 #include "engine/base/printable.hpp"
 
 namespace fa_tune {
+namespace {
+
+[[noreturn]] void throw_disk_failure(const std::string& path, const std::string& found) {
+  throw MachineError(fmt::format(
+      "{}: the disk failed ({}); what was being written was not kept; check the disk, its quota "
+      "and its free space, then resume",
+      path, found));
+}
+
+}  // namespace
 
 void throw_database_failure(const std::string& path, const SQLite::Exception& failure) {
   const char* const text = failure.what();
@@ -19,10 +29,7 @@ void throw_database_failure(const std::string& path, const SQLite::Exception& fa
           "free some space and resume",
           path));
     case SQLITE_IOERR:
-      throw MachineError(fmt::format(
-          "{}: the disk failed ({}, code {}); what was being written was not kept; check the disk, "
-          "its quota and its free space, then resume",
-          path, text, failure.getExtendedErrorCode()));
+      throw_disk_failure(path, fmt::format("{}, code {}", text, failure.getExtendedErrorCode()));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:  // the log's index stayed locked
@@ -63,7 +70,15 @@ bool is_damage(const SQLite::Exception& failure) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
 }
 
+// The words of SQLite's btree.c for a page that the disk did not give. A page number that cannot be
+// is told in others, before the page is asked for.
+bool is_unread(const std::string& found) {
+  return found.find("unable to get the page") != std::string::npos ||
+         found.find("failed to get page") != std::string::npos;
+}
+
 void throw_damaged(const std::string& path, const std::string& found) {
+  if (is_unread(found)) throw_disk_failure(path, printable(found, 200));
   throw UserError(
       fmt::format("{}: is damaged ({}); restore a copy, or save what can be read with "
                   "'sqlite3 FILE .recover'",

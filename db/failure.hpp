@@ -18,7 +18,10 @@ namespace fa_tune {
 // there.
 bool is_damage(const SQLite::Exception& failure);
 
-// UserError: `found` is what is wrong with the file.
+// Whether what SQLite's check of a file found is only that the disk did not give a page.
+bool is_unread(const std::string& found);
+
+// UserError: `found` is what is wrong with the file. MachineError if it is_unread.
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& found);
 
 template <typename Action>

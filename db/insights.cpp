@@ -18,7 +18,7 @@ InsightRow read_insight(const Statement& row) {
   insight.place = row.getColumn(column++).getInt();
   insight.seen = row.getColumn(column++).getInt() != 0;
   insight.text = text_of(row.getColumn(column++));
-  insight.insight_json = text_of(row.getColumn(column++));
+  insight.insight_json = json_of(row.getColumn(column++), '{');
   return insight;
 }
 

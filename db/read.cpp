@@ -22,13 +22,16 @@ RunRow read_run(const Statement& row) {
   RunRow run;
   int column = 0;
   run.id = row.getColumn(column++).getInt64();
-  for (std::string* text : {&run.space, &run.space_hash, &run.space_text, &run.problem,
-                            &run.shape_json, &run.device, &run.device_name, &run.arch, &run.target,
-                            &run.time_kind, &run.driver, &run.compiler, &run.strategy})
+  for (std::string* text : {&run.space, &run.space_hash, &run.space_text, &run.problem})
+    *text = text_of(row.getColumn(column++));
+  run.shape_json = json_of(row.getColumn(column++), '{');
+  for (std::string* text : {&run.device, &run.device_name, &run.arch, &run.target, &run.time_kind,
+                            &run.driver, &run.compiler, &run.strategy})
     *text = text_of(row.getColumn(column++));
   const std::string seed = text_of(row.getColumn(column++));
   std::from_chars(seed.data(), seed.data() + seed.size(), run.seed);
-  for (std::string* text : {&run.options_json, &run.state, &run.started_at, &run.finished_at})
+  run.options_json = json_of(row.getColumn(column++), '{');
+  for (std::string* text : {&run.state, &run.started_at, &run.finished_at})
     *text = text_of(row.getColumn(column++));
   return run;
 }
@@ -45,8 +48,9 @@ TrialRow read_trial(const Statement& row) {
   int column = 0;
   for (std::int64_t* number : {&trial.id, &trial.run, &trial.number})
     *number = row.getColumn(column++).getInt64();
-  for (std::string* text : {&trial.config_json, &trial.operation, &trial.stage, &trial.outcome,
-                            &trial.finding, &trial.message, &trial.source_hash, &trial.code_hash})
+  trial.config_json = json_of(row.getColumn(column++), '{');
+  for (std::string* text : {&trial.operation, &trial.stage, &trial.outcome, &trial.finding,
+                            &trial.message, &trial.source_hash, &trial.code_hash})
     *text = text_of(row.getColumn(column++));
   trial.duplicate_of = row.getColumn(column++).getInt64();
   for (int* count : {&trial.registers, &trial.spill_bytes, &trial.static_shared_bytes,
@@ -59,7 +63,8 @@ TrialRow read_trial(const Statement& row) {
     *figure = real_or_nan(row.getColumn(column++));
   for (std::optional<double>* us : {&trial.time_us, &trial.time_low_us, &trial.time_high_us})
     *us = real_of(row.getColumn(column++));
-  trial.detail_json = text_of(row.getColumn(column++));
+  if (!row.isColumnNull(column)) trial.detail_json = json_of(row.getColumn(column), '{');
+  ++column;
   trial.finished_at = text_of(row.getColumn(column++));
   return trial;
 }
@@ -210,7 +215,7 @@ std::vector<ParentRow> Store::parents(std::int64_t trial) const {
     std::vector<ParentRow> parents;
     while (query.executeStep())
       parents.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(),
-                         query.getColumn(2).getInt(), text_of(query.getColumn(3))});
+                         query.getColumn(2).getInt(), json_of(query.getColumn(3), '{')});
     return parents;
   });
 }

@@ -37,6 +37,26 @@ void check_identity(const Identity& identity, const std::string& path, Store::Mo
         identity.schema, newest_schema()));
 }
 
+std::string changed_schema(SQLite::Database& db) {
+  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const int schema = identify(db).schema;
+  for (const Migration& migration : migrations())
+    if (migration.number <= schema) fresh.exec(std::string(migration.sql));
+  SQLite::Statement made(fresh, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL");
+  SQLite::Statement found(db, "SELECT sql FROM sqlite_schema WHERE type = ? AND name = ?");
+  while (made.executeStep()) {
+    const std::string type = made.getColumn(0).getString();
+    const std::string name = made.getColumn(1).getString();
+    found.reset();
+    found.bind(1, type);
+    found.bind(2, name);
+    if (!found.executeStep()) return type + " " + name + " is missing";
+    if (found.getColumn(0).getString() != made.getColumn(2).getString())
+      return type + " " + name + " was changed";
+  }
+  return "";
+}
+
 int apply_migrations(SQLite::Database& db, const std::string& path,
                      const std::function<void(int schema)>& before) {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);

@@ -25,6 +25,10 @@ struct Identity {
 
 Identity identify(SQLite::Database& db);
 
+// The first table, index, trigger or view that is not as the migrations up to the file's schema
+// make it, in a line; empty if all are. What a user has added does not count.
+std::string changed_schema(SQLite::Database& db);
+
 // Throws UserError for another program's database and for a newer schema; for an empty one in read
 // mode.
 void check_identity(const Identity& identity, const std::string& path, Store::Mode mode);

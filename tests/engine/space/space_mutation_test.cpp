@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/file.hpp"
+#include "engine/base/random.hpp"
+#include "tests/fuzz/try_space.hpp"
+
+// A short, repeatable version of `tools/fuzz 600 space`: texts near to space files, whose
+// constraints overflow, divide by zero, nest and contradict, give a space or a clear error.
+
+using namespace fa_tune;
+
+namespace {
+
+std::vector<std::string> corpus() {
+  std::vector<std::filesystem::path> names;
+  for (const auto& each :
+       std::filesystem::directory_iterator(std::string(FA_TUNE_ROOT) + "/tests/fuzz/corpus/space"))
+    names.push_back(each.path());
+  std::ranges::sort(names);
+  std::vector<std::string> texts;
+  for (const auto& name : names) texts.push_back(read_file(name));
+  return texts;
+}
+
+std::string mutated(const std::vector<std::string>& texts, Random& random) {
+  constexpr const char* hostile[] = {"[",     "]",    "{",    "}",      ":",
+                                     "- ",    "&a ",  "*a ",  "!!int ", "|\n",
+                                     ">\n",   "\"",   "'",    "#",      "\t",
+                                     " % ",   " / ",  " - ",  " * ",    "((((",
+                                     "))))",  "not ", "0",    "-1",     "9223372036854775807",
+                                     "1e999", "~",    "\xff", "\n",     "and ",
+                                     "X"};
+  std::string text = texts[random.below(texts.size())];
+  for (std::uint64_t left = 1 + random.below(4); left > 0 && !text.empty(); --left) {
+    const std::size_t at = random.below(text.size());
+    switch (random.below(4)) {
+      case 0:
+        text.insert(at, hostile[random.below(std::size(hostile))]);
+        break;
+      case 1:
+        text.erase(at, 1 + random.below(12));
+        break;
+      case 2:
+        text[at] = text[random.below(text.size())];
+        break;
+      default: {
+        const std::size_t from = random.below(text.size());
+        text.insert(at, text.substr(from, 1 + random.below(40)));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("thousands of texts that are nearly space files give a space or an error") {
+  const std::vector<std::string> texts = corpus();
+  REQUIRE(texts.size() == 3);
+  CHECK(test::try_space(texts[0]) == "built");
+  CHECK(test::try_space(texts[1]) == "built");
+  CHECK(test::try_space(texts[2]) == "refused");
+  Random random(21);
+  std::multiset<std::string> outcomes;
+  for (int i = 0; i < 4'000; ++i) outcomes.insert(test::try_space(mutated(texts, random)));
+  CHECK(outcomes.count("built") > 300);
+  CHECK(outcomes.count("refused") > 1'000);
+  MESSAGE(outcomes.count("built") << " built, " << outcomes.count("refused") << " refused, "
+                                  << outcomes.count("large") << " large");
+}
