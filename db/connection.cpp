@@ -12,6 +12,7 @@
 #include "db/migrate.hpp"
 #include "db/schema.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
 
 namespace fa_tune {
 namespace {
@@ -134,7 +135,11 @@ std::unique_ptr<SQLite::Database> open_connection(const std::filesystem::path& p
   if (mode == Store::Mode::write) {
     check_path(name, mode);
     Migrated migrated;
-    return translating_failures(name, [&] { return open_for_writing(path, migrated); });
+    auto db = translating_failures(name, [&] { return open_for_writing(path, migrated); });
+    if (!migrated.copy.empty())
+      log_info("{}: went from schema {} to {}; as it was it is in {}", name, migrated.from,
+               migrated.to, migrated.copy.string());
+    return db;
   }
   auto db = open_as_it_is(path);
   return translating_failures(name, [&] {
