@@ -41,6 +41,18 @@ std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
       Fault{FaultKind::resources, info().name + " has no bulk tensor copies, so no tensor maps"});
 }
 
+std::expected<void, Fault> Device::launch_exchanging(const Launch& each, int ahead,
+                                                     std::span<const BufferCopy> copies) {
+  for (int i = 0; i < ahead; ++i)
+    if (auto done = launch(each); !done) return done;
+  for (const BufferCopy& copy : copies) {
+    std::vector<std::byte> bytes(copy.bytes);
+    if (auto done = read(copy.from, 0, bytes); !done) return done;
+    if (auto done = write(copy.to, 0, bytes); !done) return done;
+  }
+  return launch(each);
+}
+
 std::string to_text(TimeKind kind) { return kind == TimeKind::measured ? "measured" : "predicted"; }
 
 }  // namespace fa_tune

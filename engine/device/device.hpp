@@ -14,6 +14,13 @@
 
 namespace fa_tune {
 
+// From the start of one buffer of a device to the start of another.
+struct BufferCopy {
+  BufferHandle from{};
+  BufferHandle to{};
+  std::size_t bytes = 0;
+};
+
 // What can go wrong when a kernel is loaded or run. All are findings about the kernel, except
 // `device_lost`, after which this Device object can do no more.
 enum class FaultKind {
@@ -131,6 +138,12 @@ class Device {
 
   // Runs the kernel once and waits for it.
   virtual std::expected<void, Fault> launch(const Launch& launch) = 0;
+
+  // Runs it `ahead` times, copies, and runs it once more, in this order and, where a device can,
+  // without a pause; then waits. A kernel must not be able to tell such a row from one that is
+  // timed.
+  virtual std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
+                                                       std::span<const BufferCopy> copies);
 
   // Times it: on a GPU by graph replays between events, on the emulator by a model.
   virtual std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) = 0;

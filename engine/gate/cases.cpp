@@ -17,11 +17,41 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed) {
   if (suite.shapes.empty()) return cases;
   // A suite of fewer shapes than kinds of input goes round again, so that all kinds occur.
   const std::size_t count = std::max(suite.shapes.size(), all_inputs.size());
+  const bool watched = suite.name == "quick";
+  const bool changed = watched || suite.name == "ragged";
   for (std::size_t i = 0; i < count; ++i)
     cases.push_back({.shape = suite.shapes[i % suite.shapes.size()],
                      .inputs = all_inputs[i % all_inputs.size()],
                      .seed = derive_seed(seed, "gate", i),
-                     .watched = suite.name == "quick"});
+                     .watched = watched,
+                     .changed_input = changed ? std::optional(i) : std::nullopt});
+  return cases;
+}
+
+std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed) {
+  std::vector<GateCase> cases;
+  Random random(derive_seed(seed, "hidden inputs"));
+  for (const Constants& shape : problem.hidden_shapes(seed))
+    cases.push_back({.shape = shape,
+                     .inputs = all_inputs[random.below(all_inputs.size())],
+                     .seed = random.next(),
+                     .changed_input = random.below(64)});
+  return cases;
+}
+
+std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, bool mission) {
+  std::vector<GateCase> cases;
+  const auto add = [&cases](const std::vector<GateCase>& more) {
+    cases.insert(cases.end(), more.begin(), more.end());
+  };
+  const auto suites = problem.suites();
+  const auto add_suite = [&](const std::string& name) {
+    for (const Suite& suite : suites)
+      if (suite.name == name) add(gate_cases(suite, seed));
+  };
+  add_suite("quick");
+  add(hidden_cases(problem, seed));
+  if (mission) add_suite("mission");
   return cases;
 }
 

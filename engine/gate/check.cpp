@@ -10,6 +10,7 @@
 #include "engine/gate/compare.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/gate/guarded_buffer.hpp"
+#include "engine/gate/refusal.hpp"
 
 namespace fa_tune {
 namespace {
@@ -17,19 +18,6 @@ namespace {
 // Launch::schedule of the runs that follow the watched one: every asynchronous operation as early
 // as may be, and a draw.
 constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
-
-struct Refusal {
-  Finding finding = Finding::right;
-  std::string message;
-};
-
-Refusal refusal_of(const Fault& fault) {
-  const bool never_ran = fault.kind == FaultKind::load_failed ||
-                         fault.kind == FaultKind::unknown_instruction ||
-                         fault.kind == FaultKind::resources;
-  return {.finding = never_ran ? Finding::not_bound : Finding::fault,
-          .message = to_text(fault.kind) + ": " + fault.message};
-}
 
 std::string where_text(const GateCase& gate_case) {
   std::string text;
@@ -41,7 +29,7 @@ std::string where_text(const GateCase& gate_case) {
 class CaseRun {
  public:
   CaseRun(Device& device, const BoundKernel& kernel, const TruthCache::Entry& truth)
-      : device_(device), truth_(truth) {
+      : device_(device), truth_(&truth) {
     for (const Tensor& tensor : truth.instance.tensors) buffers_.emplace_back(device, tensor);
     auto arguments = make_arguments(device, kernel, truth.instance,
                                     [&](std::size_t i) { return buffers_[i].place(); });
@@ -69,10 +57,32 @@ class CaseRun {
     return std::nullopt;
   }
 
+  // After check(): again in the same buffers, with one input changed and the outputs as they were
+  // left, for a kernel that takes a finished output for its own. `changed` is the same case with
+  // that change; it must outlive this.
+  std::optional<Refusal> check_changed(const TruthCache::Entry& changed, Verdict& verdict) {
+    const auto before = outputs();
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      if (buffers_[i].tensor().role == Role::input)
+        buffers_[i].replace(changed.instance.tensors[i].bytes);
+    launch_.schedule = 0;
+    if (auto refusal = run(Fill::inputs)) return refusal;
+    truth_ = &changed;
+    auto refusal = compare_outputs(verdict);
+    if (refusal && outputs() == before)
+      return Refusal{.finding = Finding::stale,
+                     .message = "the output stayed as it was when " + changed.changed +
+                                " changed in its place: " + refusal->message};
+    return refusal;
+  }
+
  private:
-  std::optional<Refusal> run() {
+  enum class Fill { all, inputs };
+
+  std::optional<Refusal> run(Fill what = Fill::all) {
     for (GuardedBuffer& buffer : buffers_)
-      if (const auto done = buffer.fill(); !done) return refusal_of(done.error());
+      if (what == Fill::all || buffer.tensor().role == Role::input)
+        if (const auto done = buffer.fill(); !done) return refusal_of(done.error());
     if (const auto done = device_.launch(launch_); !done) return refusal_of(done.error());
     for (GuardedBuffer& buffer : buffers_)
       if (const auto done = buffer.fetch(); !done) return refusal_of(done.error());
@@ -88,10 +98,8 @@ class CaseRun {
   std::optional<Refusal> compare_outputs(Verdict& verdict) const {
     for (const GuardedBuffer& buffer : buffers_) {
       if (buffer.tensor().role != Role::output) continue;
-      const auto expectation = std::find_if(
-          truth_.expectations.begin(), truth_.expectations.end(),
-          [&](const Expectation& each) { return each.tensor == buffer.tensor().name; });
-      const Comparison comparison = compare(buffer.tensor(), buffer.data(), *expectation);
+      const Comparison comparison =
+          compare(buffer.tensor(), buffer.data(), truth_->expectation_of(buffer.tensor()));
       verdict.worst_ratio = std::max(verdict.worst_ratio, comparison.worst_ratio);
       verdict.worst_rms = std::max(verdict.worst_rms, comparison.rms);
       if (comparison.finding != Finding::right)
@@ -132,7 +140,7 @@ class CaseRun {
   }
 
   Device& device_;
-  const TruthCache::Entry& truth_;
+  const TruthCache::Entry* truth_;
   std::deque<GuardedBuffer> buffers_;
   Launch launch_;
   std::optional<Refusal> unbound_;
@@ -147,7 +155,10 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     std::optional<Refusal> refusal;
     if (const auto kernel = bind(gate_case.shape)) {
       const auto truth = truth_.get(gate_case);
-      refusal = CaseRun(device_, *kernel, *truth).check(verdict, gate_case.watched);
+      CaseRun run(device_, *kernel, *truth);
+      refusal = run.check(verdict, gate_case.watched);
+      if (!refusal && gate_case.changed_input)
+        refusal = run.check_changed(*truth_.get_changed(gate_case), verdict);
     } else {
       refusal = Refusal{.finding = Finding::not_bound, .message = kernel.error()};
     }

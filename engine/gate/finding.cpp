@@ -1,4 +1,4 @@
-#include "engine/gate/gate.hpp"
+#include "engine/gate/refusal.hpp"
 
 namespace fa_tune {
 
@@ -18,12 +18,24 @@ std::string to_text(Finding finding) {
       return "guard_damaged";
     case Finding::input_changed:
       return "input_changed";
+    case Finding::stale:
+      return "stale";
     case Finding::not_deterministic:
       return "not_deterministic";
+    case Finding::too_fast:
+      return "too_fast";
     case Finding::not_bound:
       return "not_bound";
   }
   return "unknown";
+}
+
+Refusal refusal_of(const Fault& fault) {
+  const bool never_ran = fault.kind == FaultKind::load_failed ||
+                         fault.kind == FaultKind::unknown_instruction ||
+                         fault.kind == FaultKind::resources;
+  return {.finding = never_ran ? Finding::not_bound : Finding::fault,
+          .message = to_text(fault.kind) + ": " + fault.message};
 }
 
 }  // namespace fa_tune

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ enum class Finding {
   imprecise,          // every element is within its bound but the whole is not (relative RMS)
   guard_damaged,      // it wrote outside its buffers
   input_changed,      // it wrote to an input
+  stale,              // the output stayed as it was when an input changed
   not_deterministic,  // two runs on the same inputs differ
+  too_fast,           // timed below what the device could do at most
   not_bound,          // it could not be built or launched for a shape of the suite
 };
 
@@ -59,11 +62,20 @@ struct GateCase {
   // On a device that can, watch the kernel at it (Checks::all) and run it in other orders of
   // events: some four launches more. For small shapes.
   bool watched = false;
+  // Then once more in the same buffers with other contents in one input, the n-th, counted round:
+  // the output must follow.
+  std::optional<std::size_t> changed_input = {};
 };
 
 // The cases of a suite with seeds drawn from `seed`: each shape with inputs that take turns, so
-// that all kinds occur. Those of the suite `quick` are watched.
+// that all kinds occur. Those of the suite `quick` are watched, and in those and the ragged ones
+// inputs are changed.
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed);
+// The problem's hidden shapes of that seed, with inputs drawn by it; one of each is changed.
+std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed);
+// What every trial is gated on: the suite `quick`, the hidden shapes and, if `mission`, the timed
+// shape. What tells most comes first.
+std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, bool mission);
 
 // Instances with their truth, kept by case because float64 attention is slow: a run gates hundreds
 // of kernels on the same cases. Bounded by bytes; the kernel under test never sees what is kept
@@ -76,17 +88,24 @@ class TruthCache {
   struct Entry {
     Instance instance;
     std::vector<Expectation> expectations;
+    std::string changed;  // the input that get_changed() changed
+
+    const Expectation& expectation_of(const Tensor& output) const;
   };
   std::shared_ptr<const Entry> get(const GateCase& gate_case);
+  // The same with the input that gate_case.changed_input names drawn from another seed.
+  std::shared_ptr<const Entry> get_changed(const GateCase& gate_case);
 
  private:
   struct State;
+  std::shared_ptr<const Entry> look_up(const GateCase& gate_case);
   std::unique_ptr<State> state_;
 };
 
 // Decides whether a kernel is right. For each case: fresh buffers with guard bands on both sides,
-// outputs filled with NaN, launch, compare with the truth, look at guards and inputs; a second run
-// from the same state must give the same bits, on an emulator in another order of events. Stops at
+// outputs and workspaces filled with NaN, launch, compare with the truth, look at guards and
+// inputs; a second run from the same state must give the same bits, on an emulator in another order
+// of events; where one input is changed in its place the output must become the new truth. Stops at
 // the first refusal.
 class Gate {
  public:
@@ -97,25 +116,6 @@ class Gate {
  private:
   Device& device_;
   TruthCache& truth_;
-};
-
-// Arguments for timing a kernel at one shape with real data: buffers filled from an Instance. Owns
-// the buffers; the Launch is valid as long as it lives.
-class TimedLaunch {
- public:
-  // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
-  // map, MachineError if the device cannot be given the arguments.
-  TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
-  ~TimedLaunch();
-  TimedLaunch(const TimedLaunch&) = delete;
-  TimedLaunch& operator=(const TimedLaunch&) = delete;
-
-  const Launch& launch() const { return launch_; }
-
- private:
-  Device& device_;
-  std::vector<BufferHandle> buffers_;
-  Launch launch_;
 };
 
 }  // namespace fa_tune

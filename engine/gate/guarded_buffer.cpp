@@ -26,11 +26,14 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     written_[i] = guard_byte(i);
     written_[guard_bytes + data_bytes_ + i] = guard_byte(i);
   }
-  if (tensor.role == Role::input)
-    std::copy(tensor.bytes.begin(), tensor.bytes.end(), written_.begin() + guard_bytes);
+  if (tensor.role == Role::input) replace(tensor.bytes);
 }
 
 GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
+
+void GuardedBuffer::replace(std::span<const std::byte> bytes) {
+  std::ranges::copy(bytes, written_.begin() + guard_bytes);
+}
 
 std::expected<void, Fault> GuardedBuffer::fill() { return device_.write(buffer_, 0, written_); }
 
@@ -71,12 +74,12 @@ std::optional<std::string> GuardedBuffer::guard_damage() const {
 std::optional<std::string> GuardedBuffer::input_change() const {
   if (tensor_.role != Role::input) return std::nullopt;
   const auto now = data();
-  const auto differ = std::mismatch(now.begin(), now.end(), tensor_.bytes.begin());
+  const auto was = std::span(written_).subspan(guard_bytes, data_bytes_);
+  const auto differ = std::mismatch(now.begin(), now.end(), was.begin());
   if (differ.first == now.end()) return std::nullopt;
   const auto element = static_cast<std::size_t>(differ.first - now.begin()) / size_of(tensor_.type);
   return fmt::format("wrote to an input: {} was {:.6g} and is {:.6g}",
-                     element_name(tensor_, element),
-                     element_value(tensor_.type, tensor_.bytes, element),
+                     element_name(tensor_, element), element_value(tensor_.type, was, element),
                      element_value(tensor_.type, now, element));
 }
 

@@ -27,7 +27,9 @@ class GuardedBuffer {
   const Tensor& tensor() const { return tensor_; }
   Place place() const { return {buffer_, guard_bytes}; }
 
-  // Writes guards and data; an output's data is all ones, a NaN.
+  // From now on fill() writes these bytes for an input's own; they must be as many.
+  void replace(std::span<const std::byte> bytes);
+  // Writes guards and data; the data of all but inputs is all ones, a NaN.
   std::expected<void, Fault> fill();
   // Reads everything back, for the three below.
   std::expected<void, Fault> fetch();

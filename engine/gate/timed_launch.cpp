@@ -1,24 +1,66 @@
+#include "engine/gate/timed_launch.hpp"
+
+#include <fmt/core.h>
+
 #include "engine/base/error.hpp"
 #include "engine/gate/arguments.hpp"
-#include "engine/gate/gate.hpp"
+#include "engine/gate/compare.hpp"
 
 namespace fa_tune {
 namespace {
+
+// Launches ahead of an exchange, where they cost a GPU microseconds: enough that a kernel which
+// looks back, at a clock or at a count, takes itself to be timed.
+constexpr int kLaunchesAhead = 24;
 
 void release_all(Device& device, std::vector<BufferHandle>& buffers) {
   for (const BufferHandle buffer : buffers) device.release(buffer);
   buffers.clear();
 }
 
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
+}
+
+// What a launch begins with: an input's contents, NaN for all else.
 void upload(Device& device, std::vector<BufferHandle>& buffers, const Tensor& tensor) {
-  const std::size_t bytes = static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
-  buffers.push_back(device.allocate(bytes));
+  buffers.push_back(device.allocate(bytes_of(tensor)));
   const auto done = tensor.role == Role::input
                         ? device.write(buffers.back(), 0, tensor.bytes)
-                        : device.write(buffers.back(), 0, std::vector<std::byte>(bytes));
+                        : device.write(buffers.back(), 0,
+                                       std::vector<std::byte>(bytes_of(tensor), std::byte{0xff}));
   if (!done)
     throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
 }
+
+// Buffers with the inputs that a row of launches is to find from some moment on.
+class Exchange {
+ public:
+  Exchange(Device& device, const Instance& instance, const std::vector<BufferHandle>& to)
+      : device_(device) {
+    try {
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const Tensor& tensor = instance.tensors[i];
+        if (tensor.role != Role::input) continue;
+        upload(device, from_, tensor);
+        copies_.push_back({from_.back(), to[i], bytes_of(tensor)});
+      }
+    } catch (...) {
+      release_all(device_, from_);
+      throw;
+    }
+  }
+  ~Exchange() { release_all(device_, from_); }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  std::span<const BufferCopy> copies() const { return copies_; }
+
+ private:
+  Device& device_;
+  std::vector<BufferHandle> from_;
+  std::vector<BufferCopy> copies_;
+};
 
 }  // namespace
 
@@ -39,5 +81,33 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instan
 }
 
 TimedLaunch::~TimedLaunch() { release_all(device_, buffers_); }
+
+std::optional<Refusal> TimedLaunch::check(const TruthCache::Entry& truth) {
+  return compare_outputs(truth, "under the clock");
+}
+
+std::optional<Refusal> TimedLaunch::check_exchanged(const TruthCache::Entry& other) {
+  const Exchange exchange(device_, other.instance, buffers_);
+  // A launch at the timed shape takes an emulator seconds.
+  const int ahead = device_.info().times == TimeKind::measured ? kLaunchesAhead : 1;
+  if (const auto done = device_.launch_exchanging(launch_, ahead, exchange.copies()); !done)
+    return refusal_of(done.error());
+  return compare_outputs(other, "in a row of launches, after its inputs changed");
+}
+
+std::optional<Refusal> TimedLaunch::compare_outputs(const TruthCache::Entry& truth,
+                                                    const std::string& when) {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const Tensor& tensor = truth.instance.tensors[i];
+    if (tensor.role != Role::output) continue;
+    std::vector<std::byte> bytes(bytes_of(tensor));
+    if (const auto done = device_.read(buffers_[i], 0, bytes); !done)
+      return refusal_of(done.error());
+    const Comparison comparison = compare(tensor, bytes, truth.expectation_of(tensor));
+    if (comparison.finding != Finding::right)
+      return Refusal{comparison.finding, when + ": " + comparison.message};
+  }
+  return std::nullopt;
+}
 
 }  // namespace fa_tune

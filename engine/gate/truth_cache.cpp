@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 
 namespace fa_tune {
@@ -15,8 +16,23 @@ namespace {
 using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
 
 std::string key_of(const GateCase& gate_case) {
-  return to_json(gate_case.shape) + " " + to_text(gate_case.inputs) + " " +
-         std::to_string(gate_case.seed);
+  std::string key = to_json(gate_case.shape) + " " + to_text(gate_case.inputs) + " " +
+                    std::to_string(gate_case.seed);
+  if (gate_case.changed_input) key += " changed " + std::to_string(*gate_case.changed_input);
+  return key;
+}
+
+// One input of the instance with the contents that another seed gives it; its name.
+std::string change_input(const Problem& problem, const GateCase& gate_case, Instance& instance) {
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 0; i < instance.tensors.size(); ++i)
+    if (instance.tensors[i].role == Role::input) inputs.push_back(i);
+  if (inputs.empty()) throw std::logic_error("a problem without inputs has none to change");
+  const std::size_t chosen = inputs[*gate_case.changed_input % inputs.size()];
+  Instance other =
+      problem.make(gate_case.shape, gate_case.inputs, derive_seed(gate_case.seed, "changed"));
+  instance.tensors[chosen].bytes = std::move(other.tensors[chosen].bytes);
+  return instance.tensors[chosen].name;
 }
 
 std::size_t bytes_of(const TruthCache::Entry& entry) {
@@ -32,8 +48,7 @@ std::size_t bytes_of(const TruthCache::Entry& entry) {
 void require_sound(const TruthCache::Entry& entry, const std::string& key) {
   for (const Tensor& tensor : entry.instance.tensors) {
     if (tensor.role != Role::output) continue;
-    const auto found = std::find_if(entry.expectations.begin(), entry.expectations.end(),
-                                    [&](const Expectation& e) { return e.tensor == tensor.name; });
+    const auto found = std::ranges::find(entry.expectations, tensor.name, &Expectation::tensor);
     const auto elements = static_cast<std::size_t>(tensor.elements());
     if (found == entry.expectations.end() || found->exact.size() != elements ||
         found->bound.size() != elements)
@@ -70,6 +85,7 @@ struct TruthCache::State {
   EntryPtr compute(const GateCase& gate_case, const std::string& key) const {
     auto entry = std::make_shared<Entry>();
     entry->instance = problem.make(gate_case.shape, gate_case.inputs, gate_case.seed);
+    if (gate_case.changed_input) entry->changed = change_input(problem, gate_case, entry->instance);
     entry->expectations = problem.expect(entry->instance);
     require_sound(*entry, key);
     return entry;
@@ -97,7 +113,21 @@ TruthCache::TruthCache(const Problem& problem, std::size_t max_bytes)
 
 TruthCache::~TruthCache() = default;
 
+const Expectation& TruthCache::Entry::expectation_of(const Tensor& output) const {
+  return *std::ranges::find(expectations, output.name, &Expectation::tensor);
+}
+
 std::shared_ptr<const TruthCache::Entry> TruthCache::get(const GateCase& gate_case) {
+  GateCase unchanged = gate_case;
+  unchanged.changed_input.reset();
+  return look_up(unchanged);
+}
+
+std::shared_ptr<const TruthCache::Entry> TruthCache::get_changed(const GateCase& gate_case) {
+  return look_up(gate_case);
+}
+
+std::shared_ptr<const TruthCache::Entry> TruthCache::look_up(const GateCase& gate_case) {
   const std::string key = key_of(gate_case);
   std::promise<EntryPtr> promise;
   std::list<State::Slot>::iterator slot;

@@ -21,9 +21,9 @@ struct CompileRequest {
 };
 
 struct Compiled {
-  KernelImage image;  // resources as ptxas reports them, for PTX too
-  std::vector<std::string> warnings;
-  double milliseconds = 0;  // spent in the compiler now; 0 if from the cache
+  KernelImage image;                  // resources as ptxas reports them, for PTX too
+  std::vector<std::string> warnings;  // ptxas's, and that of persistent_state.hpp
+  double milliseconds = 0;            // spent in the compiler now; 0 if from the cache
   bool from_cache = false;
   // Equal for two variants whose machine code is equal: SHA-256 of the kernel's .text section with
   // the constants it reads and its static shared size, or of the PTX without comments and blank

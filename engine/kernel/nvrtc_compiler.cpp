@@ -8,6 +8,7 @@
 #include "engine/kernel/compiler.hpp"
 #include "engine/kernel/compiler_log.hpp"
 #include "engine/kernel/nvrtc_library.hpp"
+#include "engine/kernel/persistent_state.hpp"
 
 namespace fa_tune {
 namespace {
@@ -130,10 +131,13 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
                        clip_log(program.log())});
   Compiled compiled;
   compiled.image = {request.kind, request.arch, kernel, "", facts.resources};
-  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin : program.ptx();
+  const std::string ptx = program.ptx();
+  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin : ptx;
   compiled.code_hash =
       request.kind == BinaryKind::cubin ? *machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);
+  if (const auto variables = persistent_variables(ptx))
+    compiled.warnings.push_back(keeps_state_warning(*variables));
   compiled.milliseconds = watch.milliseconds();
   return compiled;
 }

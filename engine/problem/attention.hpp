@@ -24,6 +24,7 @@ class AttentionProblem final : public Problem {
   Constants complete(const Constants& shape) const override;
   std::string describe(const Constants& shape) const override;
   std::vector<Suite> suites() const override;
+  std::vector<Constants> hidden_shapes(std::uint64_t seed) const override;
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
   std::vector<Expectation> expect(const Instance& instance) const override;

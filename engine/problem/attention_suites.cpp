@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/random.hpp"
 #include "engine/problem/attention.hpp"
 
 namespace fa_tune {
@@ -69,7 +70,27 @@ const std::vector<Sizes> ragged = {
 const std::vector<Sizes> ten = {
     {1, 8, 512, 512}, {1, 8, 500, 500}, {2, 4, 256, 640}, {3, 2, 333, 111}, {1, 4, 1024, 1024}};
 
+// How many hidden shapes a run draws, and about how many query-key pairs one has at most.
+constexpr int hidden = 3;
+constexpr std::int64_t hidden_pairs = 10'000;
+
 }  // namespace
+
+std::vector<Constants> AttentionProblem::hidden_shapes(std::uint64_t seed) const {
+  Random random(derive_seed(seed, "hidden shapes"));
+  const auto between = [&random](std::int64_t least, std::int64_t most) {
+    return least + static_cast<std::int64_t>(random.below(most - least + 1));
+  };
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < hidden; ++i) {
+    const std::int64_t B = between(1, 2), H = between(1, 2), Lq = between(1, 190);
+    const std::int64_t room = hidden_pairs / (B * H * timed_.group() * Lq);
+    sizes.push_back({B, H, Lq, between(2, std::clamp<std::int64_t>(room, 20, 400))});
+  }
+  Suite made = suite("hidden", timed_, sizes);
+  take_windows(made);
+  return made.shapes;
+}
 
 std::vector<Suite> attention_suites(const AttentionShape& timed) {
   Suite mission{.name = "mission", .shapes = {timed.constants()}};

@@ -15,7 +15,8 @@ enum class DType { f16, bf16, f32, f64, i32 };
 
 std::size_t size_of(DType type);  // bytes an element
 
-enum class Role { input, output };
+// A workspace is the kernel's to write and read back; what it held before a launch must not matter.
+enum class Role { input, output, workspace };
 
 // Data of one argument, row-major, innermost dimension last.
 struct Tensor {
@@ -23,7 +24,7 @@ struct Tensor {
   DType type = DType::f16;
   Role role = Role::input;
   std::vector<std::int64_t> dims;  // elements
-  std::vector<std::byte> bytes;    // empty for outputs
+  std::vector<std::byte> bytes;    // of inputs alone
   std::string axes = {};           // a letter for each dimension, by which a tensor map asks for it
 
   std::int64_t elements() const;
@@ -51,7 +52,7 @@ struct Instance {
   Constants shape;  // "B", "H", "Lq", ...; see Problem::shape
   Inputs inputs = Inputs::normal;
   std::uint64_t seed = 0;
-  std::vector<Tensor> tensors;  // inputs and outputs
+  std::vector<Tensor> tensors;  // inputs, outputs, workspaces
   std::vector<Scalar> scalars;
 };
 
@@ -95,6 +96,9 @@ class Problem {
   // `ragged`. All keep what a compiled kernel fixes (D, dtype, ...); `quick` and `ragged` keep
   // `causal` as the timed shape has it.
   virtual std::vector<Suite> suites() const = 0;
+  // Shapes that nobody could have written a kernel for in advance: drawn from the seed, together
+  // less work than `quick`, and keeping what `quick` keeps. None where sizes are fixed.
+  virtual std::vector<Constants> hidden_shapes(std::uint64_t seed) const;
 
   // #define lines a kernel for this shape needs. Two shapes with equal defines share a binary.
   virtual std::vector<std::pair<std::string, std::string>> defines(

@@ -1,6 +1,7 @@
 #include "engine/run/exported_kernel.hpp"
 
 #include "engine/base/hash.hpp"
+#include "engine/kernel/persistent_state.hpp"
 #include "engine/run/project.hpp"
 
 namespace fa_tune {
@@ -34,6 +35,7 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
     const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
     const auto compiled = compiler_.compile({source, *arch, device_.info().accepts, {}});
     if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
+    if (const auto kept = keeps_state(*compiled)) return std::unexpected(*kept);
     const auto loaded = device_.load(compiled->image);
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);

@@ -6,7 +6,7 @@
 #include "engine/base/fault_point.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
-#include "engine/measure/sampler.hpp"
+#include "engine/run/clocked.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {
@@ -20,14 +20,19 @@ class Finals {
  public:
   Finals(const Project& project, Device& device, CompilePool& pool, Store& store,
          std::uint64_t seed, const std::vector<std::string>& suites)
-      : project_(project), device_(device), pool_(pool), store_(store), truth_(*project.problem) {
+      : project_(project),
+        device_(device),
+        pool_(pool),
+        store_(store),
+        truth_(*project.problem),
+        clocked_(project, device, truth_, derive_seed(seed, "final time"), Clocked::Proof::always) {
     for (const Suite& suite : project.problem->suites()) {
       if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
       const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
       cases_.insert(cases_.end(), cases.begin(), cases.end());
     }
-    timed_ =
-        truth_.get({project.problem->shape(), Inputs::normal, derive_seed(seed, "final time")});
+    const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
+    cases_.insert(cases_.end(), hidden.begin(), hidden.end());
   }
 
   // True if the trial still stands.
@@ -41,9 +46,8 @@ class Finals {
       return refuse(trial, to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
     const auto bound = variant.bind(project_.problem->shape());
     if (!bound) return refuse(trial, to_text(Finding::not_bound), bound.error());
-    const TimedLaunch timed(device_, *bound, timed_->instance);
-    const auto measured = measure(device_, timed.launch(), Effort::final_);
-    if (!measured) return refuse(trial, to_text(measured.error().kind), measured.error().message);
+    const auto measured = clocked_.time(*bound, Effort::final_);
+    if (!measured) return refuse(trial, measured.error().finding, measured.error().message);
     fault_point("final_judged");
     trial.stage = "final";
     trial.time_us = measured->time_us.median;
@@ -69,7 +73,7 @@ class Finals {
   Store& store_;
   TruthCache truth_;
   std::vector<GateCase> cases_;
-  std::shared_ptr<const TruthCache::Entry> timed_;
+  Clocked clocked_;
 };
 
 bool is_preset(const Space& space, const TrialRow& trial) {

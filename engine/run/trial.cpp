@@ -6,7 +6,7 @@
 
 #include "engine/base/fault_point.hpp"
 #include "engine/base/stopwatch.hpp"
-#include "engine/measure/sampler.hpp"
+#include "engine/kernel/persistent_state.hpp"
 
 namespace fa_tune {
 namespace {
@@ -41,16 +41,13 @@ std::string code_key(const TrialRow& row) {
 
 TrialRunner::TrialRunner(const Project& project, Device& device, CompilePool& pool,
                          TruthCache& truth, TrialSeeds seeds)
-    : project_(project), device_(device), pool_(pool), truth_(truth) {
-  for (const Suite& suite : project.problem->suites()) {
-    // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
-    const bool timed = suite.name == "mission" && device.info().times == TimeKind::measured;
-    if (suite.name != "quick" && !timed) continue;
-    const auto cases = gate_cases(suite, seeds.gate);
-    cases_.insert(cases_.end(), cases.begin(), cases.end());
-  }
-  timed_ = truth_.get({project.problem->shape(), Inputs::normal, seeds.timing});
-}
+    : project_(project),
+      device_(device),
+      pool_(pool),
+      truth_(truth),
+      // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
+      cases_(trial_cases(*project.problem, seeds.gate, device.info().times == TimeKind::measured)),
+      clocked_(project, device, truth, seeds.timing, Clocked::Proof::where_measured) {}
 
 TrialRunner::~TrialRunner() = default;
 
@@ -77,6 +74,8 @@ bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
   if (const auto remark = std::ranges::find_if(outcome->warnings, is_other_kernel);
       remark != outcome->warnings.end())
     return refuse(trial, "compile", "not_as_written", *remark);
+  if (const auto kept = keeps_state(*outcome))
+    return refuse(trial, "compile", "keeps_state", *kept);
   const KernelResources& resources = outcome->image.resources;
   const LaunchConfig launch = variant.launch_config(project_.problem->shape());
   row.compile_ms = outcome->milliseconds;
@@ -130,12 +129,11 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
     refuse(trial, "launch", to_text(Finding::not_bound), bound.error());
     return;
   }
-  const TimedLaunch timed(device_, *bound, timed_->instance);
-  const auto measured = measure(device_, timed.launch(), Effort::screen);
+  const auto measured = clocked_.time(*bound, Effort::screen);
   row.measure_ms = measure_watch.milliseconds();
   fault_point("trial_timed");
   if (!measured) {
-    refuse(trial, "screen", to_text(measured.error().kind), measured.error().message);
+    refuse(trial, "screen", measured.error().finding, measured.error().message);
     return;
   }
   row.stage = "screen";

@@ -10,6 +10,7 @@
 #include "engine/device/device.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/run/clocked.hpp"
 #include "engine/run/project.hpp"
 #include "engine/run/variant.hpp"
 #include "engine/search/strategy.hpp"
@@ -61,7 +62,7 @@ class TrialRunner {
   CompilePool& pool_;
   TruthCache& truth_;
   std::vector<GateCase> cases_;
-  std::shared_ptr<const TruthCache::Entry> timed_;
+  Clocked clocked_;
   std::map<std::string, std::int64_t> trial_of_source_;
   std::map<std::string, std::int64_t> trial_of_code_;
 };

@@ -128,6 +128,24 @@ class CudaDevice : public Device {
     return context_.synchronize(prepared.doing());
   }
 
+  std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
+                                               std::span<const BufferCopy> copies) override {
+    if (auto entered = context_.enter(); !entered) return entered;
+    LoadedKernel& kernel = kernels_.at(launch.kernel);
+    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
+    if (auto admitted = prepared.admit(context_); !admitted) return admitted;
+    for (int i = 0; i < ahead; ++i)
+      if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    for (const BufferCopy& copy : copies) {
+      const Result code = context_->cuMemcpyDtoDAsync_v2(inside(copy.to, 0, copy.bytes),
+                                                         inside(copy.from, 0, copy.bytes),
+                                                         copy.bytes, context_.stream());
+      if (auto sent = context_.check(code, "copy between buffers"); !sent) return sent;
+    }
+    if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    return context_.synchronize(prepared.doing());
+  }
+
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
     LoadedKernel& kernel = kernels_.at(launch.kernel);

@@ -69,6 +69,7 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuMemFree_v2, "cuMemFree_v2");
   library.required(api.cuMemGetInfo_v2, "cuMemGetInfo_v2");
   library.required(api.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");
+  library.required(api.cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2");
   library.required(api.cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync_v2");
   library.required(api.cuStreamCreate, "cuStreamCreate");
   library.required(api.cuStreamDestroy_v2, "cuStreamDestroy_v2");

@@ -103,6 +103,8 @@ struct DriverApi {
   Result (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
   Result (*cuMemcpyHtoDAsync_v2)(DevicePointer to, const void* from, std::size_t bytes,
                                  Stream stream);
+  Result (*cuMemcpyDtoDAsync_v2)(DevicePointer to, DevicePointer from, std::size_t bytes,
+                                 Stream stream);
   Result (*cuMemcpyDtoHAsync_v2)(void* to, DevicePointer from, std::size_t bytes, Stream stream);
 
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);

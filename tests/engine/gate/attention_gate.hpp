@@ -46,6 +46,34 @@ struct AttentionCall {
 
 using PlantedKernel = std::function<std::optional<Fault>(const AttentionCall&)>;
 
+// The planted kernel on the device, for one shape.
+inline BoundKernel attention_kernel(FakeDevice& device, const AttentionShape& sizes,
+                                    const PlantedKernel& kernel) {
+  const KernelHandle handle = device.add([kernel, sizes](const FakeDevice::Call& call) {
+    const auto tensor = [&](std::size_t i) {
+      return reinterpret_cast<std::uint16_t*>(call.pointers.at(i));
+    };
+    AttentionCall made{.shape = sizes,
+                       .Q = tensor(0),
+                       .K = tensor(1),
+                       .V = tensor(2),
+                       .O = tensor(3),
+                       .number = call.number,
+                       .checks = call.checks,
+                       .schedule = call.schedule};
+    std::size_t next = 4;
+    if (sizes.lse) made.LSE = reinterpret_cast<float*>(call.pointers.at(next++));
+    if (sizes.alibi) made.slopes = reinterpret_cast<float*>(call.pointers.at(next));
+    std::memcpy(&made.scale, call.scalars.at(2).data(), sizeof made.scale);
+    return kernel(made);
+  });
+  BoundKernel bound{
+      .kernel = handle, .launch = {}, .argument_names = {"Q", "K", "V", "O", "Lq", "Lk", "scale"}};
+  if (sizes.lse) bound.argument_names.emplace_back("LSE");
+  if (sizes.alibi) bound.argument_names.emplace_back("alibi_slopes");
+  return bound;
+}
+
 // An attention problem, a fake device and a gate between them.
 class AttentionGate {
  public:
@@ -64,31 +92,7 @@ class AttentionGate {
     FakeDevice device;
     if (can_check_) device.can_check();
     const Binder bind = [&](const Constants& shape) -> std::expected<BoundKernel, std::string> {
-      const AttentionShape sizes = AttentionShape::from(shape);
-      const KernelHandle handle = device.add([&kernel, sizes](const FakeDevice::Call& call) {
-        const auto tensor = [&](std::size_t i) {
-          return reinterpret_cast<std::uint16_t*>(call.pointers.at(i));
-        };
-        AttentionCall made{.shape = sizes,
-                           .Q = tensor(0),
-                           .K = tensor(1),
-                           .V = tensor(2),
-                           .O = tensor(3),
-                           .number = call.number,
-                           .checks = call.checks,
-                           .schedule = call.schedule};
-        std::size_t next = 4;
-        if (sizes.lse) made.LSE = reinterpret_cast<float*>(call.pointers.at(next++));
-        if (sizes.alibi) made.slopes = reinterpret_cast<float*>(call.pointers.at(next));
-        std::memcpy(&made.scale, call.scalars.at(2).data(), sizeof made.scale);
-        return kernel(made);
-      });
-      BoundKernel bound{.kernel = handle,
-                        .launch = {},
-                        .argument_names = {"Q", "K", "V", "O", "Lq", "Lk", "scale"}};
-      if (sizes.lse) bound.argument_names.emplace_back("LSE");
-      if (sizes.alibi) bound.argument_names.emplace_back("alibi_slopes");
-      return bound;
+      return attention_kernel(device, AttentionShape::from(shape), kernel);
     };
     Verdict verdict = Gate(device, truth_).check(bind, cases);
     leaked_ = device.buffers_held();

@@ -1,10 +1,8 @@
 // The template for Hopper's tensor cores under all of the emulator's checks: variants that use its
-// parts together are accepted, and each is refused with one fault of the kind that such kernels
-// have.
+// parts together are accepted. What must be refused stands in kernel_templates/attention/faults.
 
 #include <doctest/doctest.h>
 
-#include "engine/device/emulated.hpp"
 #include "engine/run/trial.hpp"
 #include "tests/engine/run/fixture.hpp"
 
@@ -35,11 +33,9 @@ test::Replacements space_of(const Shape& shape) {
   return change;
 }
 
-// A space with a device that checks on one thread: faulty blocks may write the same place.
 struct Place {
   explicit Place(const Shape& shape)
-      : project(test::project("h100.yaml", space_of(shape))),
-        bench(project, open_emulator(project.target, 1)) {}
+      : project(test::project("h100.yaml", space_of(shape))), bench(project, "emulator:h100") {}
 
   Project project;
   test::Bench bench;
@@ -62,23 +58,6 @@ void accept(Place& place, const test::Replacements& change) {
   CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message, " at ",
                 verdict.where);
 }
-
-// Refused for one of `findings` of the gate, and for a message with `words` in it.
-void refuse(const std::string& name, const test::Replacements& fault, const std::string& words,
-            const test::Replacements& change = {}, bool masked = false) {
-  CAPTURE(name);
-  Place& place = masked ? causal() : plain();
-  const Config config = Config::from_json(test::replace(kBase, change));
-  const Template& sound = place.project.template_of(config);
-  const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
-                                          test::replace(sound.cuda_text(), fault), "planted.yaml");
-  const Verdict verdict = place.bench.gate(faulty, config, "quick");
-  const std::string told = to_text(verdict.finding) + ": " + verdict.message;
-  CHECK_MESSAGE(told.find(words) != std::string::npos, told);
-  CHECK(verdict.finding != Finding::not_bound);
-}
-
-const test::Replacements kOwn = {{R"("over_q")", R"("own")"}};
 
 }  // namespace
 
@@ -122,39 +101,4 @@ TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   CHECK(trial.row.stage == "compile");
   CHECK(trial.row.finding == "not_as_written");
   CHECK_MESSAGE(trial.row.message.starts_with("C7512: "), trial.row.message);
-}
-
-TEST_CASE("wgmma: planted faults are refused") {
-  refuse("V is not waited for",
-         {{"    wait_v();\n    issue_p_v<0, kSteps>(state);\n    end_turn();",
-           "    issue_p_v<0, kSteps>(state);\n    end_turn();"}},
-         "race");
-  refuse("K is given back while it is read",
-         {{"    wait_products<1>();\n    hold(state.scores);\n    release_k();",
-           "    release_k();\n    wait_products<1>();\n    hold(state.scores);"}},
-         "race");
-  refuse("the output is sent before it is seen by the copy engine",
-         {{"      fence_async_proxy();\n", ""}}, "race");
-  refuse("Q comes while it is read",
-         {{"      if (leads()) wait_stores_read();\n      sync_numbered(own_barrier(group_), "
-           "kGroup);\n      release_q();",
-           "      release_q();"}},
-         "race");
-  refuse("fewer bytes are waited for than come",
-         {{"arrive_and_expect(full + 8 * at.slot, kKeyBytes);",
-           "arrive_and_expect(full + 8 * at.slot, kKeyBytes / 2);"}},
-         "deadlock");
-  refuse("the wrong round",
-         {{"at.parity ^ 1);\n  arrive_and_expect", "at.parity);\n  arrive_and_expect"}},
-         "deadlock");
-  refuse("sums without a fence",
-         {{"    hold(scores);\n    begin_products();", "    hold(scores);"}}, "sync");
-  refuse("no rescale", {{"        rescale(state.output, shrink);\n        take", "        take"}},
-         "wrong");
-  refuse("the last key forgotten", {{"8 * i + c >= end ||", "8 * i + c + 1 >= end ||"}}, "wrong");
-  refuse("the diagonal off by one", {{"8 * i + c >= end ||", "8 * i + c > end ||"}}, "wrong", {},
-         true);
-  refuse("the store is overtaken by the next tile",
-         {{"      if (kOPlace == OPlace::own && leads()) wait_stores_read();\n", ""}}, "race",
-         kOwn);
 }

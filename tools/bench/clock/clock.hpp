@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/gate/gate.hpp"
+#include "engine/gate/timed_launch.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/run/project.hpp"
 

@@ -284,6 +284,12 @@ Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t byte
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return success;
 }
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes, Stream) {
+  if (const Result failed = enter("cuMemcpyDtoDAsync_v2")) return failed;
+  if (!inside(from, bytes) || !inside(to, bytes)) return error_invalid_value;
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return success;
+}
 Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Stream) {
   if (const Result failed = enter("cuMemcpyDtoHAsync_v2")) return failed;
   if (!inside(from, bytes)) return error_invalid_value;

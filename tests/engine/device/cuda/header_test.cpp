@@ -58,6 +58,7 @@ static_assert(same<&::cuMemAlloc_v2, &ours::DriverApi::cuMemAlloc_v2>);
 static_assert(same<&::cuMemFree_v2, &ours::DriverApi::cuMemFree_v2>);
 static_assert(same<&::cuMemGetInfo_v2, &ours::DriverApi::cuMemGetInfo_v2>);
 static_assert(same<&::cuMemcpyHtoDAsync_v2, &ours::DriverApi::cuMemcpyHtoDAsync_v2>);
+static_assert(same<&::cuMemcpyDtoDAsync_v2, &ours::DriverApi::cuMemcpyDtoDAsync_v2>);
 static_assert(same<&::cuMemcpyDtoHAsync_v2, &ours::DriverApi::cuMemcpyDtoHAsync_v2>);
 static_assert(same<&::cuStreamCreate, &ours::DriverApi::cuStreamCreate>);
 static_assert(same<&::cuStreamDestroy_v2, &ours::DriverApi::cuStreamDestroy_v2>);

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/gate/gate.hpp"
+#include "engine/gate/refusal.hpp"
+
+namespace fa_tune {
+
+// A kernel with its arguments at one shape with real data, for the clock, and the proof that the
+// clock timed the whole work: a kernel that is right while it is watched and idle while it is timed
+// would win every search. Outputs begin as NaN. Owns the buffers; the Launch is valid as long as it
+// lives. The device must outlive it.
+class TimedLaunch {
+ public:
+  // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
+  // map, MachineError if the device cannot be given the arguments.
+  TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
+  ~TimedLaunch();
+  TimedLaunch(const TimedLaunch&) = delete;
+  TimedLaunch& operator=(const TimedLaunch&) = delete;
+
+  const Launch& launch() const { return launch_; }
+
+  // Are the outputs, as the last launch left them, the truth of the instance that this was made
+  // with?
+  std::optional<Refusal> check(const TruthCache::Entry& truth);
+  // In the midst of launches that follow one another as they do under the clock, exchanges all
+  // inputs for those of `other`, of the same shape, and leaves the outputs as they are: right for
+  // the inputs before. The one launch that comes after must give other's truth. The inputs are
+  // other's from then on.
+  std::optional<Refusal> check_exchanged(const TruthCache::Entry& other);
+
+ private:
+  std::optional<Refusal> compare_outputs(const TruthCache::Entry& truth, const std::string& when);
+
+  Device& device_;
+  std::vector<BufferHandle> buffers_;
+  Launch launch_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,45 @@
+#include "engine/run/clocked.hpp"
+
+#include <fmt/core.h>
+
+#include "engine/base/random.hpp"
+#include "engine/gate/timed_launch.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::unexpected<ClockRefusal> refused(const Refusal& refusal) {
+  return std::unexpected(ClockRefusal{to_text(refusal.finding), refusal.message});
+}
+
+}  // namespace
+
+Clocked::Clocked(const Project& project, Device& device, TruthCache& truth, std::uint64_t seed,
+                 Proof proof)
+    : device_(device), roofline_(roofline_of(*project.problem, device.info(), project.target)) {
+  const Constants& shape = project.problem->shape();
+  timed_ = truth.get({.shape = shape, .inputs = Inputs::normal, .seed = seed});
+  if (proof == Proof::always || device.info().times == TimeKind::measured)
+    exchanged_ = truth.get(
+        {.shape = shape, .inputs = Inputs::normal, .seed = derive_seed(seed, "exchanged")});
+}
+
+std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel, Effort effort) {
+  TimedLaunch timed(device_, kernel, timed_->instance);
+  auto measured = measure(device_, timed.launch(), effort);
+  if (!measured)
+    return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
+  const double us = measured->time_us.median;
+  if (roofline_ && !(us >= roofline_->us))
+    return refused(
+        {Finding::too_fast, fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,
+                                        roofline_->us, roofline_->because)});
+  // A prediction runs some of the blocks only.
+  if (device_.info().times == TimeKind::measured)
+    if (const auto refusal = timed.check(*timed_)) return refused(*refusal);
+  if (exchanged_ != nullptr)
+    if (const auto refusal = timed.check_exchanged(*exchanged_)) return refused(*refusal);
+  return std::move(*measured);
+}
+
+}  // namespace fa_tune

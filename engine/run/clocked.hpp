@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/device/device.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/measure/sampler.hpp"
+#include "engine/run/project.hpp"
+#include "engine/run/roofline.hpp"
+
+namespace fa_tune {
+
+// Why a time does not count, as a trial's row has it: a Finding or a FaultKind in words.
+struct ClockRefusal {
+  std::string finding;
+  std::string message;
+};
+
+// Times right kernels of one problem at its timed shape and proves of each time that it stands for
+// the whole work: it is not under the roofline; the outputs that the clock left behind are right;
+// and in a row of launches whose inputs are exchanged in the midst, so is what comes last.
+class Clocked {
+ public:
+  // What the proof asks. On a device that predicts no clock runs, and an exchange costs as much as
+  // two cases of the gate at the timed shape.
+  enum class Proof { where_measured, always };
+
+  // All must outlive it.
+  Clocked(const Project& project, Device& device, TruthCache& truth, std::uint64_t seed,
+          Proof proof);
+
+  std::expected<Measurement, ClockRefusal> time(const BoundKernel& kernel, Effort effort);
+
+ private:
+  Device& device_;
+  std::shared_ptr<const TruthCache::Entry> timed_;
+  std::shared_ptr<const TruthCache::Entry> exchanged_;  // null if nothing is to be exchanged
+  std::optional<Roofline> roofline_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,70 @@
+#include "engine/run/roofline.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "engine/base/root.hpp"
+
+namespace fa_tune {
+namespace {
+
+// What a time must at least be of the bound: a profile has the clock that a GPU sustains, and the
+// L4's boost is 1.28 times that.
+constexpr double kMargin = 0.75;
+
+bool same_gpu(const DeviceProfile& profile, const DeviceInfo& device) {
+  return profile.arch == device.arch && profile.sms == device.sms;
+}
+
+// In the order of their names, so that the choice is the same everywhere.
+std::set<std::filesystem::path> shipped_profiles(const std::filesystem::path& root) {
+  std::set<std::filesystem::path> files;
+  std::error_code none;
+  for (const auto& file :
+       std::filesystem::directory_iterator(root / "search_spaces" / "devices", none))
+    if (file.path().extension() == ".yaml") files.insert(file.path());
+  return files;
+}
+
+}  // namespace
+
+Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes) {
+  const double clocks_per_us = profile.clock_mhz * sms;
+  const double flop_per_us = clocks_per_us * std::max(profile.tensor_f16_flop_per_clock_sm,
+                                                      profile.wgmma_f16_flop_per_clock_sm);
+  const double bytes_per_us =
+      clocks_per_us * std::max(profile.l2_bytes_per_clock_sm, profile.l2_port_bytes_per_clock_sm);
+  const double computing = flop / flop_per_us;
+  const double moving = bytes / bytes_per_us;
+  const std::string least =
+      computing > moving
+          ? fmt::format("{:.3g} GFLOP at {:.0f} TFLOP/s", flop / 1e9, flop_per_us / 1e6)
+          : fmt::format("{:.3g} MB at {:.1f} TB/s", bytes / 1e6, bytes_per_us / 1e6);
+  return {kMargin * std::max(computing, moving),
+          fmt::format("{} (profile {}, {} SMs)", least, profile.name, sms)};
+}
+
+std::optional<DeviceProfile> profile_of(const DeviceInfo& device, const DeviceProfile& target,
+                                        const std::filesystem::path& root) {
+  if (same_gpu(target, device)) return target;
+  std::optional<DeviceProfile> found;
+  for (const auto& file : shipped_profiles(root)) {
+    DeviceProfile profile = load_profile(file.string(), root);
+    if (profile.arch != device.arch) continue;
+    if (same_gpu(profile, device)) return profile;
+    if (!found) found = std::move(profile);
+  }
+  return found;
+}
+
+std::optional<Roofline> roofline_of(const Problem& problem, const DeviceInfo& device,
+                                    const DeviceProfile& target) {
+  const auto profile = profile_of(device, target, find_root());
+  if (!profile) return std::nullopt;
+  return roofline(*profile, device.sms, problem.flop(problem.shape()),
+                  problem.bytes(problem.shape()));
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,296 @@
+#include "engine/run/self_test.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/base/file.hpp"
+#include "engine/base/random.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/kernel/persistent_state.hpp"
+#include "engine/run/clocked.hpp"
+#include "engine/run/fault_file.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Sort = SelfTestRow::Sort;
+
+// Compiled ahead of the device.
+constexpr std::size_t kAhead = 16;
+
+// A project with a device and all that judges kernels there.
+class Place {
+ public:
+  // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
+  Place(Project project, const DeviceOpener& open, Compiler& compiler, int jobs, std::uint64_t seed,
+        bool whole)
+      : project_(std::move(project)),
+        open_(open),
+        pool_(compiler, jobs),
+        truth_(*project_.problem),
+        seed_(seed),
+        whole_(whole) {
+    open_device();
+    const bool mission = whole_ || device_->info().times == TimeKind::measured;
+    cases_ = trial_cases(*project_.problem, seed, mission);
+  }
+
+  const Project& project() const { return project_; }
+  const Device& device() const { return *device_; }
+
+  // No Variant may be alive.
+  void open_device() {
+    clocked_.reset();
+    device_.reset();
+    device_ = open_(project_.target);
+    clocked_.emplace(project_, *device_, truth_, derive_seed(seed_, "time"),
+                     whole_ ? Clocked::Proof::always : Clocked::Proof::where_measured);
+  }
+
+  std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
+    auto variant = std::make_unique<Variant>(
+        from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
+        config, pool_, *device_);
+    variant->begin();
+    return variant;
+  }
+
+  // What is seen at run time comes first: it has to stand without the look at what a kernel keeps.
+  ClockRefusal judge(Variant& variant) {
+    const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
+    if (!verdict.right())
+      return {to_text(verdict.finding), verdict.message + " (" + verdict.where + ")"};
+    const auto bound = variant.bind(project_.problem->shape());
+    if (!bound) return {to_text(Finding::not_bound), bound.error()};
+    if (const auto timed = clocked_->time(*bound, Effort::screen); !timed) return timed.error();
+    if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
+    return {to_text(Finding::right), ""};
+  }
+
+ private:
+  Project project_;
+  const DeviceOpener& open_;
+  CompilePool pool_;
+  TruthCache truth_;
+  std::uint64_t seed_;
+  bool whole_;
+  std::vector<GateCase> cases_;
+  std::unique_ptr<Device> device_;
+  std::optional<Clocked> clocked_;
+};
+
+struct Task {
+  Place* place = nullptr;
+  std::optional<Template> planted;  // else the project's own
+  Config config;
+  SelfTestRow row;
+  bool builds = true;
+  std::string says;
+
+  const Template& from() const { return planted ? *planted : place->project().template_of(config); }
+};
+
+bool passes(const Task& task) {
+  const SelfTestRow& row = task.row;
+  const bool right = row.finding == to_text(Finding::right);
+  if (row.sort == Sort::twin || row.sort == Sort::variant) return right;
+  // A fault that could not be built was never tried.
+  if ((row.finding == to_text(Finding::not_bound)) == task.builds) return false;
+  const bool told = (row.finding + ": " + row.message).find(task.says) != std::string::npos;
+  return !right && (told || !task.place->device().info().checks);
+}
+
+class Tester {
+ public:
+  Tester(const std::filesystem::path& root, const DeviceOpener& open, Compiler& compiler, int jobs,
+         const SelfTestOptions& options, const std::function<void(const SelfTestRow&)>& listen)
+      : root_(root),
+        open_(open),
+        compiler_(compiler),
+        jobs_(jobs),
+        options_(options),
+        listen_(listen) {}
+
+  SelfTestResult run(const std::vector<SpaceFile>& spaces) {
+    for (const SpaceFile& space : spaces) find_faults(space);
+    plant_faults();
+    for (std::size_t i = 0; i < spaces.size(); ++i) {
+      const auto upto = [&](std::size_t n) {
+        return options_.variants * static_cast<int>(n) / static_cast<int>(spaces.size());
+      };
+      try_variants(spaces[i], upto(i + 1) - upto(i));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Known {
+    const SpaceFile* space = nullptr;
+    PlantedFault fault;
+  };
+
+  void find_faults(const SpaceFile& space) {
+    for (const auto& [name, manifest] : space.templates) {
+      const auto path = fault_file_of(root_ / "kernel_templates" / manifest);
+      if (!std::filesystem::is_regular_file(path) || !files_.insert(path).second) continue;
+      for (PlantedFault& fault : parse_fault_file(read_file(path), path, name))
+        faults_.push_back({&space, std::move(fault)});
+    }
+  }
+
+  // Projects differ by the settings of their problem alone; each is opened once.
+  Place& place_of(const Known& known) {
+    std::string key = known.space->name;
+    for (const auto& [name, value] : known.fault.problem) key += " " + name + "=" + to_text(value);
+    auto& place = places_[key];
+    if (!place) {
+      SpaceFile file = *known.space;
+      // A preset is made for the space's own shape.
+      file.presets.clear();
+      for (const auto& setting : known.fault.problem) {
+        std::erase_if(file.problem_settings,
+                      [&](const auto& old) { return old.first == setting.first; });
+        file.problem_settings.push_back(setting);
+      }
+      place = std::make_unique<Place>(open_project(std::move(file), root_), open_, compiler_, jobs_,
+                                      derive_seed(options_.seed, "faults"), true);
+    }
+    return *place;
+  }
+
+  void plant_faults() {
+    const std::size_t wanted = options_.faults < 0
+                                   ? faults_.size()
+                                   : std::min<std::size_t>(options_.faults, faults_.size());
+    std::set<std::pair<Place*, std::string>> twins;
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      const Known& known = faults_[i * faults_.size() / wanted];
+      const PlantedFault& fault = known.fault;
+      Place& place = place_of(known);
+      if (const auto why = place.project().space.why_invalid(fault.config))
+        throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
+      const Template& sound = place.project().template_of(fault.config);
+      Task task{.place = &place,
+                .planted = plant(sound, fault),
+                .config = fault.config,
+                .row = {},
+                .builds = fault.builds,
+                .says = fault.says};
+      task.row.sort = fault.cheat ? Sort::cheat : Sort::fault;
+      task.row.space = known.space->name;
+      task.row.template_name = sound.name();
+      task.row.name = fault.name;
+      task.row.kind = fault.kind;
+      tasks.push_back(std::move(task));
+      if (twins.emplace(&place, fault.config.to_json()).second)
+        tasks.push_back(right_task(place, *known.space, fault.config, Sort::twin));
+    }
+    work_off(tasks);
+    places_.clear();
+  }
+
+  void try_variants(const SpaceFile& space, int count) {
+    if (count <= 0) return;
+    const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
+    Place place(open_project(space, root_), open_, compiler_, jobs_, seed, false);
+    Random random(seed);
+    std::set<std::string> seen;
+    std::vector<Task> tasks;
+    const auto most = std::min<std::uint64_t>(count, place.project().space.count());
+    while (tasks.size() < most) {
+      const Config config = place.project().space.sample(random);
+      if (seen.insert(config.to_json()).second)
+        tasks.push_back(right_task(place, space, config, Sort::variant));
+    }
+    work_off(tasks);
+  }
+
+  static Task right_task(Place& place, const SpaceFile& space, const Config& config, Sort sort) {
+    Task task{.place = &place, .planted = {}, .config = config, .row = {}, .says = {}};
+    task.row.sort = sort;
+    task.row.space = space.name;
+    task.row.template_name = place.project().template_of(config).name();
+    task.row.name = config.to_json();
+    return task;
+  }
+
+  void work_off(std::vector<Task>& tasks) {
+    for (std::size_t begin = 0; begin < tasks.size(); begin += kAhead) {
+      const std::size_t end = std::min(begin + kAhead, tasks.size());
+      std::vector<std::unique_ptr<Variant>> variants(end - begin);
+      const auto begin_from = [&](std::size_t first) {
+        for (std::size_t i = first; i < end; ++i)
+          variants[i - begin] = tasks[i].place->begin(tasks[i].from(), tasks[i].config);
+      };
+      begin_from(begin);
+      for (std::size_t i = begin; i < end; ++i) {
+        Task& task = tasks[i];
+        const Stopwatch watch;
+        const ClockRefusal verdict = task.place->judge(*variants[i - begin]);
+        task.row.finding = verdict.finding;
+        task.row.message = verdict.message;
+        task.row.seconds = watch.milliseconds() / 1000;
+        task.row.passed = passes(task);
+        listen_(task.row);
+        result_.rows.push_back(task.row);
+        variants[i - begin].reset();
+        if (!task.place->device().lost()) continue;
+        variants = std::vector<std::unique_ptr<Variant>>(end - begin);
+        task.place->open_device();
+        begin_from(i + 1);
+      }
+    }
+  }
+
+  const std::filesystem::path& root_;
+  const DeviceOpener& open_;
+  Compiler& compiler_;
+  int jobs_;
+  const SelfTestOptions& options_;
+  const std::function<void(const SelfTestRow&)>& listen_;
+  std::set<std::filesystem::path> files_;
+  std::vector<Known> faults_;
+  std::map<std::string, std::unique_ptr<Place>> places_;
+  SelfTestResult result_;
+};
+
+}  // namespace
+
+std::string to_text(SelfTestRow::Sort sort) {
+  switch (sort) {
+    case Sort::fault:
+      return "fault";
+    case Sort::cheat:
+      return "cheat";
+    case Sort::twin:
+      return "twin";
+    case Sort::variant:
+      break;
+  }
+  return "variant";
+}
+
+int SelfTestResult::count(Sort sort) const {
+  return static_cast<int>(std::ranges::count(rows, sort, &SelfTestRow::sort));
+}
+
+int SelfTestResult::passed(Sort sort) const {
+  return static_cast<int>(std::ranges::count_if(
+      rows, [sort](const SelfTestRow& row) { return row.sort == sort && row.passed; }));
+}
+
+bool SelfTestResult::passed() const {
+  return !rows.empty() && std::ranges::all_of(rows, &SelfTestRow::passed);
+}
+
+SelfTestResult self_test(const std::vector<SpaceFile>& spaces, const std::filesystem::path& root,
+                         const DeviceOpener& open, Compiler& compiler, int jobs,
+                         const SelfTestOptions& options,
+                         const std::function<void(const SelfTestRow&)>& listen) {
+  return Tester(root, open, compiler, jobs, options, listen).run(spaces);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,157 @@
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "tests/engine/gate/attention_gate.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
+
+using Bits = std::vector<std::uint16_t>;
+
+// A kernel that computes only where `key` of a call is new, else repeats what it gave then.
+template <typename Key>
+PlantedKernel keeping(Key key) {
+  return [key, kept = std::make_shared<std::map<decltype(key(AttentionCall{})), Bits>>()](
+             const AttentionCall& call) -> std::optional<Fault> {
+    const auto [place, fresh] = kept->try_emplace(key(call));
+    if (fresh) call.attend({});
+    if (fresh) place->second.assign(call.O, call.O + call.query_elements());
+    std::copy(place->second.begin(), place->second.end(), call.O);
+    return std::nullopt;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("results kept by address or by a look at one input are found out as stale") {
+  AttentionGate gate(timed);
+  const auto by_address = [](const AttentionCall& call) {
+    return std::pair(call.Q, call.shape.Lq * 1000 + call.shape.Lk);
+  };
+  const auto by_look = [](const AttentionCall& call) {
+    return Bits(call.Q, call.Q + call.query_elements());
+  };
+  const Verdict address = gate.check(keeping(by_address), gate.cases("quick"));
+  CHECK(address.finding == Finding::stale);
+  CHECK(address.cases == 1);
+  CHECK(address.message.find("the output stayed as it was when Q changed in its place: O[") == 0);
+  // The second case changes K, which this one does not look at.
+  const Verdict look = gate.check(keeping(by_look), gate.cases("quick"));
+  CHECK(look.finding == Finding::stale);
+  CHECK(look.cases == 2);
+  CHECK(look.message.find("when K changed") != std::string::npos);
+}
+
+TEST_CASE("an output that looks finished must not be taken for its own") {
+  AttentionGate gate(timed);
+  const Verdict verdict = gate.check(
+      [](const AttentionCall& call) -> std::optional<Fault> {
+        if (call.O[0] == 0xffff) call.attend({});
+        return std::nullopt;
+      },
+      gate.cases("quick"));
+  CHECK(verdict.finding == Finding::stale);
+}
+
+TEST_CASE("a changed case is the same case but for one input") {
+  const AttentionProblem problem(timed);
+  TruthCache truths(problem);
+  const GateCase one{.shape = problem.shape(), .seed = 5, .changed_input = 4};
+  const auto before = truths.get(one);
+  const auto after = truths.get_changed(one);
+  CHECK(truths.get_changed(one) == after);
+  CHECK(before->changed.empty());
+  CHECK(after->changed == "K");  // the fifth of Q, K, V, Q, K
+  for (const std::size_t i : {0, 2})
+    CHECK(before->instance.tensors[i].bytes == after->instance.tensors[i].bytes);
+  CHECK(before->instance.tensors[1].bytes != after->instance.tensors[1].bytes);
+  CHECK(before->expectations[0].exact != after->expectations[0].exact);
+}
+
+TEST_CASE("hidden shapes: drawn from the seed, small, and none of them known before") {
+  const AttentionProblem problem({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 64, .causal = true});
+  std::set<std::string> shapes;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto cases = hidden_cases(problem, seed);
+    CHECK(cases.size() == 3);
+    for (const GateCase& each : cases) {
+      const AttentionShape shape = AttentionShape::from(each.shape);
+      CHECK(shape.B * shape.H * shape.Lq * shape.Lk <= 16'000);
+      CHECK(shape.D == 64);
+      CHECK(shape.causal);
+      CHECK(each.changed_input.has_value());
+      shapes.insert(to_json(each.shape));
+    }
+    CHECK(hidden_cases(problem, seed)[2].seed == cases[2].seed);
+  }
+  CHECK(shapes.size() > 140);
+  CHECK(trial_cases(problem, 1, false).size() == 7 + 3);
+  CHECK(trial_cases(problem, 1, true).size() == 7 + 3 + 6);
+}
+
+namespace {
+
+// y = 1 through a workspace.
+class WorkspaceProblem final : public Problem {
+ public:
+  std::string kind() const override { return "workspace"; }
+  const Constants& shape() const override { return shape_; }
+  std::string describe(const Constants&) const override { return "n=4"; }
+  std::vector<Suite> suites() const override { return {}; }
+  std::vector<std::pair<std::string, std::string>> defines(const Constants&) const override {
+    return {};
+  }
+  Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
+    const auto tensor = [](const std::string& name, Role role) {
+      return Tensor{.name = name, .type = DType::f32, .role = role, .dims = {4}, .bytes = {}};
+    };
+    return {.shape = shape,
+            .inputs = inputs,
+            .seed = seed,
+            .tensors = {tensor("w", Role::workspace), tensor("y", Role::output)},
+            .scalars = {}};
+  }
+  std::vector<Expectation> expect(const Instance&) const override {
+    return {{.tensor = "y", .exact = {1, 1, 1, 1}, .bound = {0, 0, 0, 0}, .rms_bound = 0}};
+  }
+  double flop(const Constants&) const override { return 0; }
+  double bytes(const Constants&) const override { return 0; }
+
+ private:
+  Constants shape_{{"n", std::int64_t{4}}};
+};
+
+Verdict check_workspace(const std::function<void(float* w, float* y)>& kernel) {
+  const WorkspaceProblem problem;
+  TruthCache truth(problem);
+  FakeDevice device;
+  const Binder bind = [&](const Constants&) -> std::expected<BoundKernel, std::string> {
+    const KernelHandle handle = device.add([&](const FakeDevice::Call& call) {
+      kernel(reinterpret_cast<float*>(call.pointers[0]),
+             reinterpret_cast<float*>(call.pointers[1]));
+      return std::optional<Fault>{};
+    });
+    return BoundKernel{.kernel = handle, .launch = {}, .argument_names = {"w", "y"}};
+  };
+  return Gate(device, truth).check(bind, {{.shape = problem.shape()}});
+}
+
+}  // namespace
+
+TEST_CASE("a workspace may be written, holds NaN before each launch, and has guards") {
+  CHECK(check_workspace([](float* w, float* y) {
+          for (int i = 0; i < 4; ++i) w[i] = 1;
+          for (int i = 0; i < 4; ++i) y[i] = w[3 - i];
+        }).right());
+  CHECK(check_workspace([](float* w, float* y) {
+          for (int i = 0; i < 4; ++i) y[i] = 1 + 0 * w[i];
+        }).finding == Finding::not_finite);
+  CHECK(check_workspace([](float* w, float* y) {
+          w[4] = 0;
+          for (int i = 0; i < 4; ++i) y[i] = 1;
+        }).finding == Finding::guard_damaged);
+}

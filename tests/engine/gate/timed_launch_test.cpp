@@ -1,0 +1,82 @@
+#include "engine/gate/timed_launch.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "tests/engine/gate/attention_gate.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
+
+}  // namespace
+
+TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
+  const AttentionProblem problem(timed);
+  const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
+  FakeDevice device;
+  BoundKernel kernel{.kernel = device.add([&](const FakeDevice::Call& call) {
+                       const auto& K = instance.tensors[1].bytes;
+                       CHECK(std::memcmp(call.pointers.at(0), K.data(), K.size()) == 0);
+                       CHECK(call.scalars.at(0) == instance.scalars[4].bytes);
+                       return std::optional<Fault>{};
+                     }),
+                     .launch = {},
+                     .argument_names = {"K", "O", "scale"}};
+  {
+    const TimedLaunch launch(device, kernel, instance);
+    CHECK(device.buffers_held() == 4);
+    CHECK(device.launch(launch.launch()).has_value());
+  }
+  CHECK(device.buffers_held() == 0);
+  kernel.argument_names = {"Q", "size"};
+  CHECK_THROWS_WITH_AS(
+      TimedLaunch(device, kernel, instance),
+      "argument 'size' of the kernel is unknown to its problem: the manifest may "
+      "name Q, K, V, O, B, H, Lq, Lk, scale, Hkv, window_left, window_right, softcap",
+      UserError);
+  CHECK(device.buffers_held() == 0);
+}
+
+namespace {
+
+// A kernel under the clock: what is found wrong with it there, after `launches` of it.
+std::string found(const std::function<void(const AttentionCall&)>& kernel, int launches) {
+  const AttentionProblem problem(timed);
+  TruthCache truths(problem);
+  const auto truth = truths.get({problem.shape(), Inputs::normal, 3});
+  const auto other = truths.get({problem.shape(), Inputs::normal, 4});
+  FakeDevice device;
+  BoundKernel bound = attention_kernel(device, timed, [&](const AttentionCall& call) {
+    kernel(call);
+    return std::optional<Fault>{};
+  });
+  TimedLaunch launch(device, bound, truth->instance);
+  for (int i = 0; i < launches; ++i) CHECK(device.launch(launch.launch()).has_value());
+  if (const auto refusal = launch.check(*truth)) return "clock: " + to_text(refusal->finding);
+  const auto refusal = launch.check_exchanged(*other);
+  CHECK(device.buffers_held() == 4);
+  return refusal ? "exchange: " + to_text(refusal->finding) : "right";
+}
+
+}  // namespace
+
+TEST_CASE("what the clock left behind is looked at, and that the work follows its inputs") {
+  CHECK(found([](const AttentionCall& call) { call.attend({}); }, 5) == "right");
+  CHECK(found([](const AttentionCall&) {}, 5) == "clock: not_finite");
+  CHECK(found([](const AttentionCall& call) { call.attend({.scale_factor = 2}); }, 5) ==
+        "clock: wrong");
+  // Right as long as it looks as if somebody looked.
+  CHECK(found(
+            [](const AttentionCall& call) {
+              if (call.number < 5) call.attend({});
+            },
+            5) == "exchange: wrong");
+  CHECK(found(
+            [](const AttentionCall& call) {
+              if (call.O[0] == 0xffff) call.attend({});
+            },
+            5) == "exchange: wrong");
+}

@@ -1,0 +1,40 @@
+#include "engine/run/roofline.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/engine/run/fixture.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+DeviceInfo gpu(const std::string& arch, int sms) {
+  DeviceInfo info;
+  info.arch = arch;
+  info.sms = sms;
+  return info;
+}
+
+}  // namespace
+
+TEST_CASE("roofline: the dearer of operations and bytes, three quarters of it") {
+  const DeviceProfile h100 = load_profile("h100", test::root());
+  // 132 SMs x 4096 flop x 1980 MHz = 1070.5 TFLOP/s.
+  const Roofline computing = roofline(h100, 132, 1070.5e9, 1e6);
+  CHECK(computing.us == doctest::Approx(750).epsilon(0.001));
+  CHECK(computing.because == "1.07e+03 GFLOP at 1071 TFLOP/s (profile h100, 132 SMs)");
+  // 132 ports x 118 bytes x 1980 MHz = 30.84 TB/s.
+  const Roofline moving = roofline(h100, 132, 1e6, 30.84e6);
+  CHECK(moving.us == doctest::Approx(0.75).epsilon(0.001));
+  CHECK(moving.because == "30.8 MB at 30.8 TB/s (profile h100, 132 SMs)");
+  // Half the SMs take twice as long.
+  CHECK(roofline(h100, 66, 1070.5e9, 1e6).us == doctest::Approx(1500).epsilon(0.001));
+}
+
+TEST_CASE("roofline: a device is known by its architecture and SMs, not by the space's target") {
+  const DeviceProfile l4 = load_profile("l4", test::root());
+  CHECK(profile_of(gpu("sm_89", l4.sms), l4, test::root())->name == "l4");
+  CHECK(profile_of(gpu("sm_90", 132), l4, test::root())->name == "h100");
+  CHECK(profile_of(gpu("sm_90", 114), l4, test::root())->name == "h100");
+  CHECK_FALSE(profile_of(gpu("sm_75", 40), l4, test::root()));
+}

@@ -1,0 +1,145 @@
+#include <filesystem>
+#include <set>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
+#include "engine/device/open.hpp"
+#include "engine/report/table.hpp"
+#include "engine/run/self_test.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Sort = SelfTestRow::Sort;
+
+struct Arguments {
+  std::vector<std::string> spaces;
+  std::string device = "auto";
+  std::string format = "table";
+  std::optional<std::uint64_t> seed;
+  SelfTestOptions options;
+};
+
+// All that ship, in the order of their names, if none was asked for.
+std::vector<SpaceFile> load_spaces(const std::vector<std::string>& names,
+                                   const std::filesystem::path& root) {
+  std::set<std::string> chosen(names.begin(), names.end());
+  if (chosen.empty())
+    for (const auto& file : std::filesystem::directory_iterator(root / "search_spaces"))
+      if (file.path().extension() == ".yaml") chosen.insert(file.path().string());
+  std::vector<SpaceFile> spaces;
+  for (const std::string& name : chosen) spaces.push_back(load_space_file(name, root));
+  return spaces;
+}
+
+std::string summary(const SelfTestResult& result) {
+  const int planted = result.count(Sort::fault) + result.count(Sort::cheat);
+  const int killed = result.passed(Sort::fault) + result.passed(Sort::cheat);
+  const int right = result.count(Sort::twin) + result.count(Sort::variant);
+  const int accepted = result.passed(Sort::twin) + result.passed(Sort::variant);
+  return fmt::format(
+      "killed {} of {} ({} of {} planted faults, {} of {} cheats), refused {} of {} right ones",
+      killed, planted, result.passed(Sort::fault), result.count(Sort::fault),
+      result.passed(Sort::cheat), result.count(Sort::cheat), right - accepted, right);
+}
+
+// Every fault and cheat; of the right ones only those that were refused.
+std::string table(const SelfTestResult& result) {
+  Table table({{"", Align::left},
+               {"template", Align::left},
+               {"kind", Align::left},
+               {"finding", Align::left},
+               {"what", Align::wrap}});
+  for (const SelfTestRow& row : result.rows) {
+    const bool right = row.sort == Sort::twin || row.sort == Sort::variant;
+    if (right && row.passed) continue;
+    std::string what = row.name;
+    if (!row.passed) what += ": " + (row.message.empty() ? row.finding : row.message);
+    table.add({right        ? "REFUSED"
+               : row.passed ? "killed"
+                            : "SURVIVED",
+               row.template_name, right ? to_text(row.sort) : row.kind, row.finding, what});
+  }
+  return table.text();
+}
+
+std::string json(const SelfTestResult& result, const Arguments& arguments) {
+  using Json = nlohmann::ordered_json;
+  const auto share = [&](Sort sort) {
+    return Json{{"count", result.count(sort)}, {"passed", result.passed(sort)}};
+  };
+  Json rows = Json::array();
+  for (const SelfTestRow& row : result.rows)
+    rows.push_back({{"sort", to_text(row.sort)},
+                    {"space", row.space},
+                    {"template", row.template_name},
+                    {"name", row.name},
+                    {"kind", row.kind},
+                    {"finding", row.finding},
+                    {"message", row.message},
+                    {"seconds", row.seconds},
+                    {"passed", row.passed}});
+  return Json{{"device", arguments.device},   {"seed", arguments.options.seed},
+              {"faults", share(Sort::fault)}, {"cheats", share(Sort::cheat)},
+              {"twins", share(Sort::twin)},   {"variants", share(Sort::variant)},
+              {"passed", result.passed()},    {"rows", std::move(rows)}}
+      .dump(2);
+}
+
+int run_self_test(Arguments arguments) {
+  const auto root = require_root();
+  const auto spaces = load_spaces(arguments.spaces, root);
+  const auto compiler = open_compiler();
+  if (arguments.seed) arguments.options.seed = *arguments.seed;
+  const DeviceOpener open = [&](const DeviceProfile& target) {
+    auto device = open_device(arguments.device, target, root);
+    log_info("on {} ({}) for target {}", device->info().id, device->info().name, target.name);
+    return device;
+  };
+  const auto result = self_test(
+      spaces, root, open, *compiler, default_jobs(), arguments.options, [](const SelfTestRow& row) {
+        if (!row.passed)
+          log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name, row.template_name,
+                      row.finding, row.message);
+      });
+  if (arguments.format == "json") {
+    fmt::print("{}\n", json(result, arguments));
+  } else {
+    fmt::print("{}\n{}\n", table(result), summary(result));
+  }
+  return result.passed() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, Action& action) {
+  auto* gate = app.add_subcommand("gate", "about the gate that kernels must pass");
+  gate->require_subcommand(1);
+  auto* command = gate->add_subcommand(
+      "selftest", "prove it: planted faults and cheats must be refused, right kernels accepted");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("--space", arguments->spaces,
+                      "spaces whose templates and configs are taken; all that ship if not given");
+  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
+      ->capture_default_str();
+  command->add_option("--variants", arguments->options.variants, "right kernels to draw")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command
+      ->add_option("--faults", arguments->options.faults,
+                   "so many of the faults and cheats, evenly spread; all if not given")
+      ->check(CLI::Range(0, 1'000'000));
+  command->add_option("--format", arguments->format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  add_seed(*command, arguments->seed, "of inputs, hidden shapes and right kernels; 1 if not given");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return run_self_test(*arguments); }; });
+}
+
+}  // namespace fa_tune
