@@ -22,6 +22,7 @@ constexpr double settled = 0.01;           // two looks that differ by less, rel
 constexpr int screen_samples = 25;
 constexpr int final_samples = 100;
 constexpr int more_samples = 50;
+constexpr int block_samples = 3;  // of one kernel in one block of a race
 constexpr int most_samples = 300;
 constexpr double final_half_width = 0.005;  // of the median
 
@@ -119,6 +120,22 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
     time = estimate(timing->samples_us);
   }
   return Measurement{std::move(*timing), time};
+}
+
+std::expected<RaceResult, Fault> race_launches(Device& device, const std::vector<Launch>& launches,
+                                               const RaceOptions& options) {
+  std::vector<TimingPlan> plans;
+  for (const Launch& launch : launches) {
+    const auto settled = settle(device, launch);
+    if (!settled) return std::unexpected(settled.error());
+    plans.push_back({*settled, block_samples, 1});
+  }
+  const RaceClock clock = [&](std::size_t i) -> std::expected<double, Fault> {
+    const auto timing = take(device, launches[i], plans[i]);
+    if (!timing) return std::unexpected(timing.error());
+    return median(timing->samples_us);
+  };
+  return race(launches.size(), clock, options);
 }
 
 }  // namespace fa_tune

@@ -14,10 +14,10 @@ std::unexpected<ClockRefusal> refused(const Refusal& refusal) {
 
 }  // namespace
 
-Clocked::Clocked(const Project& project, Device& device, TruthCache& truth, std::uint64_t seed,
-                 Proof proof)
-    : device_(device), roofline_(roofline_of(*project.problem, device.info(), project.target)) {
-  const Constants& shape = project.problem->shape();
+Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& device,
+                 TruthCache& truth, std::uint64_t seed, Proof proof)
+    : device_(device), roofline_(roofline_of(problem, device.info(), target)) {
+  const Constants& shape = problem.shape();
   timed_ = truth.get({.shape = shape, .inputs = Inputs::normal, .seed = seed});
   if (proof == Proof::always || device.info().times == TimeKind::measured)
     exchanged_ = truth.get(

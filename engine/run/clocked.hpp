@@ -9,7 +9,6 @@
 #include "engine/device/device.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/measure/sampler.hpp"
-#include "engine/run/project.hpp"
 #include "engine/run/roofline.hpp"
 
 namespace fa_tune {
@@ -30,8 +29,8 @@ class Clocked {
   enum class Proof { where_measured, always };
 
   // All must outlive it.
-  Clocked(const Project& project, Device& device, TruthCache& truth, std::uint64_t seed,
-          Proof proof);
+  Clocked(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
+          std::uint64_t seed, Proof proof);
 
   std::expected<Measurement, ClockRefusal> time(const BoundKernel& kernel, Effort effort);
 

@@ -25,7 +25,8 @@ class Finals {
         pool_(pool),
         store_(store),
         truth_(*project.problem),
-        clocked_(project, device, truth_, derive_seed(seed, "final time"), Clocked::Proof::always) {
+        clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
+                 Clocked::Proof::always) {
     for (const Suite& suite : project.problem->suites()) {
       if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
       const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));

@@ -45,7 +45,8 @@ class Place {
     clocked_.reset();
     device_.reset();
     device_ = open_(project_.target);
-    clocked_.emplace(project_, *device_, truth_, derive_seed(seed_, "time"),
+    clocked_.emplace(*project_.problem, project_.target, *device_, truth_,
+                     derive_seed(seed_, "time"),
                      whole_ ? Clocked::Proof::always : Clocked::Proof::where_measured);
   }
 

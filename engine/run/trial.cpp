@@ -47,7 +47,8 @@ TrialRunner::TrialRunner(const Project& project, Device& device, CompilePool& po
       truth_(truth),
       // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
       cases_(trial_cases(*project.problem, seeds.gate, device.info().times == TimeKind::measured)),
-      clocked_(project, device, truth, seeds.timing, Clocked::Proof::where_measured) {}
+      clocked_(*project.problem, project.target, device, truth, seeds.timing,
+               Clocked::Proof::where_measured) {}
 
 TrialRunner::~TrialRunner() = default;
 

@@ -57,12 +57,15 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
                {"rel. RMS", Align::right},
                {"verdict", Align::wrap}});
   bool right = true;
-  for (Suite suite : suites) {
-    std::erase_if(suite.shapes, [&](const Constants& shape) { return !fits(shape); });
-    const Verdict verdict = gate.check(bind, gate_cases(suite, seed));
+  std::vector<std::pair<std::string, std::vector<GateCase>>> all;
+  for (const Suite& suite : suites) all.emplace_back(suite.name, gate_cases(suite, seed));
+  if (arguments.suites.empty()) all.emplace_back("hidden", hidden_cases(problem, seed));
+  for (auto& [name, cases] : all) {
+    std::erase_if(cases, [&](const GateCase& each) { return !fits(each.shape); });
+    const Verdict verdict = gate.check(bind, cases);
     right = right && verdict.right();
-    table.add({suite.name, std::to_string(verdict.cases),
-               fmt::format("{:.3f}", verdict.worst_ratio), fmt::format("{:.2e}", verdict.worst_rms),
+    table.add({name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
+               fmt::format("{:.2e}", verdict.worst_rms),
                verdict.right() ? "right"
                                : to_text(verdict.finding) + ": " + verdict.message + " (" +
                                      verdict.where + ")"});
@@ -131,7 +134,8 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();
   command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
       ->capture_default_str();
-  command->add_option("--suite", arguments->suites, "only these suites; all if not given");
+  command->add_option("--suite", arguments->suites,
+                      "only these suites; all, and hidden shapes, if not given");
   add_seed(*command, arguments->seed, "of the inputs; fresh if not given");
   command->callback([arguments, &action] { action = [arguments] { return verify(*arguments); }; });
 }

@@ -35,7 +35,7 @@ class ClockDevice : public Device {
   Argument address(BufferHandle buffer, std::size_t) override { return buffer; }
   std::expected<void, Fault> launch(const Launch&) override { return {}; }
 
-  std::expected<Timing, Fault> time(const Launch&, const TimingPlan& plan) override {
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     plans.push_back(plan);
     if (static_cast<int>(plans.size()) > fault_after) return std::unexpected(fault);
     Timing timing;
@@ -46,13 +46,16 @@ class ClockDevice : public Device {
       return timing;
     }
     taken_ += plan.warm_up_samples;
-    for (int i = 0; i < plan.samples; ++i) timing.samples_us.push_back(clock_(plan, taken_++));
+    const double factor = launch.kernel == slower ? 1.03 : 1;
+    for (int i = 0; i < plan.samples; ++i)
+      timing.samples_us.push_back(factor * clock_(plan, taken_++));
     return timing;
   }
 
   DeviceInfo info_;
   std::vector<TimingPlan> plans;
   int fault_after = std::numeric_limits<int>::max();
+  KernelHandle slower{99};  // by 3%
   Fault fault{FaultKind::trap, "planted"};
 
  private:
@@ -207,4 +210,27 @@ TEST_CASE("a clock that only gives nonsense is a lost device, not a time") {
     CHECK(result.error().message.find("fake:0") != std::string::npos);
     CHECK(device.plans.back().launches_per_sample == 200);
   }
+}
+
+TEST_CASE("a race of launches: samples of 200 us, three a block, and what a race says") {
+  ClockDevice device([](const TimingPlan&, int n) { return 20 + 0.05 * noise(n); });
+  Launch one, other;
+  one.kernel = KernelHandle{1};
+  other.kernel = device.slower;
+  const auto different = race_launches(device, {one, other}, {});
+  REQUIRE(different);
+  CHECK(different->standings[1].to_baseline.slower());
+  CHECK(different->standings[1].to_baseline.ratio == doctest::Approx(1.03).epsilon(0.003));
+  CHECK(device.plans.back().launches_per_sample == 10);
+  CHECK(device.plans.back().samples == 3);
+  CHECK(device.plans.back().warm_up_samples == 1);
+
+  const auto same = race_launches(device, {one, one}, {});
+  REQUIRE(same);
+  CHECK(same->standings[1].to_baseline.tied());
+
+  device.fault_after = static_cast<int>(device.plans.size()) + 30;
+  const auto broken = race_launches(device, {one, other}, {});
+  REQUIRE_FALSE(broken);
+  CHECK(broken.error().message == "planted");
 }

@@ -1,0 +1,111 @@
+#include "engine/run/contender.hpp"
+
+#include <charconv>
+
+#include <fmt/core.h>
+
+#include "db/store.hpp"
+#include "engine/base/error.hpp"
+#include "engine/report/export.hpp"
+#include "engine/run/exported_kernel.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune {
+namespace {
+
+class FileContender final : public Contender {
+ public:
+  FileContender(const std::string& file, const std::filesystem::path& root)
+      : Contender(file),
+        exported_(read_exported(file)),
+        problem_(make_problem(exported_.problem, exported_.settings, file + ": ")),
+        target_(load_profile(exported_.target, root)) {}
+
+  const Problem& problem() const override { return *problem_; }
+  const DeviceProfile& target() const override { return target_; }
+  Binder on(Device& device, Compiler& compiler, CompilePool&) override {
+    kernel_.emplace(exported_, *problem_, target_, compiler, device);
+    return [this](const Constants& shape) { return kernel_->bind(shape); };
+  }
+
+ private:
+  Exported exported_;
+  std::unique_ptr<Problem> problem_;
+  DeviceProfile target_;
+  std::optional<ExportedKernel> kernel_;
+};
+
+class ConfigContender final : public Contender {
+ public:
+  ConfigContender(const std::string& name, Project project, Config config)
+      : Contender(name), project_(std::move(project)), config_(std::move(config)) {}
+
+  const Problem& problem() const override { return *project_.problem; }
+  const DeviceProfile& target() const override { return project_.target; }
+  Binder on(Device& device, Compiler&, CompilePool& pool) override {
+    variant_.emplace(
+        project_.template_of(config_), *project_.problem,
+        [this](const Constants& shape) { return project_.scope(shape); }, config_, pool, device);
+    variant_->begin();
+    return variant_->binder();
+  }
+
+ private:
+  Project project_;
+  Config config_;
+  std::optional<Variant> variant_;
+};
+
+// All of `text` as a number from 1.
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size() || value < 1) return std::nullopt;
+  return value;
+}
+
+std::unique_ptr<Contender> of_trial(const std::string& text, const ContenderPlaces& places) {
+  const Store store(places.db, Store::Mode::read);
+  const std::size_t colon = text.find(':');
+  const auto trial = colon == std::string::npos
+                         ? store.trial(*number(text))
+                         : store.trial(*number(std::string_view(text).substr(0, colon)),
+                                       *number(std::string_view(text).substr(colon + 1)));
+  if (!trial) throw UserError(fmt::format("{}: there is no trial {}", places.db.string(), text));
+  const auto run = store.run(trial->run);
+  return std::make_unique<ConfigContender>(
+      "trial " + text,
+      open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"),
+                   places.root),
+      Config::from_json(trial->config_json));
+}
+
+bool names_trial(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return number(text).has_value();
+  return number(std::string_view(text).substr(0, colon)).has_value() &&
+         number(std::string_view(text).substr(colon + 1)).has_value();
+}
+
+}  // namespace
+
+std::unique_ptr<Contender> open_contender(const std::string& text, const ContenderPlaces& places) {
+  if (text.ends_with(".cu")) return std::make_unique<FileContender>(text, places.root);
+  if (names_trial(text)) return of_trial(text, places);
+  std::string known;
+  if (places.space) {
+    Project project = open_project(load_space_file(*places.space, places.root), places.root);
+    if (const Preset* preset = project.space.preset(text)) {
+      const Config config = preset->config;
+      return std::make_unique<ConfigContender>("preset " + text, std::move(project), config);
+    }
+    for (const Preset& preset : project.space.parts().presets)
+      known += (known.empty() ? "" : ", ") + preset.name;
+  }
+  throw UserError(fmt::format(
+      "'{}' names no kernel: write an exported .cu file, a trial's ID, RUN:NUMBER{}", text,
+      places.space ? ", or a preset of the space: " + known
+                   : ", or with --space one of its presets"));
+}
+
+}  // namespace fa_tune

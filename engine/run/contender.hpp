@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/device/device.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/run/project.hpp"
+
+namespace fa_tune {
+
+// A kernel that a person names to have it timed beside another one.
+class Contender {
+ public:
+  virtual ~Contender() = default;
+
+  const std::string& name() const { return name_; }
+  virtual const Problem& problem() const = 0;
+  // The profile whose limits held for it.
+  virtual const DeviceProfile& target() const = 0;
+  // Makes it for a device. The Contender, the pool and the device must outlive what is bound, and
+  // the Contender must go before the device.
+  virtual Binder on(Device& device, Compiler& compiler, CompilePool& pool) = 0;
+
+ protected:
+  explicit Contender(std::string name) : name_(std::move(name)) {}
+
+ private:
+  std::string name_;
+};
+
+// Where names are looked up that are not files.
+struct ContenderPlaces {
+  std::filesystem::path root;
+  std::filesystem::path db;
+  std::optional<std::string> space;  // whose presets are meant
+};
+
+// `text` is an exported .cu file, a trial's ID, RUN:NUMBER, or a preset of the space. Throws
+// UserError for what is none of these or not there.
+std::unique_ptr<Contender> open_contender(const std::string& text, const ContenderPlaces& places);
+
+}  // namespace fa_tune
