@@ -92,6 +92,33 @@ TEST_CASE("out of memory says what was asked and what is there, and the device g
   CHECK(device->write(device->allocate(16), 0, bytes_of({1})));
 }
 
+TEST_CASE("inputs are exchanged in the midst of launches, without a wait between them") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(image_of("scale"));
+  REQUIRE(kernel);
+  const BufferHandle x = device->allocate(8);
+  const BufferHandle y = device->allocate(8);
+  const BufferHandle other = device->allocate(8);
+  REQUIRE(device->write(x, 0, bytes_of({1, 2})));
+  REQUIRE(device->write(other, 0, bytes_of({3, 4})));
+  const Launch launch{*kernel, {}, {x, y, scalar(2.0F), scalar(2)}};
+  driver->calls.clear();
+  const std::vector<BufferCopy> copies = {{other, x, 8}};
+  REQUIRE(device->launch_exchanging(launch, 3, copies));
+  CHECK(driver->kernels_run == 4);
+  CHECK(read_floats(*device, y, 0, 2) == std::vector<float>{6, 8});
+  std::vector<std::string> work;
+  for (const std::string& call : driver->calls)
+    if (call == "cuLaunchKernelEx" || call == "cuMemcpyDtoDAsync_v2" || call == "cuEventQuery")
+      work.push_back(call);
+  work.resize(6);
+  CHECK(work == std::vector<std::string>{"cuLaunchKernelEx", "cuLaunchKernelEx", "cuLaunchKernelEx",
+                                         "cuMemcpyDtoDAsync_v2", "cuLaunchKernelEx",
+                                         "cuEventQuery"});
+}
+
 TEST_CASE("a kernel gets its arguments: buffers, addresses within them, scalars") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
