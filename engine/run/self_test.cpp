@@ -10,6 +10,7 @@
 #include "engine/kernel/persistent_state.hpp"
 #include "engine/run/clocked.hpp"
 #include "engine/run/fault_file.hpp"
+#include "engine/run/project.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {
