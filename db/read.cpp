@@ -178,6 +178,20 @@ std::optional<TrialRow> Store::trial(std::int64_t run, std::int64_t number) cons
   });
 }
 
+std::optional<TrialRow> Store::deadly_trial(std::int64_t run,
+                                            const std::string& source_hash) const {
+  return state_->guarded([&](Database& db) {
+    Statement query(db, std::string(kTrial) +
+                            "JOIN runs theirs ON theirs.id = t.run JOIN runs ours ON ours.id = ? "
+                            "WHERE t.source_hash = ? AND t.finding IN ('crash', 'hang') "
+                            "AND theirs.arch = ours.arch AND theirs.compiler = ours.compiler "
+                            "AND theirs.time_kind = ours.time_kind ORDER BY t.id LIMIT 1");
+    query.bind(1, run);
+    query.bind(2, source_hash);
+    return read_one(query, read_trial);
+  });
+}
+
 std::vector<TrialRow> Store::best(const TrialFilter& filter) const {
   if (filter.shape_json && !nlohmann::json::parse(*filter.shape_json, nullptr, false).is_object())
     throw UserError(fmt::format(R"(shape '{}': expected a JSON object such as {{"B":1,"D":64}})",

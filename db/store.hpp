@@ -164,6 +164,9 @@ class Store {
   std::vector<InsightRow> insights(std::int64_t run) const;  // by kind and place
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
+  // The oldest trial whose kernel, of that source, ended the process that ran it (finding "crash"
+  // or "hang"), in any run of the same architecture, compiler and kind of time as `run`.
+  std::optional<TrialRow> deadly_trial(std::int64_t run, const std::string& source_hash) const;
   std::optional<TrialRow> trial(std::int64_t id) const;
   std::optional<TrialRow> trial(std::int64_t run, std::int64_t number) const;
   // Right ones only, fastest first; finals stand before those that were only screened, because the

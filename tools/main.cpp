@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   fa_tune::add_emulate(app, action);
   fa_tune::add_db(app, action);
   fa_tune::add_doctor(app, action);
+  fa_tune::add_worker(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <sys/types.h>
+#include "engine/base/process.hpp"
 
 namespace fa_tune {
 
@@ -18,11 +17,10 @@ void require_program(const std::string& name);
 
 // A program of a stranger at the other end of three pipes, talked to line by line. Nothing it does
 // can make the caller wait beyond a deadline, grow without bound, or die: what is sent is queued,
-// lines have a most length, a broken pipe is an answer and no signal. It runs in a process group of
-// its own, with no file open but its three, and is killed with that group.
+// lines have a most length, a broken pipe is an answer and no signal.
 class ChildProcess {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Process::Clock;
 
   // Lines longer than this are dropped as they come.
   static constexpr std::size_t kMostLine = std::size_t{1} << 20;
@@ -33,9 +31,6 @@ class ChildProcess {
   // `on_error_line`. Throws UserError where the program cannot be started.
   ChildProcess(const std::vector<std::string>& words,
                std::function<void(std::string_view)> on_error_line);
-  ~ChildProcess();
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
 
   // Queues a line, which must hold no line feed, and sends what the child takes at once.
   void send(std::string_view line);
@@ -52,28 +47,17 @@ class ChildProcess {
   Heard receive(std::string& line, Clock::time_point deadline, const std::atomic<bool>* stop);
 
   // Closes its input and gives it until the deadline to end by itself; then its group is killed.
-  // How it ended: "exit code 1", "signal 11", "was killed". To be called once.
+  // How it ended, as Process says. To be called once.
   std::string end(Clock::time_point deadline);
 
  private:
-  struct Pipe {
-    int ours = -1;
-    int theirs = -1;
-  };
-  static Pipe make_pipe(bool child_reads);
-  void spawn(const std::vector<std::string>& words, const Pipe& in, const Pipe& out,
-             const Pipe& error);
   void exchange(int milliseconds);  // whatever can be read and written now, or a short wait
   void write_unsent();
-  void read_output();
   bool read_errors();  // whether there was something
   bool take_line(std::string& line, Heard& heard);
 
   std::function<void(std::string_view)> on_error_line_;
-  pid_t process_ = -1;
-  int in_ = -1;     // its standard input
-  int out_ = -1;    // its standard output
-  int error_ = -1;  // its standard error
+  Process process_;
   std::string unsent_;
   std::string output_;
   std::string errors_;

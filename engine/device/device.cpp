@@ -30,6 +30,10 @@ std::string to_text(FaultKind kind) {
       return "timeout";
     case FaultKind::trap:
       return "trap";
+    case FaultKind::died:
+      return "died";
+    case FaultKind::gone:
+      return "gone";
     case FaultKind::device_lost:
       return "device_lost";
   }

@@ -21,8 +21,8 @@ struct BufferCopy {
   std::size_t bytes = 0;
 };
 
-// What can go wrong when a kernel is loaded or run. All are findings about the kernel, except
-// `device_lost`, after which this Device object can do no more.
+// What can go wrong when a kernel is loaded or run. All are findings about the kernel, except the
+// last two.
 enum class FaultKind {
   load_failed,          // the image was refused
   unknown_instruction,  // the emulator does not know an instruction; found before anything ran
@@ -37,8 +37,11 @@ enum class FaultKind {
   deadlock,             // every warp waits and none can go on
   timeout,              // more instructions or time than allowed
   trap,                 // the kernel stopped itself
-  device_lost,          // the context is dead or the device is gone
+  died,                 // the process that ran it ended
+  gone,                 // a buffer that was lost when another kernel ended the process: deaths()
+  device_lost,          // the context is dead or the device is gone: this object can do no more
 };
+constexpr FaultKind kLastFaultKind = FaultKind::device_lost;
 
 std::string to_text(FaultKind kind);
 
@@ -116,6 +119,16 @@ class Device {
   // True once a kernel has cost this Device its context: whatever fails from then on says nothing
   // about the kernel that is tried. Only a new process can go on.
   virtual bool lost() const { return false; }
+  // The Faults that ended the process which runs the kernels, where that is another than this one;
+  // the newest last. After each, what was loaded is loaded again when it is used; buffers are gone,
+  // with the addresses and tensor maps made of them, which must not be used any more.
+  virtual std::span<const Fault> deaths() const { return {}; }
+  // Makes good what the last kernel has broken, so that what fails from now on is the next one's.
+  // False if the device is lost.
+  virtual bool ready() { return !lost(); }
+  // The time of the fastest right kernel known; 0 for none. What takes many times as long need not
+  // be waited for.
+  virtual void note_incumbent(double /*us*/) {}
 
   virtual std::expected<KernelHandle, Fault> load(const KernelImage& image) = 0;
   virtual void unload(KernelHandle kernel) = 0;

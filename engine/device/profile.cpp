@@ -111,18 +111,7 @@ std::vector<std::string> known_profiles(const std::filesystem::path& folder) {
   return names;
 }
 
-}  // namespace
-
-Constants DeviceProfile::facts() const {
-  Constants facts;
-  for (const Limit& limit : kLimits) {
-    facts[std::string(limit.key)] = static_cast<std::int64_t>(this->*limit.field);
-  }
-  facts["l2_bytes"] = l2_bytes;
-  return facts;
-}
-
-DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root) {
+DeviceProfile find_profile(const std::string& name, const std::filesystem::path& root) {
   std::error_code error;
   // Only what looks like a path is one: a stray file called 'l4' must not stand in for the L4.
   const bool path = name.find('/') != std::string::npos || name.ends_with(".yaml");
@@ -137,6 +126,23 @@ DeviceProfile load_profile(const std::string& name, const std::filesystem::path&
   if (list.empty()) list = "none in " + folder.string();
   throw UserError("no device profile " + quote_text(name) + did_you_mean(name, known) +
                   " (known: " + list + "; or give the path of a profile's file)");
+}
+
+}  // namespace
+
+Constants DeviceProfile::facts() const {
+  Constants facts;
+  for (const Limit& limit : kLimits) {
+    facts[std::string(limit.key)] = static_cast<std::int64_t>(this->*limit.field);
+  }
+  facts["l2_bytes"] = l2_bytes;
+  return facts;
+}
+
+DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root) {
+  DeviceProfile profile = find_profile(name, root);
+  profile.given = name;
+  return profile;
 }
 
 }  // namespace fa_tune

@@ -12,6 +12,8 @@ namespace fa_tune {
 // A model of GPU as the emulator knows it, read from search_spaces/devices/NAME.yaml, where each
 // figure has its source.
 struct DeviceProfile : emulator::DeviceProfile {
+  std::string given;  // what load_profile found it by
+
   // The limits (not the rates) by the names an expression uses after "device.".
   Constants facts() const;
 };

@@ -10,6 +10,7 @@
 #include "engine/report/insights.hpp"
 #include "engine/run/finals.hpp"
 #include "engine/run/proposer.hpp"
+#include "engine/run/survive.hpp"
 #include "engine/run/trial.hpp"
 #include "engine/search/strategy.hpp"
 
@@ -19,6 +20,12 @@ namespace {
 // Trials asked for at once: compiled side by side, told together. Fixed, and kept with a run,
 // because the strategy's answers depend on it and must not depend on the machine.
 constexpr int kGeneration = 16;
+
+// So many kernels in a row that ended the process they ran in: then it is not the kernels.
+constexpr int kMostDeathsInARow = 8;
+// A trial that was under way so often when a process died, the engine's or the device's, is refused
+// without another try.
+constexpr int kMostAttempts = 2;
 
 // {"BLOCK_M":[64,32]}: what a child changed; null where a gene was or is absent.
 std::string changed_genes(const Config& parent, const Config& child) {
@@ -101,14 +108,14 @@ class Evolution {
     search(runner, *strategy);
     fault_point("search_over");
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
-    if (!result_.interrupted && !device_.lost())
+    if (!result_.interrupted && !given_up())
       result_.interrupted = !run_finals(project_, device_, pool_, store_, result_.run, seed_,
                                         options_.final_suites, listener_, stop_);
     result_.device_lost = device_.lost();
     fault_point("finals_over");
     store_.record_insights(
         result_.run, insight_rows(insights_of(store_, result_.run), to_text(device_.info().times)));
-    const bool done = !result_.interrupted && !result_.device_lost;
+    const bool done = !result_.interrupted && !given_up();
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
     return result_;
   }
@@ -200,40 +207,78 @@ class Evolution {
           if (stop_) result_.interrupted = true;
           if (stop_ || !budget_left()) return;
         }
-        const TrialRow row = known == stored_.end()
-                                 ? try_one(runner, *variants[i], proposals[i], number)
-                                 : recall(runner, known->second, proposals[i]);
+        const auto tried = known == stored_.end()
+                               ? try_one(runner, *variants[i], proposals[i], number)
+                               : recall(runner, known->second, proposals[i]);
+        if (!tried) return;
+        const TrialRow& row = *tried;
         variants[i].reset();
         told.push_back(tell_of(row, proposals[i].config));
         if (proposer_)
           proposer_->report(report_trial(row, proposals[i].config, told.back().time_us));
         count(row, known == stored_.end());
-        if (device_.lost()) return;
+        if (given_up()) return;
       }
       for (const Told& each : told) strategy.tell(each);
       fault_point("generation_told");
     }
   }
 
-  TrialRow try_one(TrialRunner& runner, Variant& variant, const Proposal& proposal,
-                   std::uint64_t number) {
+  bool given_up() const { return device_.lost() || !result_.trouble.empty(); }
+
+  // Gates and times what was admitted. False if the device is lost, which says nothing of the
+  // trial.
+  bool judge(TrialRunner& runner, Variant& variant, FinishedTrial& trial) {
+    if (const auto known = store_.deadly_trial(result_.run, trial.row.source_hash)) {
+      refuse_deadly(trial.row, known->finding,
+                    fmt::format("as in trial {}: {}", known->id, known->message));
+      return true;
+    }
+    const FinishedTrial admitted = trial;
+    bool charged = false;
+    const Survival survival = survive(device_, [&] {
+      const int attempts =
+          store_.record_attempt(result_.run, trial.row.number, trial.row.config_json);
+      trial = admitted;
+      charged = attempts > kMostAttempts;
+      if (charged)
+        refuse_deadly(trial.row, "crash",
+                      fmt::format("it was under way {} times when a process died", attempts - 1));
+      else
+        runner.judge(variant, trial);
+    });
+    if (survival.lost) return false;
+    if (survival.death)
+      refuse_deadly(trial.row, survival.death->kind == FaultKind::timeout ? "hang" : "crash",
+                    "the process that ran it was lost twice: " + survival.death->message);
+    deaths_in_a_row_ = survival.death || charged ? deaths_in_a_row_ + 1 : 0;
+    if (deaths_in_a_row_ >= kMostDeathsInARow)
+      result_.trouble = fmt::format(
+          "{} kernels in a row ended the process that ran them, the last one: {}; the device or "
+          "its "
+          "driver cannot be trusted",
+          deaths_in_a_row_, trial.row.message);
+    return true;
+  }
+
+  static void refuse_deadly(TrialRow& row, const std::string& finding, const std::string& message) {
+    row.stage = "launch";
+    row.outcome = "refused";
+    row.finding = finding;
+    row.message = message;
+    row.time_us.reset();
+    row.time_low_us.reset();
+    row.time_high_us.reset();
+  }
+
+  // Nothing if the device was lost before there was a verdict.
+  std::optional<TrialRow> try_one(TrialRunner& runner, Variant& variant, const Proposal& proposal,
+                                  std::uint64_t number) {
     FinishedTrial trial;
     trial.row.run = result_.run;
     trial.row.number = static_cast<std::int64_t>(number);
     trial.row.operation = proposal.operation;
-    if (runner.admit(variant, trial)) {
-      const int attempts =
-          store_.record_attempt(result_.run, trial.row.number, trial.row.config_json);
-      // A death is retried once; a kernel that took two engines with it is not tried a third time.
-      if (attempts <= 2) {
-        runner.judge(variant, trial);
-      } else {
-        trial.row.stage = "launch";
-        trial.row.outcome = "refused";
-        trial.row.finding = "crash";
-        trial.row.message = fmt::format("the engine died {} times while it ran", attempts - 1);
-      }
-    }
+    if (runner.admit(variant, trial) && !judge(runner, variant, trial)) return std::nullopt;
     std::vector<ParentRow> parents;
     for (std::size_t i = 0; i < proposal.parents.size(); ++i) {
       const TrialRow& parent = rows_.at(proposal.parents[i]);
@@ -272,7 +317,10 @@ class Evolution {
     tally.duplicate += row.outcome == "duplicate";
     tally.seconds += (row.gate_ms + row.measure_ms + row.compile_ms / options_.jobs) / 1000;
     if (row.outcome == "right") {
-      if (!tally.best || *row.time_us < *tally.best->time_us) tally.best = row;
+      if (!tally.best || *row.time_us < *tally.best->time_us) {
+        tally.best = row;
+        device_.note_incumbent(*row.time_us);
+      }
       const auto& presets = project_.space.parts().presets;
       if (!presets.empty() && presets.front().config.to_json() == row.config_json)
         tally.baseline = row;
@@ -292,6 +340,7 @@ class Evolution {
   std::unique_ptr<StoredTranscript> transcript_;
   std::unique_ptr<ProposerArm> proposer_;
   EvolveResult result_;
+  int deaths_in_a_row_ = 0;
   std::string strategy_;
   std::uint64_t seed_ = 0;
   std::vector<EarlierChoice> earlier_;

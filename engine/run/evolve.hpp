@@ -57,6 +57,8 @@ struct EvolveResult {
   Tally tally;
   bool interrupted = false;
   bool device_lost = false;
+  std::string
+      trouble;  // why the run was given up, one line; empty if it was not, or by a lost device
 };
 
 // Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes

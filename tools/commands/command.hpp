@@ -25,5 +25,6 @@ void add_replay(CLI::App& app, Action& action);
 void add_emulate(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_worker(CLI::App& app, Action& action);
 
 }  // namespace fa_tune

@@ -5,8 +5,8 @@
 
 #include "engine/base/fault_point.hpp"
 #include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 
@@ -27,7 +27,7 @@ int doctor() {
   say("compiler", nvrtc.found,
       nvrtc.found ? fmt::format("{}, {}", nvrtc.version, nvrtc.path)
                   : "no libnvrtc: tools/setup installs it, or set FA_TUNE_NVRTC to the library");
-  const auto gpus = list_gpus();
+  const auto gpus = list_gpus_in_worker();
   for (const DeviceInfo& gpu : gpus)
     say("gpu", true,
         fmt::format("{}  {}, {}, {} SMs, driver {}", gpu.id, gpu.name, gpu.arch, gpu.sms,

@@ -14,8 +14,8 @@
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/words.hpp"
-#include "engine/device/open.hpp"
 #include "engine/search/strategy.hpp"
+#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/progress.hpp"
@@ -165,7 +165,7 @@ int evolve_command(const Arguments& arguments) {
     }
   }
   const auto compiler = open_compiler();
-  const auto device = open_device(arguments.device, project.target, root);
+  const auto device = open_device_in_worker(arguments.device, project.target, root);
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = choose_earlier(store, project, device->info().name);
@@ -182,6 +182,8 @@ int evolve_command(const Arguments& arguments) {
   const std::string resume =
       fmt::format("fa-tune evolve --db {} --device {} --resume {}{}", arguments.db,
                   arguments.device, result.run, arguments.proposer ? " --proposer '...'" : "");
+  if (!result.trouble.empty())
+    throw MachineError(result.trouble + "; all finished trials are kept. Go on with: " + resume);
   if (result.device_lost)
     throw MachineError("the device was lost; all finished trials are kept. Go on with: " + resume);
   if (result.interrupted) {

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/root.hpp"
+#include "engine/worker/open.hpp"
 
 namespace fa_tune {
 
@@ -60,7 +61,7 @@ std::filesystem::path require_root() {
 }
 
 std::unique_ptr<Compiler> open_compiler() {
-  return with_cache(open_nvrtc(), cache_folder() / "kernels");
+  return with_cache(open_nvrtc_in_worker(), cache_folder() / "kernels");
 }
 
 int default_jobs() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }

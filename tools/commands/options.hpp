@@ -29,7 +29,7 @@ std::string format_seconds(double seconds);
 // The folder with templates and spaces; throws MachineError that says how to point at it.
 std::filesystem::path require_root();
 
-// NVRTC behind the cache on disk.
+// NVRTC, in processes of its own, behind the cache on disk.
 std::unique_ptr<Compiler> open_compiler();
 
 // How many threads a machine gives the compiler.

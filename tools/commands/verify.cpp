@@ -5,13 +5,13 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
-#include "engine/device/open.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/table.hpp"
 #include "engine/run/exported_kernel.hpp"
 #include "engine/run/project.hpp"
 #include "engine/run/variant.hpp"
+#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 
@@ -85,7 +85,7 @@ int verify_file(const Arguments& arguments) {
   const auto suites = chosen_suites(*problem, arguments.suites);
   const auto root = require_root();
   const DeviceProfile target = load_profile(exported.target, root);
-  const auto device = open_device(arguments.device, target, root);
+  const auto device = open_device_in_worker(arguments.device, target, root);
   const auto compiler = open_compiler();
   ExportedKernel kernel(exported, *problem, target, *compiler, *device);
   return gate_suites(
@@ -103,7 +103,7 @@ int verify_trial(const Arguments& arguments) {
   const Project project = open_project(
       parse_space_file(run->space_text, run->space + " (as stored with the run)"), root);
   const auto suites = chosen_suites(*project.problem, arguments.suites);
-  const auto device = open_device(arguments.device, project.target, root);
+  const auto device = open_device_in_worker(arguments.device, project.target, root);
   const auto compiler = open_compiler();
   CompilePool pool(*compiler, default_jobs());
   const Config config = Config::from_json(trial->config_json);

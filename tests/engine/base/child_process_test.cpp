@@ -97,7 +97,7 @@ TEST_CASE("the child has three files, its usual signals and a group of its own")
     CHECK(line == file);
   }
   CHECK(child.receive(line, in(kLong), nullptr) == Heard::ended);
-  CHECK(child.end(in(kLong)) == "signal 13");
+  CHECK(child.end(in(kLong)) == "signal 13 (Broken pipe)");
 }
 
 TEST_CASE("standard error comes line by line, the last words of a child included") {

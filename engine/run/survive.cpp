@@ -1,0 +1,44 @@
+#include "engine/run/survive.hpp"
+
+#include "engine/base/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+// What the device says of a kernel in so many words is the kernel's own.
+bool explained(const Fault& death) {
+  switch (death.kind) {
+    case FaultKind::died:
+    case FaultKind::gone:
+    case FaultKind::timeout:
+    case FaultKind::device_lost:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+Survival survive(Device& device, const std::function<void()>& attempt) {
+  constexpr int kTries = 2;
+  Survival survival;
+  for (int i = 0; i < kTries; ++i) {
+    if (!device.ready()) return {.lost = true, .death = {}};
+    const std::size_t before = device.deaths().size();
+    bool verdict = true;
+    try {
+      attempt();
+    } catch (const MachineError&) {
+      // What a process that was ending could not do says nothing of the machine.
+      if (device.deaths().size() == before) throw;
+      verdict = false;
+    }
+    if (device.deaths().size() == before) return {};
+    if (verdict && explained(device.deaths().back())) return {};
+    survival.death = device.deaths().back();
+  }
+  return survival;
+}
+
+}  // namespace fa_tune

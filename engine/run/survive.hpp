@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "engine/device/device.hpp"
+
+namespace fa_tune {
+
+// How a kernel's try on a device ended, as far as the device goes.
+struct Survival {
+  bool lost = false;           // the device is: nothing is said about the kernel
+  std::optional<Fault> death;  // with which the kernel ended its process, twice
+};
+
+// Runs `attempt`, which takes one kernel through stages on the device. If the process that ran it
+// ends and no error of the kernel's explains that (an illegal address does, a crash of the driver
+// does not), it is run once more, alone in a new process: a kernel is charged with the second death
+// only. A try is begun only on a device that is ready.
+Survival survive(Device& device, const std::function<void()>& attempt);
+
+}  // namespace fa_tune

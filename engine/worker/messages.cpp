@@ -1,0 +1,136 @@
+#include "engine/worker/messages.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/worker/archive.hpp"
+
+namespace fa_tune {
+
+// Found by the archive through the types' own namespaces.
+constexpr BinaryKind last_of(BinaryKind) { return BinaryKind::ptx; }
+constexpr FaultKind last_of(FaultKind) { return kLastFaultKind; }
+constexpr TimeKind last_of(TimeKind) { return TimeKind::predicted; }
+constexpr TensorMap::Element last_of(TensorMap::Element) { return TensorMap::Element::bf16; }
+constexpr TensorMap::Swizzle last_of(TensorMap::Swizzle) { return TensorMap::Swizzle::bytes128; }
+
+void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }
+void fields(auto& archive, LaunchConfig& config) {
+  archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes);
+}
+void fields(auto& archive, KernelResources& resources) {
+  archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
+          resources.stack_bytes, resources.static_shared_bytes);
+}
+void fields(auto& archive, KernelImage& image) {
+  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources);
+}
+void fields(auto& archive, Checks& checks) {
+  archive(checks.initialized, checks.races, checks.sync);
+}
+void fields(auto& archive, Launch& launch) {
+  archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule);
+}
+void fields(auto& archive, TimingPlan& plan) {
+  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples);
+}
+void fields(auto& archive, Timing& timing) {
+  archive(timing.kind, timing.samples_us, timing.model, timing.detail_json);
+}
+void fields(auto& archive, Fault& fault) { archive(fault.kind, fault.message); }
+void fields(auto& archive, DeviceInfo& info) {
+  archive(info.id, info.name, info.arch, info.driver, info.accepts, info.times, info.sms,
+          info.shared_per_block, info.checks);
+}
+void fields(auto& archive, TensorMap& map) {
+  archive(map.element, map.buffer, map.offset, map.dims, map.strides, map.box, map.element_steps,
+          map.swizzle, map.nan_fill);
+}
+void fields(auto& archive, Source& source) { archive(source.text, source.kernel, source.hash); }
+void fields(auto& archive, CompileRequest& request) {
+  archive(request.source, request.arch, request.kind, request.options);
+}
+void fields(auto& archive, Compiled& compiled) {
+  archive(compiled.image, compiled.warnings, compiled.milliseconds, compiled.from_cache,
+          compiled.code_hash);
+}
+void fields(auto& archive, CompileFailure& failure) {
+  archive(failure.message, failure.log, failure.lasting);
+}
+
+namespace message {
+namespace {
+
+// Tells answers from requests.
+constexpr std::uint32_t kFirstAnswer = 0x100;
+
+}  // namespace
+
+constexpr Failed::Whose last_of(Failed::Whose) { return Failed::Whose::own; }
+
+void fields(auto& archive, Load& load) { archive(load.image); }
+void fields(auto& archive, Unload& unload) { archive(unload.kernel); }
+void fields(auto& archive, Allocate& allocate) { archive(allocate.bytes); }
+void fields(auto& archive, Release& release) { archive(release.buffer); }
+void fields(auto& archive, Write& write) { archive(write.buffer, write.offset, write.bytes); }
+void fields(auto& archive, Read& read) { archive(read.buffer, read.offset, read.bytes); }
+void fields(auto& archive, Map& map) { archive(map.map); }
+void fields(auto& archive, Run& run) { archive(run.launch); }
+void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
+void fields(auto& archive, Compile& compile) { archive(compile.request); }
+
+void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
+void fields(auto& archive, CompilerOpened& opened) { archive(opened.version, opened.compiler); }
+void fields(auto& archive, GpusFound& found) { archive(found.version, found.gpus); }
+void fields(auto&, Done&) {}
+void fields(auto& archive, Loaded& loaded) { archive(loaded.kernel); }
+void fields(auto& archive, Allocated& allocated) { archive(allocated.buffer, allocated.address); }
+void fields(auto& archive, Mapped& mapped) { archive(mapped.bytes); }
+void fields(auto& archive, Faulted& faulted) { archive(faulted.fault, faulted.ends); }
+void fields(auto& archive, Failed& failed) { archive(failed.whose, failed.text); }
+
+namespace {
+
+template <typename Message>
+std::string encode(const Message& message, std::uint32_t first) {
+  wire::Putter putter;
+  std::visit([&putter](const auto& one) { putter(one); }, message);
+  return encode_frame(first + static_cast<std::uint32_t>(message.index()), putter.take());
+}
+
+template <typename Message, std::size_t... i>
+bool read(Message& message, std::size_t index, std::string_view payload,
+          std::index_sequence<i...>) {
+  wire::Getter getter(payload);
+  ((index == i ? getter(message.template emplace<i>()) : void()), ...);
+  return getter.good();
+}
+
+template <typename Message>
+std::expected<Message, std::string> decode(const Frame& frame, std::uint32_t first,
+                                           const char* what) {
+  constexpr std::size_t count = std::variant_size_v<Message>;
+  if (frame.kind < first || frame.kind - first >= count)
+    return std::unexpected(fmt::format("no {} is of kind {}", what, frame.kind));
+  Message message;
+  if (!read(message, frame.kind - first, frame.payload, std::make_index_sequence<count>{}))
+    return std::unexpected(fmt::format("{} bytes that are no {} of kind {}", frame.payload.size(),
+                                       what, frame.kind - first));
+  return message;
+}
+
+}  // namespace
+
+std::string encode(const Request& request) { return encode(request, 0); }
+std::string encode(const Answer& answer) { return encode(answer, kFirstAnswer); }
+
+std::expected<Request, std::string> decode_request(const Frame& frame) {
+  return decode<Request>(frame, 0, "request");
+}
+std::expected<Answer, std::string> decode_answer(const Frame& frame) {
+  return decode<Answer>(frame, kFirstAnswer, "answer");
+}
+
+}  // namespace message
+}  // namespace fa_tune

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/worker/frame.hpp"
+
+// What is said between the engine and a worker. A worker opens what it is for and says so, or why
+// it cannot; then it answers requests, one at a time, in order.
+namespace fa_tune::message {
+
+// To be raised with every change: engine and worker are the same program, and this says so.
+constexpr std::uint32_t kVersion = 1;
+
+// Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
+struct Load {
+  KernelImage image;
+};
+struct Unload {
+  KernelHandle kernel{};
+};
+struct Allocate {
+  std::uint64_t bytes = 0;
+};
+struct Release {
+  BufferHandle buffer{};
+};
+struct Write {
+  BufferHandle buffer{};
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+struct Read {
+  BufferHandle buffer{};
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+struct Map {
+  TensorMap map;
+};
+struct Run {
+  Launch launch;
+};
+struct Time {
+  Launch launch;
+  TimingPlan plan;
+};
+struct Compile {
+  CompileRequest request;
+};
+using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile>;
+
+// Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
+struct DeviceOpened {
+  std::uint32_t version = kVersion;
+  DeviceInfo info;
+};
+struct CompilerOpened {
+  std::uint32_t version = kVersion;
+  std::string compiler;  // Compiler::version
+};
+struct GpusFound {
+  std::uint32_t version = kVersion;
+  std::vector<DeviceInfo> gpus;
+};
+struct Done {};
+struct Loaded {
+  KernelHandle kernel{};
+};
+struct Allocated {
+  BufferHandle buffer{};
+  std::uint64_t address = 0;  // on the device
+};
+struct Mapped {
+  std::vector<std::byte> bytes;
+};
+// What the call of the device answered instead. `ends`: the device is lost with it, and so is this
+// worker, which ends now.
+struct Faulted {
+  Fault fault;
+  bool ends = false;
+};
+// What the call threw.
+struct Failed {
+  enum class Whose { user, machine, own };
+  Whose whose = Whose::own;
+  std::string text;
+};
+using Answer = std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated,
+                            Mapped, Timing, Faulted, Failed, Compiled, CompileFailure>;
+
+// As a frame.
+std::string encode(const Request& request);
+std::string encode(const Answer& answer);
+// For any frame whatever: the message, or what is wrong in one line.
+std::expected<Request, std::string> decode_request(const Frame& frame);
+std::expected<Answer, std::string> decode_answer(const Frame& frame);
+
+}  // namespace fa_tune::message

@@ -1,0 +1,48 @@
+#include "engine/worker/open.hpp"
+
+#include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
+#include "engine/worker/failed.hpp"
+#include "engine/worker/launcher.hpp"
+#include "engine/worker/remote_compiler.hpp"
+#include "engine/worker/remote_device.hpp"
+#include "engine/worker/session.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::unique_ptr<Device> open_named(const std::string& name, const std::filesystem::path& root) {
+  RemoteOptions options;
+  options.words = worker_words({"--device", name, "--root", root.string()});
+  if (name.starts_with("emulator")) options.deadlines = Deadlines::of_emulator();
+  return open_remote(std::move(options));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_device_in_worker(const std::string& name, const DeviceProfile& target,
+                                              const std::filesystem::path& root) {
+  if (name != "auto") return open_named(name, root);
+  try {
+    return open_named("cuda:0", root);
+  } catch (const MachineError& error) {
+    log_info("no usable GPU, hence emulator:{}; times will be predictions ({})", target.name,
+             error.what());
+  }
+  return open_named("emulator:" + target.given, root);
+}
+
+std::unique_ptr<Compiler> open_nvrtc_in_worker() {
+  return open_remote_compiler({worker_words({"--compile"})});
+}
+
+std::vector<DeviceInfo> list_gpus_in_worker() {
+  constexpr std::chrono::seconds kDeadline{60};
+  WorkerSession session(worker_words({"--list"}));
+  auto answer = session.greet(kDeadline);
+  if (!answer) return {};
+  auto* found = std::get_if<message::GpusFound>(&*answer);
+  return found == nullptr ? std::vector<DeviceInfo>() : std::move(found->gpus);
+}
+
+}  // namespace fa_tune

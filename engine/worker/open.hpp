@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/device/profile.hpp"
+#include "engine/kernel/compiler.hpp"
+
+namespace fa_tune {
+
+// As open_device, open_nvrtc and list_gpus, but in processes of their own, which this program
+// starts from its own file with the word `worker`: nothing of a driver, of NVRTC and of strangers'
+// kernels is in the engine.
+std::unique_ptr<Device> open_device_in_worker(const std::string& name, const DeviceProfile& target,
+                                              const std::filesystem::path& root);
+std::unique_ptr<Compiler> open_nvrtc_in_worker();
+std::vector<DeviceInfo> list_gpus_in_worker();
+
+}  // namespace fa_tune

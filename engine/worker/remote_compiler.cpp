@@ -1,0 +1,92 @@
+#include "engine/worker/remote_compiler.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/worker/failed.hpp"
+#include "engine/worker/session.hpp"
+
+namespace fa_tune {
+namespace {
+
+using SessionPtr = std::unique_ptr<WorkerSession>;
+
+class RemoteCompiler final : public Compiler {
+ public:
+  explicit RemoteCompiler(RemoteCompilerOptions options) : options_(std::move(options)) {
+    auto [session, version] = start();
+    version_ = std::move(version);
+    idle_.push_back(std::move(session));
+  }
+
+  std::string version() const override { return version_; }
+
+  CompileOutcome compile(const CompileRequest& request) override {
+    constexpr int kTries = 2;
+    std::string trouble;
+    for (int i = 0; i < kTries; ++i) {
+      SessionPtr session = i == 0 ? take() : start().first;
+      auto answer = session->ask(message::Compile{request}, options_.deadline);
+      if (answer) {
+        give_back(std::move(session));
+        return outcome_of(std::move(*answer));
+      }
+      trouble = answer.error().text;
+    }
+    return std::unexpected(
+        CompileFailure{"the compiler ended over it, twice: " + trouble, "", /*lasting=*/false});
+  }
+
+ private:
+  std::pair<SessionPtr, std::string> start() const {
+    auto session = std::make_unique<WorkerSession>(options_.words);
+    auto answer = session->greet(options_.start);
+    if (!answer) throw MachineError("the compiler's process: " + answer.error().text);
+    if (const auto* failed = std::get_if<message::Failed>(&*answer)) throw_failed(*failed);
+    auto* opened = std::get_if<message::CompilerOpened>(&*answer);
+    if (opened == nullptr || opened->version != message::kVersion)
+      throw MachineError("the compiler's process is not a worker of this fa-tune");
+    return {std::move(session), std::move(opened->compiler)};
+  }
+
+  SessionPtr take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        SessionPtr session = std::move(idle_.back());
+        idle_.pop_back();
+        return session;
+      }
+    }
+    return start().first;
+  }
+
+  void give_back(SessionPtr session) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(session));
+  }
+
+  static CompileOutcome outcome_of(message::Answer answer) {
+    if (auto* compiled = std::get_if<Compiled>(&answer)) return std::move(*compiled);
+    if (auto* failure = std::get_if<CompileFailure>(&answer))
+      return std::unexpected(std::move(*failure));
+    if (const auto* failed = std::get_if<message::Failed>(&answer))
+      // What a source of a stranger makes a compiler throw is about the source.
+      return std::unexpected(CompileFailure{failed->text, "", /*lasting=*/false});
+    throw MachineError("the compiler's process answered another question");
+  }
+
+  RemoteCompilerOptions options_;
+  std::string version_;
+  std::mutex mutex_;  // guards idle_
+  std::vector<SessionPtr> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<Compiler> open_remote_compiler(RemoteCompilerOptions options) {
+  return std::make_unique<RemoteCompiler>(std::move(options));
+}
+
+}  // namespace fa_tune

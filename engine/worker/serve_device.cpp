@@ -1,0 +1,105 @@
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/base/error.hpp"
+#include "engine/worker/health.hpp"
+#include "engine/worker/limits.hpp"
+#include "engine/worker/serve.hpp"
+#include "engine/worker/window.hpp"
+
+namespace fa_tune {
+namespace {
+
+// The engine gives it as the first file after the standard three.
+constexpr int kWindowFile = 3;
+
+// One device and the requests it is asked.
+class DeviceService {
+ public:
+  DeviceService(Device& device, const Window& window) : device_(device), window_(window) {}
+
+  message::Answer answer(const message::Request& request) {
+    return answer_to([&] { return std::visit([this](const auto& r) { return on(r); }, request); });
+  }
+
+ private:
+  using Answer = message::Answer;
+
+  Answer faulted(Fault fault) const { return message::Faulted{std::move(fault), device_.lost()}; }
+  Answer done_or(std::expected<void, Fault> outcome) const {
+    if (outcome) return message::Done{};
+    return faulted(std::move(outcome.error()));
+  }
+  std::span<std::byte> piece(std::uint64_t bytes) const {
+    if (bytes > Window::kBytes) throw std::out_of_range("a piece larger than the window");
+    return window_.bytes().first(bytes);
+  }
+
+  Answer on(const message::Load& load) {
+    auto kernel = device_.load(load.image);
+    if (!kernel) return faulted(std::move(kernel.error()));
+    return message::Loaded{*kernel};
+  }
+  Answer on(const message::Unload& unload) {
+    device_.unload(unload.kernel);
+    return message::Done{};
+  }
+  Answer on(const message::Allocate& allocate) {
+    message::Allocated allocated{device_.allocate(allocate.bytes), 0};
+    const Argument address = device_.address(allocated.buffer, 0);
+    const auto& bytes = std::get<std::vector<std::byte>>(address);
+    std::memcpy(&allocated.address, bytes.data(), sizeof allocated.address);
+    return allocated;
+  }
+  Answer on(const message::Release& release) {
+    device_.release(release.buffer);
+    return message::Done{};
+  }
+  Answer on(const message::Write& write) {
+    return done_or(device_.write(write.buffer, write.offset, piece(write.bytes)));
+  }
+  Answer on(const message::Read& read) {
+    return done_or(device_.read(read.buffer, read.offset, piece(read.bytes)));
+  }
+  Answer on(const message::Map& map) {
+    auto mapped = device_.tensor_map(map.map);
+    if (!mapped) return faulted(std::move(mapped.error()));
+    return message::Mapped{std::get<std::vector<std::byte>>(*mapped)};
+  }
+  Answer on(const message::Run& run) { return done_or(device_.launch(run.launch)); }
+  Answer on(const message::Time& time) {
+    auto timing = device_.time(time.launch, time.plan);
+    if (!timing) return faulted(std::move(timing.error()));
+    return std::move(*timing);
+  }
+  Answer on(const message::Compile&) { throw std::logic_error("a device compiles nothing"); }
+
+  Device& device_;
+  const Window& window_;
+};
+
+}  // namespace
+
+int serve_device(WorkerEnd& end, const DeviceWork& work) {
+  std::unique_ptr<Window> window;
+  std::unique_ptr<Device> device;
+  const message::Answer opened = answer_to([&] {
+    window = std::make_unique<Window>(kWindowFile);
+    device = work.open();
+    if (work.health) check_health(*device);
+    limit_worker(work.emulated ? Limits::interpreter : Limits::driver);
+    return message::DeviceOpened{message::kVersion, device->info()};
+  });
+  end.send(opened);
+  if (std::holds_alternative<message::Failed>(opened)) return 0;
+  DeviceService service(*device, *window);
+  while (const auto request = end.receive()) {
+    const message::Answer answer = service.answer(*request);
+    end.send(answer);
+    const auto* faulted = std::get_if<message::Faulted>(&answer);
+    if (faulted != nullptr && faulted->ends) break;
+  }
+  return 0;
+}
+
+}  // namespace fa_tune

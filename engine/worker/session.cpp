@@ -1,0 +1,120 @@
+#include "engine/worker/session.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+#include <poll.h>
+
+#include "engine/base/printable.hpp"
+#include "engine/base/stopwatch.hpp"
+#include "engine/worker/launcher.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Clock = Process::Clock;
+
+// Of a worker's standard error, what is kept: the end.
+constexpr std::size_t kErrorsKept = 4096;
+// Of its last line, what a message quotes.
+constexpr std::size_t kLastWords = 200;
+// How long a worker that has closed its output is waited for, to learn how it ended.
+constexpr std::chrono::milliseconds kExitWait{500};
+// How long SIGKILL is given. A driver may have work of its own to undo.
+constexpr std::chrono::seconds kKillWait{10};
+// How long one that is no longer needed may take to end by itself.
+constexpr std::chrono::milliseconds kFarewell{200};
+
+}  // namespace
+
+WorkerSession::WorkerSession(const std::vector<std::string>& words, std::vector<int> given)
+    : process_(start_lasting(words, given)) {}
+
+WorkerSession::~WorkerSession() {
+  if (over_) return;
+  process_->in().close();
+  const auto until = Clock::now() + kFarewell;
+  while (!process_->ended() && Clock::now() < until) {
+    exchange(1);
+    std::string unread;
+    process_->out().read(unread);
+  }
+}
+
+std::expected<message::Answer, WorkerTrouble> WorkerSession::ask(const message::Request& request,
+                                                                 Milliseconds deadline) {
+  if (over_) return std::unexpected(WorkerTrouble{WorkerTrouble::Kind::died, "it has ended"});
+  unsent_ = encode(request);
+  return receive(deadline);
+}
+
+// True if something came or went.
+bool WorkerSession::exchange(int milliseconds) {
+  if (!unsent_.empty()) unsent_.erase(0, process_->in().write(unsent_));
+  if (!process_->in().open()) unsent_.clear();
+  std::array<pollfd, 3> ends{pollfd{process_->out().file(), POLLIN, 0},
+                             pollfd{process_->error().file(), POLLIN, 0},
+                             pollfd{unsent_.empty() ? -1 : process_->in().file(), POLLOUT, 0}};
+  if (poll(ends.data(), ends.size(), milliseconds) <= 0) return false;
+  if (ends[0].revents != 0) {
+    std::string piece;
+    process_->out().read(piece);
+    reader_.feed(piece);
+  }
+  if (ends[1].revents != 0 && process_->error().read(errors_) && errors_.size() > kErrorsKept)
+    errors_.erase(0, errors_.size() - kErrorsKept);
+  return true;
+}
+
+std::expected<message::Answer, WorkerTrouble> WorkerSession::receive(Milliseconds deadline) {
+  using Kind = WorkerTrouble::Kind;
+  const auto until = Clock::now() + deadline;
+  for (;;) {
+    auto frame = reader_.next();
+    if (!frame) return std::unexpected(end(Kind::babbled, "it said " + frame.error()));
+    if (*frame) {
+      auto answer = message::decode_answer(**frame);
+      if (!answer) return std::unexpected(end(Kind::babbled, "it said " + answer.error()));
+      return std::move(*answer);
+    }
+    if (!process_->out().open())
+      return std::unexpected(end(Kind::died, reader_.within() ? "in mid-frame" : ""));
+    const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now()).count();
+    if (left <= 0)
+      return std::unexpected(end(Kind::hung, fmt::format("no answer in {} ms", deadline.count())));
+    exchange(static_cast<int>(std::min<long>(left, 1000)));
+  }
+}
+
+WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& what) {
+  const Stopwatch watch;
+  over_ = true;
+  if (kind == WorkerTrouble::Kind::died) {
+    const auto until = Clock::now() + kExitWait;
+    while (!process_->ended() && Clock::now() < until) exchange(1);
+  }
+  const auto how = process_->end(Clock::now() + kKillWait);
+  // What it said before it ended is still in the pipe.
+  for (int piece = 0; piece < 32 && process_->error().open(); ++piece) exchange(0);
+  ending_ = Milliseconds(static_cast<long>(watch.milliseconds()));
+  std::string text = what;
+  if (kind == WorkerTrouble::Kind::died)
+    text = how.value_or("") + (what.empty() ? "" : ", " + what);
+  if (!how) {
+    kind = WorkerTrouble::Kind::stuck;
+    text += ", and it cannot be killed";
+  }
+  const std::string words = last_words();
+  return {kind, words.empty() ? text : fmt::format("{}; its last words: {}", text, words)};
+}
+
+std::string WorkerSession::last_words() const {
+  const std::size_t last = errors_.find_last_not_of("\n");
+  if (last == std::string::npos) return {};
+  const std::size_t feed = errors_.rfind('\n', last);
+  const std::size_t begin = feed == std::string::npos ? 0 : feed + 1;
+  return printable(errors_.substr(begin, last + 1 - begin), kLastWords);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/process.hpp"
+#include "engine/worker/messages.hpp"
+
+namespace fa_tune {
+
+// What can become of a worker. After any of these it has been killed, and its session is over.
+struct WorkerTrouble {
+  enum class Kind {
+    died,     // it ended by itself
+    hung,     // no answer by the deadline
+    babbled,  // it said what is no answer
+    stuck,    // like hung, and not even SIGKILL has ended it
+  };
+  Kind kind = Kind::died;
+  std::string text;  // one line
+};
+
+// The engine's end of one worker process: a request, an answer, a deadline kept here. Nothing that
+// the worker does can make a call last longer than its deadline and a second, or memory grow beyond
+// a frame's: what it writes to its standard error is read and, but for its last words, forgotten.
+class WorkerSession {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  // Starts `words` with `given` as its files 3, 4, ... Throws UserError where that cannot be.
+  explicit WorkerSession(const std::vector<std::string>& words, std::vector<int> given = {});
+  // Lets it end by itself, for a moment; then it is killed.
+  ~WorkerSession();
+  WorkerSession(const WorkerSession&) = delete;
+  WorkerSession& operator=(const WorkerSession&) = delete;
+
+  // The worker's first words. To be called once, before anything is asked.
+  std::expected<message::Answer, WorkerTrouble> greet(Milliseconds deadline) {
+    return receive(deadline);
+  }
+  std::expected<message::Answer, WorkerTrouble> ask(const message::Request& request,
+                                                    Milliseconds deadline);
+  // Whether it has ended by itself since it was last asked; and how.
+  bool ended() const { return over_ || process_->ended(); }
+  WorkerTrouble settle() { return end(WorkerTrouble::Kind::died, ""); }
+  // How long it took to end after trouble was found: for those who want it in bounds.
+  Milliseconds ending() const { return ending_; }
+
+ private:
+  std::expected<message::Answer, WorkerTrouble> receive(Milliseconds deadline);
+  bool exchange(int milliseconds);
+  WorkerTrouble end(WorkerTrouble::Kind kind, const std::string& what);
+  std::string last_words() const;
+
+  std::unique_ptr<Process> process_;
+  FrameReader reader_;
+  std::string unsent_;
+  std::string errors_;
+  bool over_ = false;
+  Milliseconds ending_{0};
+};
+
+}  // namespace fa_tune

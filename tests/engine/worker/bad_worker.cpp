@@ -1,0 +1,183 @@
+// A worker for tests. Most of it is the real one over the emulator; what its kernels are called
+// decides what becomes of the process, as a kernel's faults would: `crash`, `hang`, ...
+//
+//   bad_worker --device PROFILE [--health]   bad_worker --compile
+//   bad_worker --start segfault|hang|exit|garbage|huge|lie|other|refuse
+//
+// BAD_WORKER_FOLDER names a folder for what it remembers from one process to the next. A file
+// `plan` in it gives accidents to kernels by their code: lines of a code hash and what becomes of
+// it.
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+#include "engine/base/environment.hpp"
+#include "engine/base/error.hpp"
+#include "engine/device/open.hpp"
+#include "engine/kernel/code_hash.hpp"
+#include "engine/worker/serve.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+void write_raw(const std::string& bytes) {
+  // Frames go to the first file that was free when the worker began: 4 for a device, whose 3 is the
+  // window, else 3.
+  for (const int file : {4, 3})
+    if (write(file, bytes.data(), bytes.size()) > 0) return;
+}
+
+[[noreturn]] void hang() {
+  std::signal(SIGTERM, SIG_IGN);
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// True the first time it is asked, over all processes of a test.
+bool first_time(const std::string& what) {
+  const auto mark = std::filesystem::path(environment("BAD_WORKER_FOLDER")) / what;
+  if (std::filesystem::exists(mark)) return false;
+  std::ofstream(mark) << what;
+  return true;
+}
+
+void misbehave(const std::string& how) {
+  if (how == "segfault") raise(SIGSEGV);
+  if (how == "abort") std::abort();
+  if (how == "exit") _exit(7);
+  if (how == "hang") hang();
+  if (how == "hang_once" && first_time(how)) hang();
+  if (how == "segfault_once" && first_time(how)) raise(SIGSEGV);
+  // Its deed is done, and from now on no worker starts.
+  if (how == "wedge") {
+    first_time("wedged");
+    hang();
+  }
+  if (how == "mid_frame") {
+    write_raw(encode_frame(0x103, "done").substr(0, 13));
+    _exit(0);
+  }
+  if (how == "garbage") write_raw("what is this?");
+  if (how == "huge") write_raw(std::string("fatw\x03\x01\x00\x00\xff\xff\xff\xff", 12));
+  if (how == "other") write_raw(message::encode(message::Loaded{}));
+  if (how == "flood") {
+    const std::string line(1023, 'x');
+    for (int i = 0; i < 100 * 1024; ++i)
+      if (write(STDERR_FILENO, (line + "\n").data(), 1024) < 0) break;
+  }
+}
+
+// The emulator, with accidents.
+class Accidents final : public Device {
+ public:
+  explicit Accidents(std::unique_ptr<Device> inner) : inner_(std::move(inner)) {}
+
+  const DeviceInfo& info() const override { return inner_->info(); }
+  bool lost() const override { return lost_; }
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    if (image.kernel == "load_segfault") raise(SIGSEGV);
+    KernelImage there = image;
+    // The name after the accident is the one in the PTX.
+    if (const auto mark = image.kernel.find(':'); mark != std::string::npos)
+      there.kernel = image.kernel.substr(mark + 1);
+    auto handle = inner_->load(there);
+    if (handle) names_[*handle] = planned(image);
+    return handle;
+  }
+  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
+  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void release(BufferHandle buffer) override { inner_->release(buffer); }
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    return inner_->write(buffer, offset, bytes);
+  }
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    return inner_->read(buffer, offset, bytes);
+  }
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    return inner_->address(buffer, offset);
+  }
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    const std::string& name = names_[launch.kernel];
+    misbehave(name);
+    // As a GPU does it: what went wrong is known, and the context is dead.
+    if (name == "sticky") {
+      lost_ = true;
+      return std::unexpected(Fault{FaultKind::out_of_bounds, "ILLEGAL_ADDRESS (700)"});
+    }
+    return inner_->launch(launch);
+  }
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    misbehave(names_[launch.kernel]);
+    return inner_->time(launch, plan);
+  }
+
+ private:
+  static std::string planned(const KernelImage& image) {
+    std::ifstream plan(std::filesystem::path(environment("BAD_WORKER_FOLDER")) / "plan");
+    const std::string code = ptx_code_hash(image.bytes);
+    for (std::string hash, accident; plan >> hash >> accident;)
+      if (hash == code) return accident;
+    return image.kernel.substr(0, image.kernel.find(':'));
+  }
+
+  std::unique_ptr<Device> inner_;
+  std::map<KernelHandle, std::string> names_;
+  bool lost_ = false;
+};
+
+// Makes nothing; what it is to do stands in the source.
+class BadCompiler final : public Compiler {
+ public:
+  CompileOutcome compile(const CompileRequest& request) override {
+    misbehave(request.source.text);
+    if (request.source.text == "long_log")
+      return std::unexpected(CompileFailure{"no", std::string(std::size_t{100} << 20, 'x'), true});
+    if (request.source.text == "throw") throw std::runtime_error("thrown over it");
+    Compiled compiled;
+    compiled.image.kernel = request.source.kernel;
+    compiled.image.bytes = request.source.text;
+    compiled.code_hash = std::to_string(getpid());
+    return compiled;
+  }
+  std::string version() const override { return "bad 1"; }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::map<std::string, std::string> options;
+  for (int i = 1; i < argc; ++i) {
+    const bool flag = i + 1 == argc || argv[i + 1][0] == '-';
+    options[argv[i]] = flag ? "" : argv[i + 1];
+    if (!flag) ++i;
+  }
+  WorkerEnd end(0);
+  const std::string start = options["--start"];
+  misbehave(start);
+  if (options.contains("--compile"))
+    _exit(serve_compiler(end, [] { return std::make_unique<BadCompiler>(); }));
+  DeviceWork work;
+  work.open = [&]() -> std::unique_ptr<Device> {
+    if (start == "refuse") throw UserError("this device is refused");
+    const std::string folder = environment("BAD_WORKER_FOLDER");
+    if (!folder.empty() && std::filesystem::exists(std::filesystem::path(folder) / "wedged"))
+      throw MachineError("the device is wedged");
+    return std::make_unique<Accidents>(
+        open_device("emulator:" + options["--device"], {}, FA_TUNE_ROOT));
+  };
+  work.health = options.contains("--health");
+  work.emulated = true;
+  _exit(serve_device(end, work));
+}

@@ -1,0 +1,65 @@
+#include "engine/worker/remote_compiler.hpp"
+
+#include <cstdlib>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "tests/engine/worker/workers.hpp"
+#include "tests/helpers.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+RemoteCompilerOptions options() { return {test::bad_worker({"--compile"})}; }
+
+CompileRequest source(const std::string& text) {
+  return {{text, "kernel", ""}, "sm_89", BinaryKind::ptx, {}};
+}
+
+}  // namespace
+
+TEST_CASE("a compiler in another process is the compiler") {
+  const auto compiler = open_remote_compiler(options());
+  CHECK(compiler->version() == "bad 1");
+  const auto one = compiler->compile(source("one"));
+  const auto two = compiler->compile(source("two"));
+  REQUIRE(one.has_value());
+  REQUIRE(two.has_value());
+  CHECK(one->image.bytes == "one");
+  CHECK(two->image.kernel == "kernel");
+  // The same process: it says which it is.
+  CHECK(one->code_hash == two->code_hash);
+}
+
+TEST_CASE("a source that ends its compiler is refused, the others are not") {
+  test::ScratchFolder folder;
+  setenv("BAD_WORKER_FOLDER", folder.path().c_str(), 1);
+  RemoteCompilerOptions impatient = options();
+  impatient.deadline = std::chrono::milliseconds(1000);
+  const auto compiler = open_remote_compiler(impatient);
+  CompilePool pool(*compiler, 3);
+  const std::vector<std::string> texts = {
+      "a",         "segfault",      "b",        "hang", "c",     "exit",  "d", "garbage",
+      "mid_frame", "segfault_once", "long_log", "e",    "throw", "flood", "f"};
+  std::vector<std::future<CompileOutcome>> outcomes;
+  for (const std::string& text : texts) outcomes.push_back(pool.submit(source(text)));
+  const std::set<std::string> bad = {"segfault",  "hang",     "exit", "garbage",
+                                     "mid_frame", "long_log", "throw"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CAPTURE(texts[i]);
+    const CompileOutcome outcome = outcomes[i].get();
+    REQUIRE(outcome.has_value() == !bad.contains(texts[i]));
+    if (outcome) {
+      CHECK(outcome->image.bytes == texts[i]);
+      continue;
+    }
+    CHECK_FALSE(outcome.error().lasting);
+    if (texts[i] == "throw")
+      CHECK(outcome.error().message == "thrown over it");
+    else
+      CHECK(test::has(outcome.error().message, "the compiler ended over it, twice: "));
+  }
+  unsetenv("BAD_WORKER_FOLDER");
+}

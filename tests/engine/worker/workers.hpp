@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/kernel_image.hpp"
+#include "engine/worker/deadlines.hpp"
+
+namespace fa_tune::test {
+
+// Starts the test's own worker, bad_worker.cpp.
+inline std::vector<std::string> bad_worker(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {FA_TUNE_BAD_WORKER};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+// data[i] += 1 for 64 threads of one block. `accident` is what its launch does to the process.
+inline KernelImage counting_kernel(const std::string& accident = "none") {
+  return {BinaryKind::ptx,
+          "sm_89",
+          accident + ":count",
+          R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry count(.param .u64 data) {
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  add.u32 %r2, %r2, 1;
+  st.global.u32 [%rd3], %r2;
+  ret;
+}
+)",
+          {}};
+}
+
+}  // namespace fa_tune::test

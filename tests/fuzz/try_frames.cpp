@@ -1,0 +1,99 @@
+#include "tests/fuzz/try_frames.hpp"
+
+#include <stdexcept>
+
+namespace fa_tune::test {
+namespace {
+
+Launch sample_launch() {
+  Launch launch;
+  launch.kernel = KernelHandle{9};
+  launch.config = {{1, 2, 3}, {64, 1, 1}, {1, 2, 1}, 4096};
+  launch.arguments.emplace_back(std::vector<std::byte>(3, std::byte{7}));
+  launch.arguments.emplace_back(BufferHandle{5});
+  launch.checks = {false, true, false};
+  launch.schedule = 3;
+  return launch;
+}
+
+DeviceInfo sample_info() {
+  return {"cuda:0",           "NVIDIA H100", "sm_90", "580", BinaryKind::cubin,
+          TimeKind::measured, 132,           232448,  true};
+}
+
+KernelImage sample_image() {
+  return {BinaryKind::ptx, "sm_89", "kernel", "bytes", {32, 0, -1, 8, 1024}};
+}
+
+// The message as a frame, if it is one.
+template <typename Message>
+std::string outcome_of(const Frame& frame, const std::expected<Message, std::string>& message) {
+  if (!message) return message.error();
+  const std::string again = encode(*message);
+  if (again != encode_frame(frame.kind, frame.payload))
+    throw std::logic_error("a message comes back as another");
+  return "kind " + std::to_string(frame.kind);
+}
+
+}  // namespace
+
+std::vector<message::Request> sample_requests() {
+  TensorMap map;
+  map.element = TensorMap::Element::bf16;
+  map.buffer = BufferHandle{4};
+  map.offset = 4096;
+  map.dims = {64, 512};
+  map.strides = {128};
+  map.box = {64, 16};
+  map.element_steps = {1, 1};
+  map.swizzle = TensorMap::Swizzle::bytes128;
+  map.nan_fill = true;
+  CompileRequest compile{{"source", "kernel", "hash"}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
+  return {message::Load{sample_image()},
+          message::Unload{KernelHandle{1}},
+          message::Allocate{1 << 20},
+          message::Release{BufferHandle{2}},
+          message::Write{BufferHandle{2}, 16, 32},
+          message::Read{BufferHandle{3}, 64, 128},
+          message::Map{map},
+          message::Run{sample_launch()},
+          message::Time{sample_launch(), {5, 6, 7}},
+          message::Compile{compile}};
+}
+
+std::vector<message::Answer> sample_answers() {
+  Compiled compiled{sample_image(), {"warning"}, 12.5, false, "code"};
+  Timing timing{TimeKind::predicted, {1.5, 2.5}, "l4", "{}"};
+  return {message::DeviceOpened{message::kVersion, sample_info()},
+          message::CompilerOpened{message::kVersion, "NVRTC 13.0.88"},
+          message::GpusFound{message::kVersion, {sample_info(), sample_info()}},
+          message::Done{},
+          message::Loaded{KernelHandle{3}},
+          message::Allocated{BufferHandle{4}, 0x7f0000000000},
+          message::Mapped{std::vector<std::byte>(128, std::byte{1})},
+          timing,
+          message::Faulted{{FaultKind::misaligned, "where"}, true},
+          message::Failed{message::Failed::Whose::machine, "why"},
+          compiled,
+          CompileFailure{"error", "log", false}};
+}
+
+std::string try_frames(std::string_view bytes) {
+  FrameReader reader;
+  std::string outcome;
+  // In two pieces, so that a frame that is not whole yet is looked at too.
+  for (const std::string_view piece :
+       {bytes.substr(0, bytes.size() / 2), bytes.substr(bytes.size() / 2)}) {
+    reader.feed(piece);
+    for (;;) {
+      const auto frame = reader.next();
+      if (!frame) return outcome + frame.error();
+      if (!*frame) break;
+      outcome += outcome_of(**frame, message::decode_request(**frame)) + "; " +
+                 outcome_of(**frame, message::decode_answer(**frame)) + "; ";
+    }
+  }
+  return outcome + (reader.within() ? "not whole" : "end");
+}
+
+}  // namespace fa_tune::test

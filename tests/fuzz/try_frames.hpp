@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/worker/messages.hpp"
+
+namespace fa_tune::test {
+
+// A message of each kind, with a value in every field.
+std::vector<message::Request> sample_requests();
+std::vector<message::Answer> sample_answers();
+
+// What the two ends of a worker's pipes make of these bytes: the kinds of messages and the reasons
+// of refusals, in order. Throws std::logic_error where a message that was taken does not come back
+// as it was.
+std::string try_frames(std::string_view bytes);
+
+}  // namespace fa_tune::test
