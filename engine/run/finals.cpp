@@ -7,7 +7,6 @@
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/run/clocked.hpp"
-#include "engine/run/survive.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {

@@ -1,14 +1,13 @@
 // A worker for tests. Most of it is the real one over the emulator; what its kernels are called
 // decides what becomes of the process, as a kernel's faults would: `crash`, `hang`, ...
 //
-//   bad_worker --device PROFILE [--health]   bad_worker --compile
+//   bad_worker --device PROFILE [--health] [--driver]   bad_worker --compile
 //   bad_worker --start segfault|hang|exit|garbage|huge|lie|other|refuse
 //
 // BAD_WORKER_FOLDER names a folder for what it remembers from one process to the next. A file
 // `plan` in it gives accidents to kernels by their code: lines of a code hash and what becomes of
 // it.
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,7 +17,12 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/base/environment.hpp"
@@ -43,12 +47,25 @@ void write_raw(const std::string& bytes) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// True the first time it is asked, over all processes of a test.
-bool first_time(const std::string& what) {
-  const auto mark = std::filesystem::path(environment("BAD_WORKER_FOLDER")) / what;
-  if (std::filesystem::exists(mark)) return false;
-  std::ofstream(mark) << what;
-  return true;
+// What the workers of a test remember from one process to the next, in a file that is mapped before
+// the worker is limited.
+struct Memory {
+  bool hung;
+  bool died;
+  bool wedged;
+};
+
+Memory* memory() {
+  static Memory* const mapped = [] {
+    const std::string folder = environment("BAD_WORKER_FOLDER");
+    if (folder.empty()) return static_cast<Memory*>(nullptr);
+    const int file = open((folder + "/memory").c_str(), O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, sizeof(Memory)) != 0) std::abort();
+    void* begin = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return begin == MAP_FAILED ? nullptr : static_cast<Memory*>(begin);
+  }();
+  return mapped;
 }
 
 void misbehave(const std::string& how) {
@@ -56,11 +73,11 @@ void misbehave(const std::string& how) {
   if (how == "abort") std::abort();
   if (how == "exit") _exit(7);
   if (how == "hang") hang();
-  if (how == "hang_once" && first_time(how)) hang();
-  if (how == "segfault_once" && first_time(how)) raise(SIGSEGV);
+  if (how == "hang_once" && !std::exchange(memory()->hung, true)) hang();
+  if (how == "segfault_once" && !std::exchange(memory()->died, true)) raise(SIGSEGV);
   // Its deed is done, and from now on no worker starts.
   if (how == "wedge") {
-    first_time("wedged");
+    memory()->wedged = true;
     hang();
   }
   if (how == "mid_frame") {
@@ -75,6 +92,30 @@ void misbehave(const std::string& how) {
     for (int i = 0; i < 100 * 1024; ++i)
       if (write(STDERR_FILENO, (line + "\n").data(), 1024) < 0) break;
   }
+}
+
+std::string told(long outcome) { return outcome < 0 ? std::strerror(errno) : "done"; }
+
+// What became of something that a worker has no business with.
+std::string what_came(const std::string& name) {
+  if (name == "try_exec") return told(execl("/bin/true", "true", nullptr));
+  if (name == "try_fork") return told(fork());
+  if (name == "try_socket") return told(socket(AF_INET, SOCK_STREAM, 0));
+  if (name == "try_kill") return told(kill(getppid(), 0));
+  if (name == "try_trace") return told(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr));
+  const std::string file = environment("BAD_WORKER_FOLDER") + "/written";
+  if (name == "try_write") return told(open(file.c_str(), O_WRONLY | O_CREAT, 0600));
+  if (name == "try_remove") return told(unlink(file.c_str()));
+  if (name == "try_read") return told(open("/proc/self/maps", O_RDONLY));
+  if (name == "try_thread") {
+    std::thread([] {}).join();
+    return "done";
+  }
+  if (name == "try_memory") {
+    void* room = std::malloc(std::size_t{1} << 46);
+    return room == nullptr ? "no memory" : "done";
+  }
+  return "no such thing";
 }
 
 // The emulator, with accidents.
@@ -111,6 +152,7 @@ class Accidents final : public Device {
   std::expected<void, Fault> launch(const Launch& launch) override {
     const std::string& name = names_[launch.kernel];
     misbehave(name);
+    if (name.starts_with("try_")) return std::unexpected(Fault{FaultKind::trap, what_came(name)});
     // As a GPU does it: what went wrong is known, and the context is dead.
     if (name == "sticky") {
       lost_ = true;
@@ -164,6 +206,7 @@ int main(int argc, char** argv) {
     if (!flag) ++i;
   }
   WorkerEnd end(0);
+  memory();
   const std::string start = options["--start"];
   misbehave(start);
   if (options.contains("--compile"))
@@ -171,13 +214,11 @@ int main(int argc, char** argv) {
   DeviceWork work;
   work.open = [&]() -> std::unique_ptr<Device> {
     if (start == "refuse") throw UserError("this device is refused");
-    const std::string folder = environment("BAD_WORKER_FOLDER");
-    if (!folder.empty() && std::filesystem::exists(std::filesystem::path(folder) / "wedged"))
-      throw MachineError("the device is wedged");
+    if (memory() != nullptr && memory()->wedged) throw MachineError("the device is wedged");
     return std::make_unique<Accidents>(
         open_device("emulator:" + options["--device"], {}, FA_TUNE_ROOT));
   };
   work.health = options.contains("--health");
-  work.emulated = true;
+  work.emulated = !options.contains("--driver");
   _exit(serve_device(end, work));
 }
