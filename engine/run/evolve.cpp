@@ -249,8 +249,7 @@ class Evolution {
     });
     if (survival.lost) return false;
     if (survival.death)
-      refuse_deadly(trial.row, survival.death->kind == FaultKind::timeout ? "hang" : "crash",
-                    "the process that ran it was lost twice: " + survival.death->message);
+      refuse_deadly(trial.row, deadly_finding(*survival.death), deadly_message(*survival.death));
     deaths_in_a_row_ = survival.death || charged ? deaths_in_a_row_ + 1 : 0;
     if (deaths_in_a_row_ >= kMostDeathsInARow)
       result_.trouble = fmt::format(

@@ -7,6 +7,7 @@
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/run/clocked.hpp"
+#include "engine/run/survive.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {
@@ -36,36 +37,52 @@ class Finals {
     cases_.insert(cases_.end(), hidden.begin(), hidden.end());
   }
 
-  // True if the trial still stands.
+  // True if the trial still stands. Says nothing of it if the device was lost.
   bool judge(TrialRow& trial) {
+    Judged judged;
+    const Survival survival = survive(device_, [&] { judged = try_out(trial); });
+    if (survival.lost) return false;
+    if (survival.death)
+      judged = {{}, deadly_finding(*survival.death), deadly_message(*survival.death)};
+    if (!judged.measured) {
+      trial.outcome = "refused";
+      trial.finding = judged.finding;
+      trial.message = judged.message;
+      store_.refuse_final(trial.id, judged.finding, judged.message);
+      return false;
+    }
+    const Estimate& time = judged.measured->time_us;
+    trial.stage = "final";
+    trial.time_us = time.median;
+    trial.time_low_us = time.low;
+    trial.time_high_us = time.high;
+    store_.record_final(trial.id, time.median, time.low, time.high,
+                        judged.measured->timing.samples_us);
+    return true;
+  }
+
+ private:
+  // A measurement, or why there is none.
+  struct Judged {
+    std::optional<Measurement> measured;
+    std::string finding;
+    std::string message;
+  };
+
+  Judged try_out(const TrialRow& trial) {
     const Config config = Config::from_json(trial.config_json);
     Variant variant(
         project_.template_of(config), *project_.problem,
         [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
     const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right())
-      return refuse(trial, to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
+      return {{}, to_text(verdict.finding), verdict.message + " (" + verdict.where + ")"};
     const auto bound = variant.bind(project_.problem->shape());
-    if (!bound) return refuse(trial, to_text(Finding::not_bound), bound.error());
+    if (!bound) return {{}, to_text(Finding::not_bound), bound.error()};
     const auto measured = clocked_.time(*bound, Effort::final_);
-    if (!measured) return refuse(trial, measured.error().finding, measured.error().message);
+    if (!measured) return {{}, measured.error().finding, measured.error().message};
     fault_point("final_judged");
-    trial.stage = "final";
-    trial.time_us = measured->time_us.median;
-    trial.time_low_us = measured->time_us.low;
-    trial.time_high_us = measured->time_us.high;
-    store_.record_final(trial.id, measured->time_us.median, measured->time_us.low,
-                        measured->time_us.high, measured->timing.samples_us);
-    return true;
-  }
-
- private:
-  bool refuse(TrialRow& trial, const std::string& finding, const std::string& message) {
-    trial.outcome = "refused";
-    trial.finding = finding;
-    trial.message = message;
-    store_.refuse_final(trial.id, finding, message);
-    return false;
+    return {*measured, "", ""};
   }
 
   const Project& project_;
@@ -112,6 +129,8 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool, Store
         (!predicts && is_preset(project.space, trial)))
       finalists.push_back(trial);
 
+  // Their suites have longer shapes than the one that the incumbent was timed at.
+  device.note_incumbent(0);
   Finals finals(project, device, pool, store, seed, suites);
   int done = 0;
   for (TrialRow& trial : finalists) {

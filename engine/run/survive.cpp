@@ -20,6 +20,14 @@ bool explained(const Fault& death) {
 
 }  // namespace
 
+std::string deadly_finding(const Fault& death) {
+  return death.kind == FaultKind::timeout ? "hang" : "crash";
+}
+
+std::string deadly_message(const Fault& death) {
+  return "the process that ran it was lost twice: " + death.message;
+}
+
 Survival survive(Device& device, const std::function<void()>& attempt) {
   constexpr int kTries = 2;
   Survival survival;

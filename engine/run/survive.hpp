@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "engine/device/device.hpp"
 
@@ -12,6 +13,10 @@ struct Survival {
   bool lost = false;           // the device is: nothing is said about the kernel
   std::optional<Fault> death;  // with which the kernel ended its process, twice
 };
+
+// How a trial is recorded whose kernel was charged with a death: "hang" or "crash", and a line.
+std::string deadly_finding(const Fault& death);
+std::string deadly_message(const Fault& death);
 
 // Runs `attempt`, which takes one kernel through stages on the device. If the process that ran it
 // ends and no error of the kernel's explains that (an illegal address does, a crash of the driver
