@@ -51,7 +51,7 @@ class RemoteDevice final : public Device {
     if (found == kernels_.end()) return;
     const Kernel gone = std::move(found->second);
     kernels_.erase(found);
-    if (is_here(gone.generation)) (void)tell(message::Unload{gone.handle});
+    if (is_here(gone.generation)) tell(message::Unload{gone.handle});
   }
 
   BufferHandle allocate(std::size_t bytes) override {
@@ -75,7 +75,7 @@ class RemoteDevice final : public Device {
     if (found == buffers_.end()) return;
     const Buffer gone = found->second;
     buffers_.erase(found);
-    if (is_here(gone.generation)) (void)tell(message::Release{gone.handle});
+    if (is_here(gone.generation)) tell(message::Release{gone.handle});
   }
 
   std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
@@ -187,9 +187,13 @@ class RemoteDevice final : public Device {
     std::string trouble;
     for (const Milliseconds pause : options_.pauses) {
       std::this_thread::sleep_for(pause);
-      const auto failed = start();
-      if (!failed) return;
-      trouble = *failed;
+      try {
+        const auto failed = start();
+        if (!failed) return;
+        trouble = *failed;
+      } catch (const std::runtime_error& error) {
+        trouble = error.what();  // no process could be started
+      }
       log_debug("{}: a new worker does not start: {}", info_.id, trouble);
     }
     lost_because_ = fmt::format("{} is set aside: {} workers in a row did not start: {}", info_.id,
@@ -229,13 +233,23 @@ class RemoteDevice final : public Device {
       }
       return std::unexpected(std::move(faulted->fault));
     }
-    if (const auto* failed = std::get_if<message::Failed>(&*answer)) throw_failed(*failed);
+    if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
+      if (failed->whose != message::Failed::Whose::own) throw_failed(*failed);
+      // A mistake of the worker's own, over a stranger's kernel: as good as a crash.
+      return std::unexpected(
+          ended({WorkerTrouble::Kind::babbled, "it failed: " + failed->text}, doing));
+    }
     return std::unexpected(
         ended({WorkerTrouble::Kind::babbled, "it answered another question"}, doing));
   }
 
-  std::expected<message::Done, Fault> tell(const message::Request& request) {
-    return ask<message::Done>(request, options_.deadlines.copy, "release");
+  // For what is called by destructors: nothing is heard of it, and nothing thrown.
+  void tell(const message::Request& request) noexcept {
+    try {
+      (void)ask<message::Done>(request, options_.deadlines.copy, "release");
+    } catch (const std::exception& error) {
+      log_debug("{}: release: {}", info_.id, error.what());
+    }
   }
 
   // Loads a kernel into the worker there is.

@@ -65,7 +65,7 @@ message::Answer answer_to(const std::function<message::Answer()>& call) {
   } catch (const MachineError& error) {
     return message::Failed{Whose::machine, error.what()};
   } catch (const std::bad_alloc&) {
-    return message::Failed{Whose::machine, "a worker ran out of memory"};
+    return message::Failed{Whose::own, "there is not so much memory"};
   } catch (const std::exception& error) {
     return message::Failed{Whose::own, error.what()};
   }

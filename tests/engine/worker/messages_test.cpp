@@ -1,6 +1,5 @@
 #include "engine/worker/messages.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
 #include "tests/fuzz/try_frames.hpp"
 #include "tests/helpers.hpp"
@@ -76,6 +76,25 @@ TEST_CASE("kinds and enumerators that do not exist are refused") {
   CHECK(message::decode_answer(fault).has_value());
   fault.payload[0] = static_cast<char>(static_cast<int>(kLastFaultKind) + 1);
   CHECK_FALSE(message::decode_answer(fault).has_value());
+}
+
+TEST_CASE("the fuzzer's corpus is of messages") {
+  int messages = 0;
+  for (const auto& each :
+       std::filesystem::directory_iterator(FA_TUNE_ROOT "/tests/fuzz/corpus/frames")) {
+    CAPTURE(each.path().string());
+    FrameReader reader;
+    reader.feed(read_file(each.path()));
+    for (;;) {
+      const auto frame = reader.next();
+      REQUIRE(frame.has_value());
+      if (!*frame) break;
+      ++messages;
+      CHECK((message::decode_request(**frame) || message::decode_answer(**frame)));
+    }
+    CHECK_FALSE(reader.within());
+  }
+  CHECK(messages == 13);
 }
 
 // A short, repeatable version of `tools/fuzz 600 frames`.

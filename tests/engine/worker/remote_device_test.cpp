@@ -142,6 +142,7 @@ TEST_CASE("a worker that dies costs its kernel, and nobody else") {
                    {"mid_frame", "launch: exit code 0, in mid-frame"},
                    {"garbage", "launch: it said what is no frame"},
                    {"huge", "launch: it said a frame of"},
+                   {"throw", "launch: it failed: thrown over it"},
                    {"other", "launch: it answered another question"}};
   std::size_t deaths = 0;
   for (const auto& each : accidents) {
