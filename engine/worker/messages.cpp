@@ -32,6 +32,7 @@ void fields(auto& archive, Checks& checks) {
 void fields(auto& archive, Launch& launch) {
   archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule);
 }
+void fields(auto& archive, BufferCopy& copy) { archive(copy.from, copy.to, copy.bytes); }
 void fields(auto& archive, TimingPlan& plan) {
   archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples);
 }
@@ -77,6 +78,9 @@ void fields(auto& archive, Write& write) { archive(write.buffer, write.offset, w
 void fields(auto& archive, Read& read) { archive(read.buffer, read.offset, read.bytes); }
 void fields(auto& archive, Map& map) { archive(map.map); }
 void fields(auto& archive, Run& run) { archive(run.launch); }
+void fields(auto& archive, Exchange& exchange) {
+  archive(exchange.launch, exchange.ahead, exchange.copies);
+}
 void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 

@@ -46,6 +46,11 @@ struct Map {
 struct Run {
   Launch launch;
 };
+struct Exchange {
+  Launch launch;
+  int ahead = 0;
+  std::vector<BufferCopy> copies;
+};
 struct Time {
   Launch launch;
   TimingPlan plan;
@@ -53,7 +58,8 @@ struct Time {
 struct Compile {
   CompileRequest request;
 };
-using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile>;
+using Request =
+    std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Exchange, Time, Compile>;
 
 // Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
 struct DeviceOpened {

@@ -136,6 +136,25 @@ class RemoteDevice final : public Device {
     return {};
   }
 
+  // One request, so that nothing but the device comes between the launches.
+  std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
+                                               std::span<const BufferCopy> copies) override {
+    const auto there = translate(launch);
+    if (!there) return std::unexpected(there.error());
+    message::Exchange exchange{*there, ahead, {}};
+    for (const BufferCopy& copy : copies) {
+      const auto from = find(copy.from);
+      if (!from) return std::unexpected(from.error());
+      const auto to = find(copy.to);
+      if (!to) return std::unexpected(to.error());
+      exchange.copies.push_back({from->handle, to->handle, copy.bytes});
+    }
+    auto done = ask<message::Done>(std::move(exchange),
+                                   allowed(options_.deadlines.launch, ahead + 1), "launch");
+    if (!done) return std::unexpected(done.error());
+    return {};
+  }
+
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());

@@ -67,6 +67,9 @@ class DeviceService {
     return message::Mapped{std::get<std::vector<std::byte>>(*mapped)};
   }
   Answer on(const message::Run& run) { return done_or(device_.launch(run.launch)); }
+  Answer on(const message::Exchange& exchange) {
+    return done_or(device_.launch_exchanging(exchange.launch, exchange.ahead, exchange.copies));
+  }
   Answer on(const message::Time& time) {
     auto timing = device_.time(time.launch, time.plan);
     if (!timing) return faulted(std::move(timing.error()));

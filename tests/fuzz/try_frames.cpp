@@ -57,6 +57,7 @@ std::vector<message::Request> sample_requests() {
           message::Read{BufferHandle{3}, 64, 128},
           message::Map{map},
           message::Run{sample_launch()},
+          message::Exchange{sample_launch(), 3, {{BufferHandle{1}, BufferHandle{2}, 64}}},
           message::Time{sample_launch(), {5, 6, 7}},
           message::Compile{compile}};
 }

@@ -95,6 +95,12 @@ TEST_CASE("a device in another process is the device") {
   CHECK_FALSE(counting.run().has_value());
   CHECK_FALSE(counting.run().has_value());
   CHECK(counting.has_added(2));
+
+  // Three launches, other numbers, and one more.
+  const Counting fresh(*device);
+  const std::vector<BufferCopy> copies = {{fresh.buffer, counting.buffer, kNumbers * 4}};
+  CHECK(device->launch_exchanging(counting.launch, 3, copies).has_value());
+  CHECK(counting.has_added(1));
   const auto timing = device->time(counting.launch, {});
   REQUIRE(timing.has_value());
   CHECK(timing->model == "l4");
