@@ -23,6 +23,8 @@ constexpr int kChildrenEach = 50;
 // Steps up from the best candidate to its best neighbour and so on.
 constexpr int kClimb = 4;
 constexpr int kAttempts = 40;
+// Random configs from which the likeliest to be right is chosen.
+constexpr int kDraws = 32;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
 //   free     the task alone: children of the parents, each operator as often as another
@@ -50,7 +52,10 @@ class Evolve : public Strategy {
       start_.push_back({std::move(genome), "transfer", {}});
       ++trials_before_children_;
     }
-    if (information != "free") surrogate_ = std::make_unique<Surrogate>(space_, earlier, task.seed);
+    if (information != "free") {
+      const bool feasibility = spec.choose("feasibility", {"on", "off"}) == "on";
+      surrogate_ = std::make_unique<Surrogate>(space_, earlier, feasibility, task.seed);
+    }
   }
 
   std::string name() const override { return "evolve"; }
@@ -76,10 +81,11 @@ class Evolve : public Strategy {
     const Genome genome = space_.genome(told.config);
     const auto origin = origins_.extract(genome);
     archive_.tell(told);
-    if (!told.right || !told.time_us) return;
+    const bool right = told.right && told.time_us;
+    if (surrogate_) surrogate_->tell(genome, right ? told.time_us : std::nullopt);
+    if (!right) return;
     population_->tell({told.number, genome, *told.time_us},
                       origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
-    if (surrogate_) surrogate_->tell(genome, *told.time_us);
   }
 
   void take(const Config& config) override { archive_.claim(config); }
@@ -99,9 +105,28 @@ class Evolve : public Strategy {
       auto child = surrogate_ ? most_promising(pool) : free_child();
       if (child) return child;
     }
-    auto genome = archive_.random_unclaimed(random_);
+    auto genome = likely_random();
     if (!genome) return std::nullopt;
     return Candidate{std::move(*genome), "random", {}};
+  }
+
+  // Of a few, the likeliest to be right: where most configs are refused, it takes long to find the
+  // first right ones otherwise.
+  std::optional<Genome> likely_random() {
+    auto likeliest = archive_.random_unclaimed(random_);
+    if (!likeliest || !surrogate_ || !surrogate_->doubtful()) return likeliest;
+    surrogate_->update();
+    double best = surrogate_->chance(surrogate_->site(*likeliest));
+    for (int draw = 1; draw < kDraws; ++draw) {
+      auto genome = archive_.random_unclaimed(random_);
+      if (!genome) break;
+      const double chance = surrogate_->chance(surrogate_->site(*genome));
+      if (chance > best) {
+        best = chance;
+        likeliest = std::move(genome);
+      }
+    }
+    return likeliest;
   }
 
   std::optional<Candidate> free_child() {

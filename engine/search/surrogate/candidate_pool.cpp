@@ -7,21 +7,23 @@
 
 namespace fa_tune {
 
-double CandidatePool::promise(const GaussianProcess::Posterior& posterior) const {
+double CandidatePool::promise(const GaussianProcess::Posterior& posterior, double chance) const {
   const double deviation = std::sqrt(posterior.variance);
   const double z = (surrogate_.best() - posterior.mean) / deviation;
   const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
   const double density =
       std::exp(-0.5 * z * z) * (0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
-  return deviation * (z * below + density);
+  return chance * deviation * (z * below + density);
 }
 
 void CandidatePool::add(Candidate candidate) {
   if (archive_.claimed(candidate.genome) || !known_.insert(candidate.genome).second) return;
   Site site = surrogate_.site(candidate.genome);
-  auto posterior = surrogate_.process().predict(site);
-  const double promised = promise(posterior);
-  entries_.push_back({std::move(candidate), std::move(site), std::move(posterior), promised});
+  auto posterior = surrogate_.times().predict(site);
+  const double chance = surrogate_.chance(site);
+  const double promised = promise(posterior, chance);
+  entries_.push_back(
+      {std::move(candidate), std::move(site), std::move(posterior), chance, promised});
 }
 
 const Candidate& CandidatePool::best() {
@@ -29,9 +31,9 @@ const Candidate& CandidatePool::best() {
   while (true) {
     const auto first = std::ranges::max_element(entries_, {}, &Entry::promise);
     best_ = static_cast<std::size_t>(first - entries_.begin());
-    if (surrogate_.process().exact(first->posterior)) return first->candidate;
-    surrogate_.process().refine(first->site, first->posterior);
-    first->promise = promise(first->posterior);
+    if (surrogate_.times().exact(first->posterior)) return first->candidate;
+    surrogate_.times().refine(first->site, first->posterior);
+    first->promise = promise(first->posterior, first->chance);
   }
 }
 
@@ -40,7 +42,7 @@ Candidate CandidatePool::take_best() {
   Entry entry = std::move(entries_[best_]);
   entries_[best_] = std::move(entries_.back());
   entries_.pop_back();
-  surrogate_.process().believe(entry.site);
+  surrogate_.times().believe(entry.site);
   return std::move(entry.candidate);
 }
 

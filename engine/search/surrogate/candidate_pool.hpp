@@ -18,7 +18,7 @@ struct Candidate {
 
 // Children from which the surrogate chooses the one that promises most: by expected improvement of
 // log time (Jones, Schonlau and Welch 1998), which weighs how good a config is expected to be
-// against how little is known of it.
+// against how little is known of it, times the chance that it is right.
 class CandidatePool {
  public:
   // Both must outlive the pool; the surrogate must not be told anything meanwhile.
@@ -40,10 +40,11 @@ class CandidatePool {
     Candidate candidate;
     Site site;
     GaussianProcess::Posterior posterior;
+    double chance = 1;
     double promise = 0;  // an upper bound until the posterior is exact
   };
 
-  double promise(const GaussianProcess::Posterior& posterior) const;
+  double promise(const GaussianProcess::Posterior& posterior, double chance) const;
 
   Surrogate& surrogate_;
   const Archive& archive_;

@@ -2,37 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numbers>
 #include <numeric>
-
-#include "engine/search/surrogate/kernel_learning.hpp"
+#include <utility>
 
 namespace fa_tune {
 namespace {
 
 // Fewer trials leave the weights to the prior.
 constexpr std::size_t kFewest = 4;
-// Trials that the process holds, and those that its weights are learned from: time grows with the
-// third power. With more, the process has the fastest and a sample of the rest.
-constexpr std::size_t kMostHeld = 250;
-constexpr std::size_t kMostLearned = 120;
-constexpr double kLearnAgain = 1.2;
-constexpr int kLearningSteps = 80;
 constexpr int kEarlierLearningSteps = 160;
+// A least variance of what is believed of a refusal: no model of a few trials is sure.
+constexpr double kDoubt = 0.02;
+// What refuses a config depends on few genes, and to find out which takes longer than for times.
+constexpr int kRefusalLearningSteps = 320;
 
 }  // namespace
 
-Surrogate::Surrogate(const Space& space, const std::vector<EarlierRun>& earlier, std::uint64_t seed)
+Surrogate::Surrogate(const Space& space, const std::vector<EarlierRun>& earlier, bool feasibility,
+                     std::uint64_t seed)
     : encoding_(space),
-      random_(derive_seed(seed, "surrogate")),
-      process_(encoding_, 0),
-      best_(std::numeric_limits<double>::infinity()) {
-  for (const EarlierRun& run : earlier) learn_earlier(space, run);
-  process_ = GaussianProcess(encoding_, earlier_.size());
-  process_.set_weights(initial_weights(encoding_, earlier_.size()));
+      feasibility_(feasibility),
+      times_(encoding_, 0, derive_seed(seed, "times")),
+      refusals_(encoding_, 0, derive_seed(seed, "refusals")) {
+  for (const EarlierRun& run : earlier) learn_earlier(space, run, seed);
+  times_ = Regression(encoding_, earlier_.size(), derive_seed(seed, "times"));
 }
 
-void Surrogate::learn_earlier(const Space& space, const EarlierRun& run) {
+void Surrogate::learn_earlier(const Space& space, const EarlierRun& run, std::uint64_t seed) {
   std::vector<Site> sites;
   std::vector<double> values;
   for (const Told& told : run.trials) {
@@ -46,27 +43,31 @@ void Surrogate::learn_earlier(const Space& space, const EarlierRun& run) {
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   const double deviation = std::max(std::sqrt(squares / n), 1e-9);
-  for (double& value : values) value = (value - mean) / deviation;
 
-  sites_ = std::move(sites);
-  log_times_ = std::move(values);
-  process_ = GaussianProcess(encoding_, 0);
-  process_.set_weights(initial_weights(encoding_, 0));
-  learn(kEarlierLearningSteps);
-  condition();
-  earlier_.push_back(std::move(process_));
-  sites_.clear();
-  log_times_.clear();
-  taken_in_ = 0;
+  Regression model(encoding_, 0, derive_seed(seed, "earlier"));
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    model.tell(std::move(sites[i]), (values[i] - mean) / deviation);
+  model.update(kEarlierLearningSteps);
+  earlier_.push_back(std::move(model.process()));
 }
 
-void Surrogate::tell(const Genome& genome, double time_us) {
-  sites_.push_back(site(genome));
-  log_times_.push_back(std::log(time_us));
-  best_ = std::min(best_, log_times_.back());
+void Surrogate::tell(const Genome& genome, std::optional<double> time_us) {
+  Site at = site(genome);
+  refusals_.tell({at.point, {}}, time_us ? 0 : 1);
+  if (time_us)
+    times_.tell(std::move(at), std::log(*time_us));
+  else
+    ++refused_;
 }
 
-bool Surrogate::ready() const { return log_times_.size() >= kFewest; }
+bool Surrogate::doubtful() const { return feasibility_ && refused_ > 0; }
+
+bool Surrogate::ready() const { return times_.told() >= kFewest; }
+
+void Surrogate::update() {
+  if (ready()) times_.update();
+  if (doubtful()) refusals_.update(kRefusalLearningSteps);
+}
 
 Site Surrogate::site(const Genome& genome) const {
   Site site{encoding_.encode(genome), {}};
@@ -75,49 +76,13 @@ Site Surrogate::site(const Genome& genome) const {
   return site;
 }
 
-std::vector<std::size_t> Surrogate::choose(std::size_t most) {
-  std::vector<std::size_t> chosen(log_times_.size());
-  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
-  if (chosen.size() <= most) return chosen;
-  std::ranges::stable_sort(
-      chosen, [&](std::size_t a, std::size_t b) { return log_times_[a] < log_times_[b]; });
-  for (std::size_t i = most / 2; i < most; ++i)
-    std::swap(chosen[i], chosen[i + random_.below(chosen.size() - i)]);
-  chosen.resize(most);
-  return chosen;
-}
-
-void Surrogate::condition() {
-  process_.clear();
-  for (const std::size_t i : choose(kMostHeld)) process_.append(sites_[i], log_times_[i]);
-  process_.solve();
-  taken_in_ = sites_.size();
-}
-
-void Surrogate::learn(int steps) {
-  std::vector<Site> sites;
-  std::vector<double> values;
-  for (const std::size_t i : choose(kMostLearned)) {
-    sites.push_back(sites_[i]);
-    values.push_back(log_times_[i]);
-  }
-  learn_weights(process_, encoding_, sites, values, steps, random_);
-}
-
-void Surrogate::update() {
-  process_.forget_beliefs();
-  const double trials = static_cast<double>(sites_.size());
-  if (learned_at_ == 0 || trials >= kLearnAgain * static_cast<double>(learned_at_)) {
-    learn(kLearningSteps);
-    learned_at_ = sites_.size();
-    condition();
-  } else if (process_.size() + (sites_.size() - taken_in_) > kMostHeld * 5 / 4) {
-    condition();
-  } else if (taken_in_ < sites_.size()) {
-    for (; taken_in_ < sites_.size(); ++taken_in_)
-      process_.append(sites_[taken_in_], log_times_[taken_in_]);
-    process_.solve();
-  }
+double Surrogate::chance(const Site& site) const {
+  if (!doubtful()) return 1;
+  // Least squares classification (Rasmussen and Williams 2006, 6.5), with the cheap bound of the
+  // variance.
+  const auto refusal = refusals_.process().predict({site.point, {}});
+  const double z = (0.5 - refusal.mean) / std::sqrt(refusal.variance + kDoubt);
+  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
 }
 
 }  // namespace fa_tune

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/random.hpp"
+#include "engine/search/surrogate/encoding.hpp"
+#include "engine/search/surrogate/gaussian_process.hpp"
+
+namespace fa_tune {
+
+// A Gaussian process that keeps up with a growing list of observations. A pure function of its seed
+// and what it was told.
+class Regression {
+ public:
+  // `encoding` must outlive it. `earlier_runs` is how many of them each Site told brings.
+  Regression(const Encoding& encoding, std::size_t earlier_runs, std::uint64_t seed);
+
+  void tell(Site site, double value);
+  std::size_t told() const { return values_.size(); }
+  double lowest() const { return lowest_; }  // value told; infinite before the first
+
+  // Takes in what was told since; call before asking the process. Learns the weights anew, in
+  // `steps`, whenever the observations have grown by a fifth.
+  void update(int steps = 80);
+
+  GaussianProcess& process() { return process_; }
+  const GaussianProcess& process() const { return process_; }
+
+ private:
+  // Positions of the observations to condition on: all, or half of `most` being those with the
+  // lowest values and the rest drawn from the others.
+  std::vector<std::size_t> choose(std::size_t most);
+  void learn(int steps);
+  void condition();
+
+  const Encoding* encoding_;
+  Random random_;
+  GaussianProcess process_;
+  std::vector<Site> sites_;
+  std::vector<double> values_;
+  double lowest_;
+  std::size_t learned_at_ = 0;  // observations when the weights were learned
+  std::size_t taken_in_ = 0;    // observations that the process has seen or passed over
+};
+
+}  // namespace fa_tune
