@@ -23,7 +23,7 @@ constexpr int kChildrenEach = 50;
 // Steps up from the best candidate to its best neighbour and so on.
 constexpr int kClimb = 4;
 constexpr int kAttempts = 40;
-// Random configs from which the likeliest to be right is chosen.
+// Random configs drawn for one that is likely to be right.
 constexpr int kDraws = 32;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
@@ -110,23 +110,17 @@ class Evolve : public Strategy {
     return Candidate{std::move(*genome), "random", {}};
   }
 
-  // Of a few, the likeliest to be right: where most configs are refused, it takes long to find the
-  // first right ones otherwise.
+  // Drawn with the chance of being right: where most configs are refused, it takes long to find the
+  // first right ones otherwise. The likeliest of many would all be alike.
   std::optional<Genome> likely_random() {
-    auto likeliest = archive_.random_unclaimed(random_);
-    if (!likeliest || !surrogate_ || !surrogate_->doubtful()) return likeliest;
+    auto genome = archive_.random_unclaimed(random_);
+    if (!surrogate_ || !surrogate_->doubtful()) return genome;
     surrogate_->update();
-    double best = surrogate_->chance(surrogate_->site(*likeliest));
-    for (int draw = 1; draw < kDraws; ++draw) {
-      auto genome = archive_.random_unclaimed(random_);
-      if (!genome) break;
-      const double chance = surrogate_->chance(surrogate_->site(*genome));
-      if (chance > best) {
-        best = chance;
-        likeliest = std::move(genome);
-      }
+    for (int draw = 1; draw < kDraws && genome; ++draw) {
+      if (random_.uniform() < surrogate_->chance(surrogate_->site(*genome))) break;
+      genome = archive_.random_unclaimed(random_);
     }
-    return likeliest;
+    return genome;
   }
 
   std::optional<Candidate> free_child() {

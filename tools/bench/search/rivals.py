@@ -26,6 +26,7 @@ A trace is a CSV (gzip), one a table and tuner: tuner, table, seed, evaluation (
 """
 
 import argparse
+import collections
 import contextlib
 import csv
 import gzip
@@ -50,7 +51,7 @@ import numpy  # noqa: E402
 from kernel_tuner import util  # noqa: E402
 from kernel_tuner.interface import Options, strategy_map  # noqa: E402
 from kernel_tuner.runners.simulation import SimulationRunner  # noqa: E402
-from kernel_tuner.searchspace import Searchspace  # noqa: E402
+from kernel_tuner.searchspace import Searchspace, supported_neighbor_methods  # noqa: E402
 from kernel_tuner.strategies import gen_hybrid_vndx  # noqa: E402
 
 # The share of the way from the median to the optimum that the budget is computed for.
@@ -135,6 +136,17 @@ class Table:
         return evaluations, MARGIN * evaluations * statistics.median(map(self.cost, self.cache))
 
 
+def forget(space):
+    """Makes a search space as one just built: it remembers the neighbors of every config that a run
+    stood at, and a later run on the same one would step to where earlier ones have been."""
+    caches = {"neighbor_cache": dict, "neighbor_partial_cache": lambda: collections.defaultdict(list)}
+    for name, empty in caches.items():
+        attribute = f"_Searchspace__{name}"
+        if not hasattr(space, attribute):
+            raise SystemExit(f"Searchspace has no {name}: another Kernel Tuner than requirements.txt names")
+        setattr(space, attribute, {method: empty() for method in supported_neighbor_methods})
+
+
 class NoClock:
     """A strategy's own computing is free."""
 
@@ -205,6 +217,7 @@ def run(table, tuner, fevals, seed):
         max_fevals = max(max_fevals, min(FIRST_EVALUATIONS, table.space.size))
     random.seed(seed)
     numpy.random.seed(seed)
+    forget(table.space)
     cache = Watched(table.cache)
     options = Options(
         tune_params=table.tune_params, restrictions=table.space._modified_restrictions,
