@@ -60,9 +60,9 @@ struct ExportFacts {
   std::string body;  // Source::text
 };
 
-// The facts the store knows; left to fill in: version, launch, arguments, template_name, manifest_text,
-// kernel, settings and body (unless the store has the trial's source). Throws UserError for an
-// unknown trial.
+// The facts the store knows; left to fill in: version, launch, arguments, template_name,
+// manifest_text, kernel, settings and body (unless the store has the trial's source). Throws
+// UserError for an unknown trial.
 ExportFacts export_facts(const Store& store, std::int64_t trial);
 
 // Throws UserError where the manifest is not UTF-8 or is no manifest.
