@@ -59,7 +59,7 @@ struct Compile {
   CompileRequest request;
 };
 using Request =
-    std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Exchange, Time, Compile>;
+    std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile, Exchange>;
 
 // Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
 struct DeviceOpened {
