@@ -105,8 +105,9 @@ const std::string& left_alone() {
 }
 
 // A kernel that was under way at two deaths of the process that it runs in is charged with them, by
-// design, so no trial is killed twice. With a file that is locked there is none under way.
-bool tried_again(const std::filesystem::path& database) {
+// design, so no trial is killed twice. Of a file that cannot be read just now nothing is known.
+bool may_be_tried_again(const std::filesystem::path& database) {
+  if (!std::filesystem::exists(database)) return false;
   try {
     SQLite::Database db(database.string(), SQLite::OPEN_READONLY);
     return db.execAndGet(
@@ -114,7 +115,7 @@ bool tried_again(const std::filesystem::path& database) {
                  "trials t WHERE t.run = a.run AND t.number = a.number)")
                .getInt() > 0;
   } catch (const SQLite::Exception&) {
-    return false;
+    return true;
   }
 }
 
@@ -127,7 +128,7 @@ int kill_after(pid_t child, std::uint64_t pause_us, const std::filesystem::path&
     int status = 0;
     waitpid(child, &status, WUNTRACED);
     if (!WIFSTOPPED(status)) return outcome_in(status);
-    const bool now = !tried_again(database);
+    const bool now = !may_be_tried_again(database);
     kill(child, now ? SIGKILL : SIGCONT);
     if (now) return outcome_of(child);
     pause_us = 200;

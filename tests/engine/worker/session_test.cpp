@@ -65,7 +65,8 @@ TEST_CASE("however a worker ends, it is told in one line") {
 TEST_CASE("what is no answer ends a worker") {
   const auto garbage = trouble_over("garbage");
   CHECK(garbage.kind == Kind::babbled);
-  CHECK(garbage.text == "it said what is no frame: 'what is this?'");
+  // What it says next may have come with it.
+  CHECK(garbage.text.starts_with("it said what is no frame: 'what is this?"));
   const auto huge = trouble_over("huge");
   CHECK(huge.kind == Kind::babbled);
   CHECK(test::has(huge.text, "a frame of 4294967295 bytes"));
