@@ -1,3 +1,5 @@
+#include <memory>
+#include <optional>
 #include <random>
 
 #include <fmt/core.h>
@@ -59,9 +61,8 @@ Estimate admit(const Contender& contender, const Binder& bind, Device& device, T
   return timed->time_us;
 }
 
-Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler,
+Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler, CompilePool& pool,
                 const Arguments& arguments, std::uint64_t seed) {
-  CompilePool pool(compiler, default_jobs());
   const Problem& problem = a.problem();
   TruthCache truth(problem);
   Clocked clocked(problem, a.target(), device, truth, derive_seed(seed, "time"),
@@ -130,17 +131,22 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
 
 int bench(const Arguments& arguments) {
   const ContenderPlaces places{require_root(), arguments.db, arguments.space};
+  // Before the contenders, because their kernels are unloaded from it at the end.
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Compiler> compiler;
+  std::optional<CompilePool> pool;
   const auto a = open_contender(arguments.a, places);
   const auto b = open_contender(arguments.b, places);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(fmt::format("{} and {} solve different problems: {}, and {}", a->name(),
                                 b->name(), a->problem().describe(a->problem().shape()),
                                 b->problem().describe(b->problem().shape())));
-  const auto device = open_device(arguments.device, a->target(), places.root);
-  const auto compiler = open_compiler();
+  device = open_device(arguments.device, a->target(), places.root);
+  compiler = open_compiler();
+  pool.emplace(*compiler, default_jobs());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("on {} ({}), seed {}", device->info().id, device->info().name, seed);
-  const Outcome outcome = compare(*a, *b, *device, *compiler, arguments, seed);
+  const Outcome outcome = compare(*a, *b, *device, *compiler, *pool, arguments, seed);
   print(outcome, *a, *b, device->info(), seed, arguments.format == "json");
   return 0;
 }
