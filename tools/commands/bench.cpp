@@ -8,11 +8,11 @@
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
-#include "engine/device/open.hpp"
 #include "engine/gate/timed_launch.hpp"
 #include "engine/measure/sampler.hpp"
 #include "engine/run/clocked.hpp"
 #include "engine/run/contender.hpp"
+#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 
@@ -141,7 +141,7 @@ int bench(const Arguments& arguments) {
     throw UserError(fmt::format("{} and {} solve different problems: {}, and {}", a->name(),
                                 b->name(), a->problem().describe(a->problem().shape()),
                                 b->problem().describe(b->problem().shape())));
-  device = open_device(arguments.device, a->target(), places.root);
+  device = open_device_in_worker(arguments.device, a->target(), places.root);
   compiler = open_compiler();
   pool.emplace(*compiler, default_jobs());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();

@@ -6,9 +6,9 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
-#include "engine/device/open.hpp"
 #include "engine/report/table.hpp"
 #include "engine/run/self_test.hpp"
+#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 
@@ -97,7 +97,7 @@ int run_self_test(Arguments arguments) {
   const auto compiler = open_compiler();
   if (arguments.seed) arguments.options.seed = *arguments.seed;
   const DeviceOpener open = [&](const DeviceProfile& target) {
-    auto device = open_device(arguments.device, target, root);
+    auto device = open_device_in_worker(arguments.device, target, root);
     log_info("on {} ({}) for target {}", device->info().id, device->info().name, target.name);
     return device;
   };
