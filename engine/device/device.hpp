@@ -119,6 +119,8 @@ class Device {
   // True once a kernel has cost this Device its context: whatever fails from then on says nothing
   // about the kernel that is tried. Only a new process can go on.
   virtual bool lost() const { return false; }
+  // Whether kernels run in another process than this one, whose own end then says nothing of them.
+  virtual bool apart() const { return false; }
   // The Faults that ended the process which runs the kernels, where that is another than this one;
   // the newest last. After each, what was loaded is loaded again when it is used; buffers are gone,
   // with the addresses and tensor maps made of them, which must not be used any more.

@@ -23,8 +23,8 @@ constexpr int kGeneration = 16;
 
 // So many kernels in a row that ended the process they ran in: then it is not the kernels.
 constexpr int kMostDeathsInARow = 8;
-// A trial that was under way so often when a process died, the engine's or the device's, is refused
-// without another try.
+// Where kernels run in the engine's own process: a trial under way so often when that died is
+// refused without another try.
 constexpr int kMostAttempts = 2;
 
 // {"BLOCK_M":[64,32]}: what a child changed; null where a gene was or is absent.
@@ -240,7 +240,7 @@ class Evolution {
       const int attempts =
           store_.record_attempt(result_.run, trial.row.number, trial.row.config_json);
       trial = admitted;
-      charged = attempts > kMostAttempts;
+      charged = !device_.apart() && attempts > kMostAttempts;
       if (charged)
         refuse_deadly(trial.row, "crash",
                       fmt::format("it was under way {} times when a process died", attempts - 1));

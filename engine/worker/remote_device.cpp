@@ -29,6 +29,7 @@ class RemoteDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   bool lost() const override { return !lost_because_.empty(); }
+  bool apart() const override { return true; }
   std::span<const Fault> deaths() const override { return deaths_; }
   void note_incumbent(double us) override { incumbent_us_ = us; }
 

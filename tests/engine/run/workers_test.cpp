@@ -131,6 +131,19 @@ TEST_CASE("a worker gives the same run as no worker") {
   check_sound(store, 12);
 }
 
+TEST_CASE("an engine that dies says nothing of the kernel under way, if that runs apart") {
+  test::ScratchFolder folder;
+  Store store(folder.path() / "again.db", Store::Mode::write);
+  const auto device = open_remote(remote());
+  run(store, *device, random_trials(6));
+  // What engines leave that died three times in the seventh trial.
+  for (int death = 0; death < 3; ++death) store.record_attempt(1, 7, sound().at(6).config_json);
+  EvolveOptions more = random_trials(10);
+  more.resume = 1;
+  run(store, *device, more);
+  check_sound(store, 10);
+}
+
 TEST_CASE("kernels that end their process are charged, and only they") {
   const auto right = right_ones();
   REQUIRE(right.size() >= 14);
