@@ -118,20 +118,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int warp_key = warp_n * kWarpKeys;
 
   const long long head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const unsigned kv_heads = gridDim.y / KV_GROUP;
   const int q_stride = row_stride(gridDim.y);
-  const int k_stride = row_stride(kv_heads);
-  if (LAYOUT_BSHD) {
-    q += interleaved_start(blockIdx.z, blockIdx.y, gridDim.y, lq);
-    k += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk);
-    v += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk);
-    o += interleaved_start(blockIdx.z, blockIdx.y, gridDim.y, lq);
-  } else {
-    q += head * lq * HEAD_DIM;
-    k += head / KV_GROUP * lk * HEAD_DIM;
-    v += head / KV_GROUP * lk * HEAD_DIM;
-    o += head * lq * HEAD_DIM;
-  }
+  const int k_stride = row_stride(gridDim.y / KV_GROUP);
+  enter_head(q, k, v, o, blockIdx.z, blockIdx.y, gridDim.y, lq, lk);
   const int first_row = blockIdx.x * BLOCK_M;
   const Mask mask(lq, lk, window_left, window_right);
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[blockIdx.y] : 0.0f, lq, lk);

@@ -227,12 +227,11 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
 
 TEST_CASE("features: planted faults are refused") {
   Place groups = on_l4({"  layout: BSHD", 2});
-  const std::string k_start =
-      "k += interleaved_start(blockIdx.z, blockIdx.y / KV_GROUP, kv_heads, lk)";
+  const std::string k_start = "k += interleaved_start(batch, head / KV_GROUP, kv_heads, lk)";
   refuse(groups, "head h reads h % Hkv",
-         {{k_start, "k += interleaved_start(blockIdx.z, blockIdx.y % kv_heads, kv_heads, lk)"}});
+         {{k_start, "k += interleaved_start(batch, head % kv_heads, kv_heads, lk)"}});
   refuse(groups, "K's rows as far apart as Q's",
-         {{"k_stride = row_stride(kv_heads)", "k_stride = q_stride"}});
+         {{"k_stride = row_stride(gridDim.y / KV_GROUP)", "k_stride = q_stride"}});
   refuse(groups, "heads and positions exchanged",
          {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
            "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});
