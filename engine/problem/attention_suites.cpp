@@ -58,12 +58,14 @@ std::vector<Sizes> grouped(std::vector<Sizes> all, std::int64_t group, std::int6
 const std::vector<Sizes> quick = {{1, 1, 64, 65}, {2, 3, 33, 17}, {1, 1, 77, 130}, {1, 2, 65, 63},
                                   {1, 1, 31, 97}, {1, 1, 1, 127}, {1, 1, 160, 160}};
 
-// One below, at and above the tile sizes that kernels use, and lengths that fit none.
+// One below, at and above the tile sizes that kernels use, and lengths that fit none. Two heads of
+// 200 queries and 77 keys, aligned at the bottom right: a block that makes several tiles of the
+// output meets one that sees no key ahead of one that does.
 const std::vector<Sizes> ragged = {
     {1, 1, 15, 17},   {1, 1, 16, 16},   {1, 1, 17, 15}, {1, 1, 31, 33},   {1, 1, 32, 32},
     {1, 1, 33, 31},   {1, 1, 63, 65},   {1, 1, 64, 64}, {1, 1, 65, 63},   {1, 1, 127, 129},
     {1, 1, 128, 128}, {1, 1, 129, 127}, {1, 1, 1, 1},   {1, 1, 1, 128},   {1, 1, 128, 1},
-    {1, 1, 77, 200},  {1, 1, 200, 77},  {2, 2, 50, 70}, {1, 3, 100, 100}, {1, 1, 257, 255}};
+    {1, 1, 77, 200},  {1, 2, 200, 77},  {2, 2, 50, 70}, {1, 3, 100, 100}, {1, 1, 257, 255}};
 
 // Each with and without causal: the shape this project was first asked for; lengths that are no
 // multiple of 64; fewer queries than keys; more queries than keys; and a long one.

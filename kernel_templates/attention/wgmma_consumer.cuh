@@ -55,7 +55,7 @@ class Consumer {
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
-        if (work.tiles.any()) take_q(state);
+        take_q(state);
         skip(work);
       }
       begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
@@ -239,7 +239,7 @@ class Consumer {
         issue_p_v<0, kSteps>(state);
         finish_p_v(state);
       }
-    } else if (work.tiles.any() && kOPlace == OPlace::own) {
+    } else if (kOPlace == OPlace::own) {
       release_q();
     }
     if (!carried) store(state, o_map, work);
@@ -287,7 +287,7 @@ class Consumer {
     for (; j >= work.clean.first; --j) step<false>(state, pending, work, j);
     for (; WINDOW_LEFT && j >= work.tiles.first; --j) step<true>(state, pending, work, j);
     if (pending) finish_p_v(state);
-    if (work.tiles.any() && kOPlace == OPlace::own) release_q();
+    if constexpr (kOPlace == OPlace::own) release_q();
     store(state, o_map, work);
     return false;
   }
@@ -346,7 +346,7 @@ class Consumer {
         commit_stores();
       }
     }
-    if (work.tiles.any() && kOPlace == OPlace::over_q) {
+    if constexpr (kOPlace == OPlace::over_q) {
       if (leads()) wait_stores_read();
       sync_numbered(own_barrier(group_), kGroup);
       release_q();

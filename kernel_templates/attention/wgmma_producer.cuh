@@ -43,7 +43,7 @@ __device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, co
   for (; schedule.more(); schedule.next()) {
     const Tile tile = schedule.tile();
     const KeyTiles tiles = cluster_key_tiles(tile, rows, mask);
-    if (!tiles.any()) continue;
+    // Also where no row sees a key: the zeros leave through Q's place, which is the tile's only once Q came.
     const unsigned full = base + kQFull + 8 * q_at.slot;
     wait_for(base + kQEmpty + 8 * q_at.slot, q_at.parity ^ 1);
     arrive_and_expect(full, kQBytes);

@@ -72,8 +72,6 @@ class Schedule {
 struct KeyTiles {
   int first;
   int end;
-
-  __device__ __forceinline__ bool any() const { return end != first; }
 };
 
 __device__ __forceinline__ int key_tiles(int keys) { return (keys + BLOCK_N - 1) / BLOCK_N; }

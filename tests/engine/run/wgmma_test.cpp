@@ -18,11 +18,14 @@ const std::string kBase =
 struct Shape {
   int head_dim = 64;
   bool causal = false;
+  bool bottom_right = false;
 };
 
 test::Replacements space_of(const Shape& shape) {
   test::Replacements change;
   if (shape.causal) change.emplace_back("causal: false", "causal: true");
+  if (shape.bottom_right)
+    change.emplace_back("causal: false", "causal: true\n  causal_alignment: bottom_right");
   if (shape.head_dim == 128) {
     change.emplace_back("D: 64}", "D: 128}");
     // FlashAttention-3's tile for D = 64 does not fit.
@@ -50,11 +53,11 @@ Place& causal() {
   return place;
 }
 
-void accept(Place& place, const test::Replacements& change) {
+void accept(Place& place, const test::Replacements& change, const std::string& suite = "quick") {
   const Config config = Config::from_json(test::replace(kBase, change));
   CAPTURE(config.to_json());
   CHECK(place.project.space.index_of(config).has_value());
-  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
+  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, suite);
   CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message, " at ",
                 verdict.where);
 }
@@ -85,6 +88,16 @@ TEST_CASE("wgmma: D = 128 and products in turns") {
   accept(place, {{R"("ahead")", R"("none")"},
                  {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
                  {R"("CONSUMERS":2)", R"("CONSUMERS":4)"}});
+}
+
+TEST_CASE("wgmma: zeros of a tile without keys do not meet the next tile's Q") {
+  Place place({.bottom_right = true});
+  for (const char* overlap : {R"("none")", R"("ahead")"})
+    accept(place,
+           {{R"("ahead")", overlap},
+            {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
+            {R"("Q_STAGES":1)", R"("Q_STAGES":2)"}},
+           "ragged");
 }
 
 TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
