@@ -5,16 +5,20 @@
 
 namespace fa_tune {
 
-// The two 16-bit floating-point formats of tensor cores, as bits: f16 is IEEE 754 binary16 (11
-// significant bits, smallest normal 2^-14), bf16 the upper half of binary32 (8 significant bits).
-// Rounding is to nearest, ties to even, once: from double straight to 16 bits, subnormals included.
-// What is too large becomes infinity; a NaN stays a (quiet) NaN.
+// The floating-point formats of tensor cores, as bits: f16 is IEEE 754 binary16 (11 significant
+// bits, smallest normal 2^-14), bf16 the upper half of binary32 (8 significant bits), e4m3 a byte
+// (4 significant bits, smallest normal 2^-6, largest 448, no infinity; OCP 8-bit Floating Point
+// Specification). Rounding is to nearest, ties to even, once: from double straight to the format,
+// subnormals included. What is too large becomes infinity, in e4m3 the largest number, as CUDA's
+// conversions do; a NaN stays a (quiet) NaN.
 std::uint16_t to_f16(double value);
 std::uint16_t to_bf16(double value);
+std::uint8_t to_e4m3(double value);
 
 // Exact.
 float from_f16(std::uint16_t bits);
 float from_bf16(std::uint16_t bits);
+float from_e4m3(std::uint8_t bits);
 
 // The nearest f16 or bf16 value of a finite float, kept as a float. Without branches, so that a
 // loop of it becomes vector code. Equal to from_f16(to_f16(value)) and from_bf16(to_bf16(value)).
@@ -35,6 +39,17 @@ inline float round_to_f16(float value) {
 inline float round_to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return std::bit_cast<float>((bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U);
+}
+
+// The same of e4m3, for |value| below 464, which still rounds to 448.
+inline float round_to_e4m3(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  const std::uint32_t rounded = (bits + 0x7ffffU + ((bits >> 20) & 1U)) & ~0xfffffU;
+  // Below 2^-6 the grid is 2^-9 wide, which is one unit of a float in [2^14, 2^15).
+  const float subnormal = (std::bit_cast<float>(magnitude) + 0x1.8p14F) - 0x1.8p14F;
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal) | (bits & 0x80000000U);
+  return std::bit_cast<float>(magnitude < 0x3c800000U ? small : rounded);
 }
 
 }  // namespace fa_tune

@@ -29,6 +29,8 @@ const T* named(const std::vector<T>& all, const std::string& name) {
 
 TensorMap::Element element_of(DType type) {
   switch (type) {
+    case DType::e4m3:
+      return TensorMap::Element::u8;
     case DType::f16:
       return TensorMap::Element::f16;
     case DType::bf16:

@@ -48,6 +48,8 @@ std::string element_name(const Tensor& tensor, std::size_t element) {
 
 double element_value(DType type, std::span<const std::byte> bytes, std::size_t element) {
   switch (type) {
+    case DType::e4m3:
+      return static_cast<double>(from_e4m3(load<std::uint8_t>(bytes, element)));
     case DType::f16:
       return static_cast<double>(from_f16(load<std::uint16_t>(bytes, element)));
     case DType::bf16:

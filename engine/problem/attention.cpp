@@ -19,8 +19,8 @@ std::string AttentionProblem::describe(const Constants& shape) const {
   const AttentionShape s = AttentionShape::from(shape);
   std::string text = fmt::format("B={} H={}", s.B, s.H);
   if (s.group() > 1) text += fmt::format(" Hkv={}", s.kv_heads());
-  text += fmt::format(" Lq={} Lk={} D={} {}", s.Lq, s.Lk, s.D,
-                      s.dtype == DType::bf16 ? "bf16" : "fp16");
+  text += fmt::format(" Lq={} Lk={} D={} {}", s.Lq, s.Lk, s.D, to_text(s.dtype));
+  if (s.dtype == DType::e4m3) text += fmt::format(" scale_rows={}", s.scale_rows);
   if (s.causal) text += " causal";
   if (s.windowed()) text += fmt::format(" window=[{},{}]", s.window_left, s.window_right);
   // Which corner the diagonal starts from matters only if there is a choice.
@@ -42,7 +42,8 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::defines(
   return {{"HEAD_DIM", std::to_string(s.D)},
           {"CAUSAL", flag(s.causal)},
           {"CAUSAL_BOTTOM_RIGHT", flag(s.alignment == CausalAlignment::bottom_right)},
-          {"DTYPE_BF16", flag(s.dtype == DType::bf16)},
+          {"DTYPE_BF16", flag(s.output_type() == DType::bf16)},
+          {"DTYPE_E4M3", flag(s.dtype == DType::e4m3)},
           {"KV_GROUP", std::to_string(s.group())},
           {"LAYOUT_BSHD", flag(s.layout == Layout::BSHD)},
           {"WITH_LSE", flag(s.lse)},
@@ -72,9 +73,13 @@ double AttentionProblem::flop(const Constants& shape) const {
 
 double AttentionProblem::bytes(const Constants& shape) const {
   const AttentionShape s = AttentionShape::from(shape);
-  const std::int64_t rows = 2 * s.H * s.Lq + 2 * s.kv_heads() * s.Lk;
-  const std::int64_t single = (s.lse ? s.B * s.H * s.Lq : 0) + (s.alibi ? s.H : 0);
-  return static_cast<double>(s.B * rows * s.D) * static_cast<double>(size_of(s.dtype)) +
+  const std::int64_t rows_in = s.H * s.Lq + 2 * s.kv_heads() * s.Lk;
+  const std::int64_t rows_out = s.H * s.Lq;
+  std::int64_t single = (s.lse ? s.B * s.H * s.Lq : 0) + (s.alibi ? s.H : 0);
+  if (s.scale_rows > 0)
+    single += s.B * (s.H * s.scale_blocks(s.Lq) + 2 * s.kv_heads() * s.scale_blocks(s.Lk));
+  return static_cast<double>(s.B * rows_in * s.D) * static_cast<double>(size_of(s.dtype)) +
+         static_cast<double>(s.B * rows_out * s.D) * static_cast<double>(size_of(s.output_type())) +
          static_cast<double>(single) * static_cast<double>(size_of(DType::f32));
 }
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
-#include "engine/base/half.hpp"
 #include "engine/base/random.hpp"
+#include "engine/problem/attention_elements.hpp"
 #include "engine/problem/attention_rows.hpp"
 
 namespace fa_tune {
@@ -21,7 +22,7 @@ Scalar scalar(const std::string& name, T value) {
 Tensor tensor(const std::string& name, Role role, const AttentionShape& shape,
               const RowOrder& rows) {
   return {.name = name,
-          .type = shape.dtype,
+          .type = role == Role::output ? shape.output_type() : shape.dtype,
           .role = role,
           .dims = rows.dims(shape.D),
           .bytes = {},
@@ -43,14 +44,6 @@ Tensor alibi_slopes(const AttentionShape& shape, std::uint64_t seed) {
     std::memcpy(made.bytes.data() + head * sizeof slope, &slope, sizeof slope);
   }
   return made;
-}
-
-void store(Tensor& tensor, const std::vector<double>& values) {
-  tensor.bytes.resize(values.size() * 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t bits = tensor.type == DType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
-    std::memcpy(tensor.bytes.data() + 2 * i, &bits, 2);
-  }
 }
 
 double spread_of(Inputs inputs) {
@@ -122,9 +115,20 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
     const auto D = static_cast<std::size_t>(shape.D);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = row_constant(i / D, offset);
   }
-  store(q, queries);
-  store(k, keys);
-  store(v, values);
+  std::vector<Tensor> scales;
+  if (shape.dtype == DType::e4m3) {
+    const auto store = [&](Tensor& to, const std::vector<double>& from, const RowOrder& rows,
+                           std::int64_t heads, std::int64_t length) {
+      scales.push_back(store_scaled(to, from, shape, rows, heads, length, seed));
+    };
+    store(q, queries, query_rows(shape), shape.H, shape.Lq);
+    store(k, keys, key_rows(shape), shape.kv_heads(), shape.Lk);
+    store(v, values, key_rows(shape), shape.kv_heads(), shape.Lk);
+  } else {
+    store_rounded(q, queries);
+    store_rounded(k, keys);
+    store_rounded(v, values);
+  }
 
   const auto as_int = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.D)));
@@ -137,7 +141,8 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
                             scalar("scale", scale), scalar("Hkv", as_int(shape.kv_heads())),
                             scalar("window_left", as_int(shape.window_left)),
                             scalar("window_right", as_int(shape.window_right)),
-                            scalar("softcap", static_cast<float>(shape.softcap))}};
+                            scalar("softcap", static_cast<float>(shape.softcap)),
+                            scalar("scale_rows", as_int(shape.scale_rows))}};
   if (shape.lse)
     made.tensors.push_back({.name = "LSE",
                             .type = DType::f32,
@@ -145,6 +150,7 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
                             .dims = {shape.B, shape.H, shape.Lq},
                             .bytes = {},
                             .axes = "BHS"});
+  std::ranges::move(scales, std::back_inserter(made.tensors));
   if (shape.alibi) made.tensors.push_back(alibi_slopes(shape, seed));
   return made;
 }

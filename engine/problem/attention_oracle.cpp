@@ -6,36 +6,22 @@
 #include <cstring>
 #include <limits>
 #include <thread>
+#include <type_traits>
 
 #include "engine/base/half.hpp"
+#include "engine/problem/attention_elements.hpp"
+#include "engine/problem/attention_precision.hpp"
 #include "engine/problem/attention_rows.hpp"
+#include "engine/problem/attention_sums.hpp"
 
-// How it is made fast: everything is a sum of rows with coefficients, out[j] += c[i] * row[i][j],
-// for the scores as for the output, with j innermost and independent, so that plain vector code
-// does it. Keys go in tiles that stay in the first cache while a block of queries passes over them.
+// How it is made fast: scores and output are sums of rows (attention_sums.hpp). Keys go in tiles
+// that stay in the first cache while a block of queries passes over them.
 
 namespace fa_tune {
 namespace {
 
 constexpr std::size_t key_tile = 32;
 constexpr std::size_t query_block = 32;
-
-// out[j] += sum over i of coefficients[i] * rows[i * width + j]
-template <typename Real>
-void add_rows(Real* __restrict out, std::size_t width, const Real* __restrict coefficients,
-              std::size_t count, const Real* __restrict rows) {
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    const Real a = coefficients[i], b = coefficients[i + 1];
-    const Real c = coefficients[i + 2], d = coefficients[i + 3];
-    const Real* __restrict row = rows + i * width;
-    for (std::size_t j = 0; j < width; ++j)
-      out[j] +=
-          (a * row[j] + b * row[width + j]) + (c * row[2 * width + j] + d * row[3 * width + j]);
-  }
-  for (; i < count; ++i)
-    for (std::size_t j = 0; j < width; ++j) out[j] += coefficients[i] * rows[i * width + j];
-}
 
 // One head's K and V in the order in which they are read.
 template <typename Real>
@@ -60,24 +46,6 @@ struct RowSum {
   Real lse() const { return sum > 0 ? largest + std::log(sum) : largest; }
 };
 
-class Inputs16 {
- public:
-  explicit Inputs16(const Tensor& tensor) : tensor_(tensor) {}
-  float operator[](std::size_t i) const {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, tensor_.bytes.data() + 2 * i, 2);
-    return tensor_.type == DType::bf16 ? from_bf16(bits) : from_f16(bits);
-  }
-
- private:
-  const Tensor& tensor_;
-};
-
-const Tensor& find(const Instance& instance, const std::string& name) {
-  return *std::find_if(instance.tensors.begin(), instance.tensors.end(),
-                       [&](const Tensor& tensor) { return tensor.name == name; });
-}
-
 float scale_of(const Instance& instance) {
   const auto found = std::find_if(instance.scalars.begin(), instance.scalars.end(),
                                   [](const Scalar& scalar) { return scalar.name == "scale"; });
@@ -97,12 +65,12 @@ class Oracle {
         scale_(scale_of(instance)),
         query_rows_(query_rows(shape)),
         key_rows_(key_rows(shape)),
-        q_(find(instance, "Q")),
-        k_(find(instance, "K")),
-        v_(find(instance, "V")),
+        q_(shape, instance, "Q"),
+        k_(shape, instance, "K"),
+        v_(shape, instance, "V"),
         slopes_(static_cast<std::size_t>(shape.H), 0.0F) {
     if (shape.alibi)
-      std::memcpy(slopes_.data(), find(instance, "alibi_slopes").bytes.data(),
+      std::memcpy(slopes_.data(), find_tensor(instance, "alibi_slopes").bytes.data(),
                   slopes_.size() * sizeof(float));
     const std::size_t rows = static_cast<std::size_t>(shape.B * shape.H) * Lq_;
     truth_.exact.resize(rows * D_);
@@ -142,17 +110,21 @@ class Oracle {
     for (std::size_t key = 0; key < Lk_; ++key) {
       const std::size_t from = key_rows_(kv_head, key) * D_;
       const std::size_t to = (key / key_tile) * D_ * key_tile + key % key_tile;
+      const auto k_scale = static_cast<Real>(k_.scale(kv_head, key));
+      const auto v_scale = static_cast<Real>(v_.scale(kv_head, key));
       for (std::size_t d = 0; d < D_; ++d) {
-        data.keys[to + d * key_tile] = static_cast<Real>(k_[from + d]);
-        data.values[key * D_ + d] = static_cast<Real>(v_[from + d]);
+        data.keys[to + d * key_tile] = k_scale * static_cast<Real>(k_[from + d]);
+        data.values[key * D_ + d] = v_scale * static_cast<Real>(v_[from + d]);
       }
     }
   }
 
-  float norm(const Inputs16& tensor, std::size_t row) const {
+  float norm(const Elements& from, const RowOrder& rows, std::size_t head,
+             std::size_t position) const {
+    const std::size_t first = rows(head, position) * D_;
     float squares = 0;
-    for (std::size_t d = 0; d < D_; ++d) squares += tensor[row * D_ + d] * tensor[row * D_ + d];
-    return std::sqrt(squares);
+    for (std::size_t d = 0; d < D_; ++d) squares += from[first + d] * from[first + d];
+    return from.scale(head, position) * std::sqrt(squares);
   }
 
   void load(std::size_t kv_head) {
@@ -162,7 +134,7 @@ class Oracle {
     for (float& value : head_.squared_values) value *= value;
     head_.key_norms.resize(Lk_);
     for (std::size_t key = 0; key < Lk_; ++key)
-      head_.key_norms[key] = norm(k_, key_rows_(kv_head, key));
+      head_.key_norms[key] = norm(k_, key_rows_, kv_head, key);
   }
 
   struct Keys {
@@ -171,6 +143,19 @@ class Oracle {
   Keys visible(std::size_t query) const {
     const KeyRange range = shape_.visible(static_cast<std::int64_t>(query));
     return {static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.end)};
+  }
+
+  // As a kernel of the dtype adds, where that is not as float32 does.
+  template <typename Real>
+  void add(Real* out, std::size_t width, const Real* coefficients, std::size_t count,
+           const Real* rows) const {
+    if constexpr (std::is_same_v<Real, float>) {
+      if (shape_.dtype == DType::e4m3) {
+        add_rows_cut_off(out, width, coefficients, count, rows);
+        return;
+      }
+    }
+    add_rows(out, width, coefficients, count, rows);
   }
 
   // How far a key lies from where ALiBi sees the query.
@@ -186,16 +171,19 @@ class Oracle {
                              std::size_t last) const {
     const std::size_t rows = last - first;
     std::vector<Real> queries(rows * D_);
-    for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t from = query_rows_(head, first + row) * D_;
+      const auto q_scale = static_cast<Real>(q_.scale(head, first + row));
       for (std::size_t d = 0; d < D_; ++d)
-        queries[row * D_ + d] = static_cast<Real>(q_[query_rows_(head, first + row) * D_ + d]);
+        queries[row * D_ + d] = q_scale * static_cast<Real>(q_[from + d]);
+    }
     std::vector<Real> result(rows * tiles_ * key_tile, Real{0});
     for (std::size_t tile = 0; tile < tiles_; ++tile) {
       for (std::size_t row = 0; row < rows; ++row) {
         const Keys keys = visible(first + row);
         if (tile * key_tile >= keys.end || (tile + 1) * key_tile <= keys.first) continue;
-        add_rows(&result[(row * tiles_ + tile) * key_tile], key_tile, &queries[row * D_], D_,
-                 &data.keys[tile * D_ * key_tile]);
+        add(&result[(row * tiles_ + tile) * key_tile], key_tile, &queries[row * D_], D_,
+            &data.keys[tile * D_ * key_tile]);
       }
     }
     return result;
@@ -233,7 +221,7 @@ class Oracle {
     const Keys keys = visible(query);
     if (keys.first == keys.end) return 0;
     const float product =
-        scale_ * norm(q_, query_rows_(head, query)) *
+        scale_ * norm(q_, query_rows_, head, query) *
         *std::max_element(head_.key_norms.begin() + static_cast<std::ptrdiff_t>(keys.first),
                           head_.key_norms.begin() + static_cast<std::ptrdiff_t>(keys.end));
     const float bias =
@@ -251,10 +239,11 @@ class Oracle {
     return static_cast<float>(std::sqrt(squares / count) / mean);
   }
 
-  // Sums of `weights` times `rows` for queries [first, last), [query][D].
-  template <typename Real>
+  // Sums of `weights` times `rows` for queries [first, last), [query][D], by a function like
+  // add_rows.
+  template <typename Real, typename Add>
   std::vector<Real> weigh(const std::vector<Real>& weights, const std::vector<Real>& rows,
-                          std::size_t first, std::size_t last) const {
+                          std::size_t first, std::size_t last, const Add& add) const {
     std::vector<Real> result((last - first) * D_, Real{0});
     for (std::size_t tile = 0; tile < tiles_; ++tile) {
       for (std::size_t query = first; query < last; ++query) {
@@ -262,26 +251,15 @@ class Oracle {
         const std::size_t start = std::max(tile * key_tile, keys.first);
         const std::size_t end = std::min((tile + 1) * key_tile, keys.end);
         if (start >= end) continue;
-        add_rows(&result[(query - first) * D_], D_,
-                 &weights[(query - first) * tiles_ * key_tile + start], end - start,
-                 &rows[start * D_]);
+        add(&result[(query - first) * D_], D_,
+            &weights[(query - first) * tiles_ * key_tile + start], end - start, &rows[start * D_]);
       }
     }
     return result;
   }
 
-  float round(float value) const {
-    return shape_.dtype == DType::bf16 ? round_to_bf16(value) : round_to_f16(value);
-  }
-
-  // Below its smallest normal number f16 rounds by an absolute step of 2^-24 and at last to zero.
-  // The value whose relative rounding error (0.425 * 2^-11, see attention_tolerance.hpp) is as
-  // large as that absolute one stands in for such a p.
-  static float f16_error_weight(float p) {
-    constexpr float kSmallestNormal = 0x1p-14F;
-    constexpr float kRelative = 0.425F * 0x1p-11F;
-    constexpr float kAbsolute = 0x1p-25F / 1.7320508F;
-    return p < kSmallestNormal ? std::min(kAbsolute, p) / kRelative : p;
+  static float rounded_output(DType type, float value) {
+    return type == DType::bf16 ? round_to_bf16(value) : round_to_f16(value);
   }
 
   void attend(std::size_t head, std::size_t first, std::size_t last) {
@@ -303,18 +281,18 @@ class Oracle {
       truth_.score_size[to] = score_size(head, first + row);
     }
     std::vector<float> rounded(p_single.size()), squared(p_single.size());
-    if (shape_.dtype == DType::bf16)
-      std::transform(p_single.begin(), p_single.end(), rounded.begin(), round_to_bf16);
-    else
-      std::transform(p_single.begin(), p_single.end(), rounded.begin(), round_to_f16);
-    std::transform(p_single.begin(), p_single.end(), squared.begin(), [this](float value) {
-      const float weight = shape_.dtype == DType::bf16 ? value : f16_error_weight(value);
+    std::ranges::transform(p_single, rounded.begin(), [dtype = shape_.dtype](float value) {
+      return rounded_probability(dtype, value);
+    });
+    std::ranges::transform(p_single, squared.begin(), [dtype = shape_.dtype](float value) {
+      const float weight = error_weight(dtype, value);
       return weight * weight;
     });
 
-    const auto exact = weigh(p, head_.exact.values, first, last);
-    const auto trusted = weigh(rounded, head_.single.values, first, last);
-    const auto variance = weigh(squared, head_.squared_values, first, last);
+    const auto as_kernel = [this](auto... all) { add(all...); };
+    const auto exact = weigh(p, head_.exact.values, first, last, add_rows<double>);
+    const auto trusted = weigh(rounded, head_.single.values, first, last, as_kernel);
+    const auto variance = weigh(squared, head_.squared_values, first, last, add_rows<float>);
     for (std::size_t row = 0; row < last - first; ++row) {
       const Keys keys = visible(first + row);
       if (keys.first == keys.end) continue;  // what is masked as a whole is 0, as it stands
@@ -322,7 +300,8 @@ class Oracle {
       for (std::size_t d = 0; d < D_; ++d) {
         const std::size_t to = (head * Lq_ + first + row) * D_ + d;
         truth_.exact[to] = exact[row * D_ + d] / sum[row];
-        truth_.trusted[to] = static_cast<double>(round(trusted[row * D_ + d] / sum_single[row]));
+        truth_.trusted[to] = static_cast<double>(
+            rounded_output(shape_.output_type(), trusted[row * D_ + d] / sum_single[row]));
         truth_.spread[to] = std::sqrt(variance[row * D_ + d]) / sum_single[row];
       }
     }
@@ -332,7 +311,7 @@ class Oracle {
   std::size_t D_, Lq_, Lk_, tiles_;
   float scale_;
   RowOrder query_rows_, key_rows_;
-  Inputs16 q_, k_, v_;
+  Elements q_, k_, v_;
   std::vector<float> slopes_;  // [H], 0 without ALiBi
   Head head_;
   AttentionTruth truth_;

@@ -14,8 +14,8 @@ struct AttentionTruth {
   // the exponential, nothing else is done to it.
   std::vector<double> exact;
   // What a kernel of the dtype gives when nothing is wrong with it: scores, exponentials and sums
-  // in float32, unnormalized P (relative to the row's largest score) rounded to the dtype, O
-  // rounded.
+  // in float32 (with e4m3 sums of products as Hopper's tensor cores make them), unnormalized P
+  // (relative to the row's largest score) rounded to the dtype, O rounded.
   std::vector<double> trusted;
   // sqrt(sum over keys of (p v)^2) / sum of p: times the relative error of an element of P, this is
   // the standard deviation that rounding P gives to an element of O. A p that is subnormal in f16

@@ -21,6 +21,21 @@ T given(const Constants& constants, const std::string& name, T otherwise) {
   return found == constants.end() ? otherwise : std::get<T>(found->second);
 }
 
+const std::vector<std::string> dtype_names = {"fp16", "bf16", "e4m3"};
+
+DType dtype_of(const std::string& name) {
+  if (name == "e4m3") return DType::e4m3;
+  return name == "bf16" ? DType::bf16 : DType::f16;
+}
+
+std::int64_t read_scale_rows(SettingReader& reader, DType dtype) {
+  constexpr std::int64_t usual = 128;
+  const auto rows = reader.integer("scale_rows", 1, max_length);
+  if (dtype == DType::e4m3) return rows.value_or(usual);
+  if (rows) reader.fail("'scale_rows' goes with dtype e4m3, whose elements have scales");
+  return 0;
+}
+
 std::pair<std::int64_t, std::int64_t> read_window(SettingReader& reader) {
   const auto left = reader.integer("window.0", -1, max_length);
   const auto right = reader.integer("window.1", -1, max_length);
@@ -30,6 +45,11 @@ std::pair<std::int64_t, std::int64_t> read_window(SettingReader& reader) {
 }
 
 }  // namespace
+
+std::string to_text(DType dtype) {
+  if (dtype == DType::e4m3) return "e4m3";
+  return dtype == DType::bf16 ? "bf16" : "fp16";
+}
 
 AttentionShape AttentionShape::from(const Constants& constants) {
   AttentionShape shape;
@@ -41,7 +61,7 @@ AttentionShape AttentionShape::from(const Constants& constants) {
   shape.causal = given(constants, "causal", false);
   if (to_text(constants.at("causal_alignment")) == "bottom_right")
     shape.alignment = CausalAlignment::bottom_right;
-  if (to_text(constants.at("dtype")) == "bf16") shape.dtype = DType::bf16;
+  shape.dtype = dtype_of(to_text(constants.at("dtype")));
   shape.Hkv = given(constants, "Hkv", shape.Hkv);
   if (given(constants, "layout", std::string("BHSD")) == "BSHD") shape.layout = Layout::BSHD;
   shape.lse = given(constants, "lse", shape.lse);
@@ -49,13 +69,15 @@ AttentionShape AttentionShape::from(const Constants& constants) {
   shape.window_right = given(constants, "window_right", shape.window_right);
   shape.softcap = given(constants, "softcap", shape.softcap);
   shape.alibi = given(constants, "alibi", shape.alibi);
+  shape.scale_rows = given(constants, "scale_rows", shape.scale_rows);
   return shape;
 }
 
 Constants AttentionShape::constants() const {
   Constants all = complete();
   const Constants defaults = AttentionShape{.H = H}.complete();
-  for (const char* name : {"Hkv", "layout", "lse", "window_left", "window_right", "alibi"})
+  for (const char* name :
+       {"Hkv", "layout", "lse", "window_left", "window_right", "alibi", "scale_rows"})
     if (all.at(name) == defaults.at(name)) all.erase(name);
   for (const char* name : {"group", "capped"}) all.erase(name);
   if (softcap > 0) all["softcap"] = softcap;
@@ -73,13 +95,14 @@ Constants AttentionShape::complete() const {
           {"D", D},
           {"causal", causal},
           {"causal_alignment", std::string(bottom_right ? "bottom_right" : "top_left")},
-          {"dtype", std::string(dtype == DType::bf16 ? "bf16" : "fp16")},
+          {"dtype", to_text(dtype)},
           {"layout", std::string(layout == Layout::BSHD ? "BSHD" : "BHSD")},
           {"lse", lse},
           {"window_left", window_left},
           {"window_right", window_right},
           {"capped", softcap > 0},
-          {"alibi", alibi}};
+          {"alibi", alibi},
+          {"scale_rows", scale_rows}};
 }
 
 KeyRange AttentionShape::visible(std::int64_t q) const {
@@ -130,13 +153,14 @@ AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>&
   shape.causal = reader.flag("causal", false);
   if (reader.choice("causal_alignment", {"top_left", "bottom_right"}) == "bottom_right")
     shape.alignment = CausalAlignment::bottom_right;
-  if (reader.choice("dtype", {"fp16", "bf16"}) == "bf16") shape.dtype = DType::bf16;
+  shape.dtype = dtype_of(reader.choice("dtype", dtype_names));
   reader.choice("scale", {"default"});
   if (reader.choice("layout", {"BHSD", "BSHD"}) == "BSHD") shape.layout = Layout::BSHD;
   shape.lse = reader.flag("lse", false);
   std::tie(shape.window_left, shape.window_right) = read_window(reader);
   shape.softcap = reader.number("softcap", 0, 0);
   shape.alibi = reader.flag("alibi", false);
+  shape.scale_rows = read_scale_rows(reader, shape.dtype);
   reader.expect_all_taken();
   return shape;
 }

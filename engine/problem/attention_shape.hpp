@@ -42,7 +42,7 @@ struct AttentionShape {
   std::int64_t D = 1;
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::top_left;
-  DType dtype = DType::f16;  // f16 or bf16: of Q, K, V and O
+  DType dtype = DType::f16;  // f16, bf16 or e4m3: of Q, K and V; see output_type()
   std::int64_t Hkv = 0;      // of K and V, a divisor of H; 0 stands for H
   Layout layout = Layout::BHSD;
   bool lse = false;               // write LSE too, float32 [B,H,Lq] in any layout
@@ -50,10 +50,13 @@ struct AttentionShape {
   std::int64_t window_right = -1;
   double softcap = 0;  // 0: none
   bool alibi = false;  // slopes are an input, float32 [H]
+  // With e4m3, and 0 else: so many rows of a head (of Q, of K, of V) from its first on have one
+  // scale, by which what their bytes say is multiplied. Scales are inputs, float32.
+  std::int64_t scale_rows = 0;
 
   static AttentionShape from(const Constants& constants);
-  // B, H, Lq, Lk, D, causal, dtype ("fp16" or "bf16"), causal_alignment; of the others what is not
-  // at its default.
+  // B, H, Lq, Lk, D, causal, dtype ("fp16", "bf16" or "e4m3"), causal_alignment; of the others what
+  // is not at its default.
   Constants constants() const;
   // For expressions: all of them, but of softcap, which is no integer, whether there is one
   // (`capped`); and `group`, how many heads of Q share one of K and V.
@@ -61,6 +64,12 @@ struct AttentionShape {
 
   std::int64_t kv_heads() const { return Hkv == 0 ? H : Hkv; }
   std::int64_t group() const { return H / kv_heads(); }
+  // Of O: e4m3 is too coarse for a result.
+  DType output_type() const { return dtype == DType::e4m3 ? DType::bf16 : dtype; }
+  // Scales of one head of so many rows.
+  std::int64_t scale_blocks(std::int64_t rows) const {
+    return (rows + scale_rows - 1) / scale_rows;
+  }
   // Causal says it already.
   bool limited_right() const { return window_right >= 0 && !causal; }
   bool windowed() const { return window_left >= 0 || limited_right(); }
@@ -73,8 +82,12 @@ struct AttentionShape {
 // From the settings of a space file: shape.B, shape.H, shape.Hkv, shape.D, and shape.Lq with
 // shape.Lk or shape.L for both; causal (default false), causal_alignment (top_left), dtype (fp16),
 // scale ('default': 1/sqrt(D)), layout (BHSD), lse (false), window ([-1, -1], here "window.0" and
-// "window.1"), softcap (0), alibi (false). Throws UserError, `where` first, for anything else.
+// "window.1"), softcap (0), alibi (false), with dtype e4m3 scale_rows (128). Throws UserError,
+// `where` first, for anything else.
 AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>& settings,
                                const std::string& where);
+
+// "fp16", "bf16", "e4m3": as settings and shapes have it.
+std::string to_text(DType dtype);
 
 }  // namespace fa_tune

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/problem/attention_precision.hpp"
 #include "engine/problem/attention_rows.hpp"
 
 namespace fa_tune {
 namespace {
 
-// Standard deviations of the relative error of p, in units of the unit roundoff.
-constexpr double rounding_of_p = 0.425;
+// Standard deviation of the relative error of a flat row's p, in units of the unit roundoff.
 constexpr double rounding_of_flat_p = 1;
 constexpr double flat_variation = 4;  // of a row's p, in the same units
 constexpr double element_factor = 8;
@@ -19,28 +19,12 @@ constexpr double lse_precision = 0x1p-13;
 // How much more than its expectation a root mean square over so many rows may be.
 double rms_factor(double rows) { return 1.25 + 2 / std::sqrt(rows); }
 
-struct Precision {
-  int fraction_bits;
-  int min_exponent;
-
-  double unit_roundoff() const { return std::ldexp(1.0, -fraction_bits - 1); }
-  double half_ulp(double value) const {
-    const int exponent = value == 0 ? min_exponent : std::max(std::ilogb(value), min_exponent);
-    return std::ldexp(1.0, exponent - fraction_bits - 1);
-  }
-};
-
-Precision precision_of(DType dtype) {
-  if (dtype == DType::bf16) return {.fraction_bits = 7, .min_exponent = -126};
-  return {.fraction_bits = 10, .min_exponent = -14};
-}
-
-double noise_of(const Precision& precision, double exact, double spread, double variation) {
+double noise_of(const AttentionShape& shape, double exact, double spread, double variation) {
   if (spread == 0 && exact == 0) return 0;
-  const double unit = precision.unit_roundoff();
+  const double unit = precision_of(shape.dtype).unit_roundoff();
   const bool flat = variation < flat_variation * unit;
   return std::hypot((flat ? rounding_of_flat_p : rounding_of_p) * unit * spread,
-                    precision.half_ulp(exact) / std::numbers::sqrt3);
+                    precision_of(shape.output_type()).half_ulp(exact) / std::numbers::sqrt3);
 }
 
 // From head after head to the order of O in memory.
@@ -59,7 +43,6 @@ std::vector<double> as_in_memory(const AttentionShape& shape, std::vector<double
 }  // namespace
 
 Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth) {
-  const Precision precision = precision_of(shape.dtype);
   const auto D = static_cast<std::size_t>(shape.D);
   const std::size_t head_elements = static_cast<std::size_t>(shape.Lq) * D;
   const std::size_t elements = truth.exact.size();
@@ -69,7 +52,7 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
   for (std::size_t head = 0; head < elements; head += head_elements) {
     double error_in_noise = 0;
     for (std::size_t i = head; i < head + head_elements; ++i) {
-      bound[i] = noise_of(precision, truth.exact[i], truth.spread[i], truth.p_variation[i / D]);
+      bound[i] = noise_of(shape, truth.exact[i], truth.spread[i], truth.p_variation[i / D]);
       const double error = truth.trusted[i] - truth.exact[i];
       if (bound[i] > 0) error_in_noise += (error / bound[i]) * (error / bound[i]);
     }

@@ -11,18 +11,21 @@ namespace fa_tune {
 // Where errors come from, if scores, softmax and sums are kept in float32:
 //  1. P is rounded to the dtype. Relative to p the rounding error is uniform within u / x, where u
 //  is
-//     the unit roundoff (2^-11 for f16, 2^-8 for bf16) and x in [1, 2) p's significand; over x
-//     distributed as 1/x its standard deviation is u * sqrt(3 / (8 ln 2) / 3) = 0.425 u. Which way
-//     each p is rounded depends on what it is relative to (the row's maximum, the running one, a
-//     stale one, the sum): another tiling is another draw, so a bound must rest on the distribution
-//     and not on one computation's luck.
-//     Where all p of a row are nearly one value (within 4 u), they may lie astride a rounding
-//     boundary, half of them off by +u and half by -u: there it is u.
-//  2. O is rounded to the dtype: uniform within half a unit in the last place of O.
+//     the unit roundoff (2^-11 for f16, 2^-8 for bf16, 2^-4 for e4m3) and x in [1, 2) p's
+//     significand; over x distributed as 1/x its standard deviation is u * sqrt(3 / (8 ln 2) / 3) =
+//     0.425 u. Which way each p is rounded depends on what it is relative to (the row's maximum,
+//     the running one, a stale one, the sum): another tiling is another draw, so a bound must rest
+//     on the distribution and not on one computation's luck. Where all p of a row are nearly one
+//     value (within 4 u), they may lie astride a rounding boundary, half of them off by +u and half
+//     by -u: there it is u. In e4m3 a p stands for 2^8 p (attention_precision.hpp). Q, K and V are
+//     what their bits and scales say: that they were rounded to begin with is no error.
+//  2. O is rounded to its type: uniform within half a unit in the last place of O.
 // Hence noise = hypot(0.425 u (or u) * spread, half_ulp(O) / sqrt(3)), an element's standard
 // deviation. Float32 adds about a tenth of it at most. The trusted computation says whether that
 // holds for the data at hand: where its error is more than the noise over a head (root mean
-// square), the noise of that head grows by the ratio.
+// square), the noise of that head grows by the ratio. With e4m3 it adds as Hopper's tensor cores
+// do, which keep 14 bits of a sum: over thousands of keys, or with large scores, that is most of
+// the error.
 //
 //   bound            = 8 * noise. Two million elements of a normal distribution stay within 5.3.
 //   rms_bound        = f(n) * the relative RMS that the noise gives; n: the rows that matter,

@@ -11,7 +11,7 @@
 
 namespace fa_tune {
 
-enum class DType { f16, bf16, f32, f64, i32 };
+enum class DType { e4m3, f16, bf16, f32, f64, i32 };
 
 std::size_t size_of(DType type);  // bytes an element
 

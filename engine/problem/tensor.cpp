@@ -4,6 +4,8 @@ namespace fa_tune {
 
 std::size_t size_of(DType type) {
   switch (type) {
+    case DType::e4m3:
+      return 1;
     case DType::f16:
     case DType::bf16:
       return 2;

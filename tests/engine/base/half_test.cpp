@@ -23,6 +23,39 @@ TEST_CASE("half: every value of both formats survives the way there and back") {
   }
 }
 
+TEST_CASE("half: e4m3") {
+  for (std::uint32_t i = 0; i < 0x100; ++i) {
+    const auto bits = static_cast<std::uint8_t>(i);
+    if ((i & 0x7f) == 0x7f)
+      CHECK(std::isnan(from_e4m3(bits)));
+    else
+      REQUIRE(to_e4m3(static_cast<double>(from_e4m3(bits))) == bits);
+  }
+  CHECK(from_e4m3(0x01) == 0x1p-9F);
+  CHECK(from_e4m3(0x07) == 7 * 0x1p-9F);
+  CHECK(from_e4m3(0x08) == 0x1p-6F);
+  CHECK(from_e4m3(0x38) == 1);
+  CHECK(from_e4m3(0xfe) == -448);
+  CHECK(to_e4m3(463.9) == 0x7e);
+  CHECK(to_e4m3(-1e30) == 0xfe);
+  CHECK(to_e4m3(std::numeric_limits<double>::infinity()) == 0x7e);
+  CHECK(to_e4m3(std::numeric_limits<double>::quiet_NaN()) == 0x7f);
+  CHECK(to_e4m3(0x1p-10) == 0);        // a tie, to even
+  CHECK(to_e4m3(0x1.8p-9) == 2);       // a tie, to even
+  CHECK(to_e4m3(0x1.fp-7) == 0x08);    // carries into the smallest normal
+  CHECK(to_e4m3(1 + 0x1p-4) == 0x38);  // a tie, to even
+  CHECK(to_e4m3(1 + 0x1p-4 + 0x1p-40) == 0x39);
+  Random random(4);
+  for (int i = 0; i < 100'000; ++i) {
+    const double magnitude =
+        std::ldexp(1 + random.uniform(), static_cast<int>(random.below(24)) - 16);
+    const auto value = static_cast<float>(random.below(2) == 0 ? magnitude : -magnitude);
+    REQUIRE(round_to_e4m3(value) == from_e4m3(to_e4m3(static_cast<double>(value))));
+  }
+  CHECK(round_to_e4m3(450) == 448);
+  CHECK(std::signbit(round_to_e4m3(-0x1p-12F)));
+}
+
 TEST_CASE("half: known values") {
   CHECK(to_f16(0.0) == 0);
   CHECK(to_f16(-0.0) == 0x8000);

@@ -60,6 +60,7 @@ TEST_CASE("attention: settings become a shape, defines, a line for a person and 
                                                       {"CAUSAL", "0"},
                                                       {"CAUSAL_BOTTOM_RIGHT", "0"},
                                                       {"DTYPE_BF16", "0"},
+                                                      {"DTYPE_E4M3", "0"},
                                                       {"KV_GROUP", "1"},
                                                       {"LAYOUT_BSHD", "0"},
                                                       {"WITH_LSE", "0"},
@@ -80,7 +81,7 @@ TEST_CASE("attention: what is wrong in the settings is said in one line, with th
       make_problem("convolution", {}, "a.yaml:2:3: "),
       "a.yaml:2:3: unknown problem kind 'convolution': the known kinds are: attention", UserError);
   CHECK(refusal(with("dtype", std::string("fp8"))) ==
-        "l4.yaml:5:3: attention: 'dtype' is fp8: expected fp16 or bf16");
+        "l4.yaml:5:3: attention: 'dtype' is fp8: expected fp16 or bf16 or e4m3");
   CHECK(refusal(with("shape.B", std::int64_t{0})) ==
         "l4.yaml:5:3: attention: 'shape.B' is 0: expected an integer from 1 to 65535");
   CHECK(refusal(with("shape.D", std::string("big"))).find("expected an integer") !=

@@ -1,0 +1,83 @@
+#include "engine/problem/attention_elements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/base/half.hpp"
+#include "engine/base/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr double largest_e4m3 = 448;
+
+std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
+
+}  // namespace
+
+void store_rounded(Tensor& tensor, const std::vector<double>& values) {
+  tensor.bytes.resize(values.size() * 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = tensor.type == DType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
+    std::memcpy(tensor.bytes.data() + 2 * i, &bits, 2);
+  }
+}
+
+Tensor store_scaled(Tensor& tensor, const std::vector<double>& values, const AttentionShape& shape,
+                    const RowOrder& rows, std::int64_t heads, std::int64_t length,
+                    std::uint64_t seed) {
+  const auto D = static_cast<std::size_t>(shape.D);
+  const auto block_rows = static_cast<std::size_t>(shape.scale_rows);
+  Tensor scales{.name = scales_of(tensor.name),
+                .type = DType::f32,
+                .role = Role::input,
+                .dims = {shape.B, heads, shape.scale_blocks(length)},
+                .bytes = {},
+                .axes = "BHS"};
+  scales.bytes.resize(static_cast<std::size_t>(scales.elements()) * sizeof(float));
+  tensor.bytes.resize(values.size());
+  Random random(derive_seed(seed, scales.name));
+  std::size_t block = 0;
+  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.B * heads); ++head) {
+    for (std::size_t first = 0; first < static_cast<std::size_t>(length); first += block_rows) {
+      const std::size_t end = std::min(first + block_rows, static_cast<std::size_t>(length));
+      double largest = 0;
+      for (std::size_t position = first; position < end; ++position)
+        for (std::size_t d = 0; d < D; ++d)
+          largest = std::max(largest, std::abs(values[rows(head, position) * D + d]));
+      const double room = std::exp2(2 * random.uniform());
+      const auto scale = static_cast<float>((largest > 0 ? largest : 1) / largest_e4m3 * room);
+      std::memcpy(scales.bytes.data() + block++ * sizeof scale, &scale, sizeof scale);
+      for (std::size_t position = first; position < end; ++position)
+        for (std::size_t d = 0; d < D; ++d) {
+          const std::size_t i = rows(head, position) * D + d;
+          tensor.bytes[i] = std::byte{to_e4m3(values[i] / static_cast<double>(scale))};
+        }
+    }
+  }
+  return scales;
+}
+
+const Tensor& find_tensor(const Instance& instance, const std::string& name) {
+  return *std::ranges::find(instance.tensors, name, &Tensor::name);
+}
+
+Elements::Elements(const AttentionShape& shape, const Instance& instance, const std::string& name)
+    : tensor_(find_tensor(instance, name)) {
+  if (tensor_.type != DType::e4m3) return;
+  const Tensor& scales = find_tensor(instance, scales_of(name));
+  scales_.resize(static_cast<std::size_t>(scales.elements()));
+  std::memcpy(scales_.data(), scales.bytes.data(), scales.bytes.size());
+  blocks_ = static_cast<std::size_t>(scales.dims.back());
+  rows_ = static_cast<std::size_t>(shape.scale_rows);
+}
+
+float Elements::operator[](std::size_t i) const {
+  if (tensor_.type == DType::e4m3) return from_e4m3(static_cast<std::uint8_t>(tensor_.bytes[i]));
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, tensor_.bytes.data() + 2 * i, 2);
+  return tensor_.type == DType::bf16 ? from_bf16(bits) : from_f16(bits);
+}
+
+}  // namespace fa_tune
