@@ -141,8 +141,7 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
                             scalar("scale", scale), scalar("Hkv", as_int(shape.kv_heads())),
                             scalar("window_left", as_int(shape.window_left)),
                             scalar("window_right", as_int(shape.window_right)),
-                            scalar("softcap", static_cast<float>(shape.softcap)),
-                            scalar("scale_rows", as_int(shape.scale_rows))}};
+                            scalar("softcap", static_cast<float>(shape.softcap))}};
   if (shape.lse)
     made.tensors.push_back({.name = "LSE",
                             .type = DType::f32,

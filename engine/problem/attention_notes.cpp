@@ -48,7 +48,6 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::argument_note
       {"Hkv", "int32, heads of K and V"},
       {"Lq", "int32, queries"},
       {"Lk", "int32, keys"},
-      {"scale_rows", "int32, rows that share a scale"},
       {"scale", "float32, of the scores: 1 / sqrt(D)"},
       {"window_left", "int32, keys that a query sees before its own"},
       {"window_right", "int32, keys that a query sees after its own"},

@@ -38,5 +38,18 @@ constexpr float softcap = 0.0f;
 constexpr const float* alibi_slopes = nullptr;
 #endif
 
-#define FEATURE_PARAMETERS \
-  LSE_PARAMETER WINDOW_LEFT_PARAMETER WINDOW_RIGHT_PARAMETER SOFTCAP_PARAMETER ALIBI_PARAMETER
+#if DTYPE_E4M3
+#define SCALE_PARAMETERS                                  \
+  , const float* __restrict__ q_scale /* [B, H, blocks of SCALE_ROWS rows] */ \
+  , const float* __restrict__ k_scale /* [B, H / KV_GROUP, blocks] */         \
+  , const float* __restrict__ v_scale
+#else
+#define SCALE_PARAMETERS
+constexpr const float* q_scale = nullptr;
+constexpr const float* k_scale = nullptr;
+constexpr const float* v_scale = nullptr;
+#endif
+
+#define FEATURE_PARAMETERS                                                                        \
+  LSE_PARAMETER WINDOW_LEFT_PARAMETER WINDOW_RIGHT_PARAMETER SOFTCAP_PARAMETER ALIBI_PARAMETER \
+  SCALE_PARAMETERS

@@ -32,7 +32,7 @@
 //             that the next Q can come earlier;
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE, WINDOW_LEFT,
-// WINDOW_RIGHT, SOFTCAP, ALIBI.
+// WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh, wgmma_scales.cuh.
 
 #define BLOCK_M (64 * CONSUMERS)
 
@@ -46,7 +46,11 @@
 #include "wgmma_consumer.cuh"
 #include "wgmma_producer.cuh"
 #include "wgmma_schedule.cuh"
+#include "wgmma_scales.cuh"
 #include "wgmma_shared.cuh"
+#if DTYPE_E4M3
+#include "wgmma_transpose.cuh"
+#endif
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     attention_wgmma(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -73,10 +77,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
     if (warp == 0 && lane == 0) produce_q_k(base, schedule, q_map, k_map, rows, mask, rank);
     if (warp == 1 && lane == 0) produce_v(base, schedule, v_map, rows, mask, rank);
+#if DTYPE_E4M3
+    if (warp >= 4 - kTurners) turn_v(base, schedule, rows, mask, warp - (4 - kTurners), lane);
+#endif
   } else {
     if constexpr (kShiftsRegisters) take_registers<kManyRegisters>();
     const Scores how(scale, softcap, 0.0f, lq, lk);
-    Consumer(base, warp / 4 - 1, lane, how, rows, mask, {lse, alibi_slopes, heads, lq})
+    const Scales scales(q_scale, k_scale, v_scale, heads, lq, lk);
+    Consumer(base, warp / 4 - 1, lane, how, rows, mask, scales, {lse, alibi_slopes, heads, lq})
         .run(schedule, o_map);
   }
   // No block may go while another still copies into it or arrives at its barriers.

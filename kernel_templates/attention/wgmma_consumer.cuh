@@ -3,9 +3,10 @@
 
 #include "mbarrier.cuh"
 #include "mma.cuh"
-#include "store_matrix.cuh"
 #include "tensor_copy.cuh"
 #include "wgmma.cuh"
+#include "wgmma_epilogue.cuh"
+#include "wgmma_scales.cuh"
 #include "wgmma_schedule.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
@@ -16,8 +17,14 @@ struct State {
   float output[kOutputs];
   float scores[kScores];
   unsigned p[kSteps][4];
-  unsigned q[HEAD_DIM / 16][4];  // Q_PLACE in_registers
+  unsigned q[kDepths][4];  // Q_PLACE in_registers
   Rows rows;
+  // e4m3, see wgmma_scales.cuh.
+  float q_unit[2];   // with the scale of 1 / sqrt(D)
+  float k_unit;      // of the tile whose scores are here or on their way
+  float v_unit;      // that the output is in
+  float next_v_unit;
+  Factors factors;   // of the scores
 };
 
 __device__ __forceinline__ void clear(float (&output)[kOutputs]) {
@@ -33,16 +40,18 @@ __device__ __forceinline__ Rows fresh_rows() {
 class Consumer {
  public:
   __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
-                                      int rows, const Mask& mask, const Features& features)
+                                      int rows, const Mask& mask, const Scales& scales,
+                                      const Features& features)
       : base_(base),
         q_(matrix_at(base + group * 8192, 16, 1024)),
         k_(matrix_at(base + kK, 16, 1024)),
-        v_(matrix_at(base + kV, kKeyPanel, 1024)),
+        v_(DTYPE_E4M3 ? matrix_at(base + kV, 16, 1024) : matrix_at(base + kV, kKeyPanel, 1024)),
         group_(group),
         lane_(lane),
         how_(how),
         rows_(rows),
         mask_(mask),
+        scales_(scales),
         features_(features) {}
 
   __device__ __forceinline__ void run(Schedule schedule, const TensorMap& o_map) {
@@ -55,7 +64,8 @@ class Consumer {
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
-        take_q(state);
+        state.v_unit = 1.0f;
+        take_q(state, work);
         skip(work);
       }
       begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
@@ -115,12 +125,18 @@ class Consumer {
   }
 
   // Once Q is there.
-  __device__ __forceinline__ void take_q(State& state) {
+  __device__ __forceinline__ void take_q(State& state, const Work& work) {
+    if constexpr (DTYPE_E4M3) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        state.q_unit[h] =
+            how_.factor * scales_.of_query(work, min(own_row(work) + 8 * h, rows_ - 1));
+    }
     wait_q();
     if constexpr (kQPlace == QPlace::in_registers) {
       const unsigned row = base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
 #pragma unroll
-      for (int step = 0; step < HEAD_DIM / 16; ++step) {
+      for (int step = 0; step < kDepths; ++step) {
         const int chunk = step % 4 * 2 + lane_ / 16;
         ldmatrix_x4(state.q[step], row + step / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4));
       }
@@ -134,7 +150,7 @@ class Consumer {
     hold(scores);
     begin_products();
 #pragma unroll
-    for (int step = 0; step < HEAD_DIM / 16; ++step) {
+    for (int step = 0; step < kDepths; ++step) {
       const int panel = step / 4;
       const int along = step % 4 * 32;
       const unsigned long long b = moved(k, panel * kKeyPanel + along);
@@ -148,12 +164,14 @@ class Consumer {
 
   template <int kFirst, int kEnd>
   __device__ __forceinline__ void issue_p_v(State& state) {
-    const unsigned long long v = moved(v_, v_at_.slot * kKeyBytes);
+    const unsigned long long v = moved(v_, v_at_.slot * kVBytes);
     hold(state.output);
     begin_products();
 #pragma unroll
-    for (int step = kFirst; step < kEnd; ++step)
-      Wgmma<HEAD_DIM>::from_registers<1>(state.output, state.p[step], moved(v, step * 2048), 1);
+    for (int step = kFirst; step < kEnd; ++step) {
+      const int along = DTYPE_E4M3 ? step / 4 * kVPanel + step % 4 * 32 : step * 2048;
+      Wgmma<HEAD_DIM>::from_registers<!DTYPE_E4M3>(state.output, state.p[step], moved(v, along), 1);
+    }
     commit_products();
   }
 
@@ -168,8 +186,26 @@ class Consumer {
     return work.first_row + warp() * 16 + lane_ / 4;
   }
 
+  // Asks early for what tile j's scores and values are multiplied by.
+  __device__ __forceinline__ void fetch_scales(State& state, const Work& work, int j) {
+    if constexpr (DTYPE_E4M3) {
+      state.k_unit = scales_.of_keys(work, j);
+      state.next_v_unit = scales_.of_values(work, j);
+    }
+  }
+  __device__ __forceinline__ Factors factors(const State& state) const {
+#if DTYPE_E4M3
+    return state.factors;
+#else
+    return {how_.factor};
+#endif
+  }
+
   // From the products of tile j to its scores.
   __device__ __forceinline__ void shape_tile(State& state, const Work& work, int j) {
+#if DTYPE_E4M3
+    state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
+#endif
     if constexpr (Scores::kShaped) {
       float slopes[2] = {0.0f, 0.0f};
       if constexpr (ALIBI) {
@@ -177,7 +213,10 @@ class Consumer {
         for (int h = 0; h < 2; ++h)
           slopes[h] = features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)] * kLog2E;
       }
-      shape(state.scores, how_, slopes, own_row(work), j * BLOCK_N, lane_);
+      shape(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N, lane_);
+#if DTYPE_E4M3
+      state.factors = {{1.0f, 1.0f}};
+#endif
     }
   }
   __device__ __forceinline__ bool needs_mask(const Work& work, int j) const {
@@ -197,6 +236,8 @@ class Consumer {
     if (work.seen > work.tiles.first) {
       int j = work.seen - 1;
       if (!begun) {
+        fetch_scales(state, work, j);
+        state.v_unit = state.next_v_unit;
         wait_k();
         await_turn();
         issue_q_k(state);
@@ -206,15 +247,15 @@ class Consumer {
         release_k();
         shape_tile(state, work, j);
         if (needs_mask(work, j)) mask_tile(state, work, j);
-        refer<true>(state.scores, state.rows, shrink, subtract, how_.factor);
-        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, how_.factor);
+        refer<true>(state.scores, state.rows, shrink, subtract, factors(state));
+        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
       }
       for (--j; j >= work.tiles.first; --j) {
         if (needs_mask(work, j))
           soften_meanwhile<true>(state, state.rows, shrink, subtract, work, j);
         else
           soften_meanwhile<false>(state, state.rows, shrink, subtract, work, j);
-        rescale(state.output, shrink);
+        rescale_output(state, shrink);
         take_probabilities(state, subtract);
       }
       if constexpr (kOPlace == OPlace::own) release_q();
@@ -223,12 +264,13 @@ class Consumer {
         // What is skipped cannot be skipped here: this tile's last V is still in the ring.
         if (next.seen > next.tiles.first && next.seen == next.tiles.end) {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
-          take_q(state);
+          take_q(state, next);
           Rows rows = fresh_rows();
           soften_meanwhile<true>(state, rows, shrink, subtract, next, next.seen - 1);
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
           store(state, o_map, work);
           clear(state.output);
+          state.v_unit = state.next_v_unit;
           state.rows = rows;
           take_probabilities(state, subtract);
           carried = true;
@@ -251,6 +293,7 @@ class Consumer {
   template <bool kMasked>
   __device__ __forceinline__ void soften_meanwhile(State& state, Rows& rows, float (&shrink)[2],
                                                    float (&subtract)[2], const Work& work, int j) {
+    fetch_scales(state, work, j);
     wait_k();
     await_turn();
     issue_q_k(state);
@@ -262,13 +305,24 @@ class Consumer {
     release_k();
     shape_tile(state, work, j);
     if (kMasked && needs_mask(work, j)) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, rows, shrink, subtract, how_.factor);
+    refer<kMasked>(state.scores, rows, shrink, subtract, factors(state));
     if constexpr (kOverlap == Overlap::ahead_held) {
-      exponentiate<0, kSteps>(state.scores, rows, subtract, how_.factor);
+      exponentiate<0, kSteps>(state.scores, rows, subtract, factors(state));
       hold(state.scores);
       finish_first(rows.sum[0] + rows.sum[1]);
     }
     finish_p_v(state);
+  }
+
+  // To the references and the unit of the values that come next.
+  __device__ __forceinline__ void rescale_output(State& state, float (&shrink)[2]) {
+    if constexpr (DTYPE_E4M3) {
+      const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
+      state.v_unit = state.next_v_unit;
+      shrink[0] *= change;
+      shrink[1] *= change;
+    }
+    rescale(state.output, shrink);
   }
 
   // The registers of the A operand are free again: P V has read them.
@@ -276,7 +330,7 @@ class Consumer {
     if constexpr (kOverlap == Overlap::ahead_held)
       pack_steps<0, kSteps>(state.p, state.scores);
     else
-      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, how_.factor);
+      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
   }
 
   // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
@@ -296,6 +350,7 @@ class Consumer {
   template <bool kMasked>
   __device__ __forceinline__ void step(State& state, bool& pending, const Work& work, int j) {
     float shrink[2], subtract[2];
+    fetch_scales(state, work, j);
     wait_k();
     await_turn();
     issue_q_k(state);
@@ -310,8 +365,8 @@ class Consumer {
     }
     shape_tile(state, work, j);
     if constexpr (kMasked) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, state.rows, shrink, subtract, how_.factor);
-    rescale(state.output, shrink);
+    refer<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
+    rescale_output(state, shrink);
     part<0>(state, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
   }
@@ -321,7 +376,7 @@ class Consumer {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, how_.factor);
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, factors(state));
       if constexpr (kPart == 0) wait_v();
       issue_p_v<kFirst, kEnd>(state);
       part<kPart + 1>(state, subtract);
@@ -341,7 +396,7 @@ class Consumer {
       sync_numbered(own_barrier(group_), kGroup);
       if (leads()) {
 #pragma unroll
-        for (int panel = 0; panel < kPanels; ++panel)
+        for (int panel = 0; panel < kOPanels; ++panel)
           store_rows(o_map, staging + panel * kQPanel, panel * 64, work);
         commit_stores();
       }
@@ -371,20 +426,13 @@ class Consumer {
       const bool seen =
           EXP_POLYNOMIAL > 0 ? state.rows.reference[h] != minus_infinity() : sum > 0.0f;
       inverse[h] = seen ? 1.0f / sum : 0.0f;
-      if constexpr (WITH_LSE)
-        store_lse(work, own_row(work) + 8 * h, row_lse(state.rows.reference[h] * how_.factor, sum));
+      if constexpr (DTYPE_E4M3) inverse[h] *= state.v_unit;
+      if constexpr (WITH_LSE) {
+        const float reference = state.rows.reference[h] * reference_factor(factors(state), h);
+        store_lse(work, own_row(work) + 8 * h, row_lse(reference - kGain, sum));
+      }
     }
-    const unsigned row = staging + (warp() * 16 + lane_ % 16) * 128;
-#pragma unroll
-    for (int i = 0; i < HEAD_DIM / 16; ++i) {  // 16 columns, two fragments
-      const int chunk = i % 4 * 2 + lane_ / 16;
-      const float* const f = state.output + 8 * i;
-      store_matrices(row + i / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4),
-                     pack(f[0] * inverse[0], f[1] * inverse[0]),
-                     pack(f[2] * inverse[1], f[3] * inverse[1]),
-                     pack(f[4] * inverse[0], f[5] * inverse[0]),
-                     pack(f[6] * inverse[1], f[7] * inverse[1]));
-    }
+    stage_rows(state.output, inverse, staging, warp(), lane_);
   }
 
   unsigned base_;
@@ -394,6 +442,7 @@ class Consumer {
   Scores how_;
   int rows_;
   Mask mask_;
+  Scales scales_;
   Features features_;
   RingPlace<Q_STAGES> q_at_;
   Place k_at_, v_at_;

@@ -26,10 +26,10 @@ __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned
   for (int panel = 0; panel < kPanels; ++panel) {
     const unsigned to = ring + at.slot * kKeyBytes + panel * kKeyPanel + rank * kRows * 128;
     if constexpr (CLUSTER > 1)
-      load_box_for((1 << CLUSTER) - 1, to, map, full + 8 * at.slot, panel * 64,
+      load_box_for((1 << CLUSTER) - 1, to, map, full + 8 * at.slot, panel * kPanelColumns,
                    first_key + rank * kRows, kv_head_of(tile.head), tile.batch);
     else
-      load_box(to, map, full + 8 * at.slot, panel * 64, first_key, kv_head_of(tile.head),
+      load_box(to, map, full + 8 * at.slot, panel * kPanelColumns, first_key, kv_head_of(tile.head),
                tile.batch);
   }
   at.advance();
@@ -49,7 +49,7 @@ __device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, co
     arrive_and_expect(full, kQBytes);
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel)
-      load_rows(base + q_at.slot * kQBytes + panel * kQPanel, q_map, full, panel * 64,
+      load_rows(base + q_at.slot * kQBytes + panel * kQPanel, q_map, full, panel * kPanelColumns,
                 tile.first_row, tile.head, tile.batch);
     q_at.advance();
     for (int j = tiles.end - 1; j >= tiles.first; --j)
@@ -59,11 +59,14 @@ __device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, co
 
 __device__ __forceinline__ void produce_v(unsigned base, Schedule schedule, const TensorMap& v_map,
                                           int rows, const Mask& mask, int rank) {
+  constexpr int ring = DTYPE_E4M3 ? kRaw : kV;
+  constexpr int full = DTYPE_E4M3 ? kRawFull : kVFull;
+  constexpr int empty = DTYPE_E4M3 ? kRawEmpty : kVEmpty;
   Place at;
   for (; schedule.more(); schedule.next()) {
     const Tile tile = schedule.tile();
     const KeyTiles tiles = cluster_key_tiles(tile, rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j)
-      load_keys(base + kV, base + kVFull, base + kVEmpty, at, v_map, tile, j * BLOCK_N, rank);
+      load_keys(base + ring, base + full, base + empty, at, v_map, tile, j * BLOCK_N, rank);
   }
 }

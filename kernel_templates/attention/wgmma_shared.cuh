@@ -18,24 +18,40 @@ constexpr int kConsumerWarps = 4 * CONSUMERS;
 // Registers a thread, of the warpgroup that copies and of those that compute: in all no more than the block starts
 // with, which the launch bounds say. One block of one consumer starts with as many as there can be.
 constexpr bool kShiftsRegisters = CONSUMERS > 1 || BLOCKS > 1;
-constexpr int kFewRegisters = CONSUMERS == 2 ? 40 : CONSUMERS == 3 ? 32 : 24;
+constexpr int kFewRegisters = CONSUMERS == 2 ? (DTYPE_E4M3 ? 48 : 40) : CONSUMERS == 3 ? 32 : 24;
 constexpr int kManyRegisters = CONSUMERS == 4 ? 112 : CONSUMERS == 3 ? 160 : 232;
-constexpr int kPanels = (HEAD_DIM + 63) / 64;  // a tile lies in panels of 64 columns, which are 128 bytes
-constexpr int kQPanel = BLOCK_M * 128;
+
+// A tile lies in panels of 128 bytes a row: 64 columns of 16 bits, 128 of 8.
+constexpr int kElementBytes = DTYPE_E4M3 ? 1 : 2;
+constexpr int kPanelColumns = 128 / kElementBytes;
+constexpr int kPanels = (HEAD_DIM + kPanelColumns - 1) / kPanelColumns;
+constexpr int kOPanels = (HEAD_DIM + 63) / 64;  // O has 16 bits
+constexpr int kQPanel = BLOCK_M * 128;          // and O's
 constexpr int kKeyPanel = BLOCK_N * 128;
 constexpr int kQBytes = kPanels * kQPanel;
+constexpr int kOBytes = kOPanels * kQPanel;
 constexpr int kKeyBytes = kPanels * kKeyPanel;
+constexpr int kDepths = HEAD_DIM * kElementBytes / 32;  // steps of Q K^T, 32 bytes deep
+
+// V as P V reads it: as it comes, or (wgmma_transpose.cuh) columns by keys, in panels of 128 keys.
+constexpr int kTurners = 2;  // warps that turn it over
+constexpr int kVPanel = DTYPE_E4M3 ? HEAD_DIM * 128 : kKeyPanel;
+constexpr int kVBytes = DTYPE_E4M3 ? (BLOCK_N + 127) / 128 * kVPanel : kKeyBytes;
+constexpr int kRawStages = DTYPE_E4M3 ? STAGES : 0;  // places of V as it comes, where that is not kV
 
 // Shared memory, from a multiple of 1024 on: the ring of Q, O if it has a place, the rings of K and V, the barriers.
 constexpr int kO = Q_STAGES * kQBytes;
-constexpr int kK = kO + (kOPlace == OPlace::own ? kQBytes : 0);
+constexpr int kK = kO + (kOPlace == OPlace::own ? kOBytes : 0);
 constexpr int kV = kK + STAGES * kKeyBytes;
-constexpr int kQFull = kV + STAGES * kKeyBytes;
+constexpr int kRaw = kV + STAGES * kVBytes;
+constexpr int kQFull = kRaw + kRawStages * kKeyBytes;
 constexpr int kQEmpty = kQFull + 8 * Q_STAGES;
 constexpr int kKFull = kQEmpty + 8 * Q_STAGES;
 constexpr int kKEmpty = kKFull + 8 * STAGES;
 constexpr int kVFull = kKEmpty + 8 * STAGES;
 constexpr int kVEmpty = kVFull + 8 * STAGES;
+constexpr int kRawFull = kVEmpty + 8 * STAGES;
+constexpr int kRawEmpty = kRawFull + 8 * kRawStages;
 
 using Place = RingPlace<STAGES>;
 
@@ -52,9 +68,14 @@ __device__ __forceinline__ void make_barriers(unsigned base) {
 #pragma unroll
   for (int slot = 0; slot < STAGES; ++slot) {
     init_mbarrier(base + kKFull + 8 * slot, 1);
-    init_mbarrier(base + kVFull + 8 * slot, 1);
+    init_mbarrier(base + kVFull + 8 * slot, DTYPE_E4M3 ? kTurners : 1);
     init_mbarrier(base + kKEmpty + 8 * slot, kConsumerWarps * CLUSTER);
     init_mbarrier(base + kVEmpty + 8 * slot, kConsumerWarps * CLUSTER);
+  }
+#pragma unroll
+  for (int slot = 0; slot < kRawStages; ++slot) {
+    init_mbarrier(base + kRawFull + 8 * slot, 1);
+    init_mbarrier(base + kRawEmpty + 8 * slot, kTurners);
   }
   publish_mbarriers();
 }

@@ -2,25 +2,35 @@
 // columns 8 i + t % 4 * 2 + c of two rows h, at [4 i + 2 h + c].
 #pragma once
 
+#include "e4m3.cuh"
 #include "element.cuh"
 #include "mask.cuh"
 #include "math.cuh"
 #include "scores.cuh"
+#include "wgmma_scales.cuh"
 #include "wgmma_schedule.cuh"
+#include "wgmma_shared.cuh"
 
 constexpr int kScores = BLOCK_N / 2;    // a thread
 constexpr int kOutputs = HEAD_DIM / 2;  // a thread
-constexpr int kSteps = BLOCK_N / 16;    // 16-deep steps of P V
+constexpr int kSteps = BLOCK_N * kElementBytes / 32;  // steps of P V, 32 bytes deep
+constexpr int kFragments = 2 / kElementBytes;         // of 8 columns, whose scores make one register of P
 
 enum class Rescale { always, voted, threshold };
 constexpr Rescale kRescale = Rescale::RESCALE;
 
 // With `threshold` a row's reference follows its maximum only when that has grown by so many powers of
 // two: probabilities then reach 2^8, far from fp16's 65504, and keep their relative precision.
-constexpr float kGrowth = 8.0f;
+//
+// In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is 2^8 of 448, and
+// small ones stay above 2^-6, below which precision is lost.
+constexpr float kGrowth = DTYPE_E4M3 ? 4.0f : 8.0f;
+constexpr float kGain = !DTYPE_E4M3 ? 0.0f : kRescale == Rescale::threshold ? 8.0f - kGrowth : 8.0f;
 
 struct Rows {
-  float reference[2];  // what is subtracted from scores, unscaled; -inf before the first key
+  // What is subtracted from scores, -inf before the first key: as an exponent of two where scores have scales of
+  // their own (e4m3), else unscaled.
+  float reference[2];
   float sum[2];        // this thread's columns only, until the end
 };
 
@@ -56,9 +66,10 @@ __device__ __forceinline__ void hide(float (&scores)[kScores], const Mask& mask,
   }
 }
 
-// Caps and biases; `slopes` are those of this thread's two rows.
+// Caps and biases; `slopes` are those of this thread's two rows,
+// and `units` (e4m3) what their products are multiplied by.
 __device__ __forceinline__ void shape(float (&scores)[kScores], Scores how, const float (&slopes)[2],
-                                      int first_row, int first_key, int lane) {
+                                      const Factors& units, int first_row, int first_key, int lane) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     how.slope = slopes[h];
@@ -68,18 +79,25 @@ __device__ __forceinline__ void shape(float (&scores)[kScores], Scores how, cons
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         float& score = scores[4 * i + 2 * h + c];
+        if constexpr (DTYPE_E4M3) score *= units.of(h);
         score = how.shaped(score, position, first_key + 8 * i + lane % 4 * 2 + c);
       }
   }
+}
+
+// An exponent of two for one of a row's reference.
+__device__ __forceinline__ float reference_factor(const Factors& factors, int h) {
+  return DTYPE_E4M3 ? 1.0f : factors.of(h);
 }
 
 // Moves the rows' references to cover these scores; what was summed up before has to be multiplied by
 // `shrink`. kMayBeEmpty: a row may have seen no key yet.
 template <bool kMayBeEmpty>
 __device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],
-                                      float (&subtract)[2], float factor) {
+                                      float (&subtract)[2], const Factors& factors) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
+    const float factor = reference_factor(factors, h);
     // Two chains, so that one does not wait for itself.
     float largest = scores[2 * h];
     float other = scores[2 * h + 1];
@@ -92,6 +110,7 @@ __device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows
     // The four lanes of a quad hold one row.
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+    if constexpr (DTYPE_E4M3) largest *= factors.of(h);
     const float before = rows.reference[h];
     float now = fmaxf(before, largest);
     if (kRescale == Rescale::threshold && (now - before) * factor <= kGrowth) now = before;
@@ -100,6 +119,7 @@ __device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows
     subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * factor;
     shrink[h] = exp2_approx(before * factor - subtract[h]);
     rows.sum[h] *= shrink[h];
+    if constexpr (DTYPE_E4M3) subtract[h] -= kGain;
   }
 }
 
@@ -122,14 +142,14 @@ __device__ __forceinline__ float probability(float score, int fragment, float su
 // Scores to probabilities in the steps from kFirst up to kEnd, and their sums to the rows.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& rows,
-                                             const float (&subtract)[2], float factor) {
+                                             const float (&subtract)[2], const Factors& factors) {
   float sum[2][2] = {};
 #pragma unroll
-  for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
+  for (int i = 2 * kFragments * kFirst; i < 2 * kFragments * kEnd; ++i)
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int h = e / 2;
-      const float p = probability(scores[4 * i + e], i, subtract[h], factor);
+      const float p = probability(scores[4 * i + e], i, subtract[h], factors.of(h));
       scores[4 * i + e] = p;
       sum[h][e % 2] += p;
     }
@@ -137,22 +157,40 @@ __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& row
   for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
 }
 
+// One register of an A operand: a row's probabilities in kFragments fragments. In e4m3 its four columns are
+// 2t, 2t + 1 of one fragment and of the next, where the operand has 4t to 4t + 3: V's keys lie in the same order.
+__device__ __forceinline__ unsigned pack_fragments(const float (&p)[2 * kFragments]) {
+#if DTYPE_E4M3
+  return pack_e4m3(p[0], p[1], p[2], p[3]);
+#else
+  return pack(p[0], p[1]);
+#endif
+}
+
 // The same, and the A operands as they come: the conversions fill the gaps between the exponentials.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
                                                       const float (&scores)[kScores], Rows& rows,
-                                                      const float (&subtract)[2], float factor) {
+                                                      const float (&subtract)[2],
+                                                      const Factors& factors) {
   float sum[2][2] = {};
 #pragma unroll
   for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float* const pair = scores + 4 * i + 2 * h;
-      const float low = probability(pair[0], i, subtract[h], factor);
-      const float high = probability(pair[1], i, subtract[h], factor);
-      sum[h][0] += low;
-      sum[h][1] += high;
-      p[i / 2][i % 2 * 2 + h] = pack(low, high);
+      float values[2 * kFragments];
+#pragma unroll
+      for (int f = 0; f < kFragments; ++f) {
+        const int fragment = kFragments * i + f;
+        const float* const pair = scores + 4 * fragment + 2 * h;
+        const float low = probability(pair[0], fragment, subtract[h], factors.of(h));
+        const float high = probability(pair[1], fragment, subtract[h], factors.of(h));
+        sum[h][0] += low;
+        sum[h][1] += high;
+        values[2 * f] = low;
+        values[2 * f + 1] = high;
+      }
+      p[i / 2][i % 2 * 2 + h] = pack_fragments(values);
     }
 #pragma unroll
   for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
@@ -162,7 +200,14 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void pack_steps(unsigned (&p)[kSteps][4], const float (&scores)[kScores]) {
 #pragma unroll
-  for (int step = kFirst; step < kEnd; ++step)
+  for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) p[step][i] = pack(scores[8 * step + 2 * i], scores[8 * step + 2 * i + 1]);
+    for (int h = 0; h < 2; ++h) {
+      float values[2 * kFragments];
+#pragma unroll
+      for (int f = 0; f < kFragments; ++f)
+#pragma unroll
+        for (int c = 0; c < 2; ++c) values[2 * f + c] = scores[4 * (kFragments * i + f) + 2 * h + c];
+      p[i / 2][i % 2 * 2 + h] = pack_fragments(values);
+    }
 }

@@ -1,11 +1,12 @@
-// Matrix products of a warpgroup (128 threads) with sm_90a's wgmma: 64 rows, kN columns, 16 deep, summed
-// in single precision. B, and A where it is not in registers, are read from shared memory, where
+// Matrix products of a warpgroup (128 threads) with sm_90a's wgmma: 64 rows, kN columns, 32 bytes deep (16
+// elements; 32 of e4m3), summed in single precision. B, and A where it is not in registers, are read from shared memory, where
 // they lie as the copy engine writes them with its 128-byte swizzle: rows of 128 bytes, eight of
 // them to an atom of 1024 bytes.
 //
 // The sums: thread t of the warpgroup holds of rows 16 * (t / 32) + t % 32 / 4 (and + 8) the columns
 // 8 i + t % 4 * 2 (and + 1); sums[4 i + 2 h + c] is row h, column c. An A operand in registers is
-// laid out like two such fragments side by side.
+// laid out like two such fragments side by side; of e4m3 a register has four columns, 4 (t % 4) on, and the next
+// one of the same row is 16 columns further on.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions", "Matrix Descriptor Format".
 #pragma once
@@ -57,14 +58,25 @@ __device__ __forceinline__ void finish_first(float value) {
 // Wgmma<kN>::from_shared(sums, a, b, add): sums = a b^T, + sums with add; both have their depth along the
 // rows of 128 bytes.
 // Wgmma<kN>::from_registers<kTransposed>(sums, a, b, add): the same with a in registers; kTransposed: sums =
-// a b, b has its columns along the rows.
+// a b, b has its columns along the rows, which e4m3 cannot.
 template <int kN>
 struct Wgmma;
 
-#if DTYPE_BF16
-#define WGMMA_TYPES ".f32.bf16.bf16 "
+#if DTYPE_E4M3
+#define WGMMA_TYPES "k32.f32.e4m3.e4m3 "
+#elif DTYPE_BF16
+#define WGMMA_TYPES "k16.f32.bf16.bf16 "
 #else
-#define WGMMA_TYPES ".f32.f16.f16 "
+#define WGMMA_TYPES "k16.f32.f16.f16 "
+#endif
+
+// The end of an instruction: which operands are transposed, which is said of 16-bit elements alone.
+#if DTYPE_E4M3
+#define WGMMA_NONE_TRANSPOSED ""
+#define WGMMA_B_TRANSPOSED(i) ""
+#else
+#define WGMMA_NONE_TRANSPOSED ", 0, 0"
+#define WGMMA_B_TRANSPOSED(i) ", %" #i
 #endif
 
 // Names of the first so many sums in the text of an instruction, and the sums themselves.
@@ -112,8 +124,8 @@ struct Wgmma;
     __device__ __forceinline__ static void from_shared(float (&sums)[count], unsigned long long a, \
                                                        unsigned long long b, int add) {            \
       asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i2 ", 0;\n"                               \
-                   "wgmma.mma_async.sync.aligned.m64n" #n "k16" WGMMA_TYPES                        \
-                   "{" WGMMA_NAMES_##count "}, %" #i0 ", %" #i1 ", p, 1, 1, 0, 0;\n}"              \
+                   "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES                        \
+                   "{" WGMMA_NAMES_##count "}, %" #i0 ", %" #i1 ", p, 1, 1" WGMMA_NONE_TRANSPOSED ";\n}"              \
                    : WGMMA_SUMS_##count                                                            \
                    : "l"(a), "l"(b), "r"(add));                                                    \
     }                                                                                              \
@@ -121,9 +133,9 @@ struct Wgmma;
     __device__ __forceinline__ static void from_registers(                                         \
         float (&sums)[count], const unsigned (&a)[4], unsigned long long b, int add) {             \
       asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i5 ", 0;\n"                               \
-                   "wgmma.mma_async.sync.aligned.m64n" #n "k16" WGMMA_TYPES                        \
+                   "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES                        \
                    "{" WGMMA_NAMES_##count "}, {%" #i0 ", %" #i1 ", %" #i2 ", %" #i3 "}, %" #i4    \
-                   ", p, 1, 1, %" #i6 ";\n}"                                                       \
+                   ", p, 1, 1" WGMMA_B_TRANSPOSED(i6) ";\n}"                                                       \
                    : WGMMA_SUMS_##count                                                            \
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kTransposed)); \
     }                                                                                              \

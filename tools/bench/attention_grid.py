@@ -9,6 +9,11 @@ backend run alone for --sustain seconds each, in turn, and the second half of th
 
   tools/bench/attention_grid.py candidates.json --suite grid --out results.json  (needs PyTorch, nvcc, a GPU)
 
+With --dtype e4m3 the candidates take Q, K and V in e4m3, with a scale for every --scale-rows rows. They race the backends on
+the same values in fp16, and the fastest of --against, a file of candidates for fp16. The result has the errors against
+float64 of a few heads: of the winner, of the fp16 one, and of the same steps done by PyTorch (P rounded to e4m3, sums in
+float32).
+
 A candidate: {"template": "wgmma", "D": [64], "causal": [false], "config": {...}}; "L": [...] where it is for some
 lengths only.
 """
@@ -30,7 +35,8 @@ from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_
 from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
-WORST = {torch.float16: 1e-3, torch.bfloat16: 8e-3}  # relative RMS error that is accepted
+DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
+WORST = {"fp16": 1e-3, "bf16": 8e-3, "e4m3": 6e-2}  # relative RMS error that is accepted
 REPLAY_US = 8000  # a graph has as many launches as take about so long
 
 
@@ -47,6 +53,7 @@ def suites():
         "seven": [cell(1, 8, 128, 64, False), cell(2, 8, 256, 64, False), cell(2, 8, 512, 64, False)]
         + [cell(4, 8, 1024, 64, False), cell(1, 8, 2048, 64, False), cell(2, 8, 512, 64, True)]
         + [cell(1, 8, 32, 64, True)],
+        "long": [cell(16384 // L, 2048 // D, L, D, c) for D in (64, 128) for c in (False, True) for L in lengths[3:]],
         "mission": [cell(1, 8, 512, 64, False), cell(1, 8, 512, 64, True)],
     }
 
@@ -60,44 +67,79 @@ def exact(q, k, v, causal):
     return torch.softmax(scores, -1) @ v.double()
 
 
+def quantized(values, rows):
+    """(e4m3, scales): a block's largest value becomes 448, or by a factor of its own as little as a quarter of that."""
+    B, H, L, D = values.shape
+    blocks = torch.nn.functional.pad(values.float(), (0, 0, 0, -L % rows)).view(B, H, -1, rows * D)
+    scales = blocks.abs().amax(-1) / 448 * torch.exp2(2 * torch.rand(blocks.shape[:3], device="cuda"))
+    return (values.float() / by_row(scales, L, rows)).to(torch.float8_e4m3fn), scales
+
+
+def by_row(scales, length, rows):
+    return scales.repeat_interleave(rows, -1)[..., :length, None]
+
+
+def as_e4m3_kernels_do(q, k, v, causal):
+    """In float32 but for P, 2^8 times which is rounded to e4m3."""
+    scores = q.float() @ k.float().transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        scores.masked_fill_(~torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril(), float("-inf"))
+    p = torch.exp(scores - scores.amax(-1, keepdim=True)) * 256
+    return (p.to(torch.float8_e4m3fn).float() @ v.float()) / p.sum(-1, keepdim=True)
+
+
 class Problem:
-    """Tensors of one shape, and what a kernel needs besides."""
+    """Tensors of one shape, and what a kernel needs besides. `real`: what Q, K and V say, with their scales."""
 
-    def __init__(self, B, H, Lq, Lk, D, causal, dtype):
-        def tensor(length):
-            return torch.randn(B, H, length, D, device="cuda", dtype=dtype)
-
-        self.q, self.k, self.v = tensor(Lq), tensor(Lk), tensor(Lk)
-        self.o = torch.full_like(self.q, float("nan"))
+    def __init__(self, B, H, Lq, Lk, D, causal, dtype, scale_rows=128, of=None):
+        drawn_as = torch.float16 if dtype == "e4m3" else DTYPES[dtype]
+        self.real = of or [torch.randn(B, H, n, D, device="cuda", dtype=drawn_as) for n in (Lq, Lk, Lk)]
+        self.tensors = dict(zip("QKV", self.real))
+        shape = {"B": B, "H": H, "Lq": Lq, "Lk": Lk, "D": D, "dtype": dtype}
+        if dtype == "e4m3":
+            shape["scale_rows"] = scale_rows
+            for i, name in enumerate("QKV"):
+                self.tensors[name], scales = quantized(self.real[i], scale_rows)
+                self.tensors[f"{name}_scale"] = scales
+                rows = by_row(scales, self.real[i].shape[2], scale_rows)
+                self.real[i] = self.tensors[name].float() * rows
+        self.o = torch.full((B, H, Lq, D), float("nan"), device="cuda")
+        self.o = self.o.to(torch.bfloat16 if dtype == "e4m3" else DTYPES[dtype])
         self.causal = causal
-        self.shape = plain_attention({"B": B, "H": H, "Lq": Lq, "Lk": Lk, "D": D})
+        self.shape = plain_attention(shape)
 
     def bind(self, kernel):
         scalars = {name: ctypes.c_int(self.shape[name]) for name in ("B", "H", "Lq", "Lk")}
         scalars["scale"] = ctypes.c_float(1 / math.sqrt(self.shape["D"]))
-        return kernel.bind({"Q": self.q, "K": self.k, "V": self.v, "O": self.o}, scalars, self.shape)
+        return kernel.bind({**self.tensors, "O": self.o}, scalars, self.shape)
+
+    def head(self, batch, head):
+        return [tensor[batch, head][None, None] for tensor in self.real]
 
 
 class Candidate:
     """One config compiled for one head dimension and causality."""
 
-    def __init__(self, entry, D, causal, dtype):
+    def __init__(self, entry, D, causal, dtype, scale_rows):
         self.entry, self.D, self.causal, self.dtype = entry, D, causal, dtype
+        self.scale_rows = scale_rows if dtype == "e4m3" else 0
         path = f"{ROOT}/kernel_templates/attention/{entry['template']}.yaml"
         with open(path) as file:
             self.manifest = yaml.safe_load(file)
         self.refusal = self.cubin = self.kernel = None
 
     def compile(self, target):
-        shape = plain_attention({"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D})
+        shape = {"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D, "dtype": self.dtype, "scale_rows": self.scale_rows}
+        shape = plain_attention(shape)
         scope = Scope(self.manifest, self.entry["config"], shape, target_facts(target))
         for requirement in self.manifest.get("requires", []):
             if not scope.value(requirement["expr"]):
                 self.refusal = requirement["because"]
                 return
         defines = {"HEAD_DIM": self.D, "CAUSAL": int(self.causal), "CAUSAL_BOTTOM_RIGHT": 0}
-        defines["DTYPE_BF16"] = int(self.dtype == torch.bfloat16)
+        defines["DTYPE_BF16"] = int(self.dtype != "fp16")
         defines |= PLAIN_DEFINES
+        defines |= {"DTYPE_E4M3": int(self.dtype == "e4m3"), "SCALE_ROWS": self.scale_rows}
         config = self.manifest.get("optional", {}) | self.entry["config"]
         for name in [*self.manifest["parameters"], *self.manifest.get("optional", {})]:
             value = config[name]
@@ -119,10 +161,10 @@ class Candidate:
         """Loads it and tries it on ragged shapes."""
         self.kernel = Kernel(self.manifest, self.cubin, self.entry["config"], target)
         for B, H, Lq, Lk in RAGGED:
-            problem = Problem(B, H, Lq, Lk, self.D, self.causal, self.dtype)
+            problem = Problem(B, H, Lq, Lk, self.D, self.causal, self.dtype, self.scale_rows)
             problem.bind(self.kernel)()
             torch.cuda.synchronize()
-            error = relative_error(problem.o, exact(problem.q, problem.k, problem.v, self.causal))
+            error = relative_error(problem.o, exact(*problem.real, self.causal))
             if not error < WORST[self.dtype]:
                 self.refusal = f"error {error:.2e} at {problem.shape}"
                 return
@@ -132,37 +174,86 @@ def flop(c):
     return 4 * c["B"] * c["H"] * c["L"] ** 2 * c["D"] / (2 if c["causal"] else 1)
 
 
-def run_cell(c, candidates, dtype, args, rng):
-    problem = Problem(c["B"], c["H"], c["L"], c["L"], c["D"], c["causal"], dtype)
+def candidates_of(path, dtype, cells, args):
+    """Those for these cells, compiled, and of them those that are right."""
+    with open(path) as file:
+        entries = json.load(file)
+    wanted = {(c["D"], c["causal"]) for c in cells}
+    candidates = [
+        Candidate(entry, D, causal, dtype, args.scale_rows)
+        for entry in entries
+        for D in entry["D"]
+        for causal in entry["causal"]
+        if (D, causal) in wanted
+    ]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda candidate: candidate.compile(args.target), candidates))
+    for candidate in candidates:
+        if candidate.refusal is None:
+            candidate.check(args.target)
+        if candidate.refusal is not None:
+            print(f"refused: {candidate.entry['config']}: {candidate.refusal}")
+    return [candidate for candidate in candidates if candidate.refusal is None]
+
+
+def fastest(problem, c, candidates, launches, args, rng):
+    """(graph of the fastest for the cell, its entry, the ten fastest with their times)"""
     fitting = [k for k in candidates if (k.D, k.causal) == (c["D"], c["causal"])]
     fitting = [k for k in fitting if c["L"] in k.entry.get("L", [c["L"]])]
+    trials = {i: Graph(problem.bind(k.kernel), launches) for i, k in enumerate(fitting)}
+    screened = {i: statistics.median(times) for i, times in race(trials, args.screen, rng, warm_up=1).items()}
+    ranking = sorted(screened, key=screened.get)
+    best = ranking[0]
+    return trials[best], fitting[best].entry, [[screened[i], fitting[i].entry["config"]] for i in ranking[:10]]
+
+
+def errors_at(problem, outputs):
+    """Relative RMS errors over the first and the last head."""
+    B, H = problem.shape["B"], problem.shape["H"]
+    results = {name: [] for name in [*outputs, "P in e4m3, PyTorch"]}
+    for batch, head in ((0, 0), (B - 1, H - 1)):
+        parts = problem.head(batch, head)
+        truth = exact(*parts, problem.causal)
+        for name, output in outputs.items():
+            results[name].append(relative_error(output[batch, head], truth[0, 0]))
+        results["P in e4m3, PyTorch"].append(relative_error(as_e4m3_kernels_do(*parts, problem.causal), truth))
+    return results
+
+
+def run_cell(c, candidates, rivals, args, rng):
+    sizes = (c["B"], c["H"], c["L"], c["L"], c["D"], c["causal"])
+    problem = Problem(*sizes, args.dtype, args.scale_rows)
+    e4m3 = args.dtype == "e4m3"
+    plain = Problem(*sizes, "fp16", of=[t.half() for t in problem.real]) if e4m3 else problem
     launches = max(1, min(100, int(REPLAY_US / (flop(c) / 4e8 + 4))))
     graphs, results = {}, {}
     for name, backend in BACKENDS.items():
         if name == "sdpa math" and c["B"] * c["H"] * c["L"] ** 2 > 2**30:
             continue  # its scores would not fit
         try:
-            graphs[name] = Graph(backend_call(backend, problem.q, problem.k, problem.v, c["causal"]), launches)
+            graphs[name] = Graph(backend_call(backend, *plain.real, c["causal"]), launches)
             results[name] = graphs[name].result
         except RuntimeError:
             continue
-    trials = {i: Graph(problem.bind(k.kernel), launches) for i, k in enumerate(fitting)}
-    screened = race(trials, args.screen, rng, warm_up=1)
-    ranking = sorted(screened, key=lambda i: statistics.median(screened[i]))
-    best = ranking[0]
-    graphs["fa-tune"] = trials[best]
+    graphs["fa-tune"], entry, screened = fastest(problem, c, candidates, launches, args, rng)
+    if rivals:
+        graphs["fa-tune fp16"], rival, _ = fastest(plain, c, rivals, launches, args, rng)
     samples = race(graphs, args.blocks, rng, warm_up=3)
     problem.o.fill_(float("nan"))
     graphs["fa-tune"].time_us()
     reference = results["sdpa flash"].double()
     row = {
         **c,
-        "config": {"template": fitting[best].entry["template"], **fitting[best].entry["config"]},
-        "screened": [[statistics.median(screened[i]), fitting[i].entry["config"]] for i in ranking[:10]],
+        "config": {"template": entry["template"], **entry["config"]},
+        "screened": screened,
         "difference_from_flash": relative_error(problem.o, reference),
         "us": {name: statistics.median(times) for name, times in samples.items()},
         "us_interval": {name: interval(times, rng, 500) for name, times in samples.items()},
     }
+    if e4m3:
+        row["relative_error"] = errors_at(problem, {"fa-tune": problem.o, "fa-tune fp16": plain.o} if rivals else {"fa-tune": problem.o})
+    if rivals:
+        row["config_fp16"] = {"template": rival["template"], **rival["config"]}
     backends = {name: us for name, us in row["us"].items() if name != "fa-tune"}
     row["best_backend"] = min(backends, key=backends.get)
     ratios = [b / own for b, own in zip(samples[row["best_backend"]], samples["fa-tune"])]
@@ -186,6 +277,8 @@ def report(rows):
         line = f"D={row['D']:<4}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
         line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
         line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
+        if "relative_error" in row:
+            line += "  errors " + ", ".join(f"{name} {max(e):.2%}" for name, e in row["relative_error"].items())
         if "sustained_us" in row:
             line += f"  sustained {row['sustained_us'][best] / row['sustained_us']['fa-tune']:.3f}x"
         print(line)
@@ -199,7 +292,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("candidates", help="a JSON list of configs")
     parser.add_argument("--suite", default="grid", choices=suites())
-    parser.add_argument("--dtype", default="fp16", choices=["fp16", "bf16"])
+    parser.add_argument("--dtype", default="fp16", choices=list(DTYPES))
+    parser.add_argument("--scale-rows", type=int, default=128, help="e4m3: rows that share a scale")
+    parser.add_argument("--against", help="e4m3: a JSON list of configs for fp16, which race too")
     parser.add_argument("--target", default="h100", help="device profile, for what manifests call device.*")
     parser.add_argument("--screen", type=int, default=5, help="blocks of the screening")
     parser.add_argument("--blocks", type=int, default=30, help="blocks of the race")
@@ -209,26 +304,9 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
-    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[args.dtype]
     cells = suites()[args.suite]
-    wanted = {(c["D"], c["causal"]) for c in cells}
-    with open(args.candidates) as file:
-        entries = json.load(file)
-    candidates = [
-        Candidate(entry, D, causal, dtype)
-        for entry in entries
-        for D in entry["D"]
-        for causal in entry["causal"]
-        if (D, causal) in wanted
-    ]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda candidate: candidate.compile(args.target), candidates))
-    for candidate in candidates:
-        if candidate.refusal is None:
-            candidate.check(args.target)
-        if candidate.refusal is not None:
-            print(f"refused: {candidate.entry['config']}: {candidate.refusal}")
-    candidates = [candidate for candidate in candidates if candidate.refusal is None]
+    candidates = candidates_of(args.candidates, args.dtype, cells, args)
+    rivals = candidates_of(args.against, "fp16", cells, args) if args.against else []
     result = {
         "device": torch.cuda.get_device_name(),
         "software": software(),
@@ -237,11 +315,12 @@ def main():
         "once; medians, 95% bootstrap intervals; speedup: block by block against the best backend of the cell",
         "suite": args.suite,
         "dtype": args.dtype,
+        "scale_rows": args.scale_rows if args.dtype == "e4m3" else 0,
         "sustain_seconds": args.sustain,
         "rows": [],
     }
     for c in cells:
-        result["rows"].append(run_cell(c, candidates, dtype, args, rng))
+        result["rows"].append(run_cell(c, candidates, rivals, args, rng))
         torch.cuda.empty_cache()
         with open(args.out, "w") as out:  # after each cell: a lost machine costs one
             json.dump(result, out, indent=1)

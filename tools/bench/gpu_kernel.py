@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CUDA = ctypes.CDLL("libcuda.so.1")
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-MAP_TYPES = {torch.float16: 6, torch.bfloat16: 9}  # CUtensorMapDataType
+MAP_TYPES = {torch.float8_e4m3fn: 0, torch.float16: 6, torch.bfloat16: 9}  # CUtensorMapDataType
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CUtensorMapSwizzle
 L2_PROMOTION = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 
@@ -59,12 +59,13 @@ class Scope:
 def plain_attention(shape):
     """A shape with what manifests ask of attention's features, all of them off."""
     off = {"group": 1, "layout": "BHSD", "lse": False, "window_left": -1, "window_right": -1}
-    return {**off, "capped": False, "alibi": False, "causal": False, **shape}
+    off |= {"capped": False, "alibi": False, "causal": False, "dtype": "fp16", "scale_rows": 0}
+    return {**off, **shape}
 
 
 # The same for a source.
 PLAIN_DEFINES = {"KV_GROUP": 1} | dict.fromkeys(
-    ("LAYOUT_BSHD", "WITH_LSE", "WINDOW_LEFT", "WINDOW_RIGHT", "SOFTCAP", "ALIBI"), 0
+    ("LAYOUT_BSHD", "WITH_LSE", "WINDOW_LEFT", "WINDOW_RIGHT", "SOFTCAP", "ALIBI", "DTYPE_E4M3", "SCALE_ROWS"), 0
 )
 
 

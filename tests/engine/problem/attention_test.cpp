@@ -67,7 +67,8 @@ TEST_CASE("attention: settings become a shape, defines, a line for a person and 
                                                       {"WINDOW_LEFT", "0"},
                                                       {"WINDOW_RIGHT", "0"},
                                                       {"SOFTCAP", "0"},
-                                                      {"ALIBI", "0"}});
+                                                      {"ALIBI", "0"},
+                                                      {"SCALE_ROWS", "0"}});
   CHECK(problem->flop(problem->shape()) == 4.0 * 8 * 512 * 512 * 64);
   CHECK(problem->bytes(problem->shape()) == 4.0 * 8 * 512 * 64 * 2);
 
