@@ -39,20 +39,19 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::defines(
     const Constants& shape) const {
   const AttentionShape s = AttentionShape::from(shape);
   const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
-  std::vector<std::pair<std::string, std::string>> defines = {
-      {"HEAD_DIM", std::to_string(s.D)},
-      {"CAUSAL", flag(s.causal)},
-      {"CAUSAL_BOTTOM_RIGHT", flag(s.alignment == CausalAlignment::bottom_right)},
-      {"DTYPE_BF16", flag(s.output_type() == DType::bf16)},
-      {"DTYPE_E4M3", flag(s.dtype == DType::e4m3)},
-      {"KV_GROUP", std::to_string(s.group())},
-      {"LAYOUT_BSHD", flag(s.layout == Layout::BSHD)},
-      {"WITH_LSE", flag(s.lse)},
-      {"WINDOW_LEFT", flag(s.window_left >= 0)},
-      {"WINDOW_RIGHT", flag(s.limited_right())},
-      {"SOFTCAP", flag(s.softcap > 0)},
-      {"ALIBI", flag(s.alibi)},
-      {"SCALE_ROWS", std::to_string(s.scale_rows)}};
+  return {{"HEAD_DIM", std::to_string(s.D)},
+          {"CAUSAL", flag(s.causal)},
+          {"CAUSAL_BOTTOM_RIGHT", flag(s.alignment == CausalAlignment::bottom_right)},
+          {"DTYPE_BF16", flag(s.output_type() == DType::bf16)},
+          {"DTYPE_E4M3", flag(s.dtype == DType::e4m3)},
+          {"KV_GROUP", std::to_string(s.group())},
+          {"LAYOUT_BSHD", flag(s.layout == Layout::BSHD)},
+          {"WITH_LSE", flag(s.lse)},
+          {"WINDOW_LEFT", flag(s.window_left >= 0)},
+          {"WINDOW_RIGHT", flag(s.limited_right())},
+          {"SOFTCAP", flag(s.softcap > 0)},
+          {"ALIBI", flag(s.alibi)},
+          {"SCALE_ROWS", std::to_string(s.scale_rows)}};
 }
 
 Instance AttentionProblem::make(const Constants& shape, Inputs inputs, std::uint64_t seed) const {
