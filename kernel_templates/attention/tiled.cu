@@ -12,7 +12,8 @@
 // Genes: BLOCK_M, BLOCK_N, WARPS.
 // WORK (elements: a thread computes one score, or one output, after the other, and fetches both factors of every
 // product from shared memory; rows: a warp owns rows, and what a lane fetches of K or V serves all of them).
-// REDUCTION (serial: one thread goes over a row for its maximum and sum; warp: 32 do).
+// REDUCTION (who goes over a row for its maximum and sum: single: one thread, over all rows of the block; serial:
+// one thread for each row; warp: 32).
 // OUTPUT (in_shared, in_registers): where the output waits for the next tile.
 // IO (scalar: 2 bytes a load or store of global memory; vector: 16).
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
@@ -70,7 +71,8 @@ __device__ __forceinline__ float among_sharers(float value, Combine combine) {
 // Scores to probabilities relative to the rows' running maxima. kSharers threads go over a row together.
 __device__ __forceinline__ void soften(const Memory& memory) {
   const int lane = threadIdx.x % kSharers;
-  for (int row = threadIdx.x / kSharers; row < BLOCK_M; row += kThreads / kSharers) {
+  if (kReduction == Reduction::single && threadIdx.x > 0) return;
+  for (int row = threadIdx.x / kSharers; row < BLOCK_M; row += kAtOnce) {
     float* const scores = memory.scores + row * kScorePitch;
     const float before = memory.maximum[row];
     float largest = before;

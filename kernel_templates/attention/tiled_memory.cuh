@@ -4,14 +4,16 @@
 #include "element.cuh"
 
 enum class Work { elements, rows };
-enum class Reduction { serial, warp };
+enum class Reduction { single, serial, warp };
 enum class Output { in_shared, in_registers };
 enum class Io { scalar, vector };
 
 constexpr Work kWork = Work::WORK;
 constexpr Output kOutput = Output::OUTPUT;
 constexpr int kThreads = WARPS * 32;
-constexpr int kSharers = Reduction::REDUCTION == Reduction::warp ? 32 : 1;  // threads for a row's softmax
+constexpr Reduction kReduction = Reduction::REDUCTION;
+constexpr int kSharers = kReduction == Reduction::warp ? 32 : 1;  // threads for a row's softmax
+constexpr int kAtOnce = kReduction == Reduction::single ? 1 : kThreads / kSharers;  // rows in softmax together
 constexpr int kWide = Io::IO == Io::vector ? 8 : 1;                         // elements a global access
 
 // Rows lie an odd number of 4-byte words apart, so that 32 rows of a column lie in 32 banks.
