@@ -35,4 +35,12 @@ __device__ __forceinline__ void stage_rows(const float (&output)[kOutputs], cons
                    pack(f[6] * factor[1], f[7] * factor[1]));
   }
 #endif
+  // The box that leaves has whole panels. What lies beyond the tensor is not written, but it is read.
+  if constexpr (kOPlace == OPlace::own) {
+#pragma unroll
+    for (int i = HEAD_DIM / 16; i < kOPanels * 4; ++i)
+      store_matrices(staging + (warp * 16 + lane % 16) * 128 + i / 4 * kQPanel +
+                         ((i % 4 * 2 + lane / 16) ^ lane % 8) * 16,
+                     0, 0, 0, 0);
+  }
 }
