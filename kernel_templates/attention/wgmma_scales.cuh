@@ -27,7 +27,7 @@ class Scales {
       : q_(q), k_(k), v_(v), heads_(heads), q_blocks_(blocks(lq)), key_blocks_(blocks(lk)) {}
 
   __device__ __forceinline__ float of_query(const Work& work, int row) const {
-    const int head = work.tile.batch * heads_ + head_of(work, row);
+    const int head = head_of(work, row) + work.tile.batch * heads_;
     return __ldg(q_ + head * q_blocks_ + position_of(row) / kScaleRows);
   }
   __device__ __forceinline__ float of_keys(const Work& work, int j) const {
