@@ -57,6 +57,8 @@ std::expected<void, Fault> Device::launch_exchanging(const Launch& each, int ahe
   return launch(each);
 }
 
+std::string to_text(L2 l2) { return l2 == L2::warm ? "warm" : "cold"; }
+
 std::string to_text(TimeKind kind) { return kind == TimeKind::measured ? "measured" : "predicted"; }
 
 }  // namespace fa_tune

@@ -81,12 +81,32 @@ enum class TimeKind { measured, predicted };
 
 std::string to_text(TimeKind kind);
 
-// How samples are to be taken. A sample is the time of `launches_per_sample` launches replayed back
-// to back as one graph, divided by their number. A device that predicts ignores all of this.
+// What the second-level cache holds when a timed launch begins: what the launch before it has left
+// there, or nothing of what it will need. Two questions with two answers, which are never mixed.
+enum class L2 { warm, cold };
+
+std::string to_text(L2 l2);
+
+// How samples are to be taken. A sample of a warm cache is the time of `launches_per_sample`
+// launches replayed back to back as one graph, divided by their number. A sample of a cold one is
+// that of a single launch, which follows a flush that is not timed: events see a microsecond or two
+// more of it than there is. A device that predicts ignores all of this.
 struct TimingPlan {
   int launches_per_sample = 20;
   int samples = 30;
   int warm_up_samples = 3;
+  L2 l2 = L2::warm;
+};
+
+// How a GPU was while samples were taken. What could not be known is empty or 0.
+struct GpuState {
+  std::vector<double> sm_mhz;             // of each sample: the SMs' clock, its mean meanwhile
+  std::vector<std::uint32_t> throttled;   // which samples a slowed GPU gave, from 0, ascending
+  std::vector<std::string> held_down_by;  // what kept the clock down, as the driver names it
+  double watts = 0;                       // the highest reading
+  double celsius = 0;                     // the highest reading
+  std::string no_readings;                // why the driver told nothing of power and temperature
+  int taken_again = 0;                    // samples that stand in the place of throttled ones
 };
 
 struct Timing {
@@ -94,6 +114,9 @@ struct Timing {
   std::vector<double> samples_us;  // a launch, in the order they were taken; one if predicted
   std::string model;               // if predicted: the profile's name
   std::string detail_json;         // if predicted: what bounds it, the counters, as a JSON object
+  L2 l2 = L2::warm;                // this and what follows: if measured
+  int launches_per_sample = 0;
+  GpuState gpu = {};
 };
 
 struct DeviceInfo {
@@ -125,6 +148,9 @@ class Device {
   // the newest last. After each, what was loaded is loaded again when it is used; buffers are gone,
   // with the addresses and tensor maps made of them, which must not be used any more.
   virtual std::span<const Fault> deaths() const { return {}; }
+  // Goes on in a new process, where kernels have one of their own: what ran in it before can have
+  // left nothing behind. Buffers are gone then, as after a death. False if the device is lost.
+  virtual bool renew() { return !lost(); }
   // Makes good what the last kernel has broken, so that what fails from now on is the next one's.
   // False if the device is lost.
   virtual bool ready() { return !lost(); }

@@ -64,23 +64,50 @@ class Exchange {
 
 }  // namespace
 
-TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance)
-    : device_(device) {
-  try {
-    for (const Tensor& tensor : instance.tensors) upload(device, buffers_, tensor);
-    auto arguments = make_arguments(device, kernel, instance, [&](std::size_t i) {
-      return Place{buffers_[i], 0};
-    });
-    if (!arguments) throw MachineError("arguments of the kernel: " + arguments.error().message);
-    launch_ = {
-        .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
-  } catch (...) {
-    release_all(device, buffers_);
-    throw;
+// One for each tensor of an instance.
+class TimedLaunch::Buffers {
+ public:
+  Buffers(Device& device, const Instance& instance) : device_(device) {
+    try {
+      for (const Tensor& tensor : instance.tensors) upload(device, buffers_, tensor);
+    } catch (...) {
+      release_all(device, buffers_);
+      throw;
+    }
   }
+  ~Buffers() { release_all(device_, buffers_); }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  const std::vector<BufferHandle>& all() const { return buffers_; }
+
+ private:
+  Device& device_;
+  std::vector<BufferHandle> buffers_;
+};
+
+TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance)
+    : device_(device),
+      held_(std::make_shared<const Buffers>(device, instance)),
+      buffers_(held_->all()) {
+  bind(kernel, instance);
 }
 
-TimedLaunch::~TimedLaunch() { release_all(device_, buffers_); }
+TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
+                         const Instance& instance)
+    : device_(beside.device_), held_(beside.held_), buffers_(held_->all()) {
+  bind(kernel, instance);
+}
+
+TimedLaunch::~TimedLaunch() = default;
+
+void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
+  auto arguments = make_arguments(device_, kernel, instance, [&](std::size_t i) {
+    return Place{buffers_[i], 0};
+  });
+  if (!arguments) throw MachineError("arguments of the kernel: " + arguments.error().message);
+  launch_ = {.kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+}
 
 std::optional<Refusal> TimedLaunch::check(const TruthCache::Entry& truth) {
   return compare_outputs(truth, "under the clock");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -10,13 +11,16 @@ namespace fa_tune {
 
 // A kernel with its arguments at one shape with real data, for the clock, and the proof that the
 // clock timed the whole work: a kernel that is right while it is watched and idle while it is timed
-// would win every search. Outputs begin as NaN. Owns the buffers; the Launch is valid as long as it
-// lives. The device must outlive it.
+// would win every search. Outputs begin as NaN. Holds the buffers; the Launch is valid as long as
+// it lives. The device must outlive it.
 class TimedLaunch {
  public:
   // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
   // map, MachineError if the device cannot be given the arguments.
   TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
+  // Another kernel with the very buffers of `beside`, made with the same instance: kernels that are
+  // to be told apart by a percent must not differ in where their data lie.
+  TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel, const Instance& instance);
   ~TimedLaunch();
   TimedLaunch(const TimedLaunch&) = delete;
   TimedLaunch& operator=(const TimedLaunch&) = delete;
@@ -35,8 +39,13 @@ class TimedLaunch {
  private:
   std::optional<Refusal> compare_outputs(const TruthCache::Entry& truth, const std::string& when);
 
+  class Buffers;
+
+  void bind(const BoundKernel& kernel, const Instance& instance);
+
   Device& device_;
-  std::vector<BufferHandle> buffers_;
+  std::shared_ptr<const Buffers> held_;
+  const std::vector<BufferHandle>& buffers_;
   Launch launch_;
 };
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "engine/base/random.hpp"
-#include "engine/measure/statistics.hpp"
 
 namespace fa_tune {
 namespace {
@@ -23,6 +22,7 @@ class Race {
         order_(derive_seed(options.seed, "order")) {
     constexpr RaceRatio unknown{1, 0, std::numeric_limits<double>::infinity()};
     result_.standings.assign(count, {.to_baseline = unknown, .to_winner = unknown});
+    times_.resize(count);
     for (std::size_t i = 0; i < count; ++i) alive_.push_back(i);
     // Looks after fewest, 2 x fewest, ... and a last one.
     int looks = 1;
@@ -41,32 +41,40 @@ class Race {
     // Too few good blocks say nothing at all.
     if (!result_.settled && rows_.size() >= static_cast<std::size_t>(options_.fewest_blocks))
       look();
-    for (std::size_t i = 0; i < count_; ++i)
+    for (std::size_t i = 0; i < count_; ++i) {
       result_.standings[i].blocks = static_cast<int>(
           std::ranges::count_if(rows_, [i](const Row& row) { return !std::isnan(row[i]); }));
+      result_.standings[i].time_us =
+          estimate(times_[i], derive_seed(options_.seed, "times", i), options_.resamples);
+    }
     return std::move(result_);
   }
 
  private:
   std::expected<void, Fault> run_block() {
-    ++result_.blocks;
+    const int block = result_.blocks++;
+    result_.good.push_back(false);
     std::vector<std::size_t> order(alive_.begin() + 1, alive_.end());
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[order_.below(i)]);
     Row row(count_, std::nan(""));
-    const auto before = clock_(0);
+    const auto before = clock_(0, block);
     if (!before) return std::unexpected(before.error());
     for (const std::size_t contestant : order) {
-      const auto us = clock_(contestant);
+      const auto us = clock_(contestant, block);
       if (!us) return std::unexpected(us.error());
       row[contestant] = std::log(*us);
     }
-    const auto after = clock_(0);
+    const auto after = clock_(0, block);
     if (!after) return std::unexpected(after.error());
     const double drift = std::log(*after / *before);
     if (!(std::abs(drift) <= options_.most_drift)) {
       ++result_.void_blocks;
       return {};
     }
+    result_.good.back() = true;
+    times_[0].insert(times_[0].end(), {*before, *after});
+    for (const std::size_t contestant : order)
+      times_[contestant].push_back(std::exp(row[contestant]));
     const double baseline = (std::log(*before) + std::log(*after)) / 2;
     for (double& value : row) value -= baseline;
     row[0] = 0;
@@ -111,6 +119,7 @@ class Race {
   double confidence_;
   std::vector<std::size_t> alive_;  // the baseline first
   std::vector<Row> rows_;
+  std::vector<std::vector<double>> times_;  // in microseconds, of good blocks, by contestant
   RaceResult result_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/measure/statistics.hpp"
 
 namespace fa_tune {
 
@@ -41,6 +42,7 @@ struct RaceRatio {
 struct RaceStanding {
   RaceRatio to_baseline;
   RaceRatio to_winner;      // of the winner itself exactly 1
+  Estimate time_us = {};    // of its times in good blocks; 95%
   bool eliminated = false;  // not timed to the end, since it was slower for certain
   int blocks = 0;           // good ones it ran in
 };
@@ -50,6 +52,7 @@ struct RaceResult {
   std::size_t winner = 0;               // with the least median
   int blocks = 0;                       // run, void ones included
   int void_blocks = 0;
+  std::vector<bool> good;  // of each block run: that it is not void
   // Nothing was left to learn: every pair with the winner is told apart or tied closely. Else the
   // budget ended it, or too few blocks were good.
   bool settled = false;
@@ -58,8 +61,8 @@ struct RaceResult {
   std::vector<std::size_t> tied_first() const;
 };
 
-// One time in microseconds of a contestant, taken now.
-using RaceClock = std::function<std::expected<double, Fault>(std::size_t contestant)>;
+// One time in microseconds of a contestant, taken now, for a block numbered from 0.
+using RaceClock = std::function<std::expected<double, Fault>(std::size_t contestant, int block)>;
 
 // Races contestants 0 (the baseline) to count - 1; count is at least 2. A function of its seed and
 // of what the clock says. Looks are taken where the number of good blocks has doubled, and at the

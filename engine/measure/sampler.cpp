@@ -1,10 +1,14 @@
 #include "engine/measure/sampler.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include <fmt/format.h>
+
+#include "engine/measure/timing.hpp"
 
 namespace fa_tune {
 namespace {
@@ -24,6 +28,7 @@ constexpr int final_samples = 100;
 constexpr int more_samples = 50;
 constexpr int block_samples = 3;  // of one kernel in one block of a race
 constexpr int most_samples = 300;
+constexpr int cold_samples = 50;
 constexpr double final_half_width = 0.005;  // of the median
 
 bool usable(double us) { return std::isfinite(us) && us > 0; }
@@ -86,6 +91,46 @@ std::expected<int, Fault> settle(Device& device, const Launch& launch) {
   return plan.launches_per_sample;
 }
 
+// How often throttled samples are taken again, in all. Each time a GPU is given twice as long to
+// cool.
+class Patience {
+ public:
+  explicit Patience(int times) : left_(times) {}
+
+  // False if there is none left.
+  bool wait() {
+    if (left_ == 0) return false;
+    --left_;
+    std::this_thread::sleep_for(pause_);
+    pause_ *= 2;
+    return true;
+  }
+
+ private:
+  int left_;
+  std::chrono::milliseconds pause_{100};
+};
+constexpr int final_patience = 3;
+constexpr int race_patience = 5;
+
+// As take(), with others in the place of throttled samples, as far as patience goes.
+std::expected<Timing, Fault> take_cool(Device& device, const Launch& launch, TimingPlan& plan,
+                                       Patience& patience) {
+  auto timing = take(device, launch, plan);
+  while (timing && !timing->gpu.throttled.empty() && patience.wait()) {
+    TimingPlan again = plan;
+    again.samples = static_cast<int>(timing->gpu.throttled.size());
+    auto more = take(device, launch, again);
+    if (!more) return more;
+    // Samples of another length have another spread and are not mixed with these.
+    if (again.launches_per_sample != plan.launches_per_sample) break;
+    drop_throttled(*timing);
+    more->gpu.taken_again = again.samples;
+    append(*timing, *more);
+  }
+  return timing;
+}
+
 bool narrow(const Estimate& time) {
   return (time.high - time.low) / 2 <= final_half_width * time.median;
 }
@@ -102,8 +147,9 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
 
   const auto launches = settle(device, launch);
   if (!launches) return std::unexpected(launches.error());
+  Patience patience(effort == Effort::screen ? 0 : final_patience);
   TimingPlan plan{*launches, effort == Effort::screen ? screen_samples : final_samples, 3};
-  auto timing = take(device, launch, plan);
+  auto timing = take_cool(device, launch, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Estimate time = estimate(timing->samples_us);
 
@@ -111,31 +157,57 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   while (effort == Effort::final_ &&
          (time.samples < final_samples || (!narrow(time) && time.samples < most_samples))) {
     const int before = plan.launches_per_sample;
-    auto more = take(device, launch, plan);
+    auto more = take_cool(device, launch, plan, patience);
     if (!more) return std::unexpected(more.error());
     // Samples of different length have different spread and are not mixed.
-    if (plan.launches_per_sample != before) timing->samples_us.clear();
-    timing->samples_us.insert(timing->samples_us.end(), more->samples_us.begin(),
-                              more->samples_us.end());
+    if (plan.launches_per_sample != before) *timing = Timing{};
+    append(*timing, *more);
     time = estimate(timing->samples_us);
   }
   return Measurement{std::move(*timing), time};
 }
 
-std::expected<RaceResult, Fault> race_launches(Device& device, const std::vector<Launch>& launches,
-                                               const RaceOptions& options) {
+std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch) {
+  Patience patience(final_patience);
+  TimingPlan plan{1, cold_samples, 3, L2::cold};
+  auto timing = take_cool(device, launch, plan, patience);
+  if (!timing) return std::unexpected(timing.error());
+  const Estimate time = estimate(timing->samples_us);
+  return Measurement{std::move(*timing), time};
+}
+
+std::expected<LaunchRace, RaceFault> race_launches(Device& device,
+                                                   const std::vector<Launch>& launches,
+                                                   const RaceOptions& options) {
+  struct Taken {
+    std::size_t contestant;
+    int block;
+    Timing timing;
+  };
+  std::size_t under_way = 0;
   std::vector<TimingPlan> plans;
-  for (const Launch& launch : launches) {
-    const auto settled = settle(device, launch);
-    if (!settled) return std::unexpected(settled.error());
+  for (; under_way < launches.size(); ++under_way) {
+    const auto settled = settle(device, launches[under_way]);
+    if (!settled) return std::unexpected(RaceFault{under_way, settled.error()});
     plans.push_back({*settled, block_samples, 1});
   }
-  const RaceClock clock = [&](std::size_t i) -> std::expected<double, Fault> {
-    const auto timing = take(device, launches[i], plans[i]);
+  Patience patience(race_patience);
+  std::vector<Taken> all;
+  const RaceClock clock = [&](std::size_t i, int block) -> std::expected<double, Fault> {
+    under_way = i;
+    auto timing = take_cool(device, launches[i], plans[i], patience);
     if (!timing) return std::unexpected(timing.error());
-    return median(timing->samples_us);
+    const double us = median(timing->samples_us);
+    all.push_back({i, block, std::move(*timing)});
+    return us;
   };
-  return race(launches.size(), clock, options);
+  auto result = race(launches.size(), clock, options);
+  if (!result) return std::unexpected(RaceFault{under_way, result.error()});
+  LaunchRace raced{std::move(*result), std::vector<Timing>(launches.size())};
+  for (const Taken& taken : all)
+    if (raced.result.good[static_cast<std::size_t>(taken.block)])
+      append(raced.timings[taken.contestant], taken.timing);
+  return raced;
 }
 
 }  // namespace fa_tune

@@ -21,12 +21,31 @@ enum class Effort {
 };
 
 // Times one launch: picks how many launches make a sample (so that a sample lasts long enough for
-// the clock) from a first look, then samples and summarizes. A device that predicts is asked once.
+// the clock) from a first look, then samples and summarizes. In a final measurement, samples that a
+// throttled GPU gave are taken again after a pause, up to three times; what is throttled then too
+// stays and is marked. A device that predicts is asked once.
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort);
 
+// The same with nothing of use in the second-level cache: 50 launches, each a sample. For devices
+// that measure.
+std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch);
+
+struct LaunchRace {
+  RaceResult result;
+  std::vector<Timing> timings;  // by contestant: all samples of good blocks
+};
+
+// Who was under way when the device answered with a Fault.
+struct RaceFault {
+  std::size_t contestant = 0;
+  Fault fault;
+};
+
 // Races launches on a device that measures, the first as the baseline: a block's time of each is
-// the median of three samples of 200 us.
-std::expected<RaceResult, Fault> race_launches(Device& device, const std::vector<Launch>& launches,
-                                               const RaceOptions& options);
+// the median of three samples of 200 us. Throttled samples are taken again as in a final
+// measurement, up to five times in the whole race.
+std::expected<LaunchRace, RaceFault> race_launches(Device& device,
+                                                   const std::vector<Launch>& launches,
+                                                   const RaceOptions& options);
 
 }  // namespace fa_tune

@@ -7,6 +7,7 @@
 #include "engine/base/fault_point.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/kernel/persistent_state.hpp"
+#include "engine/measure/timing.hpp"
 
 namespace fa_tune {
 namespace {
@@ -143,7 +144,7 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   row.time_us = measured->time_us.median;
   row.time_low_us = measured->time_us.low;
   row.time_high_us = measured->time_us.high;
-  row.detail_json = measured->timing.detail_json;
+  row.detail_json = detail_json_of(measured->timing);
   trial.samples_us = measured->timing.samples_us;
 }
 

@@ -12,6 +12,7 @@ namespace fa_tune {
 constexpr BinaryKind last_of(BinaryKind) { return BinaryKind::ptx; }
 constexpr FaultKind last_of(FaultKind) { return kLastFaultKind; }
 constexpr TimeKind last_of(TimeKind) { return TimeKind::predicted; }
+constexpr L2 last_of(L2) { return L2::cold; }
 constexpr TensorMap::Element last_of(TensorMap::Element) { return TensorMap::Element::bf16; }
 constexpr TensorMap::Swizzle last_of(TensorMap::Swizzle) { return TensorMap::Swizzle::bytes128; }
 
@@ -34,10 +35,15 @@ void fields(auto& archive, Launch& launch) {
 }
 void fields(auto& archive, BufferCopy& copy) { archive(copy.from, copy.to, copy.bytes); }
 void fields(auto& archive, TimingPlan& plan) {
-  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples);
+  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2);
+}
+void fields(auto& archive, GpuState& gpu) {
+  archive(gpu.sm_mhz, gpu.throttled, gpu.held_down_by, gpu.watts, gpu.celsius, gpu.no_readings,
+          gpu.taken_again);
 }
 void fields(auto& archive, Timing& timing) {
-  archive(timing.kind, timing.samples_us, timing.model, timing.detail_json);
+  archive(timing.kind, timing.samples_us, timing.model, timing.detail_json, timing.l2,
+          timing.launches_per_sample, timing.gpu);
 }
 void fields(auto& archive, Fault& fault) { archive(fault.kind, fault.message); }
 void fields(auto& archive, DeviceInfo& info) {

@@ -39,6 +39,12 @@ class RemoteDevice final : public Device {
     return !lost();
   }
 
+  bool renew() override {
+    if (lost()) return false;
+    session_.reset();
+    return ready();
+  }
+
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     Kernel kernel{image, {}, 0};
     if (auto loaded = bring_up(kernel); !loaded) return std::unexpected(loaded.error());

@@ -58,13 +58,14 @@ std::vector<message::Request> sample_requests() {
           message::Map{map},
           message::Run{sample_launch()},
           message::Exchange{sample_launch(), 3, {{BufferHandle{1}, BufferHandle{2}, 64}}},
-          message::Time{sample_launch(), {5, 6, 7}},
+          message::Time{sample_launch(), {5, 6, 7, L2::cold}},
           message::Compile{compile}};
 }
 
 std::vector<message::Answer> sample_answers() {
   Compiled compiled{sample_image(), {"warning"}, 12.5, false, "code"};
-  Timing timing{TimeKind::predicted, {1.5, 2.5}, "l4", "{}"};
+  GpuState gpu{{1980, 1200}, {1}, {"power cap"}, 650.5, 71, "why", 1};
+  Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu};
   return {message::DeviceOpened{message::kVersion, sample_info()},
           message::CompilerOpened{message::kVersion, "NVRTC 13.0.88"},
           message::GpusFound{message::kVersion, {sample_info(), sample_info()}},

@@ -10,6 +10,7 @@
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
 #include "engine/measure/sampler.hpp"
+#include "engine/measure/timing.hpp"
 #include "engine/run/clocked.hpp"
 #include "engine/run/contender.hpp"
 #include "engine/worker/open.hpp"
@@ -34,6 +35,8 @@ struct Arguments {
 struct Outcome {
   Estimate a_us;
   Estimate b_us;
+  std::string a_detail;  // how its samples were taken, as JSON
+  std::string b_detail;
   RaceRatio ratio;  // B's time over A's
   int blocks = 0;
   int void_blocks = 0;
@@ -80,16 +83,21 @@ Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler, 
   const Instance inputs =
       problem.make(problem.shape(), Inputs::normal, derive_seed(seed, "race inputs"));
   const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
-  const TimedLaunch launch_b(device, *bind_b(problem.shape()), inputs);
+  const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
   const auto raced =
       race_launches(device, {launch_a.launch(), launch_b.launch()},
                     {.seed = derive_seed(seed, "race"), .most_blocks = arguments.blocks});
-  if (!raced) throw MachineError("the race ended: " + raced.error().message);
-  if (raced->void_blocks == raced->blocks)
+  if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
+  const RaceResult& result = raced->result;
+  if (result.void_blocks == result.blocks)
     throw MachineError("the clock moved by more than 2% within every block: the GPU is not idle");
-  outcome.ratio = raced->standings[1].to_baseline;
-  outcome.blocks = raced->blocks;
-  outcome.void_blocks = raced->void_blocks;
+  outcome.a_us = result.standings[0].time_us;
+  outcome.b_us = result.standings[1].time_us;
+  outcome.a_detail = detail_json_of(raced->timings[0]);
+  outcome.b_detail = detail_json_of(raced->timings[1]);
+  outcome.ratio = result.standings[1].to_baseline;
+  outcome.blocks = result.blocks;
+  outcome.void_blocks = result.void_blocks;
   return outcome;
 }
 
@@ -99,16 +107,19 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
   const std::string kind = to_text(device.times);
   if (as_json) {
     using Json = nlohmann::ordered_json;
-    const auto side = [](const Contender& contender, const Estimate& us) {
-      return Json{{"name", contender.name()},
-                  {"time_us", {{"median", us.median}, {"low", us.low}, {"high", us.high}}}};
+    const auto side = [](const Contender& contender, const Estimate& us,
+                         const std::string& detail) {
+      Json json{{"name", contender.name()},
+                {"time_us", {{"median", us.median}, {"low", us.low}, {"high", us.high}}}};
+      if (!detail.empty()) json["detail"] = Json::parse(detail);
+      return json;
     };
     fmt::print("{}\n",
                Json{{"device", device.name},
                     {"kind", kind},
                     {"seed", seed},
-                    {"a", side(a, outcome.a_us)},
-                    {"b", side(b, outcome.b_us)},
+                    {"a", side(a, outcome.a_us, outcome.a_detail)},
+                    {"b", side(b, outcome.b_us, outcome.b_detail)},
                     {"ratio", {{"median", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}}},
                     {"blocks", outcome.blocks},
                     {"void_blocks", outcome.void_blocks},

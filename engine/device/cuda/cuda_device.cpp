@@ -28,7 +28,8 @@ class CudaDevice : public Device {
  public:
   CudaDevice(std::shared_ptr<const DriverApi> api, int index, const CudaOptions& options)
       : context_(std::move(api), index, options.deadline),
-        info_(describe_gpu(context_.api(), index, context_.device())) {}
+        info_(describe_gpu(context_.api(), index, context_.device())),
+        watch_(context_.api(), context_.device()) {}
 
   ~CudaDevice() override { context_.make_current(); }
   CudaDevice(const CudaDevice&) = delete;
@@ -153,12 +154,7 @@ class CudaDevice : public Device {
     if (auto admitted = prepared.admit(context_); !admitted) {
       return std::unexpected(admitted.error());
     }
-    auto samples = sample_launches(context_, prepared, plan);
-    if (!samples) return std::unexpected(samples.error());
-    Timing timing;
-    timing.kind = TimeKind::measured;
-    timing.samples_us = std::move(*samples);
-    return timing;
+    return time_launch(context_, prepared, plan, watch_, flush_);
   }
 
  private:
@@ -193,6 +189,8 @@ class CudaDevice : public Device {
   // Declared first, destroyed last: what follows belongs to it.
   CudaContext context_;
   DeviceInfo info_;
+  GpuWatch watch_;
+  L2Flush flush_;
   std::uint64_t last_handle_ = 0;
   std::unordered_map<KernelHandle, LoadedKernel> kernels_;
   std::unordered_map<BufferHandle, Buffer> buffers_;

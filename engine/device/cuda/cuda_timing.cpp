@@ -7,6 +7,8 @@
 namespace fa_tune::cuda {
 namespace {
 
+using Work = std::function<std::expected<void, Fault>()>;
+
 constexpr int queued = 2;  // samples in the stream at once: one runs, one waits
 
 std::expected<OwnedEvent, Fault> make_event(CudaContext& context) {
@@ -53,8 +55,7 @@ class Sampler {
     return {};
   }
 
-  std::expected<void, Fault> submit(int sample,
-                                    const std::function<std::expected<void, Fault>()>& work) {
+  std::expected<void, Fault> submit(int sample, const Work& work) {
     const Slot& slot = slot_of(sample);
     auto done =
         context_.check(context_->cuEventRecord(slot.start.get(), context_.stream()), doing_);
@@ -94,15 +95,15 @@ class Sampler {
 
 }  // namespace
 
-std::expected<std::vector<double>, Fault> sample_launches(CudaContext& context,
-                                                          PreparedLaunch& launch,
-                                                          const TimingPlan& plan) {
-  const int launches = std::max(plan.launches_per_sample, 1);
+std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
+                                         const TimingPlan& plan, GpuWatch& watch, L2Flush& flush) {
+  const bool cold = plan.l2 == L2::cold;
+  const int launches = cold ? 1 : std::max(plan.launches_per_sample, 1);
   const int warm_up = std::max(plan.warm_up_samples, 0);
   const int total = warm_up + std::max(plan.samples, 0);
 
   OwnedGraphExec graph;
-  std::function<std::expected<void, Fault>()> work = [&] { return launch.enqueue(context); };
+  Work work = [&] { return launch.enqueue(context); };
   if (launches > 1) {
     auto captured = capture(context, launch, launches);
     if (!captured) return std::unexpected(captured.error());
@@ -111,22 +112,38 @@ std::expected<std::vector<double>, Fault> sample_launches(CudaContext& context,
       return context.check(context->cuGraphLaunch(graph.get(), context.stream()), launch.doing());
     };
   }
+  Work before = [] { return std::expected<void, Fault>(); };
+  if (cold) {
+    if (auto ready = flush.prepare(context); !ready) return std::unexpected(ready.error());
+    before = [&] { return flush.enqueue(context); };
+  }
 
   Sampler sampler(context, launch.doing());
   if (auto ready = sampler.prepare(); !ready) return std::unexpected(ready.error());
-  std::vector<double> samples;
-  samples.reserve(static_cast<std::size_t>(total - warm_up));
-  for (int i = 0; i < total + queued; ++i) {
+  Timing timing;
+  timing.l2 = plan.l2;
+  timing.launches_per_sample = launches;
+  timing.samples_us.reserve(static_cast<std::size_t>(total - warm_up));
+  auto sent = watch.begin(context, total);
+  if (sent) sent = watch.mark(context);
+  for (int i = 0; i < total + queued && sent; ++i) {
     if (const int finished = i - queued; finished >= 0 && finished < total) {
+      watch.look(finished);
       const auto elapsed = sampler.collect(finished);
       if (!elapsed) return std::unexpected(elapsed.error());
-      if (finished >= warm_up) samples.push_back(*elapsed / launches);
+      if (finished >= warm_up) timing.samples_us.push_back(*elapsed / launches);
     }
     if (i < total) {
-      if (auto sent = sampler.submit(i, work); !sent) return std::unexpected(sent.error());
+      sent = before();
+      if (sent) sent = sampler.submit(i, work);
+      if (sent) sent = watch.mark(context);
     }
   }
-  return samples;
+  if (!sent) return std::unexpected(sent.error());
+  auto state = watch.end(context, warm_up);
+  if (!state) return std::unexpected(state.error());
+  timing.gpu = std::move(*state);
+  return timing;
 }
 
 }  // namespace fa_tune::cuda

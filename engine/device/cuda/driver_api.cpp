@@ -56,6 +56,7 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuDeviceGet, "cuDeviceGet");
   library.required(api.cuDeviceGetName, "cuDeviceGetName");
   library.required(api.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  library.optional(api.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   library.required(api.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   library.required(api.cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease_v2");
   library.required(api.cuCtxSetCurrent, "cuCtxSetCurrent");
@@ -68,6 +69,7 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuMemAlloc_v2, "cuMemAlloc_v2");
   library.required(api.cuMemFree_v2, "cuMemFree_v2");
   library.required(api.cuMemGetInfo_v2, "cuMemGetInfo_v2");
+  library.required(api.cuMemsetD32Async, "cuMemsetD32Async");
   library.required(api.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");
   library.required(api.cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2");
   library.required(api.cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync_v2");

@@ -28,7 +28,9 @@ using Graph = struct GraphTag*;          // CUgraph
 using GraphExec = struct GraphExecTag*;  // CUgraphExec
 
 // CUdevice_attribute
+inline constexpr int device_clock_rate = 13;  // kHz: the highest of the SMs
 inline constexpr int device_multiprocessor_count = 16;
+inline constexpr int device_l2_cache_size = 38;
 inline constexpr int device_compute_capability_major = 75;
 inline constexpr int device_compute_capability_minor = 76;
 inline constexpr int device_max_shared_per_block_optin = 97;
@@ -84,6 +86,8 @@ struct DriverApi {
   Result (*cuDeviceGet)(DeviceOrdinal* device, int ordinal);
   Result (*cuDeviceGetName)(char* name, int length, DeviceOrdinal device);
   Result (*cuDeviceGetAttribute)(int* value, int attribute, DeviceOrdinal device);
+  // "0000:1B:00.0", as NVML knows a GPU.
+  Result (*cuDeviceGetPCIBusId)(char* id, int length, DeviceOrdinal device);
   Result (*cuDevicePrimaryCtxRetain)(Context* context, DeviceOrdinal device);
   Result (*cuDevicePrimaryCtxRelease_v2)(DeviceOrdinal device);
   Result (*cuCtxSetCurrent)(Context context);
@@ -101,6 +105,8 @@ struct DriverApi {
   Result (*cuMemAlloc_v2)(DevicePointer* pointer, std::size_t bytes);
   Result (*cuMemFree_v2)(DevicePointer pointer);
   Result (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
+  Result (*cuMemsetD32Async)(DevicePointer to, std::uint32_t value, std::size_t count,
+                             Stream stream);
   Result (*cuMemcpyHtoDAsync_v2)(DevicePointer to, const void* from, std::size_t bytes,
                                  Stream stream);
   Result (*cuMemcpyDtoDAsync_v2)(DevicePointer to, DevicePointer from, std::size_t bytes,

@@ -1,5 +1,6 @@
 #include "engine/measure/sampler.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -47,8 +48,14 @@ class ClockDevice : public Device {
     }
     taken_ += plan.warm_up_samples;
     const double factor = launch.kernel == slower ? 1.03 : 1;
-    for (int i = 0; i < plan.samples; ++i)
-      timing.samples_us.push_back(factor * clock_(plan, taken_++));
+    timing.l2 = plan.l2;
+    timing.launches_per_sample = plan.launches_per_sample;
+    for (int i = 0; i < plan.samples; ++i) {
+      const bool slow = throttled && throttled(taken_);
+      if (slow) timing.gpu.throttled.push_back(static_cast<std::uint32_t>(i));
+      timing.gpu.sm_mhz.push_back(slow ? 1000 : 1755);
+      timing.samples_us.push_back((slow ? 1.5 : 1) * factor * clock_(plan, taken_++));
+    }
     return timing;
   }
 
@@ -57,6 +64,7 @@ class ClockDevice : public Device {
   int fault_after = std::numeric_limits<int>::max();
   KernelHandle slower{99};  // by 3%
   Fault fault{FaultKind::trap, "planted"};
+  std::function<bool(int)> throttled;  // whether the n-th sample is, and takes half as long again
 
  private:
   std::function<double(const TimingPlan&, int)> clock_;
@@ -219,18 +227,82 @@ TEST_CASE("a race of launches: samples of 200 us, three a block, and what a race
   other.kernel = device.slower;
   const auto different = race_launches(device, {one, other}, {});
   REQUIRE(different);
-  CHECK(different->standings[1].to_baseline.slower());
-  CHECK(different->standings[1].to_baseline.ratio == doctest::Approx(1.03).epsilon(0.003));
+  CHECK(different->result.standings[1].to_baseline.slower());
+  CHECK(different->result.standings[1].to_baseline.ratio == doctest::Approx(1.03).epsilon(0.003));
+  // Three samples a block, of the baseline twice.
+  const auto good = static_cast<std::size_t>(different->result.blocks);
+  CHECK(different->timings[0].samples_us.size() == 6 * good);
+  CHECK(different->timings[1].samples_us.size() == 3 * good);
+  CHECK(different->timings[1].gpu.sm_mhz.size() == 3 * good);
   CHECK(device.plans.back().launches_per_sample == 10);
   CHECK(device.plans.back().samples == 3);
   CHECK(device.plans.back().warm_up_samples == 1);
 
   const auto same = race_launches(device, {one, one}, {});
   REQUIRE(same);
-  CHECK(same->standings[1].to_baseline.tied());
+  CHECK(same->result.standings[1].to_baseline.tied());
 
   device.fault_after = static_cast<int>(device.plans.size()) + 30;
   const auto broken = race_launches(device, {one, other}, {});
   REQUIRE_FALSE(broken);
-  CHECK(broken.error().message == "planted");
+  CHECK(broken.error().fault.message == "planted");
+  CHECK(broken.error().contestant <= 1);
+}
+
+TEST_CASE("a race leaves the samples of void blocks out") {
+  // The second block's second baseline is 5% slower.
+  int calls = 0;
+  ClockDevice stepping([&](const TimingPlan& plan, int n) {
+    const bool step = plan.samples == 3 && ++calls > 3 * 5 && calls <= 3 * 6;
+    return (step ? 21 : 20) + 0.02 * noise(n);
+  });
+  const auto raced = race_launches(stepping, {{}, {}}, {});
+  REQUIRE(raced);
+  CHECK(raced->result.void_blocks == 1);
+  CHECK_FALSE(raced->result.good[1]);
+  CHECK(raced->timings[1].samples_us.size() ==
+        3 * static_cast<std::size_t>(raced->result.blocks - 1));
+}
+
+TEST_CASE("in a final measurement throttled samples are taken again; in a screen they are marked") {
+  const auto passing = [](int n) { return n % 50 == 40; };
+  ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
+  device.throttled = passing;
+  const auto result = measure(device, {}, Effort::final_);
+  REQUIRE(result);
+  CHECK(result->time_us.samples == 100);
+  CHECK(result->timing.gpu.throttled.empty());
+  CHECK(result->timing.gpu.taken_again >= 1);
+  CHECK(*std::ranges::max_element(result->timing.samples_us) < 51);
+  CHECK(result->timing.gpu.sm_mhz == std::vector<double>(100, 1755));
+
+  ClockDevice screened([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
+  screened.throttled = [](int n) { return n % 5 == 0; };
+  const auto quick = measure(screened, {}, Effort::screen);
+  REQUIRE(quick);
+  CHECK(quick->timing.gpu.throttled.size() == 5);
+  CHECK(quick->timing.gpu.taken_again == 0);
+}
+
+TEST_CASE("a GPU that stays throttled ends a final measurement all the same, and is marked") {
+  ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
+  device.throttled = [](int) { return true; };
+  const auto result = measure(device, {}, Effort::final_);
+  REQUIRE(result);
+  CHECK(result->time_us.samples == 100);
+  CHECK(result->timing.gpu.throttled.size() == 100);
+  CHECK(result->timing.gpu.taken_again == 300);
+}
+
+TEST_CASE("a cold cache is asked for by itself, a launch a sample") {
+  ClockDevice device([](const TimingPlan& plan, int n) {
+    return (plan.l2 == L2::cold ? 80 : 50) + 0.05 * noise(n);
+  });
+  const auto cold = measure_cold(device, {});
+  REQUIRE(cold);
+  CHECK(cold->timing.l2 == L2::cold);
+  CHECK(cold->time_us.samples == 50);
+  CHECK(cold->time_us.median == doctest::Approx(80).epsilon(0.01));
+  CHECK(device.plans.size() == 1);
+  CHECK(device.plans[0].launches_per_sample == 1);
 }

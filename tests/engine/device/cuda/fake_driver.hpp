@@ -17,6 +17,8 @@ class FakeDriver {
  public:
   FakeDriver() {
     setenv("FA_TUNE_LIBCUDA", FAKE_LIBCUDA, 1);
+    // Not what the machine may have.
+    setenv("FA_TUNE_LIBNVML", "/no/libnvidia-ml.so.1", 1);
     unsetenv("FAKE_CUDA_FAIL");
     void* library = dlopen(FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
     get_ = reinterpret_cast<State* (*)()>(dlsym(library, "fake_cuda_state"));

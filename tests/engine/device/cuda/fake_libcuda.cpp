@@ -167,8 +167,14 @@ Result cuDeviceGetName(char* name, int length, DeviceOrdinal device) {
 Result cuDeviceGetAttribute(int* value, int attribute, DeviceOrdinal) {
   const Result failed = enter("cuDeviceGetAttribute", false);
   switch (attribute) {
+    case device_clock_rate:
+      *value = state().highest_khz;
+      break;
     case device_multiprocessor_count:
       *value = 132;
+      break;
+    case device_l2_cache_size:
+      *value = state().l2_bytes;
       break;
     case device_compute_capability_major:
       *value = 9;
@@ -183,6 +189,10 @@ Result cuDeviceGetAttribute(int* value, int attribute, DeviceOrdinal) {
       return error_invalid_value;
   }
   return failed;
+}
+Result cuDeviceGetPCIBusId(char* id, int length, DeviceOrdinal device) {
+  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02d:00.0", device);
+  return enter("cuDeviceGetPCIBusId", false);
 }
 Result cuDevicePrimaryCtxRetain(Context* context, DeviceOrdinal) {
   if (const Result failed = enter("cuDevicePrimaryCtxRetain", false)) return failed;
@@ -277,6 +287,13 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = state().memory - state().used;
   *total = state().memory;
   return enter("cuMemGetInfo_v2");
+}
+Result cuMemsetD32Async(DevicePointer to, std::uint32_t value, std::size_t count, Stream) {
+  if (const Result failed = enter("cuMemsetD32Async")) return failed;
+  if (!inside(to, count * sizeof value)) return error_invalid_value;
+  std::fill_n(reinterpret_cast<std::uint32_t*>(to), count, value);
+  state().clock_us += state().memset_us;
+  return success;
 }
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, Stream) {
   if (const Result failed = enter("cuMemcpyHtoDAsync_v2")) return failed;

@@ -39,6 +39,9 @@ struct State {
   std::map<std::string, Kernel> kernels;
   std::size_t memory = std::size_t{1} << 30;
   int max_shared = 232448;
+  int highest_khz = 1'980'000;
+  int l2_bytes = 1 << 20;
+  double memset_us = 40;
   std::string jit_log;
   double graph_gap_us = 0;  // between a graph's launch and its first kernel
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <span>
+
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
@@ -137,11 +140,20 @@ TEST_CASE("the driver's failing at any one call is told, leaks nothing and ends 
       }
       CHECK(driver.leaks() == 0);
       reached_end = static_cast<std::size_t>(nth) > before_cleaning;
-      // A parameter's size that is not told, or something not given back, harms no result.
+      // A parameter's size that is not told, or something not given back, harms no result; nor does
+      // a watch that does not come about, after what describes the GPU and the kernel's own module.
+      const auto before =
+          std::span(driver->calls)
+              .first(std::min(driver->calls.size(), static_cast<std::size_t>(nth - 1)));
+      const auto calls_before = [&](const char* name) { return std::ranges::count(before, name); };
       const std::string& failed =
           reached_end ? "" : driver->calls[static_cast<std::size_t>(nth - 1)];
-      const bool harmless = failed == "cuFuncGetParamInfo" || failed.ends_with("Destroy") ||
-                            failed.ends_with("Destroy_v2");
+      const bool harmless =
+          failed == "cuFuncGetParamInfo" || failed.ends_with("Destroy") ||
+          failed.ends_with("Destroy_v2") || failed == "cuDeviceGetPCIBusId" ||
+          failed == "cuModuleUnload" ||
+          (failed == "cuDeviceGetAttribute" && calls_before("cuDeviceGetAttribute") >= 4) ||
+          (failed.starts_with("cuModule") && calls_before("cuModuleGetFunction") >= 1);
       CAPTURE(failed);
       if (!reached_end && !harmless) CHECK(told);
     }

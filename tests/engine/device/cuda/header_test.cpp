@@ -44,6 +44,7 @@ static_assert(same<&::cuDeviceGetCount, &ours::DriverApi::cuDeviceGetCount>);
 static_assert(same<&::cuDeviceGet, &ours::DriverApi::cuDeviceGet>);
 static_assert(same<&::cuDeviceGetName, &ours::DriverApi::cuDeviceGetName>);
 static_assert(same<&::cuDeviceGetAttribute, &ours::DriverApi::cuDeviceGetAttribute>);
+static_assert(same<&::cuDeviceGetPCIBusId, &ours::DriverApi::cuDeviceGetPCIBusId>);
 static_assert(same<&::cuDevicePrimaryCtxRetain, &ours::DriverApi::cuDevicePrimaryCtxRetain>);
 static_assert(
     same<&::cuDevicePrimaryCtxRelease_v2, &ours::DriverApi::cuDevicePrimaryCtxRelease_v2>);
@@ -57,6 +58,7 @@ static_assert(same<&::cuFuncGetParamInfo, &ours::DriverApi::cuFuncGetParamInfo>)
 static_assert(same<&::cuMemAlloc_v2, &ours::DriverApi::cuMemAlloc_v2>);
 static_assert(same<&::cuMemFree_v2, &ours::DriverApi::cuMemFree_v2>);
 static_assert(same<&::cuMemGetInfo_v2, &ours::DriverApi::cuMemGetInfo_v2>);
+static_assert(same<&::cuMemsetD32Async, &ours::DriverApi::cuMemsetD32Async>);
 static_assert(same<&::cuMemcpyHtoDAsync_v2, &ours::DriverApi::cuMemcpyHtoDAsync_v2>);
 static_assert(same<&::cuMemcpyDtoDAsync_v2, &ours::DriverApi::cuMemcpyDtoDAsync_v2>);
 static_assert(same<&::cuMemcpyDtoHAsync_v2, &ours::DriverApi::cuMemcpyDtoHAsync_v2>);
@@ -98,6 +100,8 @@ static_assert(ours::error_invalid_value == int{CUDA_ERROR_INVALID_VALUE});
 static_assert(ours::error_out_of_memory == int{CUDA_ERROR_OUT_OF_MEMORY});
 static_assert(ours::error_no_device == int{CUDA_ERROR_NO_DEVICE});
 static_assert(ours::error_not_ready == int{CUDA_ERROR_NOT_READY});
+static_assert(ours::device_clock_rate == int{CU_DEVICE_ATTRIBUTE_CLOCK_RATE});
+static_assert(ours::device_l2_cache_size == int{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE});
 static_assert(ours::device_multiprocessor_count == int{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT});
 static_assert(ours::device_compute_capability_major ==
               int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR});

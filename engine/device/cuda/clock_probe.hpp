@@ -1,0 +1,37 @@
+#pragma once
+
+#include <expected>
+#include <vector>
+
+#include "engine/device/cuda/cuda_launch.hpp"
+
+namespace fa_tune::cuda {
+
+// The SMs' clock as the GPU itself counts it: a kernel of one thread an SM between two samples, in
+// which SM 0 writes down its cycle counter and the GPU's clock of nanoseconds; two of these give
+// the mean between. NVML's figure is no match for it: it is sampled by the driver every so many
+// milliseconds, while a sample takes a fifth of one. The probe touches 16 bytes, and lies outside
+// the events that time.
+class ClockProbe {
+ public:
+  // Has the driver compile the kernel. A Fault says that there is no probe on this GPU; only a lost
+  // context is more than that.
+  static std::expected<ClockProbe, Fault> make(CudaContext& context, int sms);
+
+  // Room for so many marks, which are forgotten.
+  std::expected<void, Fault> begin(CudaContext& context, int marks);
+  // Puts the next mark into the stream.
+  std::expected<void, Fault> mark(CudaContext& context);
+  // The mean clock in MHz between each two marks that follow one another, once all have happened.
+  // Empty if that makes no sense: a kernel may have written over them.
+  std::expected<std::vector<double>, Fault> read(CudaContext& context);
+
+ private:
+  LoadedKernel kernel_;
+  LaunchConfig config_;
+  OwnedMemory memory_;
+  std::size_t room_ = 0;  // marks
+  std::size_t marks_ = 0;
+};
+
+}  // namespace fa_tune::cuda

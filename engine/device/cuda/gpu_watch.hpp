@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/device/cuda/clock_probe.hpp"
+#include "engine/device/cuda/nvml.hpp"
+
+namespace fa_tune::cuda {
+
+// Watches a GPU while samples are taken. A sample counts as throttled if the SMs ran at less than
+// three quarters of their highest clock, or if NVML, asked beside it, named a slowdown. What a
+// machine cannot tell stays unknown; it is never an error.
+class GpuWatch {
+ public:
+  // Opens NVML now, before a worker gives up what it may do.
+  GpuWatch(const DriverApi& driver, DeviceOrdinal device);
+
+  // Before `samples` of them. A Fault means that the context is lost; so it does below.
+  std::expected<void, Fault> begin(CudaContext& context, int samples);
+  // To be put into the stream before the first sample and after each.
+  std::expected<void, Fault> mark(CudaContext& context);
+  // While the GPU works, with so many samples done: asks NVML, if it has not been asked of late.
+  void look(int done);
+  // When all are done; of the first `skipped` nothing is told.
+  std::expected<GpuState, Fault> end(CudaContext& context, int skipped);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void note(int until);
+
+  double highest_mhz_ = 0;  // 0 if the driver does not say
+  int sms_ = 0;
+  std::unique_ptr<Nvml> nvml_;
+  std::string no_readings_;
+  std::optional<ClockProbe> probe_;
+  bool probe_tried_ = false;
+
+  GpuReading reading_;
+  Clock::time_point read_at_{};
+  int samples_ = 0;
+  int looked_ = 0;  // samples that a reading was noted for
+  std::vector<bool> slowed_;
+  std::uint64_t reasons_ = 0;
+  GpuReading highest_;
+};
+
+}  // namespace fa_tune::cuda

@@ -1,0 +1,79 @@
+#include "engine/measure/timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/measure/statistics.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double rounded(double value) { return std::round(value * 10) / 10; }
+
+Json known(double value) { return value > 0 ? Json(rounded(value)) : Json(); }
+
+Json clocks(const std::vector<double>& mhz) {
+  if (mhz.empty()) return {};
+  const auto [low, high] = std::ranges::minmax_element(mhz);
+  return {{"low", rounded(*low)}, {"median", rounded(median(mhz))}, {"high", rounded(*high)}};
+}
+
+}  // namespace
+
+void append(Timing& to, const Timing& more) {
+  const std::size_t before = to.samples_us.size();
+  // Clocks are known of all samples or of none, so that each stands beside its own.
+  const bool clocks_known = (before == 0 || to.gpu.sm_mhz.size() == before) &&
+                            more.gpu.sm_mhz.size() == more.samples_us.size();
+  to.samples_us.insert(to.samples_us.end(), more.samples_us.begin(), more.samples_us.end());
+  if (clocks_known)
+    to.gpu.sm_mhz.insert(to.gpu.sm_mhz.end(), more.gpu.sm_mhz.begin(), more.gpu.sm_mhz.end());
+  else
+    to.gpu.sm_mhz.clear();
+  for (const std::uint32_t sample : more.gpu.throttled)
+    to.gpu.throttled.push_back(static_cast<std::uint32_t>(before) + sample);
+  for (const std::string& reason : more.gpu.held_down_by)
+    if (std::ranges::find(to.gpu.held_down_by, reason) == to.gpu.held_down_by.end())
+      to.gpu.held_down_by.push_back(reason);
+  to.gpu.watts = std::max(to.gpu.watts, more.gpu.watts);
+  to.gpu.celsius = std::max(to.gpu.celsius, more.gpu.celsius);
+  to.gpu.taken_again += more.gpu.taken_again;
+  to.gpu.no_readings = more.gpu.no_readings;
+  to.kind = more.kind;
+  to.l2 = more.l2;
+  to.launches_per_sample = more.launches_per_sample;
+}
+
+void drop_throttled(Timing& timing) {
+  std::vector<double>& mhz = timing.gpu.sm_mhz;
+  const bool clocks_known = mhz.size() == timing.samples_us.size();
+  for (auto sample = timing.gpu.throttled.rbegin(); sample != timing.gpu.throttled.rend();
+       ++sample) {
+    timing.samples_us.erase(timing.samples_us.begin() + *sample);
+    if (clocks_known) mhz.erase(mhz.begin() + *sample);
+  }
+  timing.gpu.throttled.clear();
+}
+
+std::string detail_json_of(const Timing& timing) {
+  if (timing.kind == TimeKind::predicted) return timing.detail_json;
+  const GpuState& gpu = timing.gpu;
+  return Json{
+      {"samples", timing.samples_us.size()},
+      {"launches_a_sample", timing.launches_per_sample},
+      {"l2", to_text(timing.l2)},
+      {"sm_mhz", clocks(gpu.sm_mhz)},
+      {"throttled_samples", gpu.throttled.size()},
+      {"taken_again", gpu.taken_again},
+      {"held_down_by", gpu.held_down_by},
+      {"watts", known(gpu.watts)},
+      {"celsius", known(gpu.celsius)},
+      {"readings", gpu.no_readings.empty() ? "available" : "not available: " + gpu.no_readings}}
+      .dump();
+}
+
+}  // namespace fa_tune

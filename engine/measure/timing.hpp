@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "engine/device/device.hpp"
+
+namespace fa_tune {
+
+// What is done with Timings of one launch, taken in the same way.
+
+// Adds the samples of `more` behind those of `to`, with what is known of each.
+void append(Timing& to, const Timing& more);
+// Takes the throttled samples out.
+void drop_throttled(Timing& timing);
+
+// How the samples were taken and how the GPU was, as a JSON object; null where nobody knows:
+//   {"samples":100,"launches_a_sample":20,"l2":"warm",
+//    "sm_mhz":{"low":1740,"median":1755,"high":1755},"throttled_samples":0,"taken_again":0,
+//    "held_down_by":["power limit"],"watts":412.5,"celsius":61,"readings":"available"}
+// For a prediction: its own detail.
+std::string detail_json_of(const Timing& timing);
+
+}  // namespace fa_tune

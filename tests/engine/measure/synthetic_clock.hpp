@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/random.hpp"
+#include "engine/measure/race.hpp"
+
+namespace fa_tune::test {
+
+// A machine whose kernels' true times are known and whose clock has one of the vices of real ones.
+struct Vice {
+  std::string name;
+  double white = 0.003;    // standard deviation of a sample, relative
+  double drift = 0;        // of the AR(1) part
+  double memory = 0;       // its coefficient from sample to sample
+  double heavy = 0;        // how often a sample takes up to half as long again
+  int step_every = 0;      // samples between steps of the clock, up to 5% either way
+  int throttle_every = 0;  // samples between times of throttling, a tenth as long, 1.5 times slower
+};
+
+inline const Vice kVices[] = {
+    {.name = "white"},
+    {.name = "AR(1)", .drift = 0.004, .memory = 0.95},
+    {.name = "slow drift", .drift = 0.001, .memory = 0.999},
+    {.name = "heavy tail", .heavy = 0.1},
+    {.name = "steps", .step_every = 37},
+    {.name = "throttle", .throttle_every = 80},
+    {.name = "all",
+     .drift = 0.004,
+     .memory = 0.95,
+     .heavy = 0.05,
+     .step_every = 90,
+     .throttle_every = 150},
+};
+
+class SyntheticClock {
+ public:
+  SyntheticClock(const Vice& vice, std::vector<double> truth, std::uint64_t seed)
+      : vice_(vice), truth_(std::move(truth)), random_(seed) {
+    phase_ = static_cast<int>(random_.below(1000));
+  }
+
+  double operator()(std::size_t contestant) {
+    const int now = phase_ + taken_++;
+    slow_ = vice_.memory * slow_ + vice_.drift * random_.normal();
+    if (vice_.step_every > 0 && now % vice_.step_every == 0) step_ = 0.1 * random_.uniform() - 0.05;
+    double factor = 1 + slow_ + step_ + vice_.white * random_.normal();
+    if (random_.uniform() < vice_.heavy) factor *= 1 + 0.5 * random_.uniform();
+    if (vice_.throttle_every > 0 && now % vice_.throttle_every < vice_.throttle_every / 10)
+      factor *= 1.5;
+    return truth_.at(contestant) * factor;
+  }
+
+ private:
+  const Vice& vice_;
+  std::vector<double> truth_;
+  Random random_;
+  int phase_ = 0;
+  int taken_ = 0;
+  double slow_ = 0;
+  double step_ = 0;
+};
+
+// A race of kernels of these true times, on such a machine.
+inline RaceResult race_on(const Vice& vice, const std::vector<double>& truth, std::uint64_t seed,
+                          RaceOptions options = {}) {
+  SyntheticClock clock(vice, truth, seed);
+  options.seed = seed;
+  return *race(
+      truth.size(), [&](std::size_t i, int) -> std::expected<double, Fault> { return clock(i); },
+      options);
+}
+
+}  // namespace fa_tune::test
