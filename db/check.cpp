@@ -57,6 +57,14 @@ constexpr const char* kInvariants[] = {
     "(SELECT 1 FROM trials t WHERE t.run = a.run AND t.number = a.number)",
     "SELECT 'run ' || run || ': what its proposer said is not numbered without gaps' FROM "
     "proposer_messages GROUP BY run HAVING min(seq) <> 1 OR max(seq) <> count(*)",
+    "SELECT 'run ' || t.run || ': places of race ' || f.race || ' are taken twice' FROM "
+    "final_races "
+    "f JOIN trials t ON t.id = f.trial WHERE t.final_us IS NOT NULL GROUP BY t.run, f.race, "
+    "f.place "
+    "HAVING count(*) > 1",
+    "SELECT 'trial ' || t.id || ': was raced and has no figure' FROM final_races f JOIN trials t "
+    "ON "
+    "t.id = f.trial WHERE t.outcome = 'right' AND t.final_us IS NULL",
     "SELECT 'insight ' || kind || ' ' || place || ' of run ' || run || ': places have gaps' FROM "
     "insights GROUP BY run, kind HAVING min(place) <> 1 OR max(place) <> count(*)",
 };

@@ -101,12 +101,15 @@ std::vector<TrialRow> best_of_kind(Database& db, const TrialFilter& filter,
   std::string sql = kTrial;
   sql +=
       "JOIN runs r ON r.id = t.run JOIN spaces s ON s.id = r.space JOIN devices d ON d.id = "
-      "r.device WHERE t.outcome = 'right' AND t.time_us IS NOT NULL AND r.time_kind = :time_kind";
+      "r.device LEFT JOIN final_races f ON f.trial = t.id AND t.final_us IS NOT NULL WHERE "
+      "t.outcome = 'right' AND t.time_us IS NOT NULL AND r.time_kind = :time_kind";
   if (filter.run) sql += " AND r.id = :run";
   if (filter.space) sql += " AND s.name = :space";
   if (filter.device) sql += " AND (d.device = :device OR d.name = :device)";
   if (filter.shape_json) sql += std::string(" AND ") + kShapeMatches;
-  sql += " ORDER BY t.final_us IS NULL, t.time_us, t.registers, t.id LIMIT :limit";
+  sql +=
+      " ORDER BY t.final_us IS NULL, coalesce(f.rank_us, t.time_us), coalesce(f.place, 0), "
+      "t.registers, t.id LIMIT :limit";
   Statement query(db, sql);
   query.bind(":time_kind", time_kind);
   if (filter.run) query.bind(":run", *filter.run);

@@ -93,6 +93,29 @@ struct TimeRow {
   std::optional<double> low_us, high_us;
 };
 
+// A published figure with its interval.
+struct FinalTime {
+  double us = 0, low_us = 0, high_us = 0;
+};
+
+// What a run's finals found of a trial that was raced: see migration final_races.
+struct FinalRow {
+  std::int64_t trial = 0;  // trial id
+  int race = 1;            // of its run
+  int place = 1;
+  bool tied_first = false;
+  double rank_us = 0;
+  FinalTime time;                  // the trial's own from then on
+  std::vector<double> samples_us;  // written, not read: Store::samples
+  int blocks = 0;
+  double ratio = 1;  // of its time to that of the race's fastest
+  std::optional<double> ratio_low, ratio_high;
+  std::string detail_json;
+  std::optional<FinalTime> cold;  // and what belongs to it
+  std::vector<double> cold_samples_us;
+  std::string cold_detail_json;
+};
+
 // A piece of a run's talk with an outside proposer.
 struct ProposerMessageRow {
   std::string direction;  // "sent", "received", "note", "taken"
@@ -150,10 +173,12 @@ class Store {
                             const std::vector<SampleRow>& samples, const std::string& source_text);
   // A finalist's new figure: samples are added and the row's time is replaced, stage becomes
   // "final".
-  void record_final(std::int64_t trial, double time_us, double low_us, double high_us,
-                    const std::vector<double>& samples);
+  void record_final(std::int64_t trial, const FinalTime& time, const std::vector<double>& samples);
+  // The same for all that ran in a race, and what it said of them: all or nothing.
+  void record_race(const std::vector<FinalRow>& rows);
   // A finalist that a fuller gate refused after all: its outcome changes, its samples stay.
   void refuse_final(std::int64_t trial, const std::string& finding, const std::string& message);
+  std::vector<FinalRow> finals(std::int64_t run) const;  // by race and place
 
   // All of them or none, behind those that are there.
   void record_proposer_messages(std::int64_t run, const std::vector<ProposerMessageRow>& messages);
@@ -170,7 +195,8 @@ class Store {
   std::optional<TrialRow> trial(std::int64_t id) const;
   std::optional<TrialRow> trial(std::int64_t run, std::int64_t number) const;
   // Right ones only, fastest first; finals stand before those that were only screened, because the
-  // fastest of many screens is mostly the luckiest. Ties go to fewer registers, then to the older.
+  // fastest of many screens is mostly the luckiest. What ties in a race of finals stands in the
+  // order of its places; equal times go to fewer registers, then to the older.
   std::vector<TrialRow> best(const TrialFilter& filter) const;
   std::vector<TimeRow> times(std::int64_t trial) const;  // screen, then final
   std::vector<ParentRow> parents(std::int64_t trial) const;

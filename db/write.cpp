@@ -7,6 +7,7 @@
 
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
+#include "db/write_rows.hpp"
 #include "engine/base/fault_point.hpp"
 
 namespace fa_tune {
@@ -16,16 +17,6 @@ using SQLite::Database;
 using SQLite::Statement;
 using SQLite::Transaction;
 using SQLite::TransactionBehavior;
-
-// SQLite would keep a NaN as NULL, that is as 'was not timed'.
-void require_time(std::optional<double> us) {
-  if (us && (!std::isfinite(*us) || *us <= 0))
-    throw std::logic_error(fmt::format("a time of {} us cannot be recorded", *us));
-}
-
-void require_row(int changed, const char* what, std::int64_t id) {
-  if (changed != 1) throw std::logic_error(fmt::format("there is no {} {} to change", what, id));
-}
 
 std::int64_t space_id(Database& db, const RunRow& run) {
   Statement insert(db,
@@ -57,16 +48,6 @@ std::int64_t device_id(Database& db, const RunRow& run) {
   query.bind(3, run.driver);
   query.executeStep();
   return query.getColumn(0).getInt64();
-}
-
-void insert_samples(Database& db, std::int64_t trial, const std::string& phase,
-                    const std::vector<double>& us) {
-  for (const double sample : us) require_time(sample);
-  Statement insert(db, "INSERT INTO samples (trial, phase, us) VALUES (?, ?, ?)");
-  insert.bind(1, trial);
-  insert.bind(2, phase);
-  insert.bind(3, nlohmann::json(us).dump());
-  insert.exec();
 }
 
 void insert_source(Database& db, const std::string& hash, const std::string& text) {
@@ -221,39 +202,6 @@ std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<Parent
     transaction.commit();
     fault_point("trial_committed");
     return id;
-  });
-}
-
-void Store::record_final(std::int64_t trial, double time_us, double low_us, double high_us,
-                         const std::vector<double>& samples) {
-  for (const double us : {time_us, low_us, high_us}) require_time(us);
-  state_->guarded([&](Database& db) {
-    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
-    Statement update(db,
-                     "UPDATE trials SET stage = 'final', final_us = ?, final_low_us = ?, "
-                     "final_high_us = ? WHERE id = ?");
-    update.bind(1, time_us);
-    update.bind(2, low_us);
-    update.bind(3, high_us);
-    update.bind(4, trial);
-    require_row(update.exec(), "trial", trial);
-    insert_samples(db, trial, "final", samples);
-    fault_point("final_written");
-    transaction.commit();
-    fault_point("final_committed");
-  });
-}
-
-void Store::refuse_final(std::int64_t trial, const std::string& finding,
-                         const std::string& message) {
-  state_->guarded([&](Database& db) {
-    Statement update(db,
-                     "UPDATE trials SET stage = 'final', outcome = 'refused', finding = ?, "
-                     "message = ? WHERE id = ?");
-    update.bind(1, finding);
-    update.bind(2, message);
-    update.bind(3, trial);
-    require_row(update.exec(), "trial", trial);
   });
 }
 

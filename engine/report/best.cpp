@@ -30,17 +30,32 @@ nlohmann::ordered_json json_number(std::optional<double> number) {
   return *number;
 }
 
+std::string stage_text(const TrialOfRun& both) {
+  const bool tied = both.raced && !both.raced->tied_with.empty();
+  return both.trial.stage + (tied ? ", tied" : "");
+}
+
 std::string count_text(int count) { return count < 0 ? "-" : std::to_string(count); }
 
 }  // namespace
 
 std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filter) {
   std::vector<TrialOfRun> trials;
-  std::map<std::int64_t, RunRow> runs;
+  struct Known {
+    RunRow run;
+    std::map<std::int64_t, RacedFinal> finals;
+  };
+  std::map<std::int64_t, Known> runs;
   for (const TrialRow& trial : store.best(filter)) {
-    auto run = runs.find(trial.run);
-    if (run == runs.end()) run = runs.emplace(trial.run, store.run(trial.run).value()).first;
-    trials.push_back({trial, run->second});
+    auto known = runs.find(trial.run);
+    if (known == runs.end())
+      known = runs.emplace(trial.run,
+                           Known{store.run(trial.run).value(), raced_finals(store, trial.run)})
+                  .first;
+    trials.push_back({trial, known->second.run});
+    const auto& finals = known->second.finals;
+    if (const auto found = finals.find(trial.id); found != finals.end())
+      trials.back().raced = found->second;
   }
   return trials;
 }
@@ -48,7 +63,8 @@ std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filte
 std::string best_table(const std::vector<TrialOfRun>& trials) {
   if (trials.empty()) return "No right trial with a time matches.\n";
   std::vector<std::pair<std::string, Table>> tables;
-  for (const auto& [trial, run] : trials) {
+  for (const TrialOfRun& both : trials) {
+    const auto& [trial, run, raced] = both;
     const std::string context = context_text(run);
     auto table = tables.begin();
     while (table != tables.end() && table->first != context) ++table;
@@ -64,7 +80,7 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
       table = tables.end() - 1;
     }
     table->second.add({std::to_string(trial.id), std::to_string(run.id), time_text(trial.time_us),
-                       interval_text(trial.time_low_us, trial.time_high_us), trial.stage,
+                       interval_text(trial.time_low_us, trial.time_high_us), stage_text(both),
                        count_text(trial.registers), count_text(trial.spill_bytes),
                        settings_text(trial.config_json)});
   }
@@ -79,7 +95,7 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
 
 std::string best_json(const std::vector<TrialOfRun>& trials) {
   auto array = nlohmann::ordered_json::array();
-  for (const auto& [trial, run] : trials)
+  for (const auto& [trial, run, raced] : trials)
     array.push_back({{"trial", trial.id},
                      {"space", run.space},
                      {"device", run.device},
@@ -93,7 +109,8 @@ std::string best_json(const std::vector<TrialOfRun>& trials) {
                      {"verdict", trial.outcome},
                      {"source_hash", trial.source_hash},
                      {"run", run.id},
-                     {"seed", run.seed}});
+                     {"seed", run.seed},
+                     {"final", raced ? final_json(*raced) : nlohmann::ordered_json()}});
   return array.dump(2) + "\n";
 }
 
@@ -101,7 +118,7 @@ std::string best_csv(const std::vector<TrialOfRun>& trials) {
   std::string text =
       "trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,"
       "source_hash,run,seed\n";
-  for (const auto& [trial, run] : trials) {
+  for (const auto& [trial, run, raced] : trials) {
     std::string row;
     for (const std::string& field :
          {std::to_string(trial.id), run.space, run.device, run.arch, trial.config_json,

@@ -4,7 +4,7 @@
 namespace fa_tune {
 
 ExportFacts export_facts(const Store& store, std::int64_t trial) {
-  const auto [row, run] = require_trial(store, trial);
+  const auto [row, run, raced] = require_trial(store, trial);
   ExportFacts facts;
   facts.space = run.space;
   facts.space_hash = run.space_hash;

@@ -12,7 +12,10 @@ TrialOfRun require_trial(const Store& store, std::int64_t trial) {
   if (!row)
     throw UserError(fmt::format(
         "trial {}: the database has no such trial; 'fa-tune best' lists the good ones", trial));
-  return {*row, store.run(row->run).value()};
+  TrialOfRun both{*row, store.run(row->run).value()};
+  const auto finals = raced_finals(store, row->run);
+  if (const auto found = finals.find(trial); found != finals.end()) both.raced = found->second;
+  return both;
 }
 
 Constants shape_of(const std::string& json) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "db/store.hpp"
 #include "engine/base/value.hpp"
+#include "engine/report/final.hpp"
 
 namespace fa_tune {
 
@@ -12,6 +14,7 @@ namespace fa_tune {
 struct TrialOfRun {
   TrialRow trial;
   RunRow run;
+  std::optional<RacedFinal> raced = {};
 };
 
 // Throws UserError where there is no such trial.

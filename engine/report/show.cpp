@@ -35,7 +35,7 @@ class Page {
 std::string bytes_text(int bytes) { return bytes < 0 ? "-" : fmt::format("{} bytes", bytes); }
 
 void show_origin(Page& page, const Store& store, const TrialOfRun& both) {
-  const auto& [trial, run] = both;
+  const auto& [trial, run, raced] = both;
   page.section(fmt::format("Trial {}: number {} of run {}", trial.id, trial.number, run.id));
   page.line("space", run.space + ", hash " + run.space_hash);
   page.line("problem", run.problem + " " + settings_text(run.shape_json));
@@ -78,7 +78,7 @@ void show_cost(Page& page, const TrialRow& trial) {
 }
 
 void show_times(Page& page, const Store& store, const TrialOfRun& both) {
-  const auto& [trial, run] = both;
+  const auto& [trial, run, raced] = both;
   page.section(run.time_kind == "measured" ? "Time, measured" : "Time, predicted");
   const auto times = store.times(trial.id);
   if (times.empty()) page.line("time", "none: the trial was not timed");
@@ -93,12 +93,26 @@ void show_times(Page& page, const Store& store, const TrialOfRun& both) {
   }
 }
 
-void show_detail(Page& page, const std::string& json) {
+void show_detail(Page& page, const std::string& title, const std::string& json) {
   const auto detail = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!detail.is_object()) return;
-  page.section("Detail");
+  page.section(title);
   for (const auto& [name, value] : detail.items())
     page.line(name, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+void show_final(Page& page, const RacedFinal& raced) {
+  const FinalRow& row = raced.row;
+  page.section("Final, measured in a new process");
+  page.line("place", fmt::format("{} of {}: {}", row.place, raced.of, standing_text(raced)));
+  page.line("blocks", std::to_string(row.blocks));
+  if (row.cold)
+    page.line("cold L2", fmt::format("{} us, interval {}, of {} launches, each after a flush",
+                                     time_text(row.cold->us),
+                                     interval_text(row.cold->low_us, row.cold->high_us),
+                                     row.cold_samples_us.size()));
+  show_detail(page, "Final, how its samples were taken", row.detail_json);
+  if (row.cold) show_detail(page, "Final, how those of a cold L2 were taken", row.cold_detail_json);
 }
 
 }  // namespace
@@ -110,7 +124,8 @@ std::string show_text(const Store& store, std::int64_t trial) {
   show_verdict(page, both.trial);
   show_cost(page, both.trial);
   show_times(page, store, both);
-  if (!both.trial.detail_json.empty()) show_detail(page, both.trial.detail_json);
+  if (!both.trial.detail_json.empty()) show_detail(page, "Detail", both.trial.detail_json);
+  if (both.raced) show_final(page, *both.raced);
   return page.text();
 }
 

@@ -42,4 +42,13 @@ std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel
   return std::move(*measured);
 }
 
+std::expected<Measurement, ClockRefusal> Clocked::time_cold(const BoundKernel& kernel) {
+  TimedLaunch timed(device_, kernel, timed_->instance);
+  auto measured = measure_cold(device_, timed.launch());
+  if (!measured)
+    return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
+  if (const auto refusal = timed.check(*timed_)) return refused(*refusal);
+  return std::move(*measured);
+}
+
 }  // namespace fa_tune

@@ -2,145 +2,195 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "engine/base/fault_point.hpp"
+#include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
-#include "engine/gate/gate.hpp"
-#include "engine/run/clocked.hpp"
-#include "engine/run/survive.hpp"
-#include "engine/run/variant.hpp"
+#include "engine/measure/timing.hpp"
+#include "engine/run/final_judge.hpp"
+#include "engine/run/final_places.hpp"
+#include "engine/run/final_race.hpp"
+#include "engine/run/finalists.hpp"
 
 namespace fa_tune {
 namespace {
 
-// How many of the best are measured again: enough that the truly fastest is among them although
-// screens differ by a few percent, few enough to take seconds.
-constexpr int kFinalists = 12;
-
-class Finals {
- public:
-  Finals(const Project& project, Device& device, CompilePool& pool, Store& store,
-         std::uint64_t seed, const std::vector<std::string>& suites)
-      : project_(project),
-        device_(device),
-        pool_(pool),
-        store_(store),
-        truth_(*project.problem),
-        clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
-                 Clocked::Proof::always) {
-    for (const Suite& suite : project.problem->suites()) {
-      if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
-      const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
-      cases_.insert(cases_.end(), cases.begin(), cases.end());
-    }
-    const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
-    cases_.insert(cases_.end(), hidden.begin(), hidden.end());
-  }
-
-  // True if the trial still stands. Says nothing of it if the device was lost.
-  bool judge(TrialRow& trial) {
-    Judged judged;
-    const Survival survival = survive(device_, [&] { judged = try_out(trial); });
-    if (survival.lost) return false;
-    if (survival.death)
-      judged = {{}, deadly_finding(*survival.death), deadly_message(*survival.death)};
-    if (!judged.measured) {
-      trial.outcome = "refused";
-      trial.finding = judged.finding;
-      trial.message = judged.message;
-      store_.refuse_final(trial.id, judged.finding, judged.message);
-      return false;
-    }
-    const Estimate& time = judged.measured->time_us;
-    trial.stage = "final";
-    trial.time_us = time.median;
-    trial.time_low_us = time.low;
-    trial.time_high_us = time.high;
-    store_.record_final(trial.id, time.median, time.low, time.high,
-                        judged.measured->timing.samples_us);
-    return true;
-  }
-
- private:
-  // A measurement, or why there is none.
-  struct Judged {
-    std::optional<Measurement> measured;
-    std::string finding;
-    std::string message;
-  };
-
-  Judged try_out(const TrialRow& trial) {
-    const Config config = Config::from_json(trial.config_json);
-    Variant variant(
-        project_.template_of(config), *project_.problem,
-        [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
-    const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
-    if (!verdict.right())
-      return {{}, to_text(verdict.finding), verdict.message + " (" + verdict.where + ")"};
-    const auto bound = variant.bind(project_.problem->shape());
-    if (!bound) return {{}, to_text(Finding::not_bound), bound.error()};
-    const auto measured = clocked_.time(*bound, Effort::final_);
-    if (!measured) return {{}, measured.error().finding, measured.error().message};
-    fault_point("final_judged");
-    return {*measured, "", ""};
-  }
-
-  const Project& project_;
-  Device& device_;
-  CompilePool& pool_;
-  Store& store_;
-  TruthCache truth_;
-  std::vector<GateCase> cases_;
-  Clocked clocked_;
-};
-
-bool is_preset(const Space& space, const TrialRow& trial) {
-  return std::ranges::any_of(space.parts().presets, [&](const Preset& preset) {
-    return preset.config.to_json() == trial.config_json;
-  });
+void refuse(TrialRow& trial, const std::string& finding, const std::string& message) {
+  trial.outcome = "refused";
+  trial.finding = finding;
+  trial.message = message;
 }
 
-// Right by their screens, fastest first. Those that an earlier session of the run has taken through
-// the finals keep the place that their screen gave them, or a resumed run would judge others.
-std::vector<TrialRow> screened(const Store& store, std::int64_t run) {
-  std::vector<TrialRow> trials;
-  std::map<std::int64_t, std::pair<double, int>> rank;  // time and registers, by id
-  for (TrialRow& trial : store.trials(run)) {
-    if (trial.outcome != "right" && trial.stage != "final") continue;
-    for (const TimeRow& time : store.times(trial.id))
-      if (time.phase == "screen") rank[trial.id] = {time.us, trial.registers};
-    if (rank.contains(trial.id)) trials.push_back(std::move(trial));
+FinalTime time_of(const Estimate& estimate) {
+  return {estimate.median, estimate.low, estimate.high};
+}
+
+void take_figure(TrialRow& trial, const FinalTime& time) {
+  trial.stage = "final";
+  trial.time_us = time.us;
+  trial.time_low_us = time.low_us;
+  trial.time_high_us = time.high_us;
+}
+
+// The contestant that others are timed beside: the first preset, if it is there.
+std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& standing) {
+  const auto& presets = project.space.parts().presets;
+  if (presets.empty()) return 0;
+  const std::string config = presets.front().config.to_json();
+  const auto found = std::ranges::find(standing, config, &TrialRow::config_json);
+  return found == standing.end() ? 0 : static_cast<std::size_t>(found - standing.begin());
+}
+
+FinalRace race_standing(const Project& project, Device& device, CompilePool& pool,
+                        const std::vector<TrialRow>& standing, std::uint64_t seed) {
+  std::vector<Config> configs;
+  for (const TrialRow& trial : standing) configs.push_back(Config::from_json(trial.config_json));
+  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed);
+}
+
+// Each by the figure that it had by itself.
+std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
+                                   const std::map<std::int64_t, FinalVerdict>& verdicts) {
+  std::vector<FinalRow> rows;
+  for (const TrialRow& trial : standing) {
+    const Measurement& measured = *verdicts.at(trial.id).measured;
+    FinalRow row;
+    row.trial = trial.id;
+    row.time = time_of(measured.time_us);
+    row.rank_us = row.time.us;
+    row.samples_us = measured.timing.samples_us;
+    row.detail_json = detail_json_of(measured.timing);
+    rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(trials, {}, [&](const TrialRow& trial) { return rank.at(trial.id); });
-  return trials;
+  std::ranges::stable_sort(rows, {}, &FinalRow::rank_us);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].place = static_cast<int>(i) + 1;
+    rows[i].tied_first = i == 0;
+    rows[i].ratio = rows[i].time.us / rows.front().time.us;
+  }
+  return rows;
+}
+
+// One race had all of these and nobody else that still has a figure of it.
+bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& finalists) {
+  std::set<std::int64_t> wanted;
+  for (const TrialRow& trial : finalists)
+    if (trial.outcome == "right") wanted.insert(trial.id);
+  std::map<int, std::set<std::int64_t>> races;
+  for (const FinalRow& row : stored) races[row.race].insert(row.trial);
+  return std::ranges::any_of(races, [&](const auto& race) { return race.second == wanted; });
+}
+
+bool predicted_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
+                      std::vector<TrialRow> finalists, std::uint64_t seed,
+                      const std::vector<std::string>& suites, EvolveListener& listener,
+                      const std::atomic<bool>& stop) {
+  FinalJudge judge(project, device, pool, seed, suites);
+  int done = 0;
+  for (TrialRow& trial : finalists) {
+    if (stop) return false;
+    if (trial.stage != "final") {
+      const FinalVerdict verdict = judge.judge(trial);
+      if (verdict.measured && !verdict.lost) {
+        const FinalTime time = time_of(verdict.measured->time_us);
+        take_figure(trial, time);
+        store.record_final(trial.id, time, verdict.measured->timing.samples_us);
+      } else if (!verdict.lost) {
+        refuse(trial, verdict.finding, verdict.message);
+        store.refuse_final(trial.id, verdict.finding, verdict.message);
+      }
+      if (verdict.lost) return false;
+    }
+    listener.on_final(trial, ++done, 1);
+    if (device.lost()) return false;
+    if (trial.outcome == "right") return true;
+  }
+  return true;
 }
 
 }  // namespace
 
+FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
+                       const std::vector<TrialRow>& finalists, std::uint64_t seed,
+                       const std::vector<std::string>& suites, const std::atomic<bool>& stop,
+                       const std::function<void(const TrialRow&)>& refused) {
+  FinalRound round;
+  if (!device.renew()) return round;
+  FinalJudge judge(project, device, pool, seed, suites);
+  std::vector<TrialRow> standing;
+  std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
+  for (TrialRow trial : finalists) {
+    if (stop) return round;
+    FinalVerdict verdict = judge.judge(trial);
+    if (verdict.lost) return round;
+    if (!verdict.measured) {
+      refuse(trial, verdict.finding, verdict.message);
+      refused(trial);
+      continue;
+    }
+    verdicts[trial.id] = std::move(verdict);
+    standing.push_back(std::move(trial));
+  }
+  const bool to_be_raced = standing.size() > 1 && device.info().times == TimeKind::measured;
+  FinalRace race;
+  if (to_be_raced) race = race_standing(project, device, pool, standing, seed);
+  if (race.lost) return round;
+  for (const RaceRefusal& refusal : race.refused) {
+    TrialRow& trial = standing[refusal.finalist];
+    refuse(trial, refusal.finding, refusal.message);
+    refused(trial);
+  }
+  round.over = true;
+  round.rows = final_places(standing, race);
+  if (race.ran.empty()) {
+    std::erase_if(standing, [](const TrialRow& trial) { return trial.outcome != "right"; });
+    if (to_be_raced)
+      log_warning(
+          "the finals could not be raced: too few were left, or the clock never kept still");
+    round.rows = without_race(standing, verdicts);
+  }
+  for (FinalRow& row : round.rows) {
+    const auto& cold = verdicts.at(row.trial).cold;
+    if (!cold) continue;
+    row.cold = time_of(cold->time_us);
+    row.cold_samples_us = cold->timing.samples_us;
+    row.cold_detail_json = detail_json_of(cold->timing);
+  }
+  return round;
+}
+
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
                 std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
                 EvolveListener& listener, const std::atomic<bool>& stop) {
-  const bool predicts = device.info().times == TimeKind::predicted;
-  const std::vector<TrialRow> ranked = screened(store, run);
-
-  std::vector<TrialRow> finalists;
-  for (const TrialRow& trial : ranked)
-    if (static_cast<int>(finalists.size()) < kFinalists ||
-        (!predicts && is_preset(project.space, trial)))
-      finalists.push_back(trial);
-
+  const std::vector<TrialRow> finalists = choose_finalists(project, store, run);
   // Their suites have longer shapes than the one that the incumbent was timed at.
   device.note_incumbent(0);
-  Finals finals(project, device, pool, store, seed, suites);
+  if (device.info().times == TimeKind::predicted)
+    return predicted_finals(project, device, pool, store, finalists, seed, suites, listener, stop);
+
+  const std::vector<FinalRow> stored = store.finals(run);
+  if (is_raced(stored, finalists)) return true;
+  int race = 1;
+  for (const FinalRow& row : stored) race = std::max(race, row.race + 1);
+  std::vector<TrialRow> unrefused;
+  std::ranges::copy_if(finalists, std::back_inserter(unrefused),
+                       [](const TrialRow& trial) { return trial.outcome == "right"; });
+  const int of = static_cast<int>(unrefused.size());
   int done = 0;
-  for (TrialRow& trial : finalists) {
-    if (stop) return false;
-    const bool stands = trial.stage == "final" ? trial.outcome == "right" : finals.judge(trial);
-    listener.on_final(trial, ++done, predicts ? 1 : static_cast<int>(finalists.size()));
-    if (device.lost()) return false;
-    if (stands && predicts) return true;
+  FinalRound round =
+      hold_finals(project, device, pool, unrefused, seed, suites, stop, [&](const TrialRow& trial) {
+        store.refuse_final(trial.id, trial.finding, trial.message);
+        listener.on_final(trial, ++done, of);
+      });
+  if (!round.over) return false;
+  for (FinalRow& row : round.rows) row.race = race;
+  store.record_race(round.rows);
+  for (const FinalRow& row : round.rows) {
+    TrialRow trial = *std::ranges::find(unrefused, row.trial, &TrialRow::id);
+    take_figure(trial, row.time);
+    listener.on_final(trial, ++done, of);
   }
-  return true;
+  return !device.lost();
 }
 
 }  // namespace fa_tune

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "db/store.hpp"
@@ -12,11 +14,27 @@
 
 namespace fa_tune {
 
-// The fastest screens are mostly the luckiest. So the best few and the presets are gated again,
-// with new inputs and on all of the problem's suites, and timed again with more samples; what fails
-// is refused after all. On a device that predicts a second time would be the same number, so there
-// only the winner is gated again, and if it fails the next one. Returns false if the device was
-// lost or `stop` was set.
+// What finals came to.
+struct FinalRound {
+  bool over = false;           // neither was the device lost nor `stop` set
+  std::vector<FinalRow> rows;  // by place; race is 1
+};
+
+// Takes finalists through the finals in a new process: each is judged by itself (FinalJudge), then
+// those that stand race each other and the baseline, the first preset, if it is one of them. Who is
+// refused is told at once, with its finding and message. The figures are the race's; where there
+// was none (predicted times, a single finalist, a clock that never kept still) those that each had
+// by itself, and then nobody is said to tie.
+FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
+                       const std::vector<TrialRow>& finalists, std::uint64_t seed,
+                       const std::vector<std::string>& suites, const std::atomic<bool>& stop,
+                       const std::function<void(const TrialRow&)>& refused);
+
+// The fastest screens are mostly the luckiest. So a run's finalists (choose_finalists) are held to
+// finals, whose figures are the ones to publish; what fails is refused after all. Judged and raced
+// already, as a stored race of the very same ones tells, they are let be. On a device that predicts
+// a second time would be the same number, so there only the winner is gated again, and if it fails
+// the next one. Returns false if the device was lost or `stop` was set.
 bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
                 std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
                 EvolveListener& listener, const std::atomic<bool>& stop);

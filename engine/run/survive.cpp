@@ -3,10 +3,8 @@
 #include "engine/base/error.hpp"
 
 namespace fa_tune {
-namespace {
 
-// What the device says of a kernel in so many words is the kernel's own.
-bool explained(const Fault& death) {
+bool explains_itself(const Fault& death) {
   switch (death.kind) {
     case FaultKind::died:
     case FaultKind::gone:
@@ -17,8 +15,6 @@ bool explained(const Fault& death) {
       return true;
   }
 }
-
-}  // namespace
 
 std::string deadly_finding(const Fault& death) {
   return death.kind == FaultKind::timeout ? "hang" : "crash";
@@ -43,7 +39,7 @@ Survival survive(Device& device, const std::function<void()>& attempt) {
       verdict = false;
     }
     if (device.deaths().size() == before) return {};
-    if (verdict && explained(device.deaths().back())) return {};
+    if (verdict && explains_itself(device.deaths().back())) return {};
     survival.death = device.deaths().back();
   }
   return survival;

@@ -14,6 +14,10 @@ struct Survival {
   std::optional<Fault> death;  // with which the kernel ended its process, twice
 };
 
+// What the device says of a kernel in so many words is the kernel's own, though it may cost the
+// process: an illegal address, say. A process that just ended, or did not, explains nothing.
+bool explains_itself(const Fault& death);
+
 // How a trial is recorded whose kernel was charged with a death: "hang" or "crash", and a line.
 std::string deadly_finding(const Fault& death);
 std::string deadly_message(const Fault& death);

@@ -31,7 +31,7 @@ TEST_CASE("best: finals first, then screens, each fastest first; refused ones ne
   lean.registers = 64;
   const auto fewer = store.record_trial(lean, {}, {}, "4");
   CHECK(ids(store.best({})) == Ids{fast, fewer, slow});
-  store.record_final(slow, 101, 100, 102, {101});
+  store.record_final(slow, {101, 100, 102}, {101});
   CHECK(ids(store.best({})) == Ids{slow, fast, fewer});
   TrialFilter filter;
   filter.limit = 1;

@@ -34,7 +34,17 @@ void make_sound(const std::filesystem::path& path) {
       if (parent != 0) parents = {{0, parent, 0, "{}"}};
       parent = store.record_trial(trial, parents, samples, source);
     }
-    store.record_final(parent, 50, 49, 51, {50});
+    store.record_final(parent, {50, 49, 51}, {50});
+    FinalRow raced;
+    raced.trial = parent;
+    raced.rank_us = 50;
+    raced.time = {50, 49, 51};
+    raced.samples_us = {50};
+    raced.detail_json = "{}";
+    FinalRow second = raced;
+    second.trial = parent - 3;
+    second.place = 2;
+    store.record_race({raced, second});
     store.record_proposer_messages(run, {{"sent", "t", "hello"}, {"note", "t", "silent"}});
     store.record_insights(run, {{"effect", 1, true, "words", "{}"}});
     store.set_run_state(run, "done");
@@ -51,7 +61,7 @@ TEST_CASE("what this program writes is found sound, and what is there is counted
   CHECK(report.schema == report.newest_schema);
   CHECK(report.runs == 2);
   CHECK(report.trials == 8);
-  CHECK(report.samples == 8);
+  CHECK(report.samples == 12);
   CHECK_THROWS_AS(check_database(folder / "no.db"), UserError);
 }
 
@@ -67,7 +77,7 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
       {"UPDATE lineage_edges SET ordinal = 1 WHERE trial = 2",
        "trial 2: its parents are not numbered"},
       {"UPDATE trials SET outcome = 'refused' WHERE id = 4", "trial 4: is refused and has a final"},
-      {"UPDATE trials SET stage = 'final' WHERE id = 1", "trial 1: is right at stage final"},
+      {"UPDATE trials SET stage = 'final' WHERE id = 2", "trial 2: is right at stage final"},
       {"UPDATE trials SET duplicate_of = 1 WHERE id = 2", "trial 2: is right and a duplicate of 1"},
       {"UPDATE trials SET duplicate_of = NULL WHERE id = 3",
        "trial 3: is duplicate and a duplicate"},
@@ -79,6 +89,9 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
       {"INSERT INTO attempts VALUES (2, 5, 1, '{}', 't')", "run 2: is done and trial 5 was never"},
       {"UPDATE proposer_messages SET seq = 7 WHERE seq = 2 AND run = 1",
        "run 1: what its proposer"},
+      {"UPDATE final_races SET place = 1 WHERE trial = 1",
+       "run 1: places of race 1 are taken twice"},
+      {"UPDATE final_races SET trial = 2 WHERE trial = 1", "trial 2: was raced and has no figure"},
       {"UPDATE insights SET place = 2 WHERE run = 1", "insight effect 2 of run 1"},
       {"UPDATE sources SET text = 'kernel 99' WHERE text = 'kernel 11'",
        "its text has another hash"},

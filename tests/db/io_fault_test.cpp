@@ -48,7 +48,7 @@ void live(const ScratchFolder& folder, std::size_t& done) {
       done = static_cast<std::size_t>(number);
     }
     const TrialRow last = *store.trial(run, kTrials);
-    if (last.stage != "final") store.record_final(last.id, 90, 89, 91, {90});
+    if (last.stage != "final") store.record_final(last.id, {90, 89, 91}, {90});
     store.record_insights(run, {{"effect", 1, true, "words", "{}"}});
     store.set_run_state(run, "done");
   }

@@ -183,7 +183,7 @@ TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
   const std::int64_t run = store.begin_run(a_run());
   const std::int64_t id =
       store.record_trial(a_trial(run, 1, 100), {}, {{0, "screen", {99, 101}}}, "kernel 1");
-  store.record_final(id, 104, 103, 105, {103, 104, 105});
+  store.record_final(id, {104, 103, 105}, {103, 104, 105});
   CHECK(store.trial(id)->stage == "final");
   CHECK(store.trial(id)->time_us == 104);
   CHECK(store.trial(id)->time_low_us == 103);
@@ -203,9 +203,9 @@ TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
   CHECK(store.trial(id)->finding == "wrong_value");
   CHECK(store.samples(id).size() == 2);
   CHECK(store.best({}).empty());
-  CHECK_THROWS_AS(store.record_final(99, 1, 1, 1, {1}), std::logic_error);
+  CHECK_THROWS_AS(store.record_final(99, {1, 1, 1}, {1}), std::logic_error);
   CHECK_THROWS_AS(store.refuse_final(99, "x", "y"), std::logic_error);
-  CHECK_THROWS_AS(store.record_final(id, 0, 0, 0, {}), std::logic_error);
+  CHECK_THROWS_AS(store.record_final(id, {0, 0, 0}, {}), std::logic_error);
 }
 
 TEST_CASE("attempts without a trial are what a run was at when it died") {

@@ -57,6 +57,7 @@ void read_all(const fs::path& path) {
   for (const RunRow& run : store.runs()) {
     (void)store.open_attempts(run.id);
     (void)store.insights(run.id);
+    (void)store.finals(run.id);
     (void)store.proposer_messages(run.id);
     for (const TrialRow& trial : store.trials(run.id)) {
       (void)store.samples(trial.id);
@@ -100,7 +101,17 @@ void make_sound_database(const fs::path& path) {
   for (int i = 0; i < 2; ++i) {
     const std::int64_t run = store.begin_run(small_run());
     for (int number = 1; number <= 5; ++number) record(store, run, number);
-    store.record_final(store.trial(run, 1)->id, 9, 8, 10, {9});
+    store.record_final(store.trial(run, 1)->id, {9, 8, 10}, {9});
+    FinalRow raced;
+    raced.trial = store.trial(run, 1)->id;
+    raced.rank_us = 9;
+    raced.time = {9, 8, 10};
+    raced.samples_us = {9};
+    raced.detail_json = "{}";
+    raced.cold = {12, 11, 13};
+    raced.cold_samples_us = {12};
+    raced.cold_detail_json = "{}";
+    store.record_race({raced});
     store.record_proposer_messages(run, {{"sent", "t", "hello"}});
     store.record_insights(run, {{"effect", 1, true, "words", "{}"}});
     store.set_run_state(run, "done");

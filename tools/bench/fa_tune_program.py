@@ -18,6 +18,13 @@ def ask(*words):
     return json.loads(done.stdout)
 
 
+def tell(*words):
+    """Runs the program for what it does; what it says goes to the terminal."""
+    done = subprocess.run([PROGRAM, *words], stdout=sys.stderr)
+    if done.returncode != 0:
+        sys.exit(f"fa-tune {' '.join(words)}: exit code {done.returncode}")
+
+
 def summary(found, device):
     """What every results file begins with; `found` is any answer that names the device."""
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout.strip()

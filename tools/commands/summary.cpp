@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/report/final.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -55,6 +57,9 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
                             : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
                                           best.time_low_us.value_or(*best.time_us),
                                           best.time_high_us.value_or(*best.time_us)));
+  const auto finals = raced_finals(store, result.run);
+  if (const auto raced = finals.find(best.id); raced != finals.end())
+    text += fmt::format("  in the finals: {}\n", standing_text(raced->second));
   text += settings_text(best.config_json);
   const auto trials = store.trials(result.run);
   for (const Preset& preset : project.space.parts().presets) {

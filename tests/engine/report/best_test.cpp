@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/report/show.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;
@@ -53,7 +54,7 @@ TEST_CASE("best as JSON: exactly the documented keys, with their types") {
   const auto expected = nlohmann::json::parse(R"([{"trial":2,"space":"l4","device":"emulator:l4",
     "arch":"sm_89","config":{"template":"mma","BLOCK_M":2},
     "time_us":{"median":80.5,"low":79.695,"high":81.305,"kind":"predicted"},
-    "verdict":"right","source_hash":"source2","run":1,"seed":18446744073709551615}])");
+    "verdict":"right","source_hash":"source2","run":1,"seed":18446744073709551615,"final":null}])");
   CHECK(json == expected);
 }
 
@@ -70,4 +71,49 @@ TEST_CASE("best as CSV: quotes and commas survive") {
         "\"\"BLOCK_M\"\":1}\",90,89.1,90.9,predicted,right,source1,2,7\n"
         "1,l4,emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\",\"\"BLOCK_M\"\":1}\",100,99,101,"
         "predicted,right,source1,1,18446744073709551615\n");
+}
+
+TEST_CASE("of what was raced, best and show tell who ties, and a cold cache's time apart") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  RunRow row = a_run();
+  row.time_kind = "measured";
+  const std::int64_t run = store.begin_run(row);
+  std::vector<FinalRow> finals;
+  for (int number = 1; number <= 3; ++number) {
+    store.record_trial(a_trial(run, number, 60), {}, {}, "kernel");
+    FinalRow final_row;
+    final_row.trial = number;
+    final_row.place = number;
+    final_row.tied_first = number <= 2;
+    final_row.rank_us = final_row.tied_first ? 50 : 52;
+    final_row.time = {final_row.rank_us, 49, 53};
+    final_row.ratio = final_row.rank_us / 50;
+    final_row.ratio_low = number == 3 ? 1.03 : 0.99;
+    final_row.ratio_high = 1.05;
+    final_row.blocks = 16;
+    final_row.detail_json = R"({"samples":48,"sm_mhz":{"median":1755}})";
+    final_row.cold = FinalTime{61.5, 61, 62};
+    final_row.cold_samples_us = {61.5};
+    final_row.cold_detail_json = R"({"l2":"cold"})";
+    finals.push_back(final_row);
+  }
+  store.record_race(finals);
+  const auto trials = best_trials(store, {});
+  const std::string table = best_table(trials);
+  CHECK(table.find("50.00  49.00 .. 53.00  final, tied") != std::string::npos);
+  const auto json = nlohmann::json::parse(best_json(trials));
+  CHECK(json[0]["time_us"]["median"] == 50);
+  CHECK(json[0]["final"]["tied_with"] == std::vector<int>{2});
+  CHECK(json[0]["final"]["of"] == 3);
+  CHECK(json[0]["final"]["cold_us"]["median"] == 61.5);
+  CHECK(json[0]["final"]["detail"]["sm_mhz"]["median"] == 1755);
+  CHECK(json[2]["final"]["tied_with"].empty());
+  CHECK(json[2]["final"]["ratio"]["low"] == 1.03);
+  const std::string page = show_text(store, 1);
+  CHECK(page.find("1 of 3: tied with 1 other (trial 2)") != std::string::npos);
+  CHECK(page.find("61.50 us, interval 61.00 .. 62.00, of 1 launches, each after a flush") !=
+        std::string::npos);
+  CHECK(show_text(store, 3).find("3 of 3: 1.0400 times the fastest's time [1.0300, 1.0500]") !=
+        std::string::npos);
 }

@@ -110,7 +110,7 @@ TEST_CASE("screens alone are compared, and a duplicate has its original's time")
     TrialRow original = a_trial(run, ++number, 50);
     original.config_json = config(block, 1);
     const std::int64_t id = store.record_trial(original, {}, {}, "kernel");
-    store.record_final(id, 10, 10, 10, {10});
+    store.record_final(id, {10, 10, 10}, {10});
     TrialRow duplicate = a_trial(run, ++number, 1);
     duplicate.config_json = config(block, 2);
     duplicate.stage = "duplicate_code";

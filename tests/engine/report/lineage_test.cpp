@@ -35,7 +35,7 @@ void fill(Store& store) {
   store.record_trial(
       child, {{0, 3, 0, R"({"STAGES":[null,2]})"}, {0, 2, 1, R"({"WARPS":[4,8],"SWIZZLE":[0,1]})"}},
       {{0, "screen", {81, 80, 79}}}, "kernel 4");
-  store.record_final(4, 82, 81.5, 82.5, {82, 82.25});
+  store.record_final(4, {82, 81.5, 82.5}, {82, 82.25});
 }
 
 }  // namespace

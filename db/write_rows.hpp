@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace fa_tune {
+
+// SQLite would keep a NaN as NULL, that is as 'was not timed'.
+inline void require_time(std::optional<double> us) {
+  if (us && (!std::isfinite(*us) || *us <= 0))
+    throw std::logic_error(fmt::format("a time of {} us cannot be recorded", *us));
+}
+
+inline void require_row(int changed, const char* what, std::int64_t id) {
+  if (changed != 1) throw std::logic_error(fmt::format("there is no {} {} to change", what, id));
+}
+
+// A series of samples of one trial.
+inline void insert_samples(SQLite::Database& db, std::int64_t trial, const std::string& phase,
+                           const std::vector<double>& us) {
+  for (const double sample : us) require_time(sample);
+  SQLite::Statement insert(db, "INSERT INTO samples (trial, phase, us) VALUES (?, ?, ?)");
+  insert.bind(1, trial);
+  insert.bind(2, phase);
+  insert.bind(3, nlohmann::json(us).dump());
+  insert.exec();
+}
+
+}  // namespace fa_tune

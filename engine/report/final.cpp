@@ -1,0 +1,76 @@
+#include "engine/report/final.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json bounded(std::optional<double> value) { return value ? Json(*value) : Json(); }
+
+Json parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
+
+std::string bound_text(std::optional<double> value, const char* none) {
+  return value ? fmt::format("{:.4f}", *value) : none;
+}
+
+}  // namespace
+
+std::map<std::int64_t, RacedFinal> raced_finals(const Store& store, std::int64_t run) {
+  return raced_finals(store.finals(run));
+}
+
+std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<FinalRow>& all) {
+  std::map<int, std::vector<FinalRow>> races;
+  for (const FinalRow& row : all) races[row.race].push_back(row);
+  std::map<std::int64_t, RacedFinal> finals;
+  for (const auto& [number, rows] : races) {
+    for (const FinalRow& row : rows) {
+      RacedFinal raced{row, static_cast<int>(rows.size()), {}};
+      for (const FinalRow& other : rows)
+        if (row.tied_first && other.tied_first && other.trial != row.trial)
+          raced.tied_with.push_back(other.trial);
+      finals.emplace(row.trial, std::move(raced));
+    }
+  }
+  return finals;
+}
+
+std::string standing_text(const RacedFinal& raced) {
+  const FinalRow& row = raced.row;
+  if (!raced.tied_with.empty())
+    return fmt::format("tied with {} other{} (trial{} {})", raced.tied_with.size(),
+                       raced.tied_with.size() == 1 ? "" : "s",
+                       raced.tied_with.size() == 1 ? "" : "s", fmt::join(raced.tied_with, ", "));
+  if (raced.of == 1) return "nobody else was there";
+  if (row.tied_first) return fmt::format("faster than the {} others", raced.of - 1);
+  if (!row.ratio_low && !row.ratio_high)
+    return fmt::format("{:.4f} times the fastest's time; they were not raced", row.ratio);
+  return fmt::format("{:.4f} times the fastest's time [{}, {}]", row.ratio,
+                     bound_text(row.ratio_low, "0"), bound_text(row.ratio_high, "unbounded"));
+}
+
+Json final_json(const RacedFinal& raced) {
+  const FinalRow& row = raced.row;
+  Json cold;
+  if (row.cold)
+    cold = {{"median", row.cold->us},
+            {"low", row.cold->low_us},
+            {"high", row.cold->high_us},
+            {"samples", row.cold_samples_us},
+            {"detail", parsed(row.cold_detail_json)}};
+  return {
+      {"place", row.place},
+      {"of", raced.of},
+      {"tied_with", raced.tied_with},
+      {"ratio",
+       {{"median", row.ratio}, {"low", bounded(row.ratio_low)}, {"high", bounded(row.ratio_high)}}},
+      {"blocks", row.blocks},
+      {"detail", parsed(row.detail_json)},
+      {"cold_us", cold}};
+}
+
+}  // namespace fa_tune

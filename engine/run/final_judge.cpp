@@ -1,0 +1,74 @@
+#include "engine/run/final_judge.hpp"
+
+#include <algorithm>
+
+#include "engine/base/fault_point.hpp"
+#include "engine/base/random.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/run/survive.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune {
+namespace {
+
+FinalVerdict refused(const std::string& finding, const std::string& message) {
+  FinalVerdict verdict;
+  verdict.finding = finding;
+  verdict.message = message;
+  return verdict;
+}
+
+}  // namespace
+
+FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool,
+                       std::uint64_t seed, const std::vector<std::string>& suites)
+    : project_(project),
+      device_(device),
+      pool_(pool),
+      truth_(*project.problem),
+      clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
+               Clocked::Proof::always) {
+  for (const Suite& suite : project.problem->suites()) {
+    if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
+    const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
+    cases_.insert(cases_.end(), cases.begin(), cases.end());
+  }
+  const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
+  cases_.insert(cases_.end(), hidden.begin(), hidden.end());
+}
+
+FinalVerdict FinalJudge::judge(const TrialRow& trial) {
+  FinalVerdict verdict;
+  const Survival survival = survive(device_, [&] { verdict = try_out(trial); });
+  if (survival.death)
+    verdict = refused(deadly_finding(*survival.death), deadly_message(*survival.death));
+  verdict.lost = survival.lost;
+  return verdict;
+}
+
+FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
+  const Config config = Config::from_json(trial.config_json);
+  Variant variant(
+      project_.template_of(config), *project_.problem,
+      [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
+  const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
+  if (!verdict.right())
+    return refused(to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
+  const auto bound = variant.bind(project_.problem->shape());
+  if (!bound) return refused(to_text(Finding::not_bound), bound.error());
+  const auto measured = clocked_.time(*bound, Effort::final_);
+  if (!measured) return refused(measured.error().finding, measured.error().message);
+  FinalVerdict right;
+  right.measured = *measured;
+  if (device_.info().times == TimeKind::measured) {
+    const auto cold = clocked_.time_cold(*bound);
+    // The kernel has just run with what it needs: what is short is what the flush needs.
+    const bool no_flush = !cold && cold.error().finding == to_text(FaultKind::resources);
+    if (!cold && !no_flush) return refused(cold.error().finding, cold.error().message);
+    if (cold) right.cold = *cold;
+  }
+  fault_point("final_judged");
+  return right;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/run/clocked.hpp"
+#include "engine/run/project.hpp"
+
+namespace fa_tune {
+
+// What became of one finalist, judged by itself.
+struct FinalVerdict {
+  bool lost = false;  // the device was, which says nothing of the finalist
+  // Its time and that with a cold cache, where there is such a thing; else why it is refused.
+  std::optional<Measurement> measured;
+  std::optional<Measurement> cold;
+  std::string finding;
+  std::string message;
+};
+
+// Judges finalists one by one: on all of the problem's suites and hidden cases, with inputs that no
+// trial has seen, and by a clock that wants its proof.
+class FinalJudge {
+ public:
+  // All must outlive it. `suites`: their names; all if empty.
+  FinalJudge(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
+             const std::vector<std::string>& suites);
+
+  FinalVerdict judge(const TrialRow& trial);
+
+ private:
+  FinalVerdict try_out(const TrialRow& trial);
+
+  const Project& project_;
+  Device& device_;
+  CompilePool& pool_;
+  TruthCache truth_;
+  std::vector<GateCase> cases_;
+  Clocked clocked_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,129 @@
+#include "engine/run/final_race.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/gate/timed_launch.hpp"
+#include "engine/run/survive.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Memory that lies before the inputs, so that these are elsewhere than in other processes.
+class Pad {
+ public:
+  Pad(Device& device, std::uint64_t seed) : device_(device) {
+    constexpr std::uint64_t kMost = 32;
+    constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+    pad_ = device.allocate((1 + Random(seed).below(kMost)) * kMebibyte);
+  }
+  ~Pad() { device_.release(pad_); }
+  Pad(const Pad&) = delete;
+  Pad& operator=(const Pad&) = delete;
+
+ private:
+  Device& device_;
+  BufferHandle pad_{};
+};
+
+class Race {
+ public:
+  Race(const Project& project, Device& device, CompilePool& pool,
+       const std::vector<Config>& finalists, std::uint64_t seed)
+      : project_(project),
+        device_(device),
+        seed_(seed),
+        inputs_(project.problem->make(project.problem->shape(), Inputs::normal,
+                                      derive_seed(seed, "final race inputs"))) {
+    for (const Config& config : finalists)
+      variants_.push_back(std::make_unique<Variant>(
+          project.template_of(config), *project.problem,
+          [&project](const Constants& shape) { return project.scope(shape); }, config, pool,
+          device));
+  }
+
+  std::expected<LaunchRace, RaceFault> run(const std::vector<std::size_t>& order) {
+    const Pad pad(device_, derive_seed(seed_, "final race place"));
+    std::vector<std::unique_ptr<TimedLaunch>> timed;
+    std::vector<Launch> launches;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto bound = variants_[order[i]]->bind(project_.problem->shape());
+      if (!bound) return std::unexpected(RaceFault{i, {FaultKind::load_failed, bound.error()}});
+      timed.push_back(i == 0 ? std::make_unique<TimedLaunch>(device_, *bound, inputs_)
+                             : std::make_unique<TimedLaunch>(*timed.front(), *bound, inputs_));
+      launches.push_back(timed.back()->launch());
+    }
+    return race_launches(device_, launches, {.seed = derive_seed(seed_, "final race")});
+  }
+
+ private:
+  const Project& project_;
+  Device& device_;
+  std::uint64_t seed_;
+  Instance inputs_;
+  std::vector<std::unique_ptr<Variant>> variants_;
+};
+
+// How often a finalist may end the process before it is charged with it, as in trials.
+constexpr int kMostDeaths = 2;
+
+}  // namespace
+
+FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
+                         const std::vector<Config>& finalists, std::size_t baseline,
+                         std::uint64_t seed) {
+  FinalRace outcome;
+  std::vector<std::size_t> in = {baseline};
+  for (std::size_t i = 0; i < finalists.size(); ++i)
+    if (i != baseline) in.push_back(i);
+  Race race(project, device, pool, finalists, seed);
+  std::map<std::size_t, int> deaths;  // by finalist
+  int unexplained = 0;                // deaths while no kernel ran
+  while (in.size() >= 2 && unexplained < kMostDeaths) {
+    if (!device.ready()) {
+      outcome.lost = true;
+      return outcome;
+    }
+    const std::size_t before = device.deaths().size();
+    std::expected<LaunchRace, RaceFault> run;
+    try {
+      run = race.run(in);
+    } catch (const MachineError&) {
+      // What a process that was ending could not do says nothing of the machine.
+      if (device.deaths().size() == before) throw;
+      ++unexplained;
+      continue;
+    }
+    if (run) {
+      const bool any_good = std::ranges::find(run->result.good, true) != run->result.good.end();
+      if (any_good) {
+        outcome.ran = in;
+        outcome.race = std::move(*run);
+      }
+      return outcome;
+    }
+    if (device.lost()) {
+      outcome.lost = true;
+      return outcome;
+    }
+    const auto [contestant, fault] = run.error();
+    const std::size_t finalist = in[contestant];
+    const bool died = device.deaths().size() > before;
+    if (!died && fault.kind == FaultKind::device_lost) return outcome;  // the clock is no clock
+    if (died && !explains_itself(fault)) {
+      if (++deaths[finalist] < kMostDeaths) continue;
+      outcome.refused.push_back({finalist, deadly_finding(fault), deadly_message(fault)});
+    } else {
+      outcome.refused.push_back({finalist, to_text(fault.kind), "in the finals: " + fault.message});
+    }
+    in.erase(in.begin() + static_cast<std::ptrdiff_t>(contestant));
+  }
+  return outcome;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/base/random.hpp"
+#include "engine/device/device.hpp"
+
+namespace fa_tune::test {
+
+// The emulator with a clock that says what the test wants, as a device that measures: kernels run,
+// times are the test's. For what only such devices come to, on any machine.
+class MeasuringEmulator : public Device {
+ public:
+  // The true time in microseconds of a kernel whose image is this.
+  using Truth = std::function<double(const KernelImage& image)>;
+
+  MeasuringEmulator(std::unique_ptr<Device> inner, Truth truth)
+      : inner_(std::move(inner)), truth_(std::move(truth)), info_(inner_->info()) {
+    info_.times = TimeKind::measured;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  std::span<const Fault> deaths() const override { return deaths_; }
+  bool renew() override {
+    ++renewals;
+    return true;
+  }
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    const auto kernel = inner_->load(image);
+    if (kernel) truths_[*kernel] = truth_(image);
+    return kernel;
+  }
+  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
+  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void release(BufferHandle buffer) override { inner_->release(buffer); }
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    return inner_->write(buffer, offset, bytes);
+  }
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    return inner_->read(buffer, offset, bytes);
+  }
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    return inner_->address(buffer, offset);
+  }
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    return inner_->launch(launch);
+  }
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    const double truth = truths_.at(launch.kernel);
+    if (dies && dies(truth, plan)) {
+      deaths_.push_back({FaultKind::died, "the process is over"});
+      return std::unexpected(deaths_.back());
+    }
+    // Whoever looks at the outputs finds them.
+    if (auto done = inner_->launch(launch); !done) return std::unexpected(done.error());
+    ++timings;
+    Timing timing;
+    timing.l2 = plan.l2;
+    timing.launches_per_sample = plan.launches_per_sample;
+    for (int i = 0; i < plan.samples; ++i) {
+      const double us = truth * (1 + noise * random_.normal()) + (plan.l2 == L2::cold ? 7 : 0);
+      timing.samples_us.push_back(us);
+      timing.gpu.sm_mhz.push_back(1755);
+    }
+    return timing;
+  }
+
+  // Set by the test.
+  double noise = 0.003;  // relative standard deviation of a sample
+  std::function<bool(double truth, const TimingPlan& plan)> dies;  // ends the process meanwhile
+
+  // Seen by the test.
+  int renewals = 0;
+  int timings = 0;
+
+ private:
+  std::unique_ptr<Device> inner_;
+  Truth truth_;
+  DeviceInfo info_;
+  std::map<KernelHandle, double> truths_;
+  std::vector<Fault> deaths_;
+  Random random_{17};
+};
+
+}  // namespace fa_tune::test

@@ -1,0 +1,129 @@
+#include "engine/run/finals.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
+#include "engine/report/final.hpp"
+#include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
+#include "engine/run/finalists.hpp"
+#include "engine/worker/open.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  std::string db = "fa.db";
+  std::optional<std::int64_t> run;
+  std::string device = "auto";
+  std::string format = "text";
+  std::optional<std::uint64_t> seed;
+  std::size_t limit = 100;
+  std::vector<std::string> suites;
+};
+
+RunRow wanted_run(const Store& store, const Arguments& arguments) {
+  if (arguments.run) {
+    if (auto run = store.run(*arguments.run)) return *run;
+    throw UserError(fmt::format("{}: there is no run {}", arguments.db, *arguments.run));
+  }
+  const auto runs = store.runs();
+  if (runs.empty()) throw UserError(arguments.db + ": there is no run");
+  return runs.front();
+}
+
+nlohmann::ordered_json figure(const FinalTime& time) {
+  return {{"median", time.us}, {"low", time.low_us}, {"high", time.high_us}};
+}
+
+void print(const FinalRound& round, const std::vector<TrialRow>& refused, const RunRow& run,
+           const DeviceInfo& device, std::uint64_t seed, bool as_json) {
+  using Json = nlohmann::ordered_json;
+  const auto raced = raced_finals(round.rows);
+  const std::string kind = to_text(device.times);
+  if (as_json) {
+    Json json{{"run", run.id}, {"device", device.name},   {"kind", kind},
+              {"seed", seed},  {"finals", Json::array()}, {"refused", Json::array()}};
+    for (const FinalRow& row : round.rows) {
+      json["finals"].push_back({{"trial", row.trial}, {"time_us", figure(row.time)}});
+      json["finals"].back().update(final_json(raced.at(row.trial)));
+    }
+    for (const TrialRow& trial : refused)
+      json["refused"].push_back(
+          {{"trial", trial.id}, {"finding", trial.finding}, {"message", trial.message}});
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  Table table({{"place", Align::right},
+               {"trial", Align::right},
+               {kind + " us", Align::right},
+               {"interval", Align::right},
+               {"cold L2 us", Align::right},
+               {"standing", Align::wrap}});
+  for (const FinalRow& row : round.rows)
+    table.add({std::to_string(row.place), std::to_string(row.trial), time_text(row.time.us),
+               interval_text(row.time.low_us, row.time.high_us),
+               row.cold ? time_text(row.cold->us) : "-", standing_text(raced.at(row.trial))});
+  fmt::print("{}", table.text());
+  for (const TrialRow& trial : refused)
+    fmt::print("trial {} is refused: {}: {}\n", trial.id, trial.finding, trial.message);
+}
+
+int finals(const Arguments& arguments) {
+  const auto root = require_root();
+  const Store store(arguments.db, Store::Mode::read);
+  const RunRow run = wanted_run(store, arguments);
+  const Project project =
+      open_project(parse_space_file(run.space_text, run.space + " (as stored with the run)"), root);
+  auto finalists = choose_finalists(project, store, run.id);
+  std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != "right"; });
+  if (finalists.size() > arguments.limit) finalists.resize(arguments.limit);
+  if (finalists.empty())
+    throw UserError(fmt::format("{}: run {} has no right trial with a time", arguments.db, run.id));
+  const auto device = open_device_in_worker(arguments.device, project.target, root);
+  const auto compiler = open_compiler();
+  CompilePool pool(*compiler, default_jobs());
+  const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id,
+           device->info().id, device->info().name, seed);
+  std::vector<TrialRow> refused;
+  const std::atomic<bool> stop{false};
+  const FinalRound round =
+      hold_finals(project, *device, pool, finalists, seed, arguments.suites, stop,
+                  [&](const TrialRow& trial) { refused.push_back(trial); });
+  if (!round.over) throw MachineError("the device was lost in the finals");
+  print(round, refused, run, device->info(), seed, arguments.format == "json");
+  return round.rows.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+void add_finals(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "finals", "hold a run's finals once more, in new processes; nothing is recorded");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("--db", arguments->db, "database of the run")->capture_default_str();
+  command->add_option("--run", arguments->run, "which run; the newest if not given");
+  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
+      ->capture_default_str();
+  command->add_option("-n,--limit", arguments->limit, "how many of the best by their screens")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--suite", arguments->suites,
+                      "what they are gated on; all suites if not given");
+  command->add_option("--format", arguments->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  add_seed(*command, arguments->seed, "of inputs and of the race; fresh if not given");
+  command->callback([arguments, &action] { action = [arguments] { return finals(*arguments); }; });
+}
+
+}  // namespace fa_tune
