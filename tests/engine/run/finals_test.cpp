@@ -3,13 +3,19 @@
 #include "engine/run/finals.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "db/check.hpp"
+#include "engine/base/fault_point.hpp"
 #include "engine/device/open.hpp"
+#include "engine/report/story.hpp"
 #include "engine/run/final_places.hpp"
 #include "engine/run/finalists.hpp"
 #include "tests/engine/run/fixture.hpp"
@@ -22,12 +28,7 @@ namespace {
 
 struct Quiet : EvolveListener {
   void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {
-    if (++finals == stop_at) *stop = true;
-  }
-  int finals = 0;
-  int stop_at = -1;
-  std::atomic<bool>* stop = nullptr;
+  void on_final(const TrialRow&, int, int) override {}
 };
 
 const Project& toy() {
@@ -43,8 +44,8 @@ std::unique_ptr<test::MeasuringEmulator> device_of(test::MeasuringEmulator::Trut
       open_device("emulator:l4", toy().target, test::root()), std::move(truth));
 }
 
-EvolveResult run(Store& store, test::MeasuringEmulator& device, int trials,
-                 std::optional<std::int64_t> resume = {}) {
+EvolveResult run(Store& store, Device& device, int trials, std::optional<std::int64_t> resume = {},
+                 const std::atomic<bool>& stop = false) {
   const auto compiler = test::toy_compiler();
   EvolveOptions options;
   options.trials = trials;
@@ -52,7 +53,6 @@ EvolveResult run(Store& store, test::MeasuringEmulator& device, int trials,
   options.jobs = 2;
   options.resume = resume;
   Quiet listener;
-  const std::atomic<bool> stop{false};
   return evolve(toy(), device, *compiler, store, options, listener, stop);
 }
 
@@ -60,6 +60,34 @@ std::vector<std::int64_t> ids(const auto& rows) {
   std::vector<std::int64_t> list;
   for (const FinalRow& row : rows) list.push_back(row.trial);
   return list;
+}
+
+// Begins a run on a clock without noise, or goes on with it; dies at the fault point, if one is
+// named.
+int outcome_of_child(const std::filesystem::path& database, const std::string& dies_at) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!dies_at.empty()) arm_fault_point(dies_at);
+    Store store(database, Store::Mode::write);
+    const auto device = device_of(by_work);
+    device->noise = 0;
+    const auto runs = store.runs();
+    run(store, *device, 30, runs.empty() ? std::nullopt : std::optional(runs.front().id));
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// All that finals leave behind, figures included.
+std::string found(const std::filesystem::path& database) {
+  const Store store(database, Store::Mode::read);
+  std::string text = store.run(1)->state + " " + story_hash(store, 1);
+  for (const FinalRow& row : store.finals(1))
+    text +=
+        fmt::format(" {}.{}: {} {} {}", row.race, row.place, row.trial, row.time.us, row.cold->us);
+  return text;
 }
 
 void check_sound(const std::filesystem::path& database) {
@@ -185,6 +213,37 @@ TEST_CASE("a run whose finalists were raced is let be; with others they race aga
   CHECK(raced == finalists);
   CHECK(ids(before) != ids(after));
   check_sound(folder / "a.db");
+}
+
+TEST_CASE("killed in the finals, a run comes to the same when it goes on") {
+  const test::ScratchFolder whole(test::memory_folder());
+  REQUIRE(outcome_of_child(whole / "a.db", "") == 0);
+  const std::string expected = found(whole / "a.db");
+  for (const char* point : {"search_over", "final_judged", "final_judged:7", "final_written",
+                            "final_committed", "finals_over"}) {
+    CAPTURE(point);
+    const test::ScratchFolder folder(test::memory_folder());
+    CHECK(outcome_of_child(folder / "a.db", point) == -SIGKILL);
+    CHECK(outcome_of_child(folder / "a.db", "") == 0);
+    CHECK(found(folder / "a.db") == expected);
+    check_sound(folder / "a.db");
+  }
+}
+
+TEST_CASE("stopped in the finals, a run keeps no part of a race") {
+  const test::ScratchFolder folder(test::memory_folder());
+  Store store(folder / "a.db", Store::Mode::write);
+  const auto device = device_of(by_work);
+  std::atomic<bool> stop{false};
+  device->dies = [&](double, const TimingPlan&) {
+    stop = device->renewals > 0;
+    return false;
+  };
+  const EvolveResult stopped = run(store, *device, 30, {}, stop);
+  CHECK(stopped.interrupted);
+  CHECK(store.finals(stopped.run).empty());
+  CHECK_FALSE(run(store, *device, 30, stopped.run).interrupted);
+  CHECK(store.finals(stopped.run).size() >= 10);
 }
 
 TEST_CASE("a kernel that ends its process in the race, twice, is refused; the others race") {

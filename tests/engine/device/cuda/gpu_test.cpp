@@ -147,6 +147,33 @@ TEST_CASE("times are of the right size and repeat") {
   CHECK(second->time_us.median == doctest::Approx(first->time_us.median).epsilon(0.05));
 }
 
+TEST_CASE("a timing tells the SMs' clock, and reading 8 MB takes longer from memory than from L2") {
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(ptx("scale"));
+  REQUIRE(kernel);
+  constexpr std::uint32_t numbers = 1 << 20;
+  const BufferHandle x = device->allocate(numbers * 4);
+  const BufferHandle y = device->allocate(numbers * 4);
+  const Launch launch{
+      *kernel, config(numbers / 256, 256), {x, y, scalar(2.0F), scalar(static_cast<int>(numbers))}};
+  const auto warm = device->time(launch, {20, 50, 5, L2::warm});
+  const auto cold = device->time(launch, {1, 50, 5, L2::cold});
+  REQUIRE(warm);
+  REQUIRE(cold);
+  const GpuState& gpu = warm->gpu;
+  REQUIRE(gpu.sm_mhz.size() == 50);
+  for (const double mhz : gpu.sm_mhz) {
+    CHECK(mhz > 200);
+    CHECK(mhz < 4000);
+  }
+  CHECK(median(cold->samples_us) > median(warm->samples_us));
+  CHECK((gpu.no_readings.empty() ? gpu.watts > 0 : gpu.watts == 0));
+  MESSAGE("warm " << median(warm->samples_us) << " us, cold " << median(cold->samples_us)
+                  << " us, SM " << median(gpu.sm_mhz) << " MHz, " << gpu.watts << " W, "
+                  << gpu.celsius << " C, throttled " << gpu.throttled.size() << " of 50; "
+                  << gpu.no_readings);
+}
+
 TEST_CASE("what is too much for the device is refused, and the device goes on") {
   const auto device = open_cuda(0);
   const auto kernel = device->load(ptx("empty"));
