@@ -41,14 +41,18 @@ std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<FinalRow>& all
 
 std::string standing_text(const RacedFinal& raced) {
   const FinalRow& row = raced.row;
+  const int others = raced.of - 1;
+  const char* plural = others == 1 ? "" : "s";
+  if (others == 0) return "nobody else was there";
+  if (row.blocks == 0)
+    return row.place == 1
+               ? fmt::format("the least time; not raced with the {} other{}", others, plural)
+               : fmt::format("{:.4f} times the least time; not raced", row.ratio);
   if (!raced.tied_with.empty())
     return fmt::format("tied with {} other{} (trial{} {})", raced.tied_with.size(),
                        raced.tied_with.size() == 1 ? "" : "s",
                        raced.tied_with.size() == 1 ? "" : "s", fmt::join(raced.tied_with, ", "));
-  if (raced.of == 1) return "nobody else was there";
-  if (row.tied_first) return fmt::format("faster than the {} others", raced.of - 1);
-  if (!row.ratio_low && !row.ratio_high)
-    return fmt::format("{:.4f} times the fastest's time; they were not raced", row.ratio);
+  if (row.tied_first) return fmt::format("faster than the {} other{}", others, plural);
   return fmt::format("{:.4f} times the fastest's time [{}, {}]", row.ratio,
                      bound_text(row.ratio_low, "0"), bound_text(row.ratio_high, "unbounded"));
 }

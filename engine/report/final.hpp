@@ -22,8 +22,8 @@ struct RacedFinal {
 std::map<std::int64_t, RacedFinal> raced_finals(const Store& store, std::int64_t run);
 std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<FinalRow>& finals);
 
-// "tied with 2 others (trials 4, 7)", "faster than the 12 others", or "1.0312 times the fastest's
-// time [1.0290, 1.0335]".
+// "tied with 2 others (trials 4, 7)", "faster than the 12 others", "1.0312 times the fastest's time
+// [1.0290, 1.0335]", or what there is to say without a race.
 std::string standing_text(const RacedFinal& raced);
 
 // {"place","of","tied_with","ratio":{median,low,high},"blocks","detail","cold_us":{median,low,high,

@@ -50,9 +50,10 @@ std::expected<ClockProbe, Fault> ClockProbe::make(CudaContext& context, int sms)
 }
 
 std::expected<void, Fault> ClockProbe::begin(CudaContext& context, int marks) {
+  constexpr std::size_t kLeast = 512;  // more than most plans have samples
   marks_ = 0;
-  const auto wanted = static_cast<std::size_t>(marks);
-  if (wanted <= room_) return {};
+  if (static_cast<std::size_t>(marks) <= room_) return {};
+  const std::size_t wanted = std::max(kLeast, static_cast<std::size_t>(marks));
   room_ = 0;
   memory_ = OwnedMemory();
   DevicePointer pointer = 0;

@@ -5,8 +5,10 @@
 namespace fa_tune::cuda {
 namespace {
 
-// NVML's own figures are no younger, and it is not to take a visible part of the time.
+// NVML's own figures are no younger.
 constexpr auto kReadingLasts = std::chrono::milliseconds(20);
+// How much longer than it took a reading must last at least: asking is not to cost much time.
+constexpr int kTimesItsCost = 30;
 // Below this part of the highest clock a sample is throttled: so nvbench has it. Boost clocks and
 // the power limit stay above.
 constexpr double kThrottled = 0.75;
@@ -63,10 +65,11 @@ std::expected<void, Fault> GpuWatch::mark(CudaContext& context) {
 
 void GpuWatch::look(int done) {
   if (!nvml_) return;
-  const auto now = Clock::now();
-  if (read_at_ != Clock::time_point{} && now - read_at_ < kReadingLasts) return;
+  const auto before = Clock::now();
+  if (before < next_reading_) return;
   reading_ = nvml_->read();
-  read_at_ = now;
+  const auto now = Clock::now();
+  next_reading_ = now + std::max<Clock::duration>(kReadingLasts, kTimesItsCost * (now - before));
   note(done);
 }
 

@@ -41,7 +41,7 @@ class GpuWatch {
   bool probe_tried_ = false;
 
   GpuReading reading_;
-  Clock::time_point read_at_{};
+  Clock::time_point next_reading_{};
   int samples_ = 0;
   int looked_ = 0;  // samples that a reading was noted for
   std::vector<bool> slowed_;

@@ -114,6 +114,7 @@ TEST_CASE("of what was raced, best and show tell who ties, and a cold cache's ti
   CHECK(page.find("1 of 3: tied with 1 other (trial 2)") != std::string::npos);
   CHECK(page.find("61.50 us, interval 61.00 .. 62.00, of 1 launches, each after a flush") !=
         std::string::npos);
+  CHECK(show_text(store, 2).find("2 of 3: tied with 1 other (trial 1)") != std::string::npos);
   CHECK(show_text(store, 3).find("3 of 3: 1.0400 times the fastest's time [1.0300, 1.0500]") !=
         std::string::npos);
 }
