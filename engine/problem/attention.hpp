@@ -37,6 +37,7 @@ class AttentionProblem final : public Problem {
   double flop(const Constants& shape) const override;
   // Q, K, V, slopes and scales read once, O and LSE written once.
   double bytes(const Constants& shape) const override;
+  double tensor_speed() const override { return timed_.dtype == DType::e4m3 ? 2 : 1; }
 
  private:
   AttentionShape timed_;

@@ -117,6 +117,8 @@ class Problem {
   // The least a kernel must do at this shape, for rooflines: operations and compulsory bytes.
   virtual double flop(const Constants& shape) const = 0;
   virtual double bytes(const Constants& shape) const = 0;
+  // How many of these operations tensor cores do in the time of one on 16-bit elements.
+  virtual double tensor_speed() const { return 1; }
 };
 
 // The problem a space names, with its settings ("shape.B" -> 1, "causal" -> false, ...). Throws

@@ -30,10 +30,12 @@ std::set<std::filesystem::path> shipped_profiles(const std::filesystem::path& ro
 
 }  // namespace
 
-Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes) {
+Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
+                  double tensor_speed) {
   const double clocks_per_us = profile.clock_mhz * sms;
-  const double flop_per_us = clocks_per_us * std::max(profile.tensor_f16_flop_per_clock_sm,
-                                                      profile.wgmma_f16_flop_per_clock_sm);
+  const double flop_per_us =
+      tensor_speed * clocks_per_us *
+      std::max(profile.tensor_f16_flop_per_clock_sm, profile.wgmma_f16_flop_per_clock_sm);
   const double bytes_per_us =
       clocks_per_us * std::max(profile.l2_bytes_per_clock_sm, profile.l2_port_bytes_per_clock_sm);
   const double computing = flop / flop_per_us;
@@ -64,7 +66,7 @@ std::optional<Roofline> roofline_of(const Problem& problem, const DeviceInfo& de
   const auto profile = profile_of(device, target, find_root());
   if (!profile) return std::nullopt;
   return roofline(*profile, device.sms, problem.flop(problem.shape()),
-                  problem.bytes(problem.shape()));
+                  problem.bytes(problem.shape()), problem.tensor_speed());
 }
 
 }  // namespace fa_tune

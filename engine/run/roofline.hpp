@@ -20,8 +20,10 @@ struct Roofline {
 
 // The most is meant: the dearer of the tensor cores' operations and of what an SM's port to L2
 // takes in, since in a warm L2 nothing need come from DRAM. With a quarter off, for clocks above
-// the one that a profile gives.
-Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes);
+// the one that a profile gives. `tensor_speed`: of the tensor cores against a profile's, which is
+// that on 16-bit elements.
+Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
+                  double tensor_speed = 1);
 
 // The profile of the GPU that a device is or emulates: `target` if that is it, else the shipped one
 // of its architecture, with as many SMs if there is one. Nothing where none is known.

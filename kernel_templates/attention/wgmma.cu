@@ -30,6 +30,7 @@
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its own, so
 //             that the next Q can come earlier;
+//   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_join.cuh);
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE, WINDOW_LEFT,
 // WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh, wgmma_scales.cuh.
@@ -80,6 +81,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
 #if DTYPE_E4M3
     if (warp >= 4 - kTurners) turn_v(base, schedule, rows, mask, warp - (4 - kTurners), lane);
 #endif
+    if constexpr (SPLIT_KV > 1) {
+      __syncwarp();
+      sync_cluster();  // with the consumers' join
+    }
   } else {
     if constexpr (kShiftsRegisters) take_registers<kManyRegisters>();
     const Scores how(scale, softcap, 0.0f, lq, lk);
@@ -88,5 +93,5 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
         .run(schedule, o_map);
   }
   // No block may go while another still copies into it or arrives at its barriers.
-  if constexpr (CLUSTER > 1) sync_cluster();
+  if constexpr (kBlocksTogether > 1) sync_cluster();
 }

@@ -6,48 +6,34 @@
 #include "tensor_copy.cuh"
 #include "wgmma.cuh"
 #include "wgmma_epilogue.cuh"
+#include "wgmma_join.cuh"
+#include "wgmma_rings.cuh"
 #include "wgmma_scales.cuh"
 #include "wgmma_schedule.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
+#include "wgmma_state.cuh"
 #include "wgmma_work.cuh"
 
-// What one thread of a warpgroup of consumers holds.
-struct State {
-  float output[kOutputs];
-  float scores[kScores];
-  unsigned p[kSteps][4];
-  unsigned q[kDepths][4];  // Q_PLACE in_registers
-  Rows rows;
-  // e4m3, see wgmma_scales.cuh.
-  float q_unit[2];   // with the scale of 1 / sqrt(D)
-  float k_unit;      // of the tile whose scores are here or on their way
-  float v_unit;      // that the output is in
-  float next_v_unit;
-  Factors factors;   // of the scores
+// Where its products read: Q, and the first places of the rings of K and V. (A base of its own, before Rings: the
+// order decides how ptxas numbers registers.)
+struct Operands {
+  unsigned long long q_, k_, v_;
+
+  __device__ __forceinline__ Operands(unsigned base, int group)
+      : q_(matrix_at(base + group * 8192, 16, 1024)),
+        k_(matrix_at(base + kK, 16, 1024)),
+        v_(DTYPE_E4M3 ? matrix_at(base + kV, 16, 1024) : matrix_at(base + kV, kKeyPanel, 1024)) {}
 };
 
-__device__ __forceinline__ void clear(float (&output)[kOutputs]) {
-#pragma unroll
-  for (int i = 0; i < kOutputs; ++i) output[i] = 0.0f;
-}
-
-__device__ __forceinline__ Rows fresh_rows() {
-  return {{minus_infinity(), minus_infinity()}, {0.0f, 0.0f}};
-}
-
 // One warpgroup of consumers.
-class Consumer {
+class Consumer : Operands, Rings {
  public:
   __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
                                       int rows, const Mask& mask, const Scales& scales,
                                       const Features& features)
-      : base_(base),
-        q_(matrix_at(base + group * 8192, 16, 1024)),
-        k_(matrix_at(base + kK, 16, 1024)),
-        v_(DTYPE_E4M3 ? matrix_at(base + kV, 16, 1024) : matrix_at(base + kV, kKeyPanel, 1024)),
-        group_(group),
-        lane_(lane),
+      : Operands(base, group),
+        Rings(base, group, lane),
         how_(how),
         rows_(rows),
         mask_(mask),
@@ -76,41 +62,6 @@ class Consumer {
   }
 
  private:
-  __device__ __forceinline__ int warp() const { return threadIdx.x / 32 % 4; }
-  __device__ __forceinline__ bool leads() const { return warp() == 0 && lane_ == 0; }
-
-  // The warp has read what `barrier` guards, here and, if it is shared, in the cluster's other blocks.
-  __device__ __forceinline__ void release(int barrier, bool shared) {
-    if (CLUSTER > 1 && shared) {
-      if (lane_ < CLUSTER) arrive_in_cluster(base_ + barrier, lane_);
-    } else if (lane_ == 0) {
-      arrive(base_ + barrier);
-    }
-  }
-  __device__ __forceinline__ void wait_q() { wait_for(base_ + kQFull + 8 * q_at_.slot, q_at_.parity); }
-  __device__ __forceinline__ void wait_k() { wait_for(base_ + kKFull + 8 * k_at_.slot, k_at_.parity); }
-  __device__ __forceinline__ void wait_v() { wait_for(base_ + kVFull + 8 * v_at_.slot, v_at_.parity); }
-  __device__ __forceinline__ void release_q() {
-    release(kQEmpty + 8 * q_at_.slot, false);
-    q_at_.advance();
-  }
-  __device__ __forceinline__ void release_k() {
-    release(kKEmpty + 8 * k_at_.slot, true);
-    k_at_.advance();
-  }
-  __device__ __forceinline__ void release_v() {
-    release(kVEmpty + 8 * v_at_.slot, true);
-    v_at_.advance();
-  }
-
-  __device__ __forceinline__ void await_turn() {
-    if constexpr (PING_PONG) sync_numbered(turn_barrier(group_), 2 * kGroup);
-  }
-  __device__ __forceinline__ void end_turn() {
-    if constexpr (PING_PONG)
-      arrive_numbered(turn_barrier(group_ == CONSUMERS - 1 ? 0 : group_ + 1), 2 * kGroup);
-  }
-
   // Passes over the tiles of keys that the block's lower rows see and these do not. K and V take turns: who
   // ran ahead in one ring only could wait there for somebody who waits in the other for him.
   __device__ __forceinline__ void skip(const Work& work) {
@@ -385,7 +336,8 @@ class Consumer {
 
   // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
   __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const Work& work) {
-    if (work.first_row < rows_) {
+    if constexpr (SPLIT_KV > 1) join(state, base_, factors(state));
+    if (work.first_row < rows_ && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
       const unsigned staging = base_ + place + group_ * 8192;
       // Over Q: all warps' products have read it. Own: the last store has.
@@ -435,15 +387,9 @@ class Consumer {
     stage_rows(state.output, inverse, staging, warp(), lane_);
   }
 
-  unsigned base_;
-  unsigned long long q_, k_, v_;
-  int group_;
-  int lane_;
   Scores how_;
   int rows_;
   Mask mask_;
   Scales scales_;
   Features features_;
-  RingPlace<Q_STAGES> q_at_;
-  Place k_at_, v_at_;
 };

@@ -42,7 +42,7 @@ __device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, co
   RingPlace<Q_STAGES> q_at;
   for (; schedule.more(); schedule.next()) {
     const Tile tile = schedule.tile();
-    const KeyTiles tiles = cluster_key_tiles(tile, rows, mask);
+    const KeyTiles tiles = block_key_tiles(tile, rows, mask);
     // Also where no row sees a key: the zeros leave through Q's place, which is the tile's only once Q came.
     const unsigned full = base + kQFull + 8 * q_at.slot;
     wait_for(base + kQEmpty + 8 * q_at.slot, q_at.parity ^ 1);
@@ -65,7 +65,7 @@ __device__ __forceinline__ void produce_v(unsigned base, Schedule schedule, cons
   Place at;
   for (; schedule.more(); schedule.next()) {
     const Tile tile = schedule.tile();
-    const KeyTiles tiles = cluster_key_tiles(tile, rows, mask);
+    const KeyTiles tiles = block_key_tiles(tile, rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j)
       load_keys(base + ring, base + full, base + empty, at, v_map, tile, j * BLOCK_N, rank);
   }

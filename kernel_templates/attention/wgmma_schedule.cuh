@@ -10,6 +10,7 @@
 #pragma once
 
 #include "mask.cuh"
+#include "mbarrier.cuh"
 
 constexpr int kPacked = PACK_HEADS ? KV_GROUP : 1;  // heads that a row's number counts through
 
@@ -17,6 +18,8 @@ __device__ __forceinline__ int position_of(int row) { return row / kPacked; }
 
 // Of the heads that Schedule counts.
 __device__ __forceinline__ int kv_head_of(int head) { return PACK_HEADS ? head : head / KV_GROUP; }
+
+constexpr int kBlocksTogether = CLUSTER * SPLIT_KV;  // that work on one tile
 
 struct Tile {
   int first_row;  // of this block
@@ -32,8 +35,8 @@ class Schedule {
         all_heads_(heads * batches),
         row_tiles_((rows + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M)),
         rank_(rank),
-        workers_(static_cast<int>(gridDim.x) / CLUSTER),
-        worker_(static_cast<int>(blockIdx.x) / CLUSTER),
+        workers_(static_cast<int>(gridDim.x) / kBlocksTogether),
+        worker_(static_cast<int>(blockIdx.x) / kBlocksTogether),
         index_(worker_) {}
 
   __device__ __forceinline__ bool more() const { return index_ < all_heads_ * row_tiles_; }
@@ -76,11 +79,19 @@ struct KeyTiles {
 
 __device__ __forceinline__ int key_tiles(int keys) { return (keys + BLOCK_N - 1) / BLOCK_N; }
 
-// Key tiles that the cluster of a tile walks over: from its first row's to those of its last row. They are the
-// same for all of its blocks, which share what they load.
-__device__ __forceinline__ KeyTiles cluster_key_tiles(const Tile& tile, int rows, const Mask& mask) {
+// This block's part of a cluster's tiles of keys.
+__device__ __forceinline__ KeyTiles own_part(const KeyTiles& all) {
+  if constexpr (SPLIT_KV == 1) return all;
+  const int share = (all.end - all.first + SPLIT_KV - 1) / SPLIT_KV;
+  const int first = min(all.first + static_cast<int>(cluster_rank()) * share, all.end);
+  return {first, min(first + share, all.end)};
+}
+
+// Key tiles that a block walks over: from those of its cluster's first row to those of the last. With CLUSTER they
+// are the same for all of its blocks, which share what they load.
+__device__ __forceinline__ KeyTiles block_key_tiles(const Tile& tile, int rows, const Mask& mask) {
   const int index = tile.first_row / (CLUSTER * BLOCK_M);
   const int end = (index + 1) * (CLUSTER * BLOCK_M);
-  return {mask.first_key(position_of(index * (CLUSTER * BLOCK_M))) / BLOCK_N,
-          key_tiles(mask.end_key(position_of(min(end, rows) - 1)))};
+  return own_part({mask.first_key(position_of(index * (CLUSTER * BLOCK_M))) / BLOCK_N,
+                   key_tiles(mask.end_key(position_of(min(end, rows) - 1)))});
 }

@@ -59,6 +59,9 @@ using Place = RingPlace<STAGES>;
 __device__ __forceinline__ int own_barrier(int group) { return 1 + group; }
 __device__ __forceinline__ int turn_barrier(int group) { return 1 + CONSUMERS + group; }
 
+// All warpgroups of consumers (SPLIT_KV).
+__device__ __forceinline__ int join_barrier() { return 1 + 2 * CONSUMERS; }
+
 __device__ __forceinline__ void make_barriers(unsigned base) {
 #pragma unroll
   for (int slot = 0; slot < Q_STAGES; ++slot) {

@@ -52,7 +52,7 @@ __device__ __forceinline__ void turn_v(unsigned base, Schedule schedule, int row
                                        int turner, int lane) {
   Place at;
   for (; schedule.more(); schedule.next()) {
-    const KeyTiles tiles = cluster_key_tiles(schedule.tile(), rows, mask);
+    const KeyTiles tiles = block_key_tiles(schedule.tile(), rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j) {
       wait_for(base + kRawFull + 8 * at.slot, at.parity);
       wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);

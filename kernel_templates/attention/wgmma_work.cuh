@@ -19,12 +19,16 @@ __device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int
   Work work;
   work.tile = schedule.tile();
   work.first_row = work.tile.first_row + group * 64;
-  work.tiles = cluster_key_tiles(work.tile, rows, mask);
+  work.tiles = block_key_tiles(work.tile, rows, mask);
   const int last_row = min(work.first_row + 64, rows) - 1;
   work.seen = work.first_row < rows ? key_tiles(mask.end_key(position_of(last_row))) : 0;
   if (WINDOW_LEFT) work.seen = max(work.seen, work.tiles.first);
   work.clean = {WINDOW_LEFT ? key_tiles(mask.first_key(position_of(last_row))) : 0,
                 mask.end_key(position_of(work.first_row)) / BLOCK_N};
+  if constexpr (SPLIT_KV > 1) {
+    work.seen = min(max(work.seen, work.tiles.first), work.tiles.end);
+    work.clean = {max(work.clean.first, work.tiles.first), max(work.clean.end, work.tiles.first)};
+  }
   return work;
 }
 

@@ -40,8 +40,9 @@ WORST = {"fp16": 1e-3, "bf16": 8e-3, "e4m3": 6e-2}  # relative RMS error that is
 REPLAY_US = 8000  # a graph has as many launches as take about so long
 
 
-def cell(B, H, L, D, causal):
-    return {"B": B, "H": H, "L": L, "D": D, "causal": causal}
+def cell(B, H, L, D, causal, Lq=None):
+    """`Lq`: queries, where they are fewer than the L keys."""
+    return {"B": B, "H": H, "L": L, "D": D, "causal": causal, "Lq": Lq or L}
 
 
 def suites():
@@ -54,6 +55,8 @@ def suites():
         + [cell(4, 8, 1024, 64, False), cell(1, 8, 2048, 64, False), cell(2, 8, 512, 64, True)]
         + [cell(1, 8, 32, 64, True)],
         "long": [cell(16384 // L, 2048 // D, L, D, c) for D in (64, 128) for c in (False, True) for L in lengths[3:]],
+        # Too few rows of queries to keep a GPU busy: blocks have to share keys.
+        "few": [cell(1, H, L, D, False, Lq) for D, H in ((64, 16), (128, 8)) for Lq in (16, 128) for L in (2048, 16384)],
         "mission": [cell(1, 8, 512, 64, False), cell(1, 8, 512, 64, True)],
     }
 
@@ -171,7 +174,7 @@ class Candidate:
 
 
 def flop(c):
-    return 4 * c["B"] * c["H"] * c["L"] ** 2 * c["D"] / (2 if c["causal"] else 1)
+    return 4 * c["B"] * c["H"] * c["Lq"] * c["L"] * c["D"] / (2 if c["causal"] else 1)
 
 
 def candidates_of(path, dtype, cells, args):
@@ -221,14 +224,14 @@ def errors_at(problem, outputs):
 
 
 def run_cell(c, candidates, rivals, args, rng):
-    sizes = (c["B"], c["H"], c["L"], c["L"], c["D"], c["causal"])
+    sizes = (c["B"], c["H"], c["Lq"], c["L"], c["D"], c["causal"])
     problem = Problem(*sizes, args.dtype, args.scale_rows)
     e4m3 = args.dtype == "e4m3"
     plain = Problem(*sizes, "fp16", of=[t.half() for t in problem.real]) if e4m3 else problem
     launches = max(1, min(100, int(REPLAY_US / (flop(c) / 4e8 + 4))))
     graphs, results = {}, {}
     for name, backend in BACKENDS.items():
-        if name == "sdpa math" and c["B"] * c["H"] * c["L"] ** 2 > 2**30:
+        if name == "sdpa math" and c["B"] * c["H"] * c["Lq"] * c["L"] > 2**30:
             continue  # its scores would not fit
         try:
             graphs[name] = Graph(backend_call(backend, *plain.real, c["causal"]), launches)
@@ -274,7 +277,7 @@ def geomean(values):
 def report(rows):
     for row in rows:
         best, own = row["best_backend"], row["tflops"]
-        line = f"D={row['D']:<4}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
+        line = f"D={row['D']:<4}Lq={row['Lq']:<6}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
         line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
         line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
         if "relative_error" in row:
