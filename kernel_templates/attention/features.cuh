@@ -45,9 +45,9 @@ constexpr const float* alibi_slopes = nullptr;
   , const float* __restrict__ v_scale
 #else
 #define SCALE_PARAMETERS
-constexpr const float* q_scale = nullptr;
-constexpr const float* k_scale = nullptr;
-constexpr const float* v_scale = nullptr;
+[[maybe_unused]] constexpr const float* q_scale = nullptr;
+[[maybe_unused]] constexpr const float* k_scale = nullptr;
+[[maybe_unused]] constexpr const float* v_scale = nullptr;
 #endif
 
 #define FEATURE_PARAMETERS                                                                        \
