@@ -178,7 +178,7 @@ std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& lau
 
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
-                                                   const RaceOptions& options) {
+                                                   const RaceOptions& options, L2 l2) {
   struct Taken {
     std::size_t contestant;
     int block;
@@ -187,9 +187,10 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
   std::size_t under_way = 0;
   std::vector<TimingPlan> plans;
   for (; under_way < launches.size(); ++under_way) {
+    // A cold cache wants one launch a sample; settling warms the GPU up all the same.
     const auto settled = settle(device, launches[under_way]);
     if (!settled) return std::unexpected(RaceFault{under_way, settled.error()});
-    plans.push_back({*settled, block_samples, 1});
+    plans.push_back({l2 == L2::cold ? 1 : *settled, block_samples, 1, l2});
   }
   Patience patience(race_patience);
   std::vector<Taken> all;

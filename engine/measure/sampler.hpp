@@ -42,10 +42,10 @@ struct RaceFault {
 };
 
 // Races launches on a device that measures, the first as the baseline: a block's time of each is
-// the median of three samples of 200 us. Throttled samples are taken again as in a final
-// measurement, up to five times in the whole race.
+// the median of three samples, of 200 us or, with a cold cache, of a launch each. Throttled samples
+// are taken again as in a final measurement, up to five times in the whole race.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
-                                                   const RaceOptions& options);
+                                                   const RaceOptions& options, L2 l2 = L2::warm);
 
 }  // namespace fa_tune

@@ -29,6 +29,7 @@ struct Arguments {
   std::string format = "text";
   std::optional<std::uint64_t> seed;
   int blocks = RaceOptions{}.most_blocks;
+  std::string l2 = "warm";
 };
 
 // B beside A.
@@ -86,7 +87,8 @@ Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler, 
   const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
   const auto raced =
       race_launches(device, {launch_a.launch(), launch_b.launch()},
-                    {.seed = derive_seed(seed, "race"), .most_blocks = arguments.blocks});
+                    {.seed = derive_seed(seed, "race"), .most_blocks = arguments.blocks},
+                    arguments.l2 == "cold" ? L2::cold : L2::warm);
   if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
   const RaceResult& result = raced->result;
   if (result.void_blocks == result.blocks)
@@ -156,6 +158,11 @@ int bench(const Arguments& arguments) {
   compiler = open_compiler();
   pool.emplace(*compiler, default_jobs());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  if (arguments.l2 == "cold" && device->info().times == TimeKind::predicted)
+    throw UserError(
+        "--l2 cold: " + device->info().name +
+        " predicts, and its model knows a warm cache alone; leave the option out or name "
+        "a GPU with --device");
   log_info("on {} ({}), seed {}", device->info().id, device->info().name, seed);
   const Outcome outcome = compare(*a, *b, *device, *compiler, *pool, arguments, seed);
   print(outcome, *a, *b, device->info(), seed, arguments.format == "json");
@@ -178,6 +185,10 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--blocks", arguments->blocks, "what a race may take at most")
       ->check(CLI::Range(16, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option("--l2", arguments->l2, "what the cache holds when a launch begins: warm or cold")
+      ->check(CLI::IsMember({"warm", "cold"}))
       ->capture_default_str();
   command->add_option("--format", arguments->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

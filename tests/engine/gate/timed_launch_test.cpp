@@ -40,6 +40,28 @@ TEST_CASE("a timed launch holds real data, frees it, and refuses unknown argumen
   CHECK(device.buffers_held() == 0);
 }
 
+TEST_CASE(
+    "launches beside one another have the very same buffers, for as long as one of them lives") {
+  const AttentionProblem problem(timed);
+  const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
+  FakeDevice device;
+  const BoundKernel one{
+      .kernel = device.add([](const FakeDevice::Call&) { return std::optional<Fault>{}; }),
+      .launch = {},
+      .argument_names = {"Q", "K"}};
+  const BoundKernel other{
+      .kernel = one.kernel, .launch = {}, .argument_names = {"K", "O", "scale"}};
+  auto first = std::make_unique<TimedLaunch>(device, one, instance);
+  auto second = std::make_unique<TimedLaunch>(*first, other, instance);
+  CHECK(device.buffers_held() == 4);
+  CHECK(second->launch().arguments.at(0) == first->launch().arguments.at(1));
+  first.reset();
+  CHECK(device.buffers_held() == 4);
+  CHECK(device.launch(second->launch()).has_value());
+  second.reset();
+  CHECK(device.buffers_held() == 0);
+}
+
 namespace {
 
 // A kernel under the clock: what is found wrong with it there, after `launches` of it.

@@ -264,6 +264,17 @@ TEST_CASE("a race leaves the samples of void blocks out") {
         3 * static_cast<std::size_t>(raced->result.blocks - 1));
 }
 
+TEST_CASE("a race with a cold cache takes a launch a sample") {
+  ClockDevice device([](const TimingPlan& plan, int n) {
+    return (plan.l2 == L2::cold ? 80 : 20) + 0.05 * noise(n);
+  });
+  const auto raced = race_launches(device, {{}, {}}, {}, L2::cold);
+  REQUIRE(raced);
+  CHECK(raced->timings[0].l2 == L2::cold);
+  CHECK(raced->result.standings[0].time_us.median == doctest::Approx(80).epsilon(0.01));
+  CHECK(device.plans.back().launches_per_sample == 1);
+}
+
 TEST_CASE("in a final measurement throttled samples are taken again; in a screen they are marked") {
   const auto passing = [](int n) { return n % 50 == 40; };
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });

@@ -121,6 +121,26 @@ TEST_CASE("a device in another process is the device") {
   CHECK(device->deaths().empty());
 }
 
+TEST_CASE(
+    "a device that is renewed goes on in another process: kernels are there, buffers are not") {
+  const Memory memory;
+  const auto device = open_remote(options());
+  Counting before(*device);
+  REQUIRE_FALSE(before.run().has_value());
+  CHECK(device->renew());
+  CHECK(device->deaths().empty());
+  std::array<std::byte, 4> bytes{};
+  CHECK(device->read(before.buffer, 0, bytes).error().kind == FaultKind::gone);
+  Counting after(*device);
+  CHECK_FALSE(after.run().has_value());
+  CHECK(after.has_added(1));
+  // The old kernel, with the new data: it is loaded again when it is used.
+  before.launch.arguments = after.launch.arguments;
+  CHECK(device->launch(before.launch).has_value());
+  CHECK(after.has_added(2));
+  device->release(before.buffer);
+}
+
 TEST_CASE("what is larger than the window goes in pieces") {
   const auto device = open_remote(options());
   std::vector<std::byte> out(Window::kBytes + 12345);
