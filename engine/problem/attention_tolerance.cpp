@@ -84,7 +84,9 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
 }
 
 Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& truth) {
-  const double depth = static_cast<double>(shape.D) / 8 + 4;
+  const auto D = static_cast<double>(shape.D);
+  const double of_score =
+      shape.dtype == DType::e4m3 ? 0x1p-12 * std::sqrt(D / 32) : 0x1p-23 * (D / 8 + 4);
   Expectation made{.tensor = "LSE", .exact = truth.lse_exact, .bound = {}};
   made.bound.resize(made.exact.size());
   double growth = 1;
@@ -92,7 +94,7 @@ Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& t
     const double exact = made.exact[row];
     if (!std::isfinite(exact)) continue;
     made.bound[row] =
-        0x1p-23 * (depth * static_cast<double>(truth.score_size[row]) + 4 * std::abs(exact));
+        of_score * static_cast<double>(truth.score_size[row]) + 0x1p-21 * std::abs(exact);
     const double error = std::abs(static_cast<double>(truth.lse_trusted[row]) - exact);
     if (made.bound[row] > 0) growth = std::max(growth, error / made.bound[row]);
   }

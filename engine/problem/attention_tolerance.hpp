@@ -45,7 +45,10 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
 // exponentials by polynomial (relative error 7.5e-5). Then what float32 does to a score: a tensor
 // core may cut off a last bit of the sum at each of its steps, 8 deep or more, and forming the
 // exponent takes a few roundings. The float32 part grows with the trusted computation's error, as
-// above. -inf, of a row that sees nothing, must be met exactly.
+// above. With e4m3 a score is 2^-12 sqrt(D / 32) * score size off in place of that: a step, 32
+// deep, cuts some 33 terms off at 2^-13 of the largest, whose signs differ, so it adds sqrt(33) /
+// sqrt(3) such units in the root mean square; the largest is about a third of the score size, and
+// two deviations are allowed. -inf, of a row that sees nothing, must be met exactly.
 Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& truth);
 
 }  // namespace fa_tune

@@ -279,6 +279,30 @@ TEST_CASE("tolerance: the trusted LSE passes, a missed key of a hundredth does n
   }
 }
 
+TEST_CASE("tolerance: of an LSE in e4m3") {
+  for (const Inputs inputs : all_inputs) {
+    if (inputs == Inputs::tripled || inputs == Inputs::large_logits)
+      continue;  // scores 9 times as large, or 40
+    const AttentionShape s{.B = 1,
+                           .H = 4,
+                           .Lq = 96,
+                           .Lk = 150,
+                           .D = 64,
+                           .dtype = DType::e4m3,
+                           .lse = true,
+                           .scale_rows = 32};
+    const AttentionProblem problem(s);
+    const Instance in = problem.make(problem.shape(), inputs, 5);
+    const AttentionTruth truth = attention_oracle(s, in);
+    const Expectation expected = problem.expect(in)[1];
+    for (std::size_t row = 0; row < truth.lse_exact.size(); ++row) {
+      CHECK(std::abs(static_cast<double>(truth.lse_trusted[row]) - truth.lse_exact[row]) <
+            0.5 * expected.bound[row]);
+      CHECK(expected.bound[row] < 0.007);  // a missed key of a hundredth shows
+    }
+  }
+}
+
 TEST_CASE("tolerance: scales with the output and is 0 where a row sees nothing") {
   const AttentionShape s{.B = 1,
                          .H = 1,
