@@ -6,7 +6,6 @@
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/run/survive.hpp"
-#include "engine/run/variant.hpp"
 
 namespace fa_tune {
 namespace {
@@ -46,15 +45,25 @@ FinalVerdict FinalJudge::judge(const TrialRow& trial) {
   return verdict;
 }
 
-FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
+std::unique_ptr<Variant> FinalJudge::begin(const TrialRow& trial) {
   const Config config = Config::from_json(trial.config_json);
-  Variant variant(
+  auto variant = std::make_unique<Variant>(
       project_.template_of(config), *project_.problem,
       [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
-  const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
+  for (const GateCase& each : cases_) variant->begin(each.shape);
+  variant->begin();
+  return variant;
+}
+
+void FinalJudge::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(trial); }
+
+FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
+  auto prepared = prepared_.extract(trial.id);
+  const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
+  const Verdict verdict = Gate(device_, truth_).check(variant->binder(), cases_);
   if (!verdict.right())
     return refused(to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
-  const auto bound = variant.bind(project_.problem->shape());
+  const auto bound = variant->bind(project_.problem->shape());
   if (!bound) return refused(to_text(Finding::not_bound), bound.error());
   const auto measured = clocked_.time(*bound, Effort::final_);
   if (!measured) return refused(measured.error().finding, measured.error().message);

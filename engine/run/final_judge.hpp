@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "engine/kernel/compiler.hpp"
 #include "engine/run/clocked.hpp"
 #include "engine/run/project.hpp"
+#include "engine/run/variant.hpp"
 
 namespace fa_tune {
 
@@ -30,9 +33,12 @@ class FinalJudge {
   FinalJudge(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
              const std::vector<std::string>& suites);
 
+  // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.
+  void prepare(const TrialRow& trial);
   FinalVerdict judge(const TrialRow& trial);
 
  private:
+  std::unique_ptr<Variant> begin(const TrialRow& trial);
   FinalVerdict try_out(const TrialRow& trial);
 
   const Project& project_;
@@ -41,6 +47,7 @@ class FinalJudge {
   TruthCache truth_;
   std::vector<GateCase> cases_;
   Clocked clocked_;
+  std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged
 };
 
 }  // namespace fa_tune

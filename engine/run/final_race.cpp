@@ -40,11 +40,13 @@ class Race {
         seed_(seed),
         inputs_(project.problem->make(project.problem->shape(), Inputs::normal,
                                       derive_seed(seed, "final race inputs"))) {
-    for (const Config& config : finalists)
+    for (const Config& config : finalists) {
       variants_.push_back(std::make_unique<Variant>(
           project.template_of(config), *project.problem,
           [&project](const Constants& shape) { return project.scope(shape); }, config, pool,
           device));
+      variants_.back()->begin();
+    }
   }
 
   std::expected<LaunchRace, RaceFault> run(const std::vector<std::size_t>& order) {

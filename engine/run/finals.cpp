@@ -117,6 +117,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   FinalRound round;
   if (!device.renew()) return round;
   FinalJudge judge(project, device, pool, seed, suites);
+  for (const TrialRow& trial : finalists) judge.prepare(trial);
   std::vector<TrialRow> standing;
   std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
   for (TrialRow trial : finalists) {

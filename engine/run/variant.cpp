@@ -31,7 +31,9 @@ Variant::Build& Variant::build(const Defines& defines) {
   return place->second;
 }
 
-void Variant::begin() { build(problem_.defines(problem_.shape())); }
+void Variant::begin() { begin(problem_.shape()); }
+
+void Variant::begin(const Constants& shape) { build(problem_.defines(shape)); }
 
 CompileOutcome& Variant::finished(Build& build) {
   if (!build.outcome) build.outcome = build.pending.get();

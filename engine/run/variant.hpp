@@ -33,6 +33,8 @@ class Variant {
   // Hands the timed shape's source to the compiler and returns, so that it is compiled while other
   // trials are at the device.
   void begin();
+  // The same for a shape that it will be bound at.
+  void begin(const Constants& shape);
   // Waits for the compiler.
   const CompileOutcome& compiled();
   LaunchConfig launch_config(const Constants& shape) const;

@@ -13,7 +13,6 @@ namespace {
 // Names and values are those of nvml.h.
 constexpr int kSuccess = 0;
 constexpr int kDieSensor = 0;  // NVML_TEMPERATURE_GPU
-constexpr int kSmClock = 1;    // NVML_CLOCK_SM
 
 struct Reason {
   std::uint64_t bit;
@@ -77,7 +76,6 @@ std::expected<std::unique_ptr<Nvml>, std::string> Nvml::open(const DriverApi& dr
                            std::to_string(code));
   resolve(library, nvml->power_, "nvmlDeviceGetPowerUsage");
   resolve(library, nvml->temperature_, "nvmlDeviceGetTemperature");
-  resolve(library, nvml->clock_, "nvmlDeviceGetClockInfo");
   if (!resolve(library, nvml->reasons_, "nvmlDeviceGetCurrentClocksEventReasons"))
     resolve(library, nvml->reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
   return nvml;
@@ -89,7 +87,6 @@ GpuReading Nvml::read() const {
   if (power_ != nullptr && power_(device_, &value) == kSuccess) reading.watts = value / 1000.0;
   if (temperature_ != nullptr && temperature_(device_, kDieSensor, &value) == kSuccess)
     reading.celsius = value;
-  if (clock_ != nullptr && clock_(device_, kSmClock, &value) == kSuccess) reading.sm_mhz = value;
   unsigned long long reasons = 0;
   if (reasons_ != nullptr && reasons_(device_, &reasons) == kSuccess)
     reading.clock_reasons = reasons;

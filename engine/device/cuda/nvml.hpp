@@ -12,9 +12,8 @@ namespace fa_tune::cuda {
 
 // What NVIDIA's management library says of a GPU at one moment; 0 where it says nothing.
 struct GpuReading {
-  double watts = 0;    // on newer GPUs a mean over the last second
-  double celsius = 0;  // of the die
-  double sm_mhz = 0;
+  double watts = 0;                 // on newer GPUs a mean over the last second
+  double celsius = 0;               // of the die
   std::uint64_t clock_reasons = 0;  // nvmlClocksEventReasons: what holds the clock down
 };
 
@@ -46,7 +45,6 @@ class Nvml {
   Handle device_ = nullptr;
   Code (*power_)(Handle, unsigned* milliwatts) = nullptr;
   Code (*temperature_)(Handle, int sensor, unsigned* celsius) = nullptr;
-  Code (*clock_)(Handle, int domain, unsigned* mhz) = nullptr;
   Code (*reasons_)(Handle, unsigned long long* reasons) = nullptr;
 };
 

@@ -36,9 +36,6 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
 int nvmlDeviceGetTemperature(void* device, int, unsigned* celsius) {
   return answer(device, celsius, the_state.celsius);
 }
-int nvmlDeviceGetClockInfo(void* device, int domain, unsigned* mhz) {
-  return domain == 1 ? answer(device, mhz, the_state.sm_mhz) : 2;
-}
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
   if (device != &the_state) return 2;
   *reasons = the_state.reasons;

@@ -8,7 +8,6 @@ struct NvmlState {
   int init = 0;  // what nvmlInit_v2 answers
   unsigned milliwatts = 350'500;
   unsigned celsius = 61;
-  unsigned sm_mhz = 1755;
   unsigned long long reasons = 0;
   int reads = 0;
 };
