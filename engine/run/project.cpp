@@ -17,6 +17,17 @@ void require_parameters(const SpaceFile& file, const Template& wanted, const Mar
   }
 }
 
+std::vector<Preset> presets_for(const Constants& constants, const SpaceFile& file) {
+  const auto find = [&](const std::string& name) -> const Value* {
+    const auto at = constants.find(name);
+    return at == constants.end() ? nullptr : &at->second;
+  };
+  std::vector<Preset> presets;
+  for (const Preset& preset : file.presets)
+    if (!preset.when || preset.when->evaluate_bool(find)) presets.push_back(preset);
+  return presets;
+}
+
 }  // namespace
 
 Constants scope_of(const DeviceProfile& target, const Constants& shape) {
@@ -52,8 +63,8 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
   parts.parameters = file.parameters;
   parts.derived = file.derived;
   parts.constraints = file.constraints;
-  parts.presets = file.presets;
   parts.constants = scope_of(target, problem->complete(problem->shape()));
+  parts.presets = presets_for(parts.constants, file);
   std::vector<Template> templates;
   for (const auto& [name, manifest] : file.templates) {
     const Mark& mark = file.template_marks.at(name);

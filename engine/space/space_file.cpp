@@ -69,8 +69,12 @@ Preset read_preset(const YamlEntry& entry) {
   Preset preset;
   preset.name = key_name(entry, "preset");
   preset.mark = entry.key_mark;
-  for (const YamlEntry& setting : entry.value.entries("preset"))
-    preset.config.set(key_name(setting, "parameter"), setting.value.value(setting.key));
+  for (const YamlEntry& setting : entry.value.entries("preset")) {
+    if (setting.key == "when")
+      preset.when = expression(setting.value, "when");
+    else
+      preset.config.set(key_name(setting, "parameter"), setting.value.value(setting.key));
+  }
   return preset;
 }
 

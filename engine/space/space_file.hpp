@@ -32,6 +32,7 @@ namespace fa_tune {
 //     - {expr: "ROWS_PER_WARP >= 16", because: "an mma tile has 16 rows"}
 //   presets:
 //     fa2: {template: mma, BLOCK_M: 128}
+//     wide: {when: problem.D == 128, template: mma, BLOCK_M: 64}   # for such problems alone
 //   budget: {trials: 120}           # and/or minutes: 3; what `evolve` takes when not told
 //   otherwise
 //

@@ -42,6 +42,34 @@ TEST_CASE("the shipped space is good and its presets are in it") {
   CHECK(launch.dynamic_shared_bytes == 3 * 128 * 128);
 }
 
+TEST_CASE("a preset may be for some problems alone") {
+  CHECK(test::project("l4.yaml").space.preset("fa2_d128") == nullptr);
+  const Project wide = test::project("l4.yaml", {{"D: 64}", "D: 128}"}});
+  CHECK(wide.space.preset("fa2") == nullptr);
+  CHECK(wide.space.preset("fa2_d128") != nullptr);
+  CHECK(wide.space.preset("fa2_d128_causal") == nullptr);
+  const Project causal =
+      test::project("l4.yaml", {{"D: 64}", "D: 128}"}, {"causal: false", "causal: true"}});
+  CHECK(causal.space.preset("fa2_d128") == nullptr);
+  CHECK(causal.space.preset("fa2_d128_causal") != nullptr);
+  // It may not rest on what a config decides.
+  CHECK(has(complaint({{"when: problem.D <= 64}", "when: BLOCK_M <= 64}"}}), "BLOCK_M"));
+  CHECK(has(complaint({{"when: problem.D <= 64}", "when: 64}"}}), "l4.yaml:"));
+}
+
+TEST_CASE("every shipped space is good at the head dimensions that it names presets for") {
+  for (const char* name : {"l4.yaml", "a100.yaml", "h100_mma.yaml"})
+    for (const int head_dim : {64, 128, 256}) {
+      SpaceFile file = load_space_file(name, test::root());
+      for (auto& [setting, value] : file.problem_settings)
+        if (setting == "shape.D") value = std::int64_t{head_dim};
+      CAPTURE(name);
+      CAPTURE(head_dim);
+      const Project project = open_project(std::move(file), test::root());
+      CHECK(project.space.parts().presets.size() >= 1);
+    }
+}
+
 TEST_CASE("every shipped space is good") {
   for (const auto& file : std::filesystem::directory_iterator(test::root() / "search_spaces")) {
     if (file.path().extension() != ".yaml") continue;
@@ -57,10 +85,9 @@ TEST_CASE("what does not fit together is named with its place") {
   CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "attention/mmma.yaml"));
   CHECK(has(complaint({{"target: l4", "target: l5"}}), "l4"));
   CHECK(has(complaint({{"kind: attention", "kind: atention"}}), "attention"));
-  CHECK(
-      has(complaint({{"  EPILOGUE: {values: [direct, staged], when: \"template == 'mma'\"}\n", ""},
-                     {", EPILOGUE: staged", ""}}),
-          "needs the parameter 'EPILOGUE'"));
+  CHECK(has(
+      complaint({{"  EPILOGUE: {values: [direct, staged], when: \"template == 'mma'\"}\n", ""}}),
+      "needs the parameter 'EPILOGUE'"));
   CHECK(
       has(complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
           "plain"));
