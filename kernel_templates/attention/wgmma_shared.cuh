@@ -18,8 +18,12 @@ constexpr int kConsumerWarps = 4 * CONSUMERS;
 // Registers a thread, of the warpgroup that copies and of those that compute: in all no more than the block starts
 // with, which the launch bounds say. One block of one consumer starts with as many as there can be.
 constexpr bool kShiftsRegisters = CONSUMERS > 1 || BLOCKS > 1;
-constexpr int kFewRegisters = CONSUMERS == 2 ? (DTYPE_E4M3 ? 48 : 40) : CONSUMERS == 3 ? 32 : 24;
+constexpr int kFewRegisters = CONSUMERS == 2 ? 40 : CONSUMERS == 3 ? 32 : 24;
 constexpr int kManyRegisters = CONSUMERS == 4 ? 112 : CONSUMERS == 3 ? 160 : 232;
+// With more, some warpgroup would wait for its registers for ever.
+static_assert(kFewRegisters + CONSUMERS * kManyRegisters <=
+                  65536 / BLOCKS / kThreads / 8 * 8 * (1 + CONSUMERS),
+              "more registers than the block starts with");
 
 // A tile lies in panels of 128 bytes a row: 64 columns of 16 bits, 128 of 8.
 constexpr int kElementBytes = DTYPE_E4M3 ? 1 : 2;

@@ -19,8 +19,8 @@
 #include "wgmma_schedule.cuh"
 #include "wgmma_shared.cuh"
 
-// Pieces whose loads a warp has under way together: with three consumers it has 32 registers.
-constexpr int kTurnsAtOnce = CONSUMERS < 3 ? 4 : 2;
+// Pieces whose loads a warp has under way together: it has 32 to 40 registers.
+constexpr int kTurnsAtOnce = 2;
 
 // Bytes 0 and 2 of both (kOdd: 1 and 3), a's first.
 template <bool kOdd>
