@@ -54,6 +54,7 @@ def suites():
         "seven": [cell(1, 8, 128, 64, False), cell(2, 8, 256, 64, False), cell(2, 8, 512, 64, False)]
         + [cell(4, 8, 1024, 64, False), cell(1, 8, 2048, 64, False), cell(2, 8, 512, 64, True)]
         + [cell(1, 8, 32, 64, True)],
+        "two": [cell(16384 // L, 16, L, 128, c) for L in (4096, 16384) for c in (False, True)],
         "long": [cell(16384 // L, 2048 // D, L, D, c) for D in (64, 128) for c in (False, True) for L in lengths[3:]],
         # Too few rows of queries to keep a GPU busy: blocks have to share keys.
         "few": [cell(1, H, L, D, False, Lq) for D, H in ((64, 16), (128, 8)) for Lq in (16, 128) for L in (2048, 16384)],
@@ -177,6 +178,11 @@ def flop(c):
     return 4 * c["B"] * c["H"] * c["Lq"] * c["L"] * c["D"] / (2 if c["causal"] else 1)
 
 
+def say(text):
+    """At once: a kernel that hangs must not take its name with it."""
+    print(text, flush=True)
+
+
 def candidates_of(path, dtype, cells, args):
     """Those for these cells, compiled, and of them those that are right."""
     with open(path) as file:
@@ -189,13 +195,15 @@ def candidates_of(path, dtype, cells, args):
         for causal in entry["causal"]
         if (D, causal) in wanted
     ]
+    say(f"{path}: compiling {len(candidates)}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda candidate: candidate.compile(args.target), candidates))
-    for candidate in candidates:
+    for i, candidate in enumerate(candidates):
         if candidate.refusal is None:
+            say(f"checking {i + 1} of {len(candidates)}: {candidate.entry['config']}")
             candidate.check(args.target)
         if candidate.refusal is not None:
-            print(f"refused: {candidate.entry['config']}: {candidate.refusal}")
+            say(f"refused: {candidate.entry['config']}: {candidate.refusal}")
     return [candidate for candidate in candidates if candidate.refusal is None]
 
 
@@ -274,17 +282,21 @@ def geomean(values):
     return math.exp(statistics.mean(map(math.log, values)))
 
 
+def line_of(row):
+    best, own = row["best_backend"], row["tflops"]
+    line = f"D={row['D']:<4}Lq={row['Lq']:<6}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
+    line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
+    line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
+    if "fa-tune fp16" in own:
+        line += f"  in fp16 {own['fa-tune fp16']:.0f}, {own['fa-tune'] / own['fa-tune fp16']:.3f}x"
+    if "relative_error" in row:
+        line += "  errors " + ", ".join(f"{name} {max(e):.2%}" for name, e in row["relative_error"].items())
+    if "sustained_us" in row:
+        line += f"  sustained {row['sustained_us'][best] / row['sustained_us']['fa-tune']:.3f}x"
+    return line
+
+
 def report(rows):
-    for row in rows:
-        best, own = row["best_backend"], row["tflops"]
-        line = f"D={row['D']:<4}Lq={row['Lq']:<6}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
-        line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
-        line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
-        if "relative_error" in row:
-            line += "  errors " + ", ".join(f"{name} {max(e):.2%}" for name, e in row["relative_error"].items())
-        if "sustained_us" in row:
-            line += f"  sustained {row['sustained_us'][best] / row['sustained_us']['fa-tune']:.3f}x"
-        print(line)
     print(f"geomean {geomean([row['speedup'] for row in rows]):.3f}x, least {min(r['speedup'] for r in rows):.3f}x")
     if all("sustained_us" in row for row in rows):
         ratios = [r["sustained_us"][r["best_backend"]] / r["sustained_us"]["fa-tune"] for r in rows]
@@ -324,6 +336,7 @@ def main():
     }
     for c in cells:
         result["rows"].append(run_cell(c, candidates, rivals, args, rng))
+        say(line_of(result["rows"][-1]))
         torch.cuda.empty_cache()
         with open(args.out, "w") as out:  # after each cell: a lost machine costs one
             json.dump(result, out, indent=1)

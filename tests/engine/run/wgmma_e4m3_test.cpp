@@ -19,7 +19,7 @@ const std::string kBase =
 
 // The shipped space with another problem, and a preset that fits each.
 test::Replacements space_of(const std::string& shape, const std::string& settings) {
-  return {{"shape: {B: 4, H: 16, L: 4096, D: 128}\n  causal: false",
+  return {{"shape: {B: 1, H: 16, L: 4096, D: 128}\n  causal: false",
            fmt::format("shape: {{{}}}\n  {}", shape, settings)},
           {"scale_rows: 128", "scale_rows: 64"},
           {"BLOCK_N: [32, 64, 128]", "BLOCK_N: [32, 64]\n  PACK_HEADS: [false, true]"},
