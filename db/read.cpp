@@ -41,7 +41,7 @@ constexpr const char* kTrial =
     "t.message, t.source_hash, t.code_hash, t.duplicate_of, t.registers, t.spill_bytes, "
     "t.static_shared_bytes, t.dynamic_shared_bytes, t.compile_ms, t.gate_ms, t.measure_ms, "
     "t.gate_cases, t.worst_ratio, t.worst_rms, t.time_us, t.time_low_us, t.time_high_us, t.detail, "
-    "t.finished_at FROM trials t ";
+    "t.finished_at, t.lane, t.at_ms FROM trials t ";
 
 TrialRow read_trial(const Statement& row) {
   TrialRow trial;
@@ -66,6 +66,8 @@ TrialRow read_trial(const Statement& row) {
   if (!row.isColumnNull(column)) trial.detail_json = json_of(row.getColumn(column), '{');
   ++column;
   trial.finished_at = text_of(row.getColumn(column++));
+  trial.lane = text_of(row.getColumn(column++));
+  trial.at_ms = real_of(row.getColumn(column++));
   return trial;
 }
 

@@ -59,6 +59,8 @@ struct TrialRow {
   std::optional<double> time_us, time_low_us, time_high_us;
   std::string detail_json;  // a prediction's counters and bound, else empty
   std::string finished_at;
+  std::string lane;             // the device that ran the kernel, "cuda:1"; empty if none did
+  std::optional<double> at_ms;  // of the run's search, earlier sessions included; none in old runs
 };
 
 struct ParentRow {
@@ -73,6 +75,12 @@ struct SampleRow {
   std::int64_t trial = 0;
   std::string phase;  // "screen", "final"
   std::vector<double> us;
+};
+
+// How the search of one call of evolve spent its time; see migration lanes.
+struct SessionRow {
+  std::string devices_json;    // ["cuda:0","cuda:1"]
+  std::string breakdown_json;  // Breakdown as JSON
 };
 
 // What a run taught; see migration insights.
@@ -183,6 +191,9 @@ class Store {
   // All of them or none, behind those that are there.
   void record_proposer_messages(std::int64_t run, const std::vector<ProposerMessageRow>& messages);
   std::vector<ProposerMessageRow> proposer_messages(std::int64_t run) const;  // in order
+
+  void record_session(std::int64_t run, const SessionRow& session);
+  std::vector<SessionRow> sessions(std::int64_t run) const;  // oldest first
 
   // Takes the place of what was kept of that run before.
   void record_insights(std::int64_t run, const std::vector<InsightRow>& insights);

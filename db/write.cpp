@@ -75,10 +75,12 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
       "source_hash, code_hash, duplicate_of, registers, spill_bytes, static_shared_bytes, "
       "dynamic_shared_bytes, compile_ms, gate_ms, measure_ms, gate_cases, worst_ratio, worst_rms, "
       "screen_us, screen_low_us, screen_high_us, final_us, final_low_us, final_high_us, detail, "
-      "finished_at) VALUES (:run, :number, :config, :operation, :stage, :outcome, :finding, "
+      "lane, at_ms, finished_at) VALUES (:run, :number, :config, :operation, :stage, :outcome, "
+      ":finding, "
       ":message, :source_hash, :code_hash, :duplicate_of, :registers, :spill, :static_shared, "
       ":dynamic_shared, :compile_ms, :gate_ms, :measure_ms, :gate_cases, :worst_ratio, :worst_rms, "
-      ":screen, :screen_low, :screen_high, :final, :final_low, :final_high, :detail, "
+      ":screen, :screen_low, :screen_high, :final, :final_low, :final_high, :detail, :lane, "
+      ":at_ms, "
       "coalesce(:finished_at, strftime('%Y-%m-%dT%H:%M:%SZ', 'now')))");
   insert.bind(":run", trial.run);
   insert.bind(":number", trial.number);
@@ -106,6 +108,8 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
   bind_real(insert, (phase + "_low").c_str(), trial.time_low_us);
   bind_real(insert, (phase + "_high").c_str(), trial.time_high_us);
   bind_text(insert, ":detail", trial.detail_json);
+  bind_text(insert, ":lane", trial.lane);
+  bind_real(insert, ":at_ms", trial.at_ms);
   bind_text(insert, ":finished_at", trial.finished_at);
   insert.exec();
   return db.getLastInsertRowid();

@@ -9,7 +9,7 @@
 namespace fa_tune {
 
 struct CompilePool::State {
-  explicit State(Compiler& with) : compiler(with) {}
+  State(Compiler& with, std::function<void()> then) : compiler(with), finished(std::move(then)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -38,10 +38,12 @@ struct CompilePool::State {
         waiting.pop_front();
       }
       task();
+      if (finished) finished();
     }
   }
 
   Compiler& compiler;
+  std::function<void()> finished;
   std::mutex mutex;  // guards the two below
   std::deque<std::packaged_task<CompileOutcome()>> waiting;
   bool stopping = false;
@@ -49,8 +51,8 @@ struct CompilePool::State {
   std::vector<std::jthread> threads;
 };
 
-CompilePool::CompilePool(Compiler& compiler, int threads)
-    : state_(std::make_unique<State>(compiler)) {
+CompilePool::CompilePool(Compiler& compiler, int threads, std::function<void()> finished)
+    : state_(std::make_unique<State>(compiler, std::move(finished))) {
   for (int i = 0; i < std::max(threads, 1); ++i)
     state_->threads.emplace_back([state = state_.get()] { state->work(); });
 }

@@ -80,7 +80,8 @@ std::unique_ptr<Compiler> with_cache(std::unique_ptr<Compiler> inner,
 // What a compiler throws comes out of the future. The compiler must outlive the pool.
 class CompilePool {
  public:
-  CompilePool(Compiler& compiler, int threads);
+  // `finished` is called, on the pool's threads, whenever a future has become ready.
+  CompilePool(Compiler& compiler, int threads, std::function<void()> finished = {});
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;

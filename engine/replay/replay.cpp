@@ -1,6 +1,7 @@
 #include "engine/replay/replay.hpp"
 
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -24,13 +25,19 @@ class Replayed {
   void run(std::uint64_t seed, std::vector<EarlierRun> earlier) {
     const auto strategy =
         make_strategy(options_.strategy, SearchTask{space_, seed, std::move(earlier)});
+    std::deque<std::vector<Proposal>> asked;
+    bool used_up = false;
     while (!is_over()) {
-      const auto proposals = strategy->ask(options_.batch);
-      if (proposals.empty()) break;
-      for (const Proposal& proposal : proposals) {
+      while (!used_up && asked.size() <= options_.ahead) {
+        asked.push_back(strategy->ask(options_.batch));
+        used_up = asked.back().empty();
+      }
+      for (const Proposal& proposal : asked.front()) {
         told_.push_back(evaluate(proposal));
         strategy->tell(told_.back());
       }
+      asked.pop_front();
+      if (used_up && asked.empty()) break;
     }
   }
 

@@ -28,6 +28,9 @@ struct ReplayOptions {
   std::string strategy;  // as make_strategy takes it
   std::size_t seeds = 100;
   int batch = 1;  // configs asked for at a time
+  // Batches asked for before the first of them is told, beyond that one: as a search does whose
+  // next kernels are compiled while others are timed.
+  std::size_t ahead = 0;
   ReplayBudget budget;
   std::vector<EarlierTable> earlier = {};
   int jobs = 1;  // threads; the traces do not depend on them

@@ -3,26 +3,39 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "db/store.hpp"
 #include "engine/device/device.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/run/breakdown.hpp"
 #include "engine/run/earlier.hpp"
 #include "engine/run/project.hpp"
 #include "engine/search/outside/arm.hpp"
 
 namespace fa_tune {
 
+// How a strategy is asked. Kept with a run, because its answers depend on it and must not depend on
+// the machine.
+struct Pace {
+  // Trials asked for at once and told together.
+  int generation = 8;
+  // Generations asked for beyond the one that is to be told next: while it is timed, they are
+  // compiled. What is proposed knows so much less.
+  int ahead = 2;
+};
+
 struct EvolveOptions {
-  // The search ends at whichever comes first; one must be given. Seconds are spent on trials,
-  // earlier sessions of a resumed run included, and do not cover the finals.
+  // The search ends at whichever comes first; one must be given. Seconds are those of the clock on
+  // the wall, earlier sessions of a resumed run included, and do not cover the finals.
   std::optional<int> trials;
   std::optional<double> seconds;
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
   int jobs = 1;  // compiler threads; what is found does not depend on it
+  Pace pace;     // a resumed run has its own
   std::optional<std::int64_t> resume;
   // Runs of the store to learn from before the first trial (choose_earlier); a resumed run has its
   // own.
@@ -39,7 +52,7 @@ struct Tally {
   int right = 0;
   int refused = 0;
   int duplicate = 0;
-  double seconds = 0;                // spent on trials
+  double seconds = 0;                // since the search began
   std::optional<TrialRow> best;      // the fastest right one so far, by its screen
   std::optional<TrialRow> baseline;  // the first preset, if it is right
 };
@@ -55,17 +68,23 @@ class EvolveListener {
 struct EvolveResult {
   std::int64_t run = 0;
   Tally tally;
+  Breakdown breakdown;  // of this session's search
   bool interrupted = false;
-  bool device_lost = false;
+  bool device_lost = false;  // the last one that was left
   std::string
       trouble;  // why the run was given up, one line; empty if it was not, or by a lost device
 };
 
 // Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes
-// each to the store before the next begins, then takes the best and the presets through the finals.
-// The store has all that is needed to go on: the strategy is told the stored trials again and so
-// comes to where it was. `stop` is looked at between trials. Throws UserError if a run to resume
-// does not fit (another space, device, or templates that have changed).
+// them to the store in order, then takes the best and the presets through the finals. Each device,
+// all of one kind, times its own share of the trials, on a thread of its own; what is found does
+// not depend on how many there are. The store has all that is needed to go on: the strategy is told
+// the stored trials again and so comes to where it was. `stop` is looked at between trials. Throws
+// UserError if the devices are of several kinds or a run to resume does not fit (another space,
+// device, or templates that have changed).
+EvolveResult evolve(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+                    Store& store, const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop);
 EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
                     const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop);

@@ -11,7 +11,8 @@ namespace fa_tune {
 // How a kernel's try on a device ended, as far as the device goes.
 struct Survival {
   bool lost = false;           // the device is: nothing is said about the kernel
-  std::optional<Fault> death;  // with which the kernel ended its process, twice
+  std::optional<Fault> death;  // with which the process ended and which no error of the kernel's
+                               // explains (an illegal address does, a crash of the driver does not)
 };
 
 // What the device says of a kernel in so many words is the kernel's own, though it may cost the
@@ -22,10 +23,12 @@ bool explains_itself(const Fault& death);
 std::string deadly_finding(const Fault& death);
 std::string deadly_message(const Fault& death);
 
-// Runs `attempt`, which takes one kernel through stages on the device. If the process that ran it
-// ends and no error of the kernel's explains that (an illegal address does, a crash of the driver
-// does not), it is run once more, alone in a new process: a kernel is charged with the second death
-// only. A try is begun only on a device that is ready.
+// Runs `attempt`, which takes one kernel through stages on the device. It is begun only on a device
+// that is ready.
+Survival try_once(Device& device, const std::function<void()>& attempt);
+
+// The same, and if the process died unexplained it is run once more, alone in a new process: a
+// kernel is charged with the second death only.
 Survival survive(Device& device, const std::function<void()>& attempt);
 
 }  // namespace fa_tune

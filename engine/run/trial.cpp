@@ -25,7 +25,7 @@ bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) 
   trial.row.stage = stage;
   trial.row.outcome = "duplicate";
   trial.row.finding = "duplicate";
-  trial.row.duplicate_of = of;
+  trial.twin = of;
   return false;
 }
 
@@ -40,20 +40,10 @@ std::string code_key(const TrialRow& row) {
 
 }  // namespace
 
-TrialRunner::TrialRunner(const Project& project, Device& device, CompilePool& pool,
-                         TruthCache& truth, TrialSeeds seeds)
-    : project_(project),
-      device_(device),
-      pool_(pool),
-      truth_(truth),
-      // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
-      cases_(trial_cases(*project.problem, seeds.gate, device.info().times == TimeKind::measured)),
-      clocked_(*project.problem, project.target, device, truth, seeds.timing,
-               Clocked::Proof::where_measured) {}
+Admission::Admission(const Project& project, Device& device, CompilePool& pool)
+    : project_(project), device_(device), pool_(pool) {}
 
-TrialRunner::~TrialRunner() = default;
-
-std::unique_ptr<Variant> TrialRunner::prepare(const Config& config) {
+std::unique_ptr<Variant> Admission::prepare(const Config& config) {
   auto variant = std::make_unique<Variant>(
       project_.template_of(config), *project_.problem,
       [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
@@ -62,7 +52,13 @@ std::unique_ptr<Variant> TrialRunner::prepare(const Config& config) {
   return variant;
 }
 
-bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
+bool Admission::admit(Variant& variant, FinishedTrial& trial) {
+  const bool goes_on = pass_stages(variant, trial);
+  remember(trial.row);
+  return goes_on;
+}
+
+bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
   row.config_json = variant.config().to_json();
   row.source_hash = variant.source().hash;
@@ -109,7 +105,16 @@ bool TrialRunner::admit(Variant& variant, FinishedTrial& trial) {
   return true;
 }
 
-void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
+Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds)
+    : project_(project),
+      device_(device),
+      truth_(truth),
+      // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
+      cases_(trial_cases(*project.problem, seeds.gate, device.info().times == TimeKind::measured)),
+      clocked_(*project.problem, project.target, device, truth, seeds.timing,
+               Clocked::Proof::where_measured) {}
+
+void Judge::judge(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
   const Stopwatch gate_watch;
   const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
@@ -148,10 +153,10 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   trial.samples_us = measured->timing.samples_us;
 }
 
-void TrialRunner::remember(const TrialRow& row) {
+void Admission::remember(const TrialRow& row) {
   if (row.outcome == "duplicate") return;
-  if (!row.source_hash.empty()) trial_of_source_.try_emplace(row.source_hash, row.id);
-  if (!row.code_hash.empty()) trial_of_code_.try_emplace(code_key(row), row.id);
+  if (!row.source_hash.empty()) trial_of_source_.try_emplace(row.source_hash, row.number);
+  if (!row.code_hash.empty()) trial_of_code_.try_emplace(code_key(row), row.number);
 }
 
 }  // namespace fa_tune

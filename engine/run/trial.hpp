@@ -24,6 +24,7 @@ constexpr int kMostSpillBytes = 512;
 // A trial after its last stage, with its samples: what one transaction writes.
 struct FinishedTrial {
   TrialRow row;
+  std::int64_t twin = 0;  // the number of the trial that this one is a duplicate of
   std::vector<double> samples_us;
   std::string source_text;
 };
@@ -35,36 +36,49 @@ struct TrialSeeds {
   std::uint64_t timing = 0;
 };
 
-// Takes single trials of one run through their stages in fixed order, cheapest first: compile,
-// resources, duplicate, launch and gate, screen. Each stops the trial where it refuses, and the row
-// says why.
-class TrialRunner {
+// The stages of a run's trials up to, not including, the first launch, cheapest first: compile,
+// resources, duplicate. Each stops the trial where it refuses, and the row says why. Trials are
+// admitted in the order of their numbers: one is known as soon as it is admitted, so that a later
+// one with the same code is found out as its duplicate while it still runs.
+class Admission {
  public:
-  // All must outlive the runner.
-  TrialRunner(const Project& project, Device& device, CompilePool& pool, TruthCache& truth,
-              TrialSeeds seeds);
-  ~TrialRunner();
+  // All must outlive it; of the device only what info() says is used, and by prepare()'s variants.
+  Admission(const Project& project, Device& device, CompilePool& pool);
 
   // Renders the variant and begins to compile it.
   std::unique_ptr<Variant> prepare(const Config& config);
-  // Runs the stages up to, not including, the first launch. True if the trial goes on.
+  // True if the trial goes on. Waits for the compiler (Variant::ready). Of a duplicate, the number
+  // of the trial it equals is in `twin`.
   bool admit(Variant& variant, FinishedTrial& trial);
-  // Gates and times it.
-  void judge(Variant& variant, FinishedTrial& trial);
-
-  // Makes a stored trial known, so that a later one with the same code is found out as its
-  // duplicate.
+  // Makes a trial known that was recorded earlier.
   void remember(const TrialRow& row);
+
+ private:
+  bool pass_stages(Variant& variant, FinishedTrial& trial);
+
+  const Project& project_;
+  Device& device_;
+  CompilePool& pool_;
+  // Numbers of trials, by what makes them alike.
+  std::map<std::string, std::int64_t> trial_of_source_;
+  std::map<std::string, std::int64_t> trial_of_code_;
+};
+
+// The stages on one device: gate and screen. One thread owns it, that of the device.
+class Judge {
+ public:
+  // All must outlive it; the truths may be shared with other judges.
+  Judge(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds);
+
+  // Says right or refused in the trial's row, which admit() let through.
+  void judge(Variant& variant, FinishedTrial& trial);
 
  private:
   const Project& project_;
   Device& device_;
-  CompilePool& pool_;
   TruthCache& truth_;
   std::vector<GateCase> cases_;
   Clocked clocked_;
-  std::map<std::string, std::int64_t> trial_of_source_;
-  std::map<std::string, std::int64_t> trial_of_code_;
 };
 
 }  // namespace fa_tune

@@ -1,5 +1,8 @@
 #include "engine/run/variant.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "engine/base/error.hpp"
 
 namespace fa_tune {
@@ -12,21 +15,30 @@ Variant::Variant(const Template& from, const Problem& problem,
       scope_(std::move(scope)),
       config_(std::move(config)),
       pool_(pool),
-      device_(device),
+      device_(&device),
       source_(template_.render(config_, problem_.defines(problem_.shape()))) {}
 
-Variant::~Variant() {
-  for (auto& [defines, build] : builds_)
-    if (build.kernel) device_.unload(*build.kernel);
+Variant::~Variant() { unload(); }
+
+void Variant::unload() {
+  for (auto& [defines, build] : builds_) {
+    if (build.kernel) device_->unload(*build.kernel);
+    build.kernel.reset();
+  }
+}
+
+void Variant::move_to(Device& device) {
+  unload();
+  device_ = &device;
 }
 
 Variant::Build& Variant::build(const Defines& defines) {
   const auto [place, inserted] = builds_.try_emplace(defines);
   if (inserted) {
     // Where the template is for other devices the device says so when it is to load it.
-    const std::string arch = template_.arch_on(device_.info().arch).value_or(template_.arch());
+    const std::string arch = template_.arch_on(device_->info().arch).value_or(template_.arch());
     place->second.pending =
-        pool_.submit({template_.render(config_, defines), arch, device_.info().accepts, {}});
+        pool_.submit({template_.render(config_, defines), arch, device_->info().accepts, {}});
   }
   return place->second;
 }
@@ -34,6 +46,14 @@ Variant::Build& Variant::build(const Defines& defines) {
 void Variant::begin() { begin(problem_.shape()); }
 
 void Variant::begin(const Constants& shape) { build(problem_.defines(shape)); }
+
+bool Variant::ready() const {
+  return std::ranges::none_of(builds_, [](const auto& entry) {
+    const Build& build = entry.second;
+    return !build.outcome && build.pending.valid() &&
+           build.pending.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  });
+}
 
 CompileOutcome& Variant::finished(Build& build) {
   if (!build.outcome) build.outcome = build.pending.get();
@@ -49,14 +69,14 @@ LaunchConfig Variant::launch_config(const Constants& shape) const {
 }
 
 std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
-  if (!template_.arch_on(device_.info().arch))
+  if (!template_.arch_on(device_->info().arch))
     return std::unexpected("it is for " + template_.arch() + ", the device is " +
-                           device_.info().arch);
+                           device_->info().arch);
   Build& built = build(problem_.defines(shape));
   const CompileOutcome& outcome = finished(built);
   if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
   if (!built.kernel) {
-    const auto loaded = device_.load(outcome->image);
+    const auto loaded = device_->load(outcome->image);
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     built.kernel = *loaded;

@@ -35,6 +35,8 @@ class Variant {
   void begin();
   // The same for a shape that it will be bound at.
   void begin(const Constants& shape);
+  // Whether compiled() would not wait for what begin() began.
+  bool ready() const;
   // Waits for the compiler.
   const CompileOutcome& compiled();
   LaunchConfig launch_config(const Constants& shape) const;
@@ -43,6 +45,11 @@ class Variant {
   // which of these failed.
   std::expected<BoundKernel, std::string> bind(const Constants& shape);
   Binder binder();
+
+  // Goes on at another device of the same kind. To be called, as unload() is, on the thread that
+  // owns the device which it is at.
+  void move_to(Device& device);
+  void unload();
 
  private:
   struct Build {
@@ -60,7 +67,7 @@ class Variant {
   std::function<Constants(const Constants& shape)> scope_;
   Config config_;
   CompilePool& pool_;
-  Device& device_;
+  Device* device_;
   Source source_;
   std::map<Defines, Build> builds_;
 };

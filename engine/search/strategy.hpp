@@ -48,8 +48,8 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual std::string name() const = 0;
-  // Up to n proposals; fewer, or none, only when the space is used up. Every proposal of an ask is
-  // told, in order, before the next ask.
+  // Up to n proposals; fewer, or none, only when the space is used up. Every proposal is told, in
+  // order; more may be asked for before that.
   virtual std::vector<Proposal> ask(int n) = 0;
   virtual void tell(const Told& told) = 0;
   // Somebody else tries this valid config in the same run: it is not to be proposed any more. What

@@ -1,7 +1,10 @@
 #include "engine/worker/open.hpp"
 
+#include <future>
+
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
+#include "engine/worker/device_names.hpp"
 #include "engine/worker/failed.hpp"
 #include "engine/worker/launcher.hpp"
 #include "engine/worker/remote_compiler.hpp"
@@ -30,6 +33,25 @@ std::unique_ptr<Device> open_device_in_worker(const std::string& name, const Dev
              error.what());
   }
   return open_named("emulator:" + target.given, root);
+}
+
+std::vector<std::unique_ptr<Device>> open_devices_in_workers(const std::string& names,
+                                                             const DeviceProfile& target,
+                                                             const std::filesystem::path& root) {
+  const auto gpus = [] {
+    std::vector<std::string> ids;
+    for (const DeviceInfo& gpu : list_gpus_in_worker()) ids.push_back(gpu.id);
+    return ids;
+  };
+  // A driver takes its seconds for each.
+  std::vector<std::future<std::unique_ptr<Device>>> opening;
+  for (const std::string& name : device_names(names, gpus))
+    opening.push_back(std::async(std::launch::async, [&target, &root, name] {
+      return open_device_in_worker(name, target, root);
+    }));
+  std::vector<std::unique_ptr<Device>> devices;
+  for (auto& each : opening) devices.push_back(each.get());
+  return devices;
 }
 
 std::unique_ptr<Compiler> open_nvrtc_in_worker() {

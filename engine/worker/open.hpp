@@ -16,6 +16,11 @@ namespace fa_tune {
 // kernels is in the engine.
 std::unique_ptr<Device> open_device_in_worker(const std::string& name, const DeviceProfile& target,
                                               const std::filesystem::path& root);
+// Several at once, each in a process of its own: names with commas between, cuda:all for all GPUs,
+// emulator:l4*2 for two of one kind. Throws UserError for a GPU that is named twice.
+std::vector<std::unique_ptr<Device>> open_devices_in_workers(const std::string& names,
+                                                             const DeviceProfile& target,
+                                                             const std::filesystem::path& root);
 std::unique_ptr<Compiler> open_nvrtc_in_worker();
 std::vector<DeviceInfo> list_gpus_in_worker();
 

@@ -47,6 +47,9 @@ struct Arguments {
   double proposer_deadline_s = 10;
   std::optional<std::string> warm;
   std::optional<std::int64_t> resume;
+  std::optional<int> generation;
+  std::optional<int> ahead;
+  std::string format = "text";
   int jobs = default_jobs();
 };
 
@@ -105,12 +108,16 @@ std::vector<std::int64_t> runs_named(const std::string& warm) {
   return runs;
 }
 
-void announce(const Project& project, const Device& device, const EvolveOptions& options,
-              const Compiler& compiler) {
+void announce(const Project& project, const std::vector<Device*>& devices,
+              const EvolveOptions& options, const Compiler& compiler) {
+  const Device& device = *devices.front();
   log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
            project.problem->describe(project.problem->shape()));
-  log_info("device {}: {}, compiled for {} by {}, {} compiler threads", device.info().id,
-           device.info().name, device.info().arch, compiler.version(), options.jobs);
+  std::vector<std::string> ids;
+  for (const Device* each : devices) ids.push_back(each->info().id);
+  log_info("{} {}: {}, compiled for {} by {}, {} compiler threads",
+           ids.size() == 1 ? "device" : "devices", fmt::join(ids, ", "), device.info().name,
+           device.info().arch, compiler.version(), options.jobs);
   for (const EarlierChoice& earlier : options.earlier)
     log_info("learns from {} trials of {}", earlier.trials, earlier.title);
   if (device.info().times == TimeKind::predicted)
@@ -127,7 +134,9 @@ void refuse_what_is_stored(const Arguments& arguments) {
   const std::pair<const char*, bool> given[] = {{"--space", !arguments.space.empty()},
                                                 {"--seed", arguments.seed.has_value()},
                                                 {"--strategy", arguments.strategy.has_value()},
-                                                {"--warm", arguments.warm.has_value()}};
+                                                {"--warm", arguments.warm.has_value()},
+                                                {"--generation", arguments.generation.has_value()},
+                                                {"--ahead", arguments.ahead.has_value()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw UserError(fmt::format(
@@ -151,6 +160,8 @@ int evolve_command(const Arguments& arguments) {
   options.resume = arguments.resume;
   if (arguments.strategy) options.strategy = *arguments.strategy;
   options.jobs = arguments.jobs;
+  if (arguments.generation) options.pace.generation = *arguments.generation;
+  if (arguments.ahead) options.pace.ahead = *arguments.ahead;
   options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early.
@@ -165,20 +176,25 @@ int evolve_command(const Arguments& arguments) {
     }
   }
   const auto compiler = open_compiler();
-  const auto device = open_device_in_worker(arguments.device, project.target, root);
+  const auto opened = open_devices_in_workers(arguments.device, project.target, root);
+  std::vector<Device*> devices;
+  for (const auto& each : opened) devices.push_back(each.get());
+  const Device* device = devices.front();
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = choose_earlier(store, project, device->info().name);
-  announce(project, *device, options, *compiler);
+  announce(project, devices, options, *compiler);
 
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   EvolveResult result;
   {
     Progress progress(options, to_text(device->info().times));
-    result = evolve(project, *device, *compiler, store, options, progress, stop_asked);
+    result = evolve(project, devices, *compiler, store, options, progress, stop_asked);
   }
-  fmt::print("{}", summarize(project, store, result, arguments.db));
+  for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
+  fmt::print("{}", arguments.format == "json" ? summary_json(store, result)
+                                              : summarize(project, store, result, arguments.db));
   const std::string resume =
       fmt::format("fa-tune evolve --db {} --device {} --resume {}{}", arguments.db,
                   arguments.device, result.run, arguments.proposer ? " --proposer '...'" : "");
@@ -208,7 +224,8 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--db", arguments->db, "database to write")->capture_default_str();
   command
       ->add_option("--device", arguments->device,
-                   "auto, cuda:N, or emulator:PROFILE (l4, a100, h100)")
+                   "auto, cuda:N, or emulator:PROFILE (l4, a100, h100); several of one kind search "
+                   "together: cuda:0,cuda:1, cuda:all, emulator:l4*2")
       ->capture_default_str();
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
@@ -232,6 +249,19 @@ void add_evolve(CLI::App& app, Action& action) {
       "--warm", arguments->warm,
       "earlier runs of the database to learn from: auto, off, or their numbers (3,5); auto if "
       "not given");
+  command
+      ->add_option("--generation", arguments->generation,
+                   fmt::format("trials asked for at a time; {} if not given", Pace{}.generation))
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--ahead", arguments->ahead,
+                   fmt::format("generations to compile while one is timed: more for many devices, "
+                               "and the search knows less of the last; {} if not given",
+                               Pace{}.ahead))
+      ->check(CLI::Range(0, 1000));
+  command->add_option("--format", arguments->format, "of the result: text or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json"}));
   command->add_option("--resume", arguments->resume, "go on with this run of the database");
   command->add_option("--jobs", arguments->jobs, "compiler threads")
       ->capture_default_str()

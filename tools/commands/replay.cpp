@@ -29,6 +29,7 @@ struct Arguments {
   std::size_t seeds = 100;
   std::optional<std::size_t> budget;
   int batch = 1;
+  std::size_t ahead = 0;
   int jobs = default_jobs();
 };
 
@@ -63,6 +64,7 @@ std::vector<Trace> run(const RecordedTable& table, const Scorer& scorer,
   options.strategy = arguments.strategy;
   options.seeds = arguments.seeds;
   options.batch = arguments.batch;
+  options.ahead = arguments.ahead;
   options.jobs = arguments.jobs;
   for (const Opened& before : earlier)
     options.earlier.push_back({&before.table, &before.space, arguments.earlier_evaluations});
@@ -148,6 +150,9 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--batch", arguments->batch, "configs asked for at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
+  command->add_option("--ahead", arguments->ahead, "batches asked for before the last is told")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000));
   command->add_option("--earlier", arguments->earlier,
                       "tables on which each run first searches, to learn from it (evolve does)");
   command

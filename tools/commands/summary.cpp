@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/report/final.hpp"
 
@@ -81,6 +82,38 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
       "  fa-tune verify winner.cu\n",
       db, best.id);
   return text;
+}
+
+std::string summary_json(const Store& store, const EvolveResult& result) {
+  using Json = nlohmann::ordered_json;
+  const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
+  const auto run = store.run(result.run);
+  TrialFilter filter;
+  filter.run = result.run;
+  filter.limit = 1;
+  Json best;
+  for (const TrialRow& trial : store.best(filter))
+    best = {{"trial", trial.id},
+            {"config", Json::parse(trial.config_json)},
+            {"stage", trial.stage},
+            {"time_us",
+             {{"median", number(trial.time_us)},
+              {"low", number(trial.time_low_us)},
+              {"high", number(trial.time_high_us)},
+              {"kind", run->time_kind}}}};
+  const Tally& tally = result.tally;
+  const Json json = {{"run", result.run},
+                     {"state", run->state},
+                     {"trials",
+                      {{"all", tally.trials},
+                       {"right", tally.right},
+                       {"refused", tally.refused},
+                       {"duplicate", tally.duplicate}}},
+                     {"seconds", tally.seconds},
+                     {"best", best},
+                     {"baseline_us", tally.baseline ? number(tally.baseline->time_us) : Json()},
+                     {"breakdown", to_json(result.breakdown)}};
+  return json.dump(2) + "\n";
 }
 
 }  // namespace fa_tune

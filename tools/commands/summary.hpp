@@ -13,4 +13,12 @@ namespace fa_tune {
 std::string summarize(const Project& project, const Store& store, const EvolveResult& result,
                       const std::string& db);
 
+// The same for programs, an object; stable:
+//   run, trials {all, right, refused, duplicate}  integers     state  done, interrupted
+//   seconds     of the search, earlier sessions included
+//   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
+//   baseline_us the first preset's screen, or null
+//   breakdown   of this session's search (engine/run/breakdown.hpp)
+std::string summary_json(const Store& store, const EvolveResult& result);
+
 }  // namespace fa_tune

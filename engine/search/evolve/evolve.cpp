@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -69,6 +71,7 @@ class Evolve : public Strategy {
       if (!found) break;
       Candidate& candidate = *found;
       archive_.claim(candidate.genome);
+      untold_.push_back(candidate.genome);
       ++asked_;
       origins_[candidate.genome] = {candidate.operation, candidate.parents};
       proposals.push_back({space_.config(candidate.genome), std::move(candidate.operation),
@@ -80,6 +83,8 @@ class Evolve : public Strategy {
   void tell(const Told& told) override {
     const Genome genome = space_.genome(told.config);
     const auto origin = origins_.extract(genome);
+    if (const auto found = std::ranges::find(untold_, genome); found != untold_.end())
+      untold_.erase(found);
     archive_.tell(told);
     const bool right = told.right && told.time_us;
     if (surrogate_) surrogate_->tell(genome, right ? told.time_us : std::nullopt);
@@ -88,7 +93,10 @@ class Evolve : public Strategy {
                       origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
   }
 
-  void take(const Config& config) override { archive_.claim(config); }
+  void take(const Config& config) override {
+    archive_.claim(config);
+    untold_.push_back(space_.genome(config));
+  }
 
  private:
   struct Origin {
@@ -136,6 +144,8 @@ class Evolve : public Strategy {
     if (!surrogate_->ready()) return std::nullopt;
     if (!pool) {
       surrogate_->update();
+      // What is being tried is to teach something else than the next ones.
+      for (const Genome& genome : untold_) surrogate_->times().believe(surrogate_->site(genome));
       pool.emplace(*surrogate_, archive_);
       fill(*pool);
     }
@@ -173,6 +183,7 @@ class Evolve : public Strategy {
   std::size_t trials_before_children_ = kStart;
   std::size_t asked_ = 0;
   GenomeMap<Origin> origins_;  // of what was asked and not yet told
+  std::deque<Genome> untold_;  // that, and what others took, in order
 };
 
 }  // namespace

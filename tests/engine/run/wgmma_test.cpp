@@ -107,8 +107,7 @@ TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   const Config config = Config::from_json(test::replace(
       kBase, {{R"("CONSUMERS":2)", R"("CONSUMERS":3)"}, {R"("BLOCK_N":32)", R"("BLOCK_N":144)"}}));
   CHECK_FALSE(place.project.space.index_of(config).has_value());
-  TrialRunner runner(place.project, place.bench.device(), place.bench.pool(), place.bench.truth(),
-                     {});
+  Admission runner(place.project, place.bench.device(), place.bench.pool());
   FinishedTrial trial;
   CHECK_FALSE(runner.admit(*runner.prepare(config), trial));
   CHECK(trial.row.stage == "compile");

@@ -1,0 +1,303 @@
+#include "engine/run/search_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/base/fault_point.hpp"
+#include "engine/base/log.hpp"
+#include "engine/base/random.hpp"
+#include "engine/run/proposer.hpp"
+
+namespace fa_tune {
+namespace {
+
+// So many kernels in a row that ended the process they ran in: then it is not the kernels.
+constexpr int kMostDeathsInARow = 8;
+// So many in a row that died in one lane and were right or wrong in another: then it is the lane.
+constexpr int kMostFalseDeaths = 3;
+// A kernel that ends the process it runs in so often is charged.
+constexpr int kMostDeaths = 2;
+// Where kernels run in the engine's own process: a trial under way so often when that died is
+// refused without another try.
+constexpr int kMostAttempts = 2;
+// Trials handed out for each lane, so that none waits while the engine asks or writes.
+constexpr std::size_t kAhead = 4;
+
+void refuse_deadly(TrialRow& row, const std::string& finding, const std::string& message) {
+  row.stage = "launch";
+  row.outcome = "refused";
+  row.finding = finding;
+  row.message = message;
+  row.time_us.reset();
+  row.time_low_us.reset();
+  row.time_high_us.reset();
+}
+
+// What lanes are called in trials: by their devices, numbered where those are alike.
+std::vector<std::string> names_of(std::span<Device* const> devices) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string& id = devices[i]->info().id;
+    const auto same = [&](const Device* device) { return device->info().id == id; };
+    const auto before = std::count_if(devices.begin(), devices.begin() + static_cast<int>(i), same);
+    names.push_back(before == 0 ? id : fmt::format("{}#{}", id, before + 1));
+  }
+  return names;
+}
+
+// Adds the time until it goes.
+class Adding {
+ public:
+  explicit Adding(double& seconds) : seconds_(seconds) {}
+  ~Adding() { seconds_ += watch_.milliseconds() / 1000; }
+  Adding(const Adding&) = delete;
+  Adding& operator=(const Adding&) = delete;
+
+ private:
+  double& seconds_;
+  Stopwatch watch_;
+};
+
+}  // namespace
+
+SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed)
+    : parts_(parts),
+      run_(run),
+      pace_(pace),
+      ledger_(parts.project, parts.store, run),
+      seconds_before_(ledger_.seconds_before()),
+      admission_(parts.project, *parts.devices.front(), parts.pool),
+      lane_names_(names_of(parts.devices)),
+      false_deaths_(parts.devices.size()),
+      lanes_(parts.devices, parts.desk) {
+  const TrialSeeds seeds{derive_seed(seed, "gate"), derive_seed(seed, "timing")};
+  for (Device* device : parts.devices)
+    judges_.push_back(std::make_unique<Judge>(parts.project, *device, parts.truth, seeds));
+  breakdown_.devices = lane_names_;
+  breakdown_.jobs = parts.options.jobs;
+}
+
+void SearchLoop::run() {
+  for (;;) {
+    while (ask() || record() || admit()) {
+    }
+    if (parts_.stop) lanes_.drop_waiting();
+    const bool awaits_compiler =
+        !ending() && admitted_ < entries_.size() && within_budget(entries_[admitted_].number);
+    if (!trouble_.empty() || lanes_.alive() == 0) break;
+    if (lanes_.under_way() == 0 && !awaits_compiler) break;
+    parts_.desk.work();
+  }
+  const bool more = within_budget(static_cast<std::uint64_t>(tally().trials) + 1);
+  interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
+  breakdown_.wall_s = watch_.milliseconds() / 1000;
+}
+
+bool SearchLoop::within_budget(std::uint64_t number) const {
+  const auto& trials = parts_.options.trials;
+  return (!trials || number <= static_cast<std::uint64_t>(*trials)) && time_left();
+}
+
+std::vector<Proposal> SearchLoop::ask_all() {
+  const Adding adding(breakdown_.search_s);
+  if (parts_.proposer == nullptr) return parts_.strategy.ask(pace_.generation);
+  std::optional<int> trials;
+  std::optional<double> left;
+  if (parts_.options.trials) trials = *parts_.options.trials - static_cast<int>(asked_);
+  if (parts_.options.seconds) left = *parts_.options.seconds - seconds();
+  return parts_.proposer->ask(parts_.strategy, pace_.generation, budget_json(trials, left));
+}
+
+// In full even where the budget ends within: a run resumed with more of it must get the same
+// proposals.
+bool SearchLoop::ask() {
+  const auto most = static_cast<std::size_t>(pace_.ahead) + 1;
+  if (used_up_ || generations_.size() >= most) return false;
+  if (ledger_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1)))
+    return false;
+  auto proposals = ask_all();
+  if (proposals.empty()) {
+    used_up_ = true;
+    return false;
+  }
+  fault_point("generation_asked");
+  generations_.push_back(proposals.size());
+  for (Proposal& proposal : proposals) {
+    Entry& entry = entries_.emplace_back();
+    entry.number = ++asked_;
+    entry.stored = ledger_.stored(entry.number);
+    if (entry.stored == nullptr && within_budget(entry.number))
+      entry.variant = admission_.prepare(proposal.config);
+    entry.proposal = std::move(proposal);
+  }
+  fault_point("generation_prepared");
+  return true;
+}
+
+bool SearchLoop::admit() {
+  if (admitted_ == entries_.size()) return false;
+  Entry& entry = entries_[admitted_];
+  if (entry.stored != nullptr) {
+    admission_.remember(*entry.stored);
+    entry.finished = true;
+  } else {
+    // Where kernels run in the engine's own process, only what runs may have been attempted.
+    const bool apart = parts_.devices.front()->apart();
+    const std::size_t room = parts_.devices.size() * (apart ? kAhead : 1);
+    if (ending() || !within_budget(entry.number) || lanes_.under_way() >= room ||
+        !entry.variant->ready())
+      return false;
+    admit_one(entry);
+  }
+  ++admitted_;
+  return true;
+}
+
+void SearchLoop::admit_one(Entry& entry) {
+  TrialRow& row = entry.trial.row;
+  row.run = run_;
+  row.number = static_cast<std::int64_t>(entry.number);
+  row.operation = entry.proposal.operation;
+  entry.finished = true;
+  if (!admission_.admit(*entry.variant, entry.trial)) return;
+  const Adding adding(breakdown_.store_s);
+  if (const auto known = parts_.store.deadly_trial(run_, row.source_hash)) {
+    refuse_deadly(row, known->finding,
+                  fmt::format("as in trial {}: {}", known->id, known->message));
+    return;
+  }
+  const int attempts = parts_.store.record_attempt(run_, row.number, row.config_json);
+  if (!parts_.devices.front()->apart() && attempts > kMostAttempts) {
+    refuse_deadly(row, "crash",
+                  fmt::format("it was under way {} times when a process died", attempts - 1));
+    entry.died = true;
+    return;
+  }
+  entry.finished = false;
+  entry.admitted = entry.trial;
+  lanes_.hand_out(job(entry));
+}
+
+// A deque's elements stay where they are.
+Lanes::Job SearchLoop::job(Entry& entry) {
+  const auto work = [this, &entry](Device& device, std::size_t lane) {
+    // What was loaded belongs to this thread's device.
+    struct Leaving {
+      Variant& variant;
+      ~Leaving() { variant.unload(); }
+    };
+    entry.variant->move_to(device);
+    const Leaving leaving{*entry.variant};
+    FinishedTrial judged = entry.admitted;
+    judges_[lane]->judge(*entry.variant, judged);
+    entry.trial = std::move(judged);
+  };
+  return {work, [this, &entry](std::size_t lane, const Survival& survival) {
+            on_judged(entry, lane, survival);
+          }};
+}
+
+void SearchLoop::on_judged(Entry& entry, std::size_t lane, const Survival& survival) {
+  if (survival.death && ++entry.deaths == 1) entry.died_in = lane;
+  if (survival.lost || (survival.death && entry.deaths < kMostDeaths)) {
+    // Of a kernel that was under way when the last device was lost nothing is known.
+    if (lanes_.alive() == 0) return;
+    const Adding adding(breakdown_.store_s);
+    parts_.store.record_attempt(run_, entry.trial.row.number, entry.trial.row.config_json);
+    lanes_.hand_out_again(job(entry), lane);
+    return;
+  }
+  entry.trial.row.lane = lane_names_[lane];
+  entry.died = survival.death.has_value();
+  if (survival.death)
+    refuse_deadly(entry.trial.row, deadly_finding(*survival.death),
+                  deadly_message(*survival.death));
+  else
+    watch_lane(entry, lane);
+  entry.finished = true;
+  entry.variant.reset();
+}
+
+// A kernel that ends one device's process and not another's was not what ended it.
+void SearchLoop::watch_lane(const Entry& entry, std::size_t lane) {
+  if (entry.deaths == 0 || entry.died_in == lane) {
+    false_deaths_[lane] = 0;
+  } else if (++false_deaths_[entry.died_in] >= kMostFalseDeaths && lanes_.alive() > 1) {
+    log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
+                lane_names_[entry.died_in], kMostFalseDeaths, lane_names_[lane]);
+    lanes_.set_aside(entry.died_in);
+  }
+}
+
+void SearchLoop::charge(const Entry& entry) {
+  if (!entry.died) return;
+  deaths_in_a_row_ = *entry.died ? deaths_in_a_row_ + 1 : 0;
+  if (deaths_in_a_row_ >= kMostDeathsInARow)
+    trouble_ = fmt::format(
+        "{} kernels in a row ended the process that ran them, the last one: {}; the device or its "
+        "driver cannot be trusted",
+        deaths_in_a_row_, entry.trial.row.message);
+}
+
+bool SearchLoop::record() {
+  if (!trouble_.empty() || entries_.empty() || !entries_.front().finished) return false;
+  Entry entry = std::move(entries_.front());
+  entries_.pop_front();
+  --admitted_;
+  const bool fresh = entry.stored == nullptr;
+  TrialRow row;
+  if (fresh) {
+    const Adding adding(breakdown_.store_s);
+    entry.trial.row.at_ms = seconds() * 1000;
+    charge(entry);
+    row = ledger_.record(std::move(entry.trial), entry.proposal);
+  } else {
+    row = ledger_.recall(entry.number, entry.proposal);
+  }
+  told_.push_back(ledger_.told(row, entry.proposal.config));
+  if (parts_.proposer != nullptr)
+    parts_.proposer->report(report_trial(row, entry.proposal.config, told_.back().time_us));
+  if (tally().best) lanes_.note_incumbent(*tally().best->time_us);
+  if (fresh) {
+    ++breakdown_.trials;
+    breakdown_.judged += !row.lane.empty();
+    breakdown_.compile_s += row.compile_ms / 1000;
+    breakdown_.gate_s += row.gate_ms / 1000;
+    breakdown_.time_s += row.measure_ms / 1000;
+    parts_.listener.on_trial(row, tally());
+  }
+  if (told_.size() == generations_.front()) tell_generation();
+  return true;
+}
+
+// The next one is asked for before more is recorded: what it may know is settled.
+void SearchLoop::tell_generation() {
+  {
+    const Adding adding(breakdown_.search_s);
+    for (const Told& each : told_) parts_.strategy.tell(each);
+  }
+  told_.clear();
+  generations_.pop_front();
+  fault_point("generation_told");
+  while (ask()) {
+  }
+}
+
+Device* SearchLoop::usable() const {
+  for (std::size_t lane = 0; lane < parts_.devices.size(); ++lane)
+    if (lanes_.alive(lane)) return parts_.devices[lane];
+  return nullptr;
+}
+
+Breakdown SearchLoop::breakdown() const {
+  Breakdown breakdown = breakdown_;
+  const LaneTimes times = lanes_.times();
+  breakdown.busy_s = times.busy_ms / 1000;
+  breakdown.idle_s = times.idle_ms / 1000;
+  breakdown.idle_for_engine_s = times.idle_for_desk_ms / 1000;
+  return breakdown;
+}
+
+}  // namespace fa_tune
