@@ -73,4 +73,10 @@ std::future<CompileOutcome> CompilePool::submit(CompileRequest request) {
   return future;
 }
 
+void CompilePool::drop_waiting() {
+  std::deque<std::packaged_task<CompileOutcome()>> dropped;
+  const std::lock_guard lock(state_->mutex);
+  dropped.swap(state_->waiting);
+}
+
 }  // namespace fa_tune

@@ -87,6 +87,8 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
 
   std::future<CompileOutcome> submit(CompileRequest request);
+  // What has not begun is not wanted any more, as by the destructor.
+  void drop_waiting();
 
  private:
   struct State;

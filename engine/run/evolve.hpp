@@ -21,10 +21,11 @@ namespace fa_tune {
 // the machine.
 struct Pace {
   // Trials asked for at once and told together.
-  int generation = 8;
+  int generation = 4;
   // Generations asked for beyond the one that is to be told next: while it is timed, they are
-  // compiled. What is proposed knows so much less.
-  int ahead = 2;
+  // compiled. What is proposed knows so much less; with three of four, no less than in a batch of
+  // sixteen.
+  int ahead = 3;
 };
 
 struct EvolveOptions {

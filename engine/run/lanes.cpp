@@ -94,7 +94,7 @@ std::deque<Lanes::Waiting>::iterator Lanes::next_for(std::size_t lane) {
 }
 
 // Nothing if the lane is over.
-std::optional<Lanes::Job> Lanes::take(std::size_t lane) {
+std::optional<Lanes::Waiting> Lanes::take(std::size_t lane) {
   const Stopwatch idle;
   const double desk_was_busy_ms = desk_.busy_ms();
   std::unique_lock lock(mutex_);
@@ -106,9 +106,9 @@ std::optional<Lanes::Job> Lanes::take(std::size_t lane) {
   times_.idle_ms += idle.milliseconds();
   times_.idle_for_desk_ms += desk_.busy_ms() - desk_was_busy_ms;
   const auto next = next_for(lane);
-  Job job = std::move(next->job);
+  Waiting taken = std::move(*next);
   waiting_.erase(next);
-  return job;
+  return taken;
 }
 
 void Lanes::tell(std::size_t lane, Job job, const Survival& survival) {
@@ -136,16 +136,18 @@ void Lanes::tell(std::size_t lane, Job job, const Survival& survival) {
 
 void Lanes::run(std::size_t lane) {
   Device& device = *lanes_[lane].device;
-  while (auto job = take(lane)) {
+  while (auto taken = take(lane)) {
+    Job& job = taken->job;
     const Stopwatch busy;
     try {
       device.note_incumbent(incumbent_us_);
-      const Survival survival = try_once(device, [&] { job->work(device, lane); });
+      if (taken->not_in) device.renew();
+      const Survival survival = try_once(device, [&] { job.work(device, lane); });
       {
         const std::lock_guard lock(mutex_);
         times_.busy_ms += busy.milliseconds();
       }
-      tell(lane, std::move(*job), survival);
+      tell(lane, std::move(job), survival);
     } catch (...) {
       // What a person must mend is for the run to say.
       desk_.leave([error = std::current_exception()] { std::rethrow_exception(error); });

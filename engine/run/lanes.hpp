@@ -45,9 +45,9 @@ class Lanes {
   Lanes& operator=(const Lanes&) = delete;
 
   void hand_out(Job job);
-  // Before all others, after `lane` was lost over it or its process was. Another lane takes it if
-  // there is one: what ends the processes of two devices does so by itself. Else the lane takes it
-  // next, in its new process.
+  // Before all others and in a new process, after `lane` was lost over it or its process was.
+  // Another lane takes it if there is one: what ends the processes of two devices does so by
+  // itself.
   void hand_out_again(Job job, std::size_t lane);
   // Nothing more is given to a device that cannot be trusted.
   void set_aside(std::size_t lane);
@@ -66,7 +66,8 @@ class Lanes {
  private:
   struct Waiting {
     Job job;
-    std::optional<std::size_t> not_in = {};  // a lane, while there are others
+    // If it is handed out again: not for this lane while there are others.
+    std::optional<std::size_t> not_in = {};
   };
   struct Lane {
     Device* device = nullptr;
@@ -76,7 +77,7 @@ class Lanes {
 
   void end();
   void run(std::size_t lane);
-  std::optional<Job> take(std::size_t lane);
+  std::optional<Waiting> take(std::size_t lane);
   void tell(std::size_t lane, Job job, const Survival& survival);
   std::deque<Waiting>::iterator next_for(std::size_t lane);
   std::size_t count_alive() const;

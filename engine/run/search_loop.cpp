@@ -90,6 +90,8 @@ void SearchLoop::run() {
     if (lanes_.under_way() == 0 && !awaits_compiler) break;
     parts_.desk.work();
   }
+  // What was compiled ahead and is not needed is not to keep the finals waiting.
+  parts_.pool.drop_waiting();
   const bool more = within_budget(static_cast<std::uint64_t>(tally().trials) + 1);
   interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
   breakdown_.wall_s = watch_.milliseconds() / 1000;

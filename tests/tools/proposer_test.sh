@@ -39,8 +39,8 @@ try "$program" evolve --db part.db --resume 1 --device emulator:l4
 check 'without its proposer it does not go on' equal "$status" 2
 check 'as a command is never taken from a file' contains "$err" 'give --proposer again'
 
-# A proposer that learns, and is told of trials that it did not see; its first is the second
-# generation, half of which is run.
+# A proposer that learns, and is told of trials that it did not see; its first is the fifth
+# generation, asked for when the first was told.
 climb="python3 '$repository/tools/proposers/hill_climb.py'"
 try "$program" evolve --db fa.db --resume 1 --budget 24 --device emulator:l4 --proposer "$climb"
 check 'another proposer may take over' equal "$status" 0

@@ -93,6 +93,30 @@ TEST_CASE("pool: its end drops what waits, waits for what runs, and passes excep
   CHECK(compiler.order == std::vector<std::string>{"throw", "wait"});
 }
 
+TEST_CASE("pool: what waits can be dropped, and more be asked for") {
+  GatedCompiler compiler;
+  CompilePool pool(compiler, 1);
+  auto running = pool.submit(request("wait"));
+  compiler.wait_until_asked(1);
+  auto dropped = pool.submit(request("later"));
+  pool.drop_waiting();
+  CHECK_THROWS_AS((void)dropped.get(), std::future_error);
+  auto after = pool.submit(request("after"));
+  compiler.release();
+  CHECK(running.get().has_value());
+  CHECK(after.get().has_value());
+  CHECK(compiler.order == std::vector<std::string>{"wait", "after"});
+}
+
+TEST_CASE("pool: it says when a future has become ready") {
+  GatedCompiler compiler;
+  std::promise<void> said;
+  CompilePool pool(compiler, 1, [&] { said.set_value(); });
+  auto done = pool.submit(request("now"));
+  REQUIRE(said.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready);
+  CHECK(done.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+}
+
 TEST_CASE("pool: asked from many threads, every future is answered") {
   GatedCompiler compiler;
   std::atomic<int> right = 0;
