@@ -49,6 +49,20 @@ TEST_CASE("race: 2% are found in at least 95% of seeds, and never the wrong way 
   }
 }
 
+TEST_CASE(
+    "race: what is less than two loads of one kernel differ by ties, however sharp the clock") {
+  const Vice sharp{.name = "sharp", .white = 0.0001};
+  for (const double ratio : {0.9985, 1.0015}) {
+    const RaceResult result = race_on(sharp, {20, 20 * ratio}, 5);
+    CHECK(result.settled);
+    CHECK(result.standings[1].to_baseline.ratio == doctest::Approx(ratio).epsilon(0.0001));
+    CHECK(result.standings[1].to_baseline.tied());
+    CHECK(result.tied_first().size() == 2);
+  }
+  CHECK(race_on(sharp, {20, 20 * 0.996}, 5).standings[1].to_baseline.faster());
+  CHECK(race_on(sharp, {20, 20 * 1.004}, 5).standings[1].to_baseline.slower());
+}
+
 TEST_CASE("race: of several, the slow drop out and those that tie stay") {
   int right = 0;
   constexpr int seeds = 100;
