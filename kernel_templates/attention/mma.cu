@@ -18,6 +18,10 @@
 // passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted:
 // only where a row's maximum moved in this warp); EPILOGUE (direct, staged: through shared memory, for
 // 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
+// Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys need the mask);
+// SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before
+// those above them, which under a causal mask have fewer keys); L2_HINT (none, prefetch, keep) of K's and V's
+// copies, see copy.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -117,29 +121,35 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int warp_row = warp_m * kWarpRows;
   const int warp_key = warp_n * kWarpKeys;
 
-  const long long head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const int q_stride = row_stride(gridDim.y);
-  const int k_stride = row_stride(gridDim.y / KV_GROUP);
-  enter_head(q, k, v, o, blockIdx.z, blockIdx.y, gridDim.y, lq, lk);
-  const int first_row = blockIdx.x * BLOCK_M;
+  const unsigned heads = kLongestFirst ? gridDim.x : gridDim.y;
+  const unsigned head_of_batch = kLongestFirst ? blockIdx.x : blockIdx.y;
+  const long long head = static_cast<long long>(blockIdx.z) * heads + head_of_batch;
+  const int q_stride = row_stride(heads);
+  const int k_stride = row_stride(heads / KV_GROUP);
+  enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
+  const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
   const Mask mask(lq, lk, window_left, window_right);
-  const Scores how(scale, softcap, ALIBI ? alibi_slopes[blockIdx.y] : 0.0f, lq, lk);
+  const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;
   const int end_tile = (mask.end_key(min(first_row + BLOCK_M, lq) - 1) + BLOCK_N - 1) / BLOCK_N;
 
+  // The tile that comes at place `tile` of the walk; rings go by places.
+  const auto walked = [&](int tile) {
+    return kKvOrder == KvOrder::forwards ? tile : first_tile + end_tile - 1 - tile;
+  };
   // A tile past the end copies nothing, but its (empty) group is committed all the same: so the number of
   // groups that may still be under way at a wait does not depend on the tile.
   const auto begin_k = [&](int tile) {
     if (tile < end_tile)
-      Shared::load<BLOCK_N, kThreads>(base + kKStart + tile % STAGES * kTileBytes, k, k_stride,
-                                      tile * BLOCK_N, lk);
+      Shared::load<BLOCK_N, kThreads, kHint>(base + kKStart + tile % STAGES * kTileBytes, k, k_stride,
+                                             walked(tile) * BLOCK_N, lk);
     commit_copies();
   };
   const auto begin_v = [&](int tile) {
     if (tile < end_tile)
-      Shared::load<BLOCK_N, kThreads>(base + kVStart + tile % STAGES * kTileBytes, v, k_stride,
-                                      tile * BLOCK_N, lk);
+      Shared::load<BLOCK_N, kThreads, kHint>(base + kVStart + tile % STAGES * kTileBytes, v, k_stride,
+                                             walked(tile) * BLOCK_N, lk);
     commit_copies();
   };
   constexpr int kPending = 2 * (STAGES - 1);
@@ -182,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   const int thread_row = first_row + warp_row + lane / 4;
   for (int tile = first_tile; tile < end_tile; ++tile) {
-    const int first_key = tile * BLOCK_N + warp_key;
+    const int first_key = walked(tile) * BLOCK_N + warp_key;
 
     wait_copies<kPending>();
     __syncthreads();

@@ -6,10 +6,15 @@
 enum class QPlace { in_shared, in_registers, overlay };
 enum class Rescale { always, voted };
 enum class Epilogue { direct, staged };
+enum class KvOrder { forwards, backwards };
+enum class Schedule { by_rows, longest_first };
 
 constexpr QPlace kQPlace = QPlace::Q_PLACE;
 constexpr Rescale kRescale = Rescale::RESCALE;
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
+constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
+constexpr bool kLongestFirst = Schedule::SCHEDULE == Schedule::longest_first;
+constexpr L2Hint kHint = L2Hint::L2_HINT;
 using Shared = Tile<Layout::LAYOUT>;
 
 constexpr int kThreads = WARPS_M * WARPS_N * 32;

@@ -25,7 +25,7 @@ struct Tile {
 
   // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those from `end` on
   // do not exist and become zero. All threads of the block take part; they commit afterwards.
-  template <int kRows, int kThreads>
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
                                               int first, int end) {
     constexpr int kTotal = kRows * kChunks;
@@ -39,7 +39,7 @@ struct Tile {
       // An address inside the tensor even where nothing is read.
       const Element* const source =
           global + static_cast<long long>(inside ? first + row : 0) * stride + chunk * 8;
-      copy_16_async(shared + offset(row, chunk), source, inside);
+      copy_16_async<kHint>(shared + offset(row, chunk), source, inside);
     }
   }
 };

@@ -231,7 +231,7 @@ TEST_CASE("features: planted faults are refused") {
   refuse(groups, "head h reads h % Hkv",
          {{k_start, "k += interleaved_start(batch, head % kv_heads, kv_heads, lk)"}});
   refuse(groups, "K's rows as far apart as Q's",
-         {{"k_stride = row_stride(gridDim.y / KV_GROUP)", "k_stride = q_stride"}});
+         {{"k_stride = row_stride(heads / KV_GROUP)", "k_stride = q_stride"}});
   refuse(groups, "heads and positions exchanged",
          {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
            "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});
@@ -264,7 +264,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"if (ALIBI) score -= slope", "if (ALIBI) score += slope"}});
   refuse(scores, "bias from the top left",
          {{"static_cast<float>(row + shift - key)", "static_cast<float>(row - key)"}});
-  refuse(scores, "slope of the first head", {{"alibi_slopes[blockIdx.y]", "alibi_slopes[0]"}});
+  refuse(scores, "slope of the first head", {{"alibi_slopes[head_of_batch]", "alibi_slopes[0]"}});
   refuse(scores, "bias not as an exponent of two",
          {{"slope(slope_of_head * kLog2E)", "slope(slope_of_head)"}});
   refuse(scores, "LSE in powers of two",
