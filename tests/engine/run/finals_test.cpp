@@ -173,7 +173,7 @@ TEST_CASE("places: fewer registers, then less shared memory, then the earlier tr
     standing.time_us = {20.0 - 0.01 * static_cast<double>(i), 19, 21, 48};
     standing.blocks = 16;
     // The last one is slower for certain, although its median is the least.
-    standing.to_winner = i == 4 ? RaceRatio{1.01, 1.002, 1.02} : RaceRatio{1, 0.99, 1.01};
+    standing.to_winner = i == 4 ? RaceRatio{1.01, 1.005, 1.02} : RaceRatio{1, 0.99, 1.01};
     race.race.result.standings.push_back(standing);
     race.race.timings.emplace_back().samples_us = {20};
   }
