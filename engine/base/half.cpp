@@ -46,22 +46,6 @@ std::uint16_t to_f16(double value) { return encode(value, f16); }
 std::uint16_t to_bf16(double value) { return encode(value, bf16); }
 std::uint8_t to_e4m3(double value) { return static_cast<std::uint8_t>(encode(value, e4m3)); }
 
-float from_f16(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-  const std::uint32_t magnitude = bits & 0x7fffU;
-  if (magnitude < 0x400U) {
-    const float value = static_cast<float>(magnitude) * 0x1p-24F;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
-  }
-  // A float's exponent has a bias of 127, this one's is 15; infinity and NaN have all ones in both.
-  const std::uint32_t bias = magnitude >= 0x7c00U ? (255U - 31U) << 23 : (127U - 15U) << 23;
-  return std::bit_cast<float>(((magnitude << 13) + bias) | sign);
-}
-
-float from_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
 float from_e4m3(std::uint8_t bits) {
   const int magnitude = bits & 0x7f;
   if (magnitude == e4m3.nan) return std::numeric_limits<float>::quiet_NaN();

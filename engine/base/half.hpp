@@ -15,10 +15,24 @@ std::uint16_t to_f16(double value);
 std::uint16_t to_bf16(double value);
 std::uint8_t to_e4m3(double value);
 
-// Exact.
-float from_f16(std::uint16_t bits);
-float from_bf16(std::uint16_t bits);
+// Exact, as the next two.
 float from_e4m3(std::uint8_t bits);
+
+// Without branches, as what follows: a loop of it becomes vector code.
+inline float from_f16(std::uint16_t bits) {
+  const std::uint32_t magnitude = bits & 0x7fffU;
+  const float subnormal = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F;
+  // A float's exponent has a bias of 127, this one's is 15; infinity and NaN have all ones in both.
+  const std::uint32_t bias = magnitude >= 0x7c00U ? (255U - 31U) << 23 : (127U - 15U) << 23;
+  const std::uint32_t normal = (magnitude << 13) + bias;
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal);
+  const std::uint32_t sign = (bits & 0x8000U) << 16;
+  return std::bit_cast<float>((magnitude < 0x400U ? small : normal) | sign);
+}
+
+inline float from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 // The nearest f16 or bf16 value of a finite float, kept as a float. Without branches, so that a
 // loop of it becomes vector code. Equal to from_f16(to_f16(value)) and from_bf16(to_bf16(value)).

@@ -45,6 +45,17 @@ std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
       Fault{FaultKind::resources, info().name + " has no bulk tensor copies, so no tensor maps"});
 }
 
+std::expected<void, Fault> Device::launch_between(std::span<const BufferWrite> writes,
+                                                  const Launch& once,
+                                                  std::span<const BufferRead> reads) {
+  for (const BufferWrite& each : writes)
+    if (auto done = write(each.buffer, each.offset, each.bytes); !done) return done;
+  if (auto done = launch(once); !done) return done;
+  for (const BufferRead& each : reads)
+    if (auto done = read(each.buffer, each.offset, each.bytes); !done) return done;
+  return {};
+}
+
 std::expected<void, Fault> Device::launch_exchanging(const Launch& each, int ahead,
                                                      std::span<const BufferCopy> copies) {
   for (int i = 0; i < ahead; ++i)

@@ -21,6 +21,18 @@ struct BufferCopy {
   std::size_t bytes = 0;
 };
 
+// Bytes into a buffer, and out of one. The bytes are another's.
+struct BufferWrite {
+  BufferHandle buffer{};
+  std::size_t offset = 0;
+  std::span<const std::byte> bytes;
+};
+struct BufferRead {
+  BufferHandle buffer{};
+  std::size_t offset = 0;
+  std::span<std::byte> bytes;
+};
+
 // What can go wrong when a kernel is loaded or run. All are findings about the kernel, except the
 // last two.
 enum class FaultKind {
@@ -179,6 +191,12 @@ class Device {
 
   // Runs the kernel once and waits for it.
   virtual std::expected<void, Fault> launch(const Launch& launch) = 0;
+
+  // write(), launch() and read(), in this order and in one call: to a device in another process one
+  // request instead of many. On a Fault what was to be read is unspecified.
+  virtual std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
+                                                    const Launch& launch,
+                                                    std::span<const BufferRead> reads);
 
   // Runs it `ahead` times, copies, and runs it once more, in this order and, where a device can,
   // without a pause; then waits. A kernel must not be able to tell such a row from one that is

@@ -1,6 +1,7 @@
 #include "engine/gate/compare.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -28,11 +29,117 @@ bool untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size
                      [](std::byte each) { return each == std::byte{0xff}; });
 }
 
+// Elements that are looked at together, and how many of them at a time.
+constexpr std::size_t kChunk = 1024;
+constexpr std::size_t kWidth = 2;
+using Lanes = double __attribute__((vector_size(kWidth * sizeof(double))));
+
+Lanes lanes_at(const double* from) {
+  Lanes lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+double sum_of(const Lanes& lanes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < kWidth; ++i) sum += lanes[i];
+  return sum;
+}
+
 // error / bound, where nothing is allowed and nothing is off counting as 0.
 double ratio_of(double error, double bound) {
   if (bound > 0) return error / bound;
   return error == 0 ? 0 : std::numeric_limits<double>::infinity();
 }
+
+// What the elements of an output come to.
+class Errors {
+ public:
+  Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation)
+      : output_(output), bytes_(bytes), expectation_(expectation) {
+    const std::size_t elements = expectation.exact.size();
+    std::array<double, kChunk> values{};
+    for (std::size_t first = 0; first < elements; first += kChunk) {
+      const std::size_t count = std::min(kChunk, elements - first);
+      decode(first, count, values);
+      if (count == kChunk && add_sound(first, values)) continue;
+      for (std::size_t i = 0; i < count; ++i) add(first + i, values[i]);
+    }
+  }
+
+  std::size_t not_finite = 0, first_not_finite = 0, unwritten = 0;
+  std::size_t wrong = 0, worst = 0;  // `worst` is of use only where one is wrong
+  double worst_ratio = 0;
+  double error_energy = 0, exact_energy = 0;
+  double scaled_energy = 0;
+  std::size_t scaled = 0;  // elements of it: those with a bound above 0
+
+ private:
+  void decode(std::size_t first, std::size_t count, std::array<double, kChunk>& values) const {
+    if (output_.type == DType::f16 && count == kChunk) {
+      std::array<std::uint16_t, kChunk> halves;
+      std::memcpy(halves.data(), bytes_.data() + first * sizeof halves[0], sizeof halves);
+      for (std::size_t i = 0; i < kChunk; ++i) values[i] = static_cast<double>(from_f16(halves[i]));
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = element_value(output_.type, bytes_, first + i);
+  }
+
+  // A whole chunk, if nothing in it needs a closer look: all finite, all allowed some error, none
+  // off by more than that. Whatever is not so makes a sum that is not finite, or a ratio above 1.
+  bool add_sound(std::size_t first, const std::array<double, kChunk>& values) {
+    Lanes errors{}, exacts{}, ratios{}, most{};
+    for (std::size_t i = 0; i < kChunk; i += kWidth) {
+      const Lanes exact = lanes_at(expectation_.exact.data() + first + i);
+      const Lanes error = lanes_at(values.data() + i) - exact;
+      const Lanes ratio = error / lanes_at(expectation_.bound.data() + first + i);
+      const Lanes square = ratio * ratio;
+      errors += error * error;
+      exacts += exact * exact;
+      ratios += square;
+      most = square > most ? square : most;
+    }
+    double worst_square = 0;
+    for (std::size_t i = 0; i < kWidth; ++i) worst_square = std::max(worst_square, most[i]);
+    if (worst_square > 1 || !std::isfinite(sum_of(errors) + sum_of(exacts) + sum_of(ratios)))
+      return false;
+    error_energy += sum_of(errors);
+    exact_energy += sum_of(exacts);
+    scaled_energy += sum_of(ratios);
+    scaled += kChunk;
+    worst_ratio = std::max(worst_ratio, std::sqrt(worst_square));
+    return true;
+  }
+
+  void add(std::size_t i, double value) {
+    const double exact = expectation_.exact[i];
+    const double bound = expectation_.bound[i];
+    if (!std::isfinite(value) && value != exact) {
+      if (not_finite++ == 0) first_not_finite = i;
+      if (untouched(output_, bytes_, i)) ++unwritten;
+      return;
+    }
+    const double error = value == exact ? 0 : std::abs(value - exact);
+    const double ratio = ratio_of(error, bound);
+    // In this form a NaN, which compares as false with everything, is an error.
+    if (!(error <= bound)) ++wrong;
+    if (!(ratio <= worst_ratio)) {
+      worst_ratio = ratio;
+      worst = i;
+    }
+    error_energy += error * error;
+    if (std::isfinite(exact)) exact_energy += exact * exact;
+    if (bound > 0) {
+      scaled_energy += ratio * ratio;
+      ++scaled;
+    }
+  }
+
+  const Tensor& output_;
+  std::span<const std::byte> bytes_;
+  const Expectation& expectation_;
+};
 
 }  // namespace
 
@@ -67,48 +174,26 @@ double element_value(DType type, std::span<const std::byte> bytes, std::size_t e
 Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
                    const Expectation& expectation) {
   const std::size_t elements = expectation.exact.size();
+  const Errors errors(output, bytes, expectation);
   Comparison result;
-  std::size_t not_finite = 0, first_not_finite = 0, unwritten = 0, wrong = 0, worst = 0, scaled = 0;
-  double error_energy = 0, exact_energy = 0, scaled_energy = 0;
-  for (std::size_t i = 0; i < elements; ++i) {
-    const double exact = expectation.exact[i];
-    const double value = element_value(output.type, bytes, i);
-    if (!std::isfinite(value) && value != exact) {
-      if (not_finite++ == 0) first_not_finite = i;
-      if (untouched(output, bytes, i)) ++unwritten;
-      continue;
-    }
-    const double error = value == exact ? 0 : std::abs(value - exact);
-    const double ratio = ratio_of(error, expectation.bound[i]);
-    // In this form a NaN, which compares as false with everything, is an error.
-    if (!(error <= expectation.bound[i])) ++wrong;
-    if (!(ratio <= result.worst_ratio)) {
-      result.worst_ratio = ratio;
-      worst = i;
-    }
-    error_energy += error * error;
-    if (std::isfinite(exact)) exact_energy += exact * exact;
-    if (expectation.bound[i] > 0) {
-      scaled_energy += ratio * ratio;
-      ++scaled;
-    }
-  }
-  result.rms = ratio_of(std::sqrt(error_energy), std::sqrt(exact_energy));
+  result.worst_ratio = errors.worst_ratio;
+  result.rms = ratio_of(std::sqrt(errors.error_energy), std::sqrt(errors.exact_energy));
   const double scaled_rms =
-      scaled == 0 ? 0 : std::sqrt(scaled_energy / static_cast<double>(scaled));
+      errors.scaled == 0 ? 0 : std::sqrt(errors.scaled_energy / static_cast<double>(errors.scaled));
 
-  if (not_finite > 0) {
+  if (errors.not_finite > 0) {
     result.finding = Finding::not_finite;
     result.message = fmt::format(
         "{} = {}, expected {:.6g}; {} of {} elements are not finite, {} of them never written",
-        element_name(output, first_not_finite), element_value(output.type, bytes, first_not_finite),
-        expectation.exact[first_not_finite], not_finite, elements, unwritten);
-  } else if (wrong > 0) {
+        element_name(output, errors.first_not_finite),
+        element_value(output.type, bytes, errors.first_not_finite),
+        expectation.exact[errors.first_not_finite], errors.not_finite, elements, errors.unwritten);
+  } else if (errors.wrong > 0) {
     result.finding = Finding::wrong;
-    result.message =
-        fmt::format("{} = {:.6g}, expected {:.6g}, allowed {:.3g}; {} of {} elements are off",
-                    element_name(output, worst), element_value(output.type, bytes, worst),
-                    expectation.exact[worst], expectation.bound[worst], wrong, elements);
+    result.message = fmt::format(
+        "{} = {:.6g}, expected {:.6g}, allowed {:.3g}; {} of {} elements are off",
+        element_name(output, errors.worst), element_value(output.type, bytes, errors.worst),
+        expectation.exact[errors.worst], expectation.bound[errors.worst], errors.wrong, elements);
   } else if (!(result.rms <= expectation.rms_bound)) {
     result.finding = Finding::imprecise;
     result.message = fmt::format("{}: relative RMS error {:.3g}, allowed {:.3g}", output.name,

@@ -21,6 +21,7 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
       tensor_(tensor),
       data_bytes_(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)),
       written_(data_bytes_ + 2 * guard_bytes, std::byte{0xff}),
+      fetched_(written_.size()),
       buffer_(device.allocate(written_.size())) {
   for (std::size_t i = 0; i < guard_bytes; ++i) {
     written_[i] = guard_byte(i);
@@ -33,13 +34,6 @@ GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
 
 void GuardedBuffer::replace(std::span<const std::byte> bytes) {
   std::ranges::copy(bytes, written_.begin() + guard_bytes);
-}
-
-std::expected<void, Fault> GuardedBuffer::fill() { return device_.write(buffer_, 0, written_); }
-
-std::expected<void, Fault> GuardedBuffer::fetch() {
-  fetched_.resize(written_.size());
-  return device_.read(buffer_, 0, fetched_);
 }
 
 std::span<const std::byte> GuardedBuffer::data() const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@ class GuardedBuffer {
  public:
   static constexpr std::size_t guard_bytes = 4096;  // on each side; keeps 256-byte alignment
 
+  // Nothing is written yet.
   GuardedBuffer(Device& device, const Tensor& tensor);
   ~GuardedBuffer();
   GuardedBuffer(const GuardedBuffer&) = delete;
@@ -29,10 +29,10 @@ class GuardedBuffer {
 
   // From now on fill() writes these bytes for an input's own; they must be as many.
   void replace(std::span<const std::byte> bytes);
-  // Writes guards and data; the data of all but inputs is all ones, a NaN.
-  std::expected<void, Fault> fill();
-  // Reads everything back, for the three below.
-  std::expected<void, Fault> fetch();
+  // To write guards and data; the data of all but inputs is all ones, a NaN.
+  BufferWrite fill() const { return {buffer_, 0, written_}; }
+  // To read everything back, for the three below.
+  BufferRead fetch() { return {buffer_, 0, fetched_}; }
 
   std::span<const std::byte> data() const;
   // One line each, or nothing.

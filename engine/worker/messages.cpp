@@ -88,6 +88,7 @@ void fields(auto& archive, Exchange& exchange) {
   archive(exchange.launch, exchange.ahead, exchange.copies);
 }
 void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
+void fields(auto& archive, Step& step) { archive(step.writes, step.launch, step.reads); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }

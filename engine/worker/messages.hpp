@@ -58,8 +58,15 @@ struct Time {
 struct Compile {
   CompileRequest request;
 };
-using Request =
-    std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile, Exchange>;
+// The written bytes lie one after the other from the window's beginning on, and then, in their
+// stead, the bytes that were read.
+struct Step {
+  std::vector<Write> writes;
+  Launch launch;
+  std::vector<Read> reads;
+};
+using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
+                             Exchange, Step>;
 
 // Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
 struct DeviceOpened {

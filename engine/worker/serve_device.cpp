@@ -30,9 +30,10 @@ class DeviceService {
     if (outcome) return message::Done{};
     return faulted(std::move(outcome.error()));
   }
-  std::span<std::byte> piece(std::uint64_t bytes) const {
-    if (bytes > Window::kBytes) throw std::out_of_range("a piece larger than the window");
-    return window_.bytes().first(bytes);
+  std::span<std::byte> piece(std::uint64_t at, std::uint64_t bytes) const {
+    if (at > Window::kBytes || bytes > Window::kBytes - at)
+      throw std::out_of_range("a piece that is not inside the window");
+    return window_.bytes().subspan(at, bytes);
   }
 
   Answer on(const message::Load& load) {
@@ -56,10 +57,23 @@ class DeviceService {
     return message::Done{};
   }
   Answer on(const message::Write& write) {
-    return done_or(device_.write(write.buffer, write.offset, piece(write.bytes)));
+    return done_or(device_.write(write.buffer, write.offset, piece(0, write.bytes)));
   }
   Answer on(const message::Read& read) {
-    return done_or(device_.read(read.buffer, read.offset, piece(read.bytes)));
+    return done_or(device_.read(read.buffer, read.offset, piece(0, read.bytes)));
+  }
+  Answer on(const message::Step& step) {
+    std::vector<BufferWrite> writes;
+    for (std::uint64_t at = 0; const message::Write& write : step.writes) {
+      writes.push_back({write.buffer, write.offset, piece(at, write.bytes)});
+      at += write.bytes;
+    }
+    std::vector<BufferRead> reads;
+    for (std::uint64_t at = 0; const message::Read& read : step.reads) {
+      reads.push_back({read.buffer, read.offset, piece(at, read.bytes)});
+      at += read.bytes;
+    }
+    return done_or(device_.launch_between(writes, step.launch, reads));
   }
   Answer on(const message::Map& map) {
     auto mapped = device_.tensor_map(map.map);

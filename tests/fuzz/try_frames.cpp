@@ -59,7 +59,10 @@ std::vector<message::Request> sample_requests() {
           message::Run{sample_launch()},
           message::Exchange{sample_launch(), 3, {{BufferHandle{1}, BufferHandle{2}, 64}}},
           message::Time{sample_launch(), {5, 6, 7, L2::cold}},
-          message::Compile{compile}};
+          message::Compile{compile},
+          message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
+                        sample_launch(),
+                        {{BufferHandle{3}, 64, 128}}}};
 }
 
 std::vector<message::Answer> sample_answers() {

@@ -77,21 +77,15 @@ class CudaDevice : public Device {
 
   std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
                                    std::span<const std::byte> bytes) override {
-    const DevicePointer to = inside(buffer, offset, bytes.size());
-    if (auto entered = context_.enter(); !entered || bytes.empty()) return entered;
-    const Result code =
-        context_->cuMemcpyHtoDAsync_v2(to, bytes.data(), bytes.size(), context_.stream());
-    if (auto sent = context_.check(code, "write"); !sent) return sent;
+    if (auto entered = context_.enter(); !entered) return entered;
+    if (auto sent = send(buffer, offset, bytes); !sent) return sent;
     return context_.synchronize("write");
   }
 
   std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                   std::span<std::byte> bytes) override {
-    const DevicePointer from = inside(buffer, offset, bytes.size());
-    if (auto entered = context_.enter(); !entered || bytes.empty()) return entered;
-    const Result code =
-        context_->cuMemcpyDtoHAsync_v2(bytes.data(), from, bytes.size(), context_.stream());
-    if (auto sent = context_.check(code, "read"); !sent) return sent;
+    if (auto entered = context_.enter(); !entered) return entered;
+    if (auto sent = fetch(buffer, offset, bytes); !sent) return sent;
     return context_.synchronize("read");
   }
 
@@ -129,6 +123,24 @@ class CudaDevice : public Device {
     return context_.synchronize(prepared.doing());
   }
 
+  // A wait between the kernel and what is read: a copy to memory that is not locked would itself
+  // wait for the kernel, without a deadline.
+  std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
+                                            const Launch& launch,
+                                            std::span<const BufferRead> reads) override {
+    if (auto entered = context_.enter(); !entered) return entered;
+    LoadedKernel& kernel = kernels_.at(launch.kernel);
+    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
+    if (auto admitted = prepared.admit(context_); !admitted) return admitted;
+    for (const BufferWrite& write : writes)
+      if (auto sent = send(write.buffer, write.offset, write.bytes); !sent) return sent;
+    if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    if (auto done = context_.synchronize(prepared.doing()); !done) return done;
+    for (const BufferRead& read : reads)
+      if (auto sent = fetch(read.buffer, read.offset, read.bytes); !sent) return sent;
+    return context_.synchronize("read");
+  }
+
   std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
                                                std::span<const BufferCopy> copies) override {
     if (auto entered = context_.enter(); !entered) return entered;
@@ -162,6 +174,24 @@ class CudaDevice : public Device {
     std::vector<std::byte> bytes(sizeof pointer);
     std::memcpy(bytes.data(), &pointer, sizeof pointer);
     return bytes;
+  }
+
+  // Into the stream.
+  std::expected<void, Fault> send(BufferHandle buffer, std::size_t offset,
+                                  std::span<const std::byte> bytes) {
+    const DevicePointer to = inside(buffer, offset, bytes.size());
+    if (bytes.empty()) return {};
+    const Result code =
+        context_->cuMemcpyHtoDAsync_v2(to, bytes.data(), bytes.size(), context_.stream());
+    return context_.check(code, "write");
+  }
+  std::expected<void, Fault> fetch(BufferHandle buffer, std::size_t offset,
+                                   std::span<std::byte> bytes) {
+    const DevicePointer from = inside(buffer, offset, bytes.size());
+    if (bytes.empty()) return {};
+    const Result code =
+        context_->cuMemcpyDtoHAsync_v2(bytes.data(), from, bytes.size(), context_.stream());
+    return context_.check(code, "read");
   }
 
   DevicePointer inside(BufferHandle handle, std::size_t offset, std::size_t bytes) const {

@@ -29,7 +29,8 @@ struct Harm {
 
 // By the value of the parameter HARM; 0 is none.
 const std::map<int, Harm> kHarms = {
-    {1, {"volatile int forever = 1; while (forever) {}", "hang"}},
+    // Not on a variable of its own, even a volatile one: the compiler drops such a loop.
+    {1, {"while (clock64() >= 0) {}", "hang"}},
     {2, {"*reinterpret_cast<volatile int*>(16) = 1;", "fault"}},
     {3, {"asm volatile(\"trap;\");", "fault"}},
     // More shared memory than there is: see the manifest.
@@ -126,7 +127,7 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   const auto compiler = with_cache(open_nvrtc(), folder / "cache");
   Store store(folder / "a.db", Store::Mode::write);
   EvolveOptions options;
-  options.trials = on_gpu() ? 260 : 20;
+  options.trials = on_gpu() ? 300 : 20;
   options.strategy = "random";
   options.jobs = on_gpu() ? 16 : 2;
   options.final_suites = {"quick"};
@@ -145,13 +146,13 @@ TEST_CASE("kernels that do harm are charged, and only they") {
     CAPTURE(trial.config_json);
     CAPTURE(trial.message);
     const int harm = harm_of(trial);
+    // Duplicates, and what does not fit, stop before they run.
+    const bool never_ran = trial.outcome == "duplicate" || trial.stage == "compile" ||
+                           (trial.stage == "resources" && trial.finding != kHarms.at(4).finding);
     if (harm == 0) {
-      // Duplicates, and what does not fit, stop before they run.
-      const bool never_ran =
-          trial.outcome == "duplicate" || trial.stage == "resources" || trial.stage == "compile";
-      CHECK((trial.outcome == "right" || never_ran));
+      CHECK((trial.outcome == "right" || never_ran || trial.stage == "resources"));
       right += trial.outcome == "right";
-    } else if (trial.outcome != "duplicate") {
+    } else if (!never_ran) {
       CHECK(trial.outcome == "refused");
       CHECK(trial.finding == kHarms.at(harm).finding);
       ++charged[harm];

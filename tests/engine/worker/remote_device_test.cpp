@@ -96,6 +96,32 @@ TEST_CASE("a device in another process is the device") {
   CHECK_FALSE(counting.run().has_value());
   CHECK(counting.has_added(2));
 
+  // Two pieces written, a launch, two pieces read.
+  std::array<std::uint32_t, kNumbers> numbers{};
+  const auto bytes = std::as_writable_bytes(std::span(numbers));
+  const auto half = bytes.size() / 2;
+  const std::vector<std::uint32_t> sevens(kNumbers / 2, 7);
+  const std::vector<std::uint32_t> nines(kNumbers / 2, 9);
+  const std::vector<BufferWrite> writes = {
+      {counting.buffer, half, std::as_bytes(std::span(sevens))},
+      {counting.buffer, 0, std::as_bytes(std::span(nines))}};
+  const std::vector<BufferRead> reads = {{counting.buffer, half, bytes.first(half)},
+                                         {counting.buffer, 0, bytes.last(half)}};
+  CHECK(device->launch_between(writes, counting.launch, reads).has_value());
+  CHECK(std::ranges::all_of(std::span(numbers).first(kNumbers / 2),
+                            [](std::uint32_t each) { return each == 8; }));
+  CHECK(std::ranges::all_of(std::span(numbers).last(kNumbers / 2),
+                            [](std::uint32_t each) { return each == 10; }));
+  // What does not fit in the window goes the long way.
+  const BufferHandle large = device->allocate(Window::kBytes + 1);
+  std::vector<std::byte> more(Window::kBytes + 1, std::byte{3});
+  CHECK(device
+            ->launch_between(std::vector<BufferWrite>{{large, 0, more}}, counting.launch,
+                             std::vector<BufferRead>{{large, 0, more}})
+            .has_value());
+  CHECK(more.back() == std::byte{3});
+  device->release(large);
+
   // Three launches, other numbers, and one more.
   const Counting fresh(*device);
   const std::vector<BufferCopy> copies = {{fresh.buffer, counting.buffer, kNumbers * 4}};

@@ -1,0 +1,75 @@
+// What a trial costs its device: the gate and the clock of one right kernel, in this process and in
+// one of its own.
+//
+//   bench_trial_speed DEVICE FA_TUNE [SPACE]   FA_TUNE: the program that is started as worker; the
+//                                              space's last preset is tried, l4.yaml's if not
+//                                              given; JSON to standard output
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/root.hpp"
+#include "engine/device/open.hpp"
+#include "engine/run/project.hpp"
+#include "engine/run/trial.hpp"
+#include "engine/worker/remote_device.hpp"
+
+namespace {
+
+using namespace fa_tune;
+
+constexpr int kTrials = 20;
+
+double median(std::vector<double> times) {
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+nlohmann::ordered_json measure(const Project& project, Device& device) {
+  const auto compiler = open_nvrtc();
+  CompilePool pool(*compiler, 1);
+  TruthCache truth(*project.problem);
+  TrialRunner runner(project, device, pool, truth, {1, 2});
+  std::vector<double> gate_ms, measure_ms;
+  // The first finds no truth yet and is not counted.
+  for (int i = 0; i <= kTrials; ++i) {
+    const auto variant = runner.prepare(project.space.parts().presets.back().config);
+    FinishedTrial trial;
+    if (runner.admit(*variant, trial)) runner.judge(*variant, trial);
+    if (trial.row.outcome != "right") return {{"refused", trial.row.message}};
+    if (i == 0) continue;
+    gate_ms.push_back(trial.row.gate_ms);
+    measure_ms.push_back(trial.row.measure_ms);
+  }
+  return {{"gate_ms", median(gate_ms)}, {"measure_ms", median(measure_ms)}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 4) {
+    fmt::print(stderr, "bench_trial_speed DEVICE FA_TUNE [SPACE]\n");
+    return 2;
+  }
+  const std::string name = argv[1];
+  const std::string root = find_root().string();
+  const Project project =
+      open_project(load_space_file(argc == 4 ? argv[3] : "l4.yaml", root), root);
+  nlohmann::ordered_json result = {{"device", name}, {"trials", kTrials}};
+  {
+    const auto here = open_device(name, project.target, root);
+    result["name"] = here->info().name;
+    result["in_process"] = measure(project, *here);
+  }
+  RemoteOptions options;
+  options.words = {argv[2], "worker", "--device", name, "--root", root};
+  if (!name.starts_with("cuda")) options.deadlines = Deadlines::of_emulator();
+  const auto there = open_remote(options);
+  result["in_worker"] = measure(project, *there);
+  fmt::print("{}\n", result.dump(2));
+  return 0;
+}
