@@ -145,4 +145,13 @@ DeviceProfile load_profile(const std::string& name, const std::filesystem::path&
   return profile;
 }
 
+std::optional<DeviceProfile> profile_of_arch(const std::string& arch,
+                                             const std::filesystem::path& root) {
+  for (const std::string& name : known_profiles(root / "search_spaces" / "devices")) {
+    DeviceProfile profile = load_profile(name, root);
+    if (profile.arch == arch) return profile;
+  }
+  return std::nullopt;
+}
+
 }  // namespace fa_tune

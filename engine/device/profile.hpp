@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,9 @@ struct DeviceProfile : emulator::DeviceProfile {
 // search_spaces/devices/NAME.yaml under `root`. Throws UserError with file, line and column; a name
 // that does not exist is answered with the names that do.
 DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root);
+
+// The first of search_spaces/devices, by name, that is of this architecture ("sm_90"), if one is.
+std::optional<DeviceProfile> profile_of_arch(const std::string& arch,
+                                             const std::filesystem::path& root);
 
 }  // namespace fa_tune

@@ -11,6 +11,7 @@
 #include "engine/run/final_places.hpp"
 #include "engine/run/final_race.hpp"
 #include "engine/run/finalists.hpp"
+#include "engine/run/watch.hpp"
 
 namespace fa_tune {
 namespace {
@@ -122,12 +123,24 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   if (!device.renew()) return round;
   FinalJudge judge(project, device, pool, seed, suites);
   for (const TrialRow& trial : finalists) judge.prepare(trial);
+  Watch watch(project, device, pool, seed);
+  std::vector<Watch::Answer> watched;
+  for (const TrialRow& trial : finalists) {
+    const Config config = Config::from_json(trial.config_json);
+    watched.push_back(watch.look(project.template_of(config), config));
+  }
   std::vector<TrialRow> standing;
   std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
-  for (TrialRow trial : finalists) {
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    TrialRow trial = finalists[i];
     if (stop) return round;
     FinalVerdict verdict = judge.judge(trial);
     if (verdict.lost) return round;
+    if (const auto found = watched[i].get(); found && verdict.measured) {
+      verdict.measured.reset();
+      verdict.finding = found->finding;
+      verdict.message = found->message;
+    }
     if (!verdict.measured) {
       refuse(trial, verdict.finding, verdict.message);
       refused(trial);

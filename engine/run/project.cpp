@@ -93,7 +93,11 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
     templates.push_back(std::move(loaded));
   }
   Space space = Space::build(std::move(parts));
-  return {std::move(file), std::move(target), std::move(problem), std::move(templates),
+  return {root,
+          std::move(file),
+          std::move(target),
+          std::move(problem),
+          std::move(templates),
           std::move(space)};
 }
 

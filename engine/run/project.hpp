@@ -18,6 +18,7 @@ Constants scope_of(const DeviceProfile& target, const Constants& shape);
 
 // A space joined with what it names: the target's limits, the problem, the templates.
 struct Project {
+  std::filesystem::path root;  // of what the space names
   SpaceFile file;
   DeviceProfile target;
   std::unique_ptr<Problem> problem;

@@ -12,6 +12,7 @@
 #include "engine/run/fault_file.hpp"
 #include "engine/run/project.hpp"
 #include "engine/run/variant.hpp"
+#include "engine/run/watch.hpp"
 
 namespace fa_tune {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 using Sort = SelfTestRow::Sort;
 
 // Compiled ahead of the device.
-constexpr std::size_t kAhead = 16;
+constexpr std::size_t kAhead = 64;
 
 // A project with a device and all that judges kernels there.
 class Place {
@@ -34,8 +35,9 @@ class Place {
         seed_(seed),
         whole_(whole) {
     open_device();
-    const bool mission = whole_ || device_->info().times == TimeKind::measured;
-    cases_ = trial_cases(*project_.problem, seed, mission);
+    watch_.emplace(project_, *device_, pool_, seed);
+    const bool timed = whole_ || device_->info().times == TimeKind::measured;
+    cases_ = trial_cases(*project_.problem, seed, timed ? TimedShape::all : TimedShape::none);
   }
 
   const Project& project() const { return project_; }
@@ -59,8 +61,12 @@ class Place {
     return variant;
   }
 
+  Watch::Answer watch(const Template& from, const Config& config) {
+    return watch_->look(from, config);
+  }
+
   // What is seen at run time comes first: it has to stand without the look at what a kernel keeps.
-  ClockRefusal judge(Variant& variant) {
+  ClockRefusal judge(Variant& variant, Watch::Answer& watched) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right())
       return {to_text(verdict.finding), verdict.message + " (" + verdict.where + ")"};
@@ -68,6 +74,7 @@ class Place {
     if (!bound) return {to_text(Finding::not_bound), bound.error()};
     if (const auto timed = clocked_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
+    if (auto seen = watched.get()) return *std::move(seen);
     return {to_text(Finding::right), ""};
   }
 
@@ -81,6 +88,7 @@ class Place {
   std::vector<GateCase> cases_;
   std::unique_ptr<Device> device_;
   std::optional<Clocked> clocked_;
+  std::optional<Watch> watch_;
 };
 
 struct Task {
@@ -223,6 +231,9 @@ class Tester {
     for (std::size_t begin = 0; begin < tasks.size(); begin += kAhead) {
       const std::size_t end = std::min(begin + kAhead, tasks.size());
       std::vector<std::unique_ptr<Variant>> variants(end - begin);
+      std::vector<Watch::Answer> watched;
+      for (std::size_t i = begin; i < end; ++i)
+        watched.push_back(tasks[i].place->watch(tasks[i].from(), tasks[i].config));
       const auto begin_from = [&](std::size_t first) {
         for (std::size_t i = first; i < end; ++i)
           variants[i - begin] = tasks[i].place->begin(tasks[i].from(), tasks[i].config);
@@ -231,7 +242,7 @@ class Tester {
       for (std::size_t i = begin; i < end; ++i) {
         Task& task = tasks[i];
         const Stopwatch watch;
-        const ClockRefusal verdict = task.place->judge(*variants[i - begin]);
+        const ClockRefusal verdict = task.place->judge(*variants[i - begin], watched[i - begin]);
         task.row.finding = verdict.finding;
         task.row.message = verdict.message;
         task.row.seconds = watch.milliseconds() / 1000;

@@ -16,7 +16,7 @@ namespace fa_tune {
 
 // The proof of the gate: it must refuse every planted fault and every cheat, and no right kernel. A
 // kernel is judged as a finalist is: the suites `quick` and `mission`, hidden shapes, the clock
-// with its proof; and what it keeps from launch to launch.
+// with its proof; what it keeps from launch to launch; and, on a GPU, what the emulator sees in it.
 struct SelfTestOptions {
   std::uint64_t seed = 1;
   int variants = 300;  // right ones, drawn from the spaces in equal parts

@@ -185,8 +185,8 @@ Project toy_project() {
   parts.presets = file.presets;
   parts.constants = scope_of(target, problem->shape());
   Space space = Space::build(std::move(parts));
-  return {std::move(file), std::move(target), std::move(problem), std::move(templates),
-          std::move(space)};
+  return {test::root(),       std::move(file),      std::move(target),
+          std::move(problem), std::move(templates), std::move(space)};
 }
 
 std::unique_ptr<Compiler> toy_compiler() { return std::make_unique<ToyCompiler>(); }

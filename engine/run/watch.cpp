@@ -1,0 +1,40 @@
+#include "engine/run/watch.hpp"
+
+#include "engine/base/log.hpp"
+#include "engine/base/random.hpp"
+#include "engine/device/emulated.hpp"
+#include "engine/run/variant.hpp"
+
+namespace fa_tune {
+
+Watch::Watch(const Project& project, const Device& device, CompilePool& pool, std::uint64_t seed)
+    : project_(project), pool_(pool), truth_(*project.problem) {
+  if (device.info().checks) return;
+  profile_ = profile_of_arch(device.info().arch, project.root);
+  if (!profile_)
+    log_warning("no device profile is of {}: no kernel is looked at for races", device.info().arch);
+  for (const Suite& suite : project.problem->suites())
+    if (suite.name == "quick") cases_ = gate_cases(suite, derive_seed(seed, "watch"));
+}
+
+Watch::Answer Watch::look(const Template& from, const Config& config) {
+  if (!watches()) {
+    std::promise<std::optional<ClockRefusal>> nothing;
+    nothing.set_value(std::nullopt);
+    return nothing.get_future();
+  }
+  return std::async(std::launch::async, [this, from, config] { return see(from, config); });
+}
+
+std::optional<ClockRefusal> Watch::see(const Template& from, const Config& config) {
+  const auto emulator = open_emulator(*profile_, 1);
+  Variant variant(
+      from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
+      config, pool_, *emulator);
+  const Verdict verdict = Gate(*emulator, truth_).check(variant.binder(), cases_);
+  if (verdict.right()) return std::nullopt;
+  return ClockRefusal{to_text(verdict.finding), "on " + emulator->info().id + ": " +
+                                                    verdict.message + " (" + verdict.where + ")"};
+}
+
+}  // namespace fa_tune
