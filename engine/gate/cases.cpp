@@ -39,19 +39,25 @@ std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed) {
   return cases;
 }
 
-std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, bool mission) {
+std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed) {
   std::vector<GateCase> cases;
   const auto add = [&cases](const std::vector<GateCase>& more) {
     cases.insert(cases.end(), more.begin(), more.end());
   };
   const auto suites = problem.suites();
-  const auto add_suite = [&](const std::string& name) {
-    for (const Suite& suite : suites)
-      if (suite.name == name) add(gate_cases(suite, seed));
+  const auto suite_cases = [&](const std::string& name) {
+    const auto found = std::ranges::find(suites, name, &Suite::name);
+    return found == suites.end() ? std::vector<GateCase>() : gate_cases(*found, seed);
   };
-  add_suite("quick");
+  add(suite_cases("quick"));
   add(hidden_cases(problem, seed));
-  if (mission) add_suite("mission");
+  if (timed == TimedShape::none) return cases;
+  auto mission = suite_cases("mission");
+  if (timed == TimedShape::some)
+    std::erase_if(mission, [](const GateCase& each) {
+      return each.inputs != Inputs::normal && each.inputs != Inputs::large_logits;
+    });
+  add(mission);
   return cases;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/gate.hpp"
@@ -130,10 +131,9 @@ class CaseRun {
       const Tensor& tensor = buffer.tensor();
       if (tensor.role != Role::output) continue;
       const std::vector<std::byte>& before = first[next++];
-      const auto differ = std::mismatch(before.begin(), before.end(), buffer.data().begin());
-      if (differ.first == before.end()) continue;
-      const auto element =
-          static_cast<std::size_t>(differ.first - before.begin()) / size_of(tensor.type);
+      const auto differs = first_difference(before, buffer.data());
+      if (!differs) continue;
+      const std::size_t element = *differs / size_of(tensor.type);
       return Refusal{
           .finding = Finding::not_deterministic,
           .message = fmt::format("{} = {:.6g} {} and {:.6g} {}", element_name(tensor, element),

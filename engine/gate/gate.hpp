@@ -73,9 +73,16 @@ struct GateCase {
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed);
 // The problem's hidden shapes of that seed, with inputs drawn by it; one of each is changed.
 std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed);
-// What every trial is gated on: the suite `quick`, the hidden shapes and, if `mission`, the timed
-// shape. What tells most comes first.
-std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, bool mission);
+// How much of the timed shape a trial is gated on. Its copies and comparisons are most of what a
+// trial costs a GPU, and kinds of input have been through the smaller shapes already.
+enum class TimedShape {
+  none,
+  some,  // with normal inputs, and with those whose softmax is sharpest
+  all,   // with every kind
+};
+// What every trial is gated on: the suite `quick`, the hidden shapes, and the timed shape. What
+// tells most comes first.
+std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed);
 
 // Instances with their truth, kept by case because float64 attention is slow: a run gates hundreds
 // of kernels on the same cases. Bounded by bytes; the kernel under test never sees what is kept

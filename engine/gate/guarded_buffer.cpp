@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/bytes.hpp"
 #include "engine/gate/compare.hpp"
 
 namespace fa_tune {
@@ -33,7 +34,7 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
 GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
 
 void GuardedBuffer::replace(std::span<const std::byte> bytes) {
-  std::ranges::copy(bytes, written_.begin() + guard_bytes);
+  copy_bytes(bytes, std::span(written_).subspan(guard_bytes));
 }
 
 std::span<const std::byte> GuardedBuffer::data() const {
@@ -69,9 +70,9 @@ std::optional<std::string> GuardedBuffer::input_change() const {
   if (tensor_.role != Role::input) return std::nullopt;
   const auto now = data();
   const auto was = std::span(written_).subspan(guard_bytes, data_bytes_);
-  const auto differ = std::mismatch(now.begin(), now.end(), was.begin());
-  if (differ.first == now.end()) return std::nullopt;
-  const auto element = static_cast<std::size_t>(differ.first - now.begin()) / size_of(tensor_.type);
+  const auto differs = first_difference(now, was);
+  if (!differs) return std::nullopt;
+  const std::size_t element = *differs / size_of(tensor_.type);
   return fmt::format("wrote to an input: {} was {:.6g} and is {:.6g}",
                      element_name(tensor_, element), element_value(tensor_.type, was, element),
                      element_value(tensor_.type, now, element));

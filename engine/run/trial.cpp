@@ -109,8 +109,10 @@ Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSee
     : project_(project),
       device_(device),
       truth_(truth),
-      // The timed shape itself costs a GPU nothing; the emulator sees it in the finals.
-      cases_(trial_cases(*project.problem, seeds.gate, device.info().times == TimeKind::measured)),
+      // The rest of the timed shape is for the finals; an emulator sees it only there.
+      cases_(trial_cases(
+          *project.problem, seeds.gate,
+          device.info().times == TimeKind::measured ? TimedShape::some : TimedShape::none)),
       clocked_(*project.problem, project.target, device, truth, seeds.timing,
                Clocked::Proof::where_measured) {}
 

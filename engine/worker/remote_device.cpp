@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/worker/failed.hpp"
@@ -156,12 +157,13 @@ class RemoteDevice final : public Device {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     message::Step step{{}, *there, {}};
-    std::byte* to = window_.bytes().data();
+    std::size_t at = 0;
     for (const BufferWrite& write : writes) {
       const auto held = find(write.buffer);
       if (!held) return std::unexpected(held.error());
       step.writes.push_back({held->handle, write.offset, write.bytes.size()});
-      to = std::ranges::copy(write.bytes, to).out;
+      copy_bytes(write.bytes, window_.bytes().subspan(at));
+      at += write.bytes.size();
     }
     for (const BufferRead& read : reads) {
       const auto held = find(read.buffer);
@@ -172,10 +174,10 @@ class RemoteDevice final : public Device {
     auto done =
         ask<message::Done>(std::move(step), allowed(options_.deadlines.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
-    const std::byte* from = window_.bytes().data();
+    at = 0;
     for (const BufferRead& read : reads) {
-      std::copy_n(from, read.bytes.size(), read.bytes.data());
-      from += read.bytes.size();
+      copy_bytes(window_.bytes().subspan(at, read.bytes.size()), read.bytes);
+      at += read.bytes.size();
     }
     return {};
   }

@@ -33,13 +33,14 @@ nlohmann::ordered_json measure(const Project& project, Device& device) {
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 1);
   TruthCache truth(*project.problem);
-  TrialRunner runner(project, device, pool, truth, {1, 2});
+  Judge judge(project, device, truth, {1, 2});
   std::vector<double> gate_ms, measure_ms;
   // The first finds no truth yet and is not counted.
   for (int i = 0; i <= kTrials; ++i) {
-    const auto variant = runner.prepare(project.space.parts().presets.back().config);
+    Admission admission(project, device, pool);  // a new one, or the second trial were a duplicate
+    const auto variant = admission.prepare(project.space.parts().presets.back().config);
     FinishedTrial trial;
-    if (runner.admit(*variant, trial)) runner.judge(*variant, trial);
+    if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
     if (trial.row.outcome != "right") return {{"refused", trial.row.message}};
     if (i == 0) continue;
     gate_ms.push_back(trial.row.gate_ms);

@@ -52,7 +52,7 @@ std::string verdict(const RaceRatio& ratio) {
 Estimate admit(const Contender& contender, const Binder& bind, Device& device, TruthCache& truth,
                Clocked& clocked, std::uint64_t seed) {
   const Verdict gated =
-      Gate(device, truth).check(bind, trial_cases(contender.problem(), seed, false));
+      Gate(device, truth).check(bind, trial_cases(contender.problem(), seed, TimedShape::none));
   if (!gated.right())
     throw UserError(contender.name() + " is not right: " + to_text(gated.finding) + ": " +
                     gated.message + " (" + gated.where + ")");

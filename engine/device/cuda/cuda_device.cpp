@@ -9,18 +9,21 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/device/cuda/cuda_context.hpp"
 #include "engine/device/cuda/cuda_info.hpp"
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/cuda_timing.hpp"
+#include "engine/device/cuda/memory_pool.hpp"
+#include "engine/device/cuda/staging.hpp"
 
 namespace fa_tune {
 namespace cuda {
 namespace {
 
 struct Buffer {
-  OwnedMemory memory;
+  MemoryPool::Block block;
   std::size_t bytes = 0;
 };
 
@@ -53,11 +56,10 @@ class CudaDevice : public Device {
   }
 
   BufferHandle allocate(std::size_t bytes) override {
-    DevicePointer pointer = 0;
-    // The driver refuses to allocate nothing, while a problem may well have an empty tensor.
-    const std::size_t asked = std::max<std::size_t>(bytes, 1);
+    std::expected<MemoryPool::Block, Fault> block;
     auto done = context_.enter();
-    if (done) done = context_.check(context_->cuMemAlloc_v2(&pointer, asked), "allocation");
+    if (done) block = memory_.take(context_, bytes);
+    if (done && !block) done = std::unexpected(block.error());
     if (!done && !context_.lost()) {
       std::size_t free = 0;
       std::size_t total = 0;
@@ -66,27 +68,36 @@ class CudaDevice : public Device {
                                      bytes, free, total, done.error().message));
     }
     const BufferHandle handle{++last_handle_};
-    buffers_.emplace(handle, Buffer{OwnedMemory(context_, pointer), bytes});
+    buffers_.emplace(handle, Buffer{done ? std::move(*block) : MemoryPool::Block{}, bytes});
     return handle;
   }
 
   void release(BufferHandle buffer) override {
     context_.make_current();
-    buffers_.erase(buffer);
+    const auto found = buffers_.find(buffer);
+    if (found == buffers_.end()) return;
+    memory_.give_back(context_, std::move(found->second.block));
+    buffers_.erase(found);
   }
 
   std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
                                    std::span<const std::byte> bytes) override {
     if (auto entered = context_.enter(); !entered) return entered;
-    if (auto sent = send(buffer, offset, bytes); !sent) return sent;
+    const auto staged = staging_.take(context_, bytes.size());
+    copy_bytes(bytes.first(staged.size()), staged);
+    const std::span<const std::byte> from = staged.empty() ? bytes : staged;
+    if (auto sent = send(buffer, offset, from); !sent) return sent;
     return context_.synchronize("write");
   }
 
   std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                   std::span<std::byte> bytes) override {
     if (auto entered = context_.enter(); !entered) return entered;
-    if (auto sent = fetch(buffer, offset, bytes); !sent) return sent;
-    return context_.synchronize("read");
+    const auto staged = staging_.take(context_, bytes.size());
+    if (auto sent = fetch(buffer, offset, staged.empty() ? bytes : staged); !sent) return sent;
+    auto done = context_.synchronize("read");
+    if (done) copy_bytes(staged, bytes);
+    return done;
   }
 
   Argument address(BufferHandle buffer, std::size_t offset) override {
@@ -123,22 +134,42 @@ class CudaDevice : public Device {
     return context_.synchronize(prepared.doing());
   }
 
-  // A wait between the kernel and what is read: a copy to memory that is not locked would itself
-  // wait for the kernel, without a deadline.
+  // All of it in the stream, and one wait.
   std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
                                             const Launch& launch,
                                             std::span<const BufferRead> reads) override {
+    const auto bytes_of = [](const auto& pieces) {
+      std::size_t bytes = 0;
+      for (const auto& piece : pieces) bytes += piece.bytes.size();
+      return bytes;
+    };
     if (auto entered = context_.enter(); !entered) return entered;
+    const auto staged = staging_.take(context_, std::max(bytes_of(writes), bytes_of(reads)));
+    if (staged.empty()) return Device::launch_between(writes, launch, reads);
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
     if (auto admitted = prepared.admit(context_); !admitted) return admitted;
-    for (const BufferWrite& write : writes)
-      if (auto sent = send(write.buffer, write.offset, write.bytes); !sent) return sent;
+    std::size_t at = 0;
+    for (const BufferWrite& write : writes) {
+      const auto piece = staged.subspan(at, write.bytes.size());
+      copy_bytes(write.bytes, piece);
+      if (auto sent = send(write.buffer, write.offset, piece); !sent) return sent;
+      at += piece.size();
+    }
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    at = 0;
+    for (const BufferRead& read : reads) {
+      const auto piece = staged.subspan(at, read.bytes.size());
+      if (auto sent = fetch(read.buffer, read.offset, piece); !sent) return sent;
+      at += piece.size();
+    }
     if (auto done = context_.synchronize(prepared.doing()); !done) return done;
-    for (const BufferRead& read : reads)
-      if (auto sent = fetch(read.buffer, read.offset, read.bytes); !sent) return sent;
-    return context_.synchronize("read");
+    at = 0;
+    for (const BufferRead& read : reads) {
+      copy_bytes(staged.subspan(at, read.bytes.size()), read.bytes);
+      at += read.bytes.size();
+    }
+    return {};
   }
 
   std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
@@ -200,7 +231,7 @@ class CudaDevice : public Device {
       throw std::out_of_range(
           fmt::format("{} bytes at {} are not inside a buffer of {}", bytes, offset, buffer.bytes));
     }
-    return buffer.memory.get() + offset;
+    return buffer.block.memory.get() + offset;
   }
 
   std::vector<std::vector<std::byte>> values_of(const Launch& launch) const {
@@ -221,6 +252,8 @@ class CudaDevice : public Device {
   DeviceInfo info_;
   GpuWatch watch_;
   L2Flush flush_;
+  MemoryPool memory_;
+  Staging staging_;
   std::uint64_t last_handle_ = 0;
   std::unordered_map<KernelHandle, LoadedKernel> kernels_;
   std::unordered_map<BufferHandle, Buffer> buffers_;

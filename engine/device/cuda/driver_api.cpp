@@ -68,6 +68,8 @@ void resolve(const Library& library, DriverApi& api) {
   library.optional(api.cuFuncGetParamInfo, "cuFuncGetParamInfo");
   library.required(api.cuMemAlloc_v2, "cuMemAlloc_v2");
   library.required(api.cuMemFree_v2, "cuMemFree_v2");
+  library.required(api.cuMemHostAlloc, "cuMemHostAlloc");
+  library.required(api.cuMemFreeHost, "cuMemFreeHost");
   library.required(api.cuMemGetInfo_v2, "cuMemGetInfo_v2");
   library.required(api.cuMemsetD32Async, "cuMemsetD32Async");
   library.required(api.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");

@@ -89,8 +89,9 @@ TEST_CASE("hidden shapes: drawn from the seed, small, and none of them known bef
     CHECK(hidden_cases(problem, seed)[2].seed == cases[2].seed);
   }
   CHECK(shapes.size() > 140);
-  CHECK(trial_cases(problem, 1, false).size() == 7 + 3);
-  CHECK(trial_cases(problem, 1, true).size() == 7 + 3 + 6);
+  CHECK(trial_cases(problem, 1, TimedShape::none).size() == 7 + 3);
+  CHECK(trial_cases(problem, 1, TimedShape::some).size() == 7 + 3 + 2);
+  CHECK(trial_cases(problem, 1, TimedShape::all).size() == 7 + 3 + 6);
 }
 
 namespace {

@@ -88,7 +88,8 @@ class HostileProject {
          {"\nconstraints:\n",
           "  HARM: [" + values +
               "]\n\nconstraints:\n  - {expr: \"HARM == 0 or LAYOUT == 'padded' and RESCALE == "
-              "'always' and EPILOGUE == 'direct' and MIN_BLOCKS == 0\", because: harm}\n"}});
+              "'always' and EPILOGUE == 'direct' and MIN_BLOCKS == 0 and STAGES == 1 and "
+              "Q_PLACE == 'in_shared'\", because: harm}\n"}});
     if (!on_gpu())
       text = test::replace(text, {{"BLOCK_M: [4, 8, 16, 32, 64, 128]", "BLOCK_M: [16, 32]"},
                                   {"BLOCK_N: [32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]",

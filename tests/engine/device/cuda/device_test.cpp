@@ -48,8 +48,13 @@ TEST_CASE("memory is written and read at offsets, and given back") {
     CHECK(read_floats(*device, buffer, 4, 3) == std::vector<float>{2, 30, 4});
     CHECK(driver->live.at("memory") == 1);
     device->release(buffer);
-    CHECK(driver->live.at("memory") == 0);
     CHECK_THROWS_AS((void)device->write(buffer, 0, bytes_of({1})), std::out_of_range);
+    // It is kept for the next who asks for as much, without what was in it.
+    const BufferHandle again = device->allocate(64);
+    CHECK(driver->live.at("memory") == 1);
+    std::vector<std::byte> left(16);
+    REQUIRE(device->read(again, 0, left));
+    CHECK(std::ranges::all_of(left, [](std::byte each) { return each == std::byte{0xff}; }));
     device->allocate(16);  // left to the destructor
   }
   CHECK(driver.leaks() == 0);
@@ -240,4 +245,31 @@ TEST_CASE("an image that is refused says what the driver's compiler said") {
     CHECK(device->load(ptx));
   }
   CHECK(driver.leaks() == 0);
+}
+
+TEST_CASE("what is kept makes room where the driver has no more to give") {
+  const FakeDriver driver;
+  driver->memory = 4096;
+  const auto device = open_cuda(0);
+  device->release(device->allocate(3000));
+  device->allocate(4000);
+  CHECK(driver->live.at("memory") == 1);
+}
+
+TEST_CASE("writes, a launch and reads go together, and through the long way where they are large") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  const auto device = open_cuda(0);
+  for (const std::size_t bytes : {std::size_t{12}, std::size_t{17} << 20}) {
+    const BufferHandle x = device->allocate(bytes);
+    const Launch launch{
+        *device->load(image_of("scale")), {}, {x, device->address(x, 0), scalar(2.0F), scalar(3)}};
+    std::vector<std::byte> input(bytes), output(bytes);
+    std::ranges::copy(bytes_of({1, 2, 3}), input.begin());
+    const std::vector<BufferWrite> writes = {{x, 0, input}};
+    const std::vector<BufferRead> reads = {{x, 0, output}};
+    REQUIRE(device->launch_between(writes, launch, reads));
+    CHECK(std::ranges::equal(std::span(output).first(12), bytes_of({2, 4, 6})));
+    device->release(x);
+  }
 }

@@ -283,6 +283,17 @@ Result cuMemFree_v2(DevicePointer pointer) {
   }
   return enter("cuMemFree_v2");
 }
+Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  if (const Result failed = enter("cuMemHostAlloc")) return failed;
+  *memory = std::malloc(bytes);
+  ++state().live["host memory"];
+  return success;
+}
+Result cuMemFreeHost(void* memory) {
+  std::free(memory);
+  --state().live["host memory"];
+  return enter("cuMemFreeHost");
+}
 Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = state().memory - state().used;
   *total = state().memory;

@@ -140,8 +140,9 @@ TEST_CASE("the driver's failing at any one call is told, leaks nothing and ends 
       }
       CHECK(driver.leaks() == 0);
       reached_end = static_cast<std::size_t>(nth) > before_cleaning;
-      // A parameter's size that is not told, or something not given back, harms no result; nor does
-      // a watch that does not come about, after what describes the GPU and the kernel's own module.
+      // A parameter's size that is not told, something not given back, or no locked memory for
+      // copies to go through harms no result; nor does a watch that does not come about, after what
+      // describes the GPU and the kernel's own module.
       const auto before =
           std::span(driver->calls)
               .first(std::min(driver->calls.size(), static_cast<std::size_t>(nth - 1)));
@@ -151,7 +152,7 @@ TEST_CASE("the driver's failing at any one call is told, leaks nothing and ends 
       const bool harmless =
           failed == "cuFuncGetParamInfo" || failed.ends_with("Destroy") ||
           failed.ends_with("Destroy_v2") || failed == "cuDeviceGetPCIBusId" ||
-          failed == "cuModuleUnload" ||
+          failed == "cuModuleUnload" || failed == "cuMemHostAlloc" ||
           (failed == "cuDeviceGetAttribute" && calls_before("cuDeviceGetAttribute") >= 4) ||
           (failed.starts_with("cuModule") && calls_before("cuModuleGetFunction") >= 1);
       CAPTURE(failed);
