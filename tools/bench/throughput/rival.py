@@ -113,7 +113,7 @@ def main():
     results, env = kernel_tuner.tune_kernel(
         manifest["kernel"], source, (given["Lq"], given["H"], given["B"]), inputs, parameters,
         grid_div_x=["BLOCK_M"], grid_div_y=[], grid_div_z=[], lang="nvcuda", restrictions=restrictions,
-        smem_args={"size": lambda config: int(eval(shared, {}, dict(config)))}, answer=answer, atol=2e-3, compiler_options=["-std=c++17"],
+        smem_args={"size": lambda config: int(eval(shared, {}, dict(config)))}, answer=answer, atol=2e-3, compiler_options=["-std=c++17", "-default-device"],
         strategy=arguments.strategy, strategy_options=options, quiet=True)
     report(arguments, results, env, time.perf_counter() - started)
 
