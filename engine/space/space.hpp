@@ -45,7 +45,8 @@ struct Preset {
   std::string name;
   Config config;
   Mark mark;
-  // Over constants: for which problems it is meant. Who joins a space's parts leaves out the others.
+  // Over constants: for which problems it is meant. Who joins a space's parts leaves out the
+  // others.
   std::optional<Expression> when = std::nullopt;
 };
 

@@ -32,7 +32,8 @@ SelfTestResult run(const std::vector<std::string>& spaces, const SelfTestOptions
 
 TEST_CASE(
     "every planted fault and every cheat is refused, and what they were planted in accepted") {
-  const SelfTestResult result = run({"h100", "l4", "ladder"}, {.seed = 1, .variants = 2, .faults = -1});
+  const SelfTestResult result =
+      run({"h100", "l4", "ladder"}, {.seed = 1, .variants = 2, .faults = -1});
   CHECK(result.passed());
   CHECK(result.count(Sort::fault) >= 40);
   CHECK(result.count(Sort::cheat) >= 15);
