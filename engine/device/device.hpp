@@ -33,6 +33,14 @@ struct BufferRead {
   std::span<std::byte> bytes;
 };
 
+// Of all pieces together.
+template <typename Piece>
+std::size_t total_bytes(std::span<const Piece> pieces) {
+  std::size_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes.size();
+  return bytes;
+}
+
 // What can go wrong when a kernel is loaded or run. All are findings about the kernel, except the
 // last two.
 enum class FaultKind {

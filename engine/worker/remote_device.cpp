@@ -147,12 +147,7 @@ class RemoteDevice final : public Device {
   std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
                                             const Launch& launch,
                                             std::span<const BufferRead> reads) override {
-    const auto bytes_of = [](const auto& pieces) {
-      std::size_t bytes = 0;
-      for (const auto& piece : pieces) bytes += piece.bytes.size();
-      return bytes;
-    };
-    if (std::max(bytes_of(writes), bytes_of(reads)) > Window::kBytes)
+    if (std::max(total_bytes(writes), total_bytes(reads)) > Window::kBytes)
       return Device::launch_between(writes, launch, reads);
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());

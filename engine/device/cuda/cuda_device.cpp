@@ -138,13 +138,8 @@ class CudaDevice : public Device {
   std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
                                             const Launch& launch,
                                             std::span<const BufferRead> reads) override {
-    const auto bytes_of = [](const auto& pieces) {
-      std::size_t bytes = 0;
-      for (const auto& piece : pieces) bytes += piece.bytes.size();
-      return bytes;
-    };
     if (auto entered = context_.enter(); !entered) return entered;
-    const auto staged = staging_.take(context_, std::max(bytes_of(writes), bytes_of(reads)));
+    const auto staged = staging_.take(context_, std::max(total_bytes(writes), total_bytes(reads)));
     if (staged.empty()) return Device::launch_between(writes, launch, reads);
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());

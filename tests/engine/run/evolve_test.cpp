@@ -11,6 +11,7 @@
 #include "engine/base/error.hpp"
 #include "engine/device/open.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;
 
@@ -55,46 +56,30 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
 }
 
 // The emulator until a certain launch; that one is an illegal access, and then the device is gone.
-class Fragile : public Device {
+class Fragile : public test::ForwardingDevice {
  public:
   Fragile(std::unique_ptr<Device> inner, int breaks_at)
-      : inner_(std::move(inner)), launches_left_(breaks_at) {}
+      : ForwardingDevice(std::move(inner)), launches_left_(breaks_at) {}
 
-  const DeviceInfo& info() const override { return inner_->info(); }
   bool lost() const override { return launches_left_ <= 0; }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     if (lost()) return std::unexpected(gone());
-    return inner_->load(image);
-  }
-  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
-  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  void release(BufferHandle buffer) override { inner_->release(buffer); }
-  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
-                                   std::span<const std::byte> bytes) override {
-    return inner_->write(buffer, offset, bytes);
-  }
-  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
-                                  std::span<std::byte> bytes) override {
-    return inner_->read(buffer, offset, bytes);
-  }
-  Argument address(BufferHandle buffer, std::size_t offset) override {
-    return inner_->address(buffer, offset);
+    return inner().load(image);
   }
   std::expected<void, Fault> launch(const Launch& launch) override {
     if (lost()) return std::unexpected(gone());
     if (--launches_left_ == 0)
       return std::unexpected(Fault{FaultKind::out_of_bounds, "illegal address"});
-    return inner_->launch(launch);
+    return inner().launch(launch);
   }
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     if (lost()) return std::unexpected(gone());
-    return inner_->time(launch, plan);
+    return inner().time(launch, plan);
   }
 
  private:
   static Fault gone() { return {FaultKind::device_lost, "gone"}; }
 
-  std::unique_ptr<Device> inner_;
   int launches_left_;
 };
 

@@ -18,6 +18,7 @@
 #include "engine/run/run_options.hpp"
 #include "tests/engine/run/fixture.hpp"
 #include "tests/engine/run/toy.hpp"
+#include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;
 
@@ -39,19 +40,19 @@ const Project& toy() {
 }
 
 // An emulator that does as a test says before each launch.
-class Staged : public Device {
+class Staged : public test::ForwardingDevice {
  public:
   // Gives what the launch of this image is to end with; nothing: it runs.
   using Script = std::function<std::optional<Fault>(Staged&, const std::string& image)>;
 
   explicit Staged(Script script = {}, const std::string& name = "emulator:l4")
-      : inner_(open_device(name, toy().target, test::root())), script_(std::move(script)) {}
+      : ForwardingDevice(open_device(name, toy().target, test::root())),
+        script_(std::move(script)) {}
 
   bool lost_now = false;
   bool lost_when_ready = false;  // found out before a try, as a worker that does not start
   std::vector<Fault> died;       // as a process of its own would
 
-  const DeviceInfo& info() const override { return inner_->info(); }
   bool lost() const override { return lost_now; }
   bool apart() const override { return true; }
   std::span<const Fault> deaths() const override { return died; }
@@ -60,35 +61,17 @@ class Staged : public Device {
     return !lost_now;
   }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
-    auto handle = inner_->load(image);
+    auto handle = inner().load(image);
     if (handle) images_[*handle] = image.bytes;
     return handle;
-  }
-  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
-  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  void release(BufferHandle buffer) override { inner_->release(buffer); }
-  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
-                                   std::span<const std::byte> bytes) override {
-    return inner_->write(buffer, offset, bytes);
-  }
-  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
-                                  std::span<std::byte> bytes) override {
-    return inner_->read(buffer, offset, bytes);
-  }
-  Argument address(BufferHandle buffer, std::size_t offset) override {
-    return inner_->address(buffer, offset);
   }
   std::expected<void, Fault> launch(const Launch& launch) override {
     if (script_)
       if (auto fault = script_(*this, images_.at(launch.kernel))) return std::unexpected(*fault);
-    return inner_->launch(launch);
-  }
-  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
-    return inner_->time(launch, plan);
+    return inner().launch(launch);
   }
 
  private:
-  std::unique_ptr<Device> inner_;
   Script script_;
   std::map<KernelHandle, std::string> images_;
 };

@@ -6,19 +6,21 @@
 #include <vector>
 
 #include "engine/base/random.hpp"
-#include "engine/device/device.hpp"
+#include "tests/forwarding_device.hpp"
 
 namespace fa_tune::test {
 
 // The emulator with a clock that says what the test wants, as a device that measures: kernels run,
 // times are the test's. For what only such devices come to, on any machine.
-class MeasuringEmulator : public Device {
+class MeasuringEmulator : public ForwardingDevice {
  public:
   // The true time in microseconds of a kernel whose image is this.
   using Truth = std::function<double(const KernelImage& image)>;
 
   MeasuringEmulator(std::unique_ptr<Device> inner, Truth truth)
-      : inner_(std::move(inner)), truth_(std::move(truth)), info_(inner_->info()) {
+      : ForwardingDevice(std::move(inner)),
+        truth_(std::move(truth)),
+        info_(ForwardingDevice::info()) {
     info_.times = TimeKind::measured;
   }
 
@@ -29,26 +31,9 @@ class MeasuringEmulator : public Device {
     return true;
   }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
-    const auto kernel = inner_->load(image);
+    const auto kernel = inner().load(image);
     if (kernel) truths_[*kernel] = truth_(image);
     return kernel;
-  }
-  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
-  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  void release(BufferHandle buffer) override { inner_->release(buffer); }
-  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
-                                   std::span<const std::byte> bytes) override {
-    return inner_->write(buffer, offset, bytes);
-  }
-  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
-                                  std::span<std::byte> bytes) override {
-    return inner_->read(buffer, offset, bytes);
-  }
-  Argument address(BufferHandle buffer, std::size_t offset) override {
-    return inner_->address(buffer, offset);
-  }
-  std::expected<void, Fault> launch(const Launch& launch) override {
-    return inner_->launch(launch);
   }
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     const double truth = truths_.at(launch.kernel);
@@ -57,7 +42,7 @@ class MeasuringEmulator : public Device {
       return std::unexpected(deaths_.back());
     }
     // Whoever looks at the outputs finds them.
-    if (auto done = inner_->launch(launch); !done) return std::unexpected(done.error());
+    if (auto done = inner().launch(launch); !done) return std::unexpected(done.error());
     ++timings;
     Timing timing;
     timing.l2 = plan.l2;
@@ -79,7 +64,6 @@ class MeasuringEmulator : public Device {
   int timings = 0;
 
  private:
-  std::unique_ptr<Device> inner_;
   Truth truth_;
   DeviceInfo info_;
   std::map<KernelHandle, double> truths_;

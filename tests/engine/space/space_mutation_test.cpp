@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
 #include <string>
@@ -7,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
+#include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/try_space.hpp"
 
 // A short, repeatable version of `tools/fuzz 600 space`: texts near to space files, whose
@@ -17,17 +15,6 @@
 using namespace fa_tune;
 
 namespace {
-
-std::vector<std::string> corpus() {
-  std::vector<std::filesystem::path> names;
-  for (const auto& each :
-       std::filesystem::directory_iterator(std::string(FA_TUNE_ROOT) + "/tests/fuzz/corpus/space"))
-    names.push_back(each.path());
-  std::ranges::sort(names);
-  std::vector<std::string> texts;
-  for (const auto& name : names) texts.push_back(read_file(name));
-  return texts;
-}
 
 std::string mutated(const std::vector<std::string>& texts, Random& random) {
   constexpr const char* hostile[] = {"[",     "]",    "{",    "}",      ":",
@@ -62,7 +49,7 @@ std::string mutated(const std::vector<std::string>& texts, Random& random) {
 }  // namespace
 
 TEST_CASE("thousands of texts that are nearly space files give a space or an error") {
-  const std::vector<std::string> texts = corpus();
+  const std::vector<std::string> texts = test::corpus("space");
   REQUIRE(texts.size() == 3);
   CHECK(test::try_space(texts[0]) == "built");
   CHECK(test::try_space(texts[1]) == "built");

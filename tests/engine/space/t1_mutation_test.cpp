@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
 #include <string>
@@ -7,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
+#include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/try_t1.hpp"
 
 // A short, repeatable version of `tools/fuzz 600 t1`: texts near to real expressions give a value
@@ -17,17 +15,6 @@
 using namespace fa_tune;
 
 namespace {
-
-std::vector<std::string> corpus() {
-  std::vector<std::string> names;
-  const std::string folder = std::string(FA_TUNE_ROOT) + "/tests/fuzz/corpus/t1";
-  for (const auto& each : std::filesystem::directory_iterator(folder))
-    names.push_back(each.path().string());
-  std::ranges::sort(names);
-  std::vector<std::string> texts;
-  for (const std::string& name : names) texts.push_back(read_file(name));
-  return texts;
-}
 
 std::string mutated(const std::vector<std::string>& texts, Random& random) {
   constexpr const char* hostile[] = {
@@ -62,7 +49,7 @@ std::string mutated(const std::vector<std::string>& texts, Random& random) {
 }  // namespace
 
 TEST_CASE("T1: thousands of texts that are nearly expressions give a value or an error") {
-  const std::vector<std::string> texts = corpus();
+  const std::vector<std::string> texts = test::corpus("t1");
   REQUIRE(texts.size() > 5);
   Random random(20);
   std::set<std::string> outcomes;

@@ -30,6 +30,7 @@
 #include "engine/device/open.hpp"
 #include "engine/kernel/code_hash.hpp"
 #include "engine/worker/serve.hpp"
+#include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;
 
@@ -123,11 +124,10 @@ std::string what_came(const std::string& name) {
 }
 
 // The emulator, with accidents.
-class Accidents final : public Device {
+class Accidents final : public test::ForwardingDevice {
  public:
-  explicit Accidents(std::unique_ptr<Device> inner) : inner_(std::move(inner)) {}
+  using ForwardingDevice::ForwardingDevice;
 
-  const DeviceInfo& info() const override { return inner_->info(); }
   bool lost() const override { return lost_; }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     if (image.kernel == "load_segfault") raise(SIGSEGV);
@@ -135,23 +135,9 @@ class Accidents final : public Device {
     // The name after the accident is the one in the PTX.
     if (const auto mark = image.kernel.find(':'); mark != std::string::npos)
       there.kernel = image.kernel.substr(mark + 1);
-    auto handle = inner_->load(there);
+    auto handle = inner().load(there);
     if (handle) names_[*handle] = planned(image);
     return handle;
-  }
-  void unload(KernelHandle kernel) override { inner_->unload(kernel); }
-  BufferHandle allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  void release(BufferHandle buffer) override { inner_->release(buffer); }
-  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
-                                   std::span<const std::byte> bytes) override {
-    return inner_->write(buffer, offset, bytes);
-  }
-  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
-                                  std::span<std::byte> bytes) override {
-    return inner_->read(buffer, offset, bytes);
-  }
-  Argument address(BufferHandle buffer, std::size_t offset) override {
-    return inner_->address(buffer, offset);
   }
   std::expected<void, Fault> launch(const Launch& launch) override {
     const std::string& name = names_[launch.kernel];
@@ -162,11 +148,11 @@ class Accidents final : public Device {
       lost_ = true;
       return std::unexpected(Fault{FaultKind::out_of_bounds, "ILLEGAL_ADDRESS (700)"});
     }
-    return inner_->launch(launch);
+    return inner().launch(launch);
   }
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     misbehave(names_[launch.kernel]);
-    return inner_->time(launch, plan);
+    return inner().time(launch, plan);
   }
 
  private:
@@ -178,7 +164,6 @@ class Accidents final : public Device {
     return image.kernel.substr(0, image.kernel.find(':'));
   }
 
-  std::unique_ptr<Device> inner_;
   std::map<KernelHandle, std::string> names_;
   bool lost_ = false;
 };

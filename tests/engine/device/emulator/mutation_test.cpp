@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
+#include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/try_ptx.hpp"
 
 // A short, repeatable version of tools/fuzz: texts near to real PTX give a clear error or run.
@@ -14,18 +13,6 @@
 using namespace fa_tune;
 
 namespace {
-
-std::vector<std::string> corpus() {
-  std::vector<std::string> names;
-  const std::string folder = std::string(FA_TUNE_ROOT) + "/tests/fuzz/corpus/ptx";
-  for (const auto& each : std::filesystem::directory_iterator(folder)) {
-    names.push_back(each.path().string());
-  }
-  std::sort(names.begin(), names.end());
-  std::vector<std::string> texts;
-  for (const std::string& name : names) texts.push_back(read_file(name));
-  return texts;
-}
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
@@ -138,7 +125,7 @@ class Mutator {
 }  // namespace
 
 TEST_CASE("thousands of texts that are nearly PTX give an error or run") {
-  const std::vector<std::string> texts = corpus();
+  const std::vector<std::string> texts = test::corpus("ptx");
   REQUIRE(texts.size() > 10);
   int ran = 0;
   for (const std::string& text : texts) ran += test::try_ptx(text) == "ran" ? 1 : 0;

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
+#include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/try_proposal.hpp"
 
 // A short, repeatable version of `tools/fuzz 600 proposer`: lines near to real ones are refused
@@ -16,17 +15,6 @@
 using namespace fa_tune;
 
 namespace {
-
-std::vector<std::string> corpus() {
-  std::vector<std::string> names;
-  for (const auto& each :
-       std::filesystem::directory_iterator(FA_TUNE_ROOT "/tests/fuzz/corpus/proposer"))
-    names.push_back(each.path().string());
-  std::ranges::sort(names);
-  std::vector<std::string> texts;
-  for (const std::string& name : names) texts.push_back(read_file(name));
-  return texts;
-}
 
 void mutate(std::string& text, Random& random) {
   const std::size_t at = random.below(text.size() + 1);
@@ -52,7 +40,7 @@ void mutate(std::string& text, Random& random) {
 }  // namespace
 
 TEST_CASE("a line that is nearly a proposer's is refused with a reason or holds valid configs") {
-  const auto texts = corpus();
+  const auto texts = test::corpus("proposer");
   REQUIRE(texts.size() >= 3);
   Random random(11);
   std::set<std::string> outcomes;
