@@ -53,19 +53,11 @@ class Filter {
   // If any of `bits` is set in the low half of an argument, or all of them are not.
   void answer_bits(int number, unsigned argument, std::uint32_t bits, std::uint32_t if_any,
                    std::uint32_t if_none) {
-    jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, 4);
-    load(low_half(argument));
-    jump(BPF_JSET, bits, 0, 1);
-    give(if_any);
-    give(if_none);
+    answer_test(number, argument, BPF_JSET, bits, if_any, if_none);
   }
   void answer_value(int number, unsigned argument, std::uint32_t value, std::uint32_t if_equal,
                     std::uint32_t else_) {
-    jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, 4);
-    load(low_half(argument));
-    jump(BPF_JEQ, value, 0, 1);
-    give(if_equal);
-    give(else_);
+    answer_test(number, argument, BPF_JEQ, value, if_equal, else_);
   }
   // Numbers from here on belong to another way of calling (x32).
   void refuse_from(std::uint32_t number) {
@@ -85,6 +77,14 @@ class Filter {
   }
 
  private:
+  void answer_test(int number, unsigned argument, unsigned test, std::uint32_t with,
+                   std::uint32_t if_so, std::uint32_t if_not) {
+    jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, 4);
+    load(low_half(argument));
+    jump(test, with, 0, 1);
+    give(if_so);
+    give(if_not);
+  }
   [[noreturn]] static void fail(const std::string& what) {
     throw MachineError("a worker cannot be limited: " + what + ": " + std::strerror(errno));
   }

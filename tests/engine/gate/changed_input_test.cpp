@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/engine/gate/attention_gate.hpp"
+#include "tests/engine/gate/four_numbers.hpp"
 
 using namespace fa_tune;
 
@@ -97,15 +98,9 @@ TEST_CASE("hidden shapes: drawn from the seed, small, and none of them known bef
 namespace {
 
 // y = 1 through a workspace.
-class WorkspaceProblem final : public Problem {
+class WorkspaceProblem final : public test::FourNumbers {
  public:
   std::string kind() const override { return "workspace"; }
-  const Constants& shape() const override { return shape_; }
-  std::string describe(const Constants&) const override { return "n=4"; }
-  std::vector<Suite> suites() const override { return {}; }
-  std::vector<std::pair<std::string, std::string>> defines(const Constants&) const override {
-    return {};
-  }
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
     const auto tensor = [](const std::string& name, Role role) {
       return Tensor{.name = name, .type = DType::f32, .role = role, .dims = {4}, .bytes = {}};
@@ -119,11 +114,6 @@ class WorkspaceProblem final : public Problem {
   std::vector<Expectation> expect(const Instance&) const override {
     return {{.tensor = "y", .exact = {1, 1, 1, 1}, .bound = {0, 0, 0, 0}, .rms_bound = 0}};
   }
-  double flop(const Constants&) const override { return 0; }
-  double bytes(const Constants&) const override { return 0; }
-
- private:
-  Constants shape_{{"n", std::int64_t{4}}};
 };
 
 Verdict check_workspace(const std::function<void(float* w, float* y)>& kernel) {

@@ -9,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/gate/compare.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
+#include "tests/engine/gate/four_numbers.hpp"
 
 using namespace fa_tune;
 
@@ -17,18 +18,12 @@ namespace {
 const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
 
 // One output of four float32, all 1. Counts how often it is asked.
-class OnesProblem final : public Problem {
+class OnesProblem final : public test::FourNumbers {
  public:
   double exact = 1;
   mutable std::atomic<int> made = 0;
 
   std::string kind() const override { return "ones"; }
-  const Constants& shape() const override { return shape_; }
-  std::string describe(const Constants&) const override { return "n=4"; }
-  std::vector<Suite> suites() const override { return {}; }
-  std::vector<std::pair<std::string, std::string>> defines(const Constants&) const override {
-    return {};
-  }
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
     ++made;
     return {
@@ -43,11 +38,6 @@ class OnesProblem final : public Problem {
     return {
         {.tensor = "y", .exact = {1, 1, 1, exact}, .bound = {0.1, 0.1, 0.1, 0}, .rms_bound = 0.02}};
   }
-  double flop(const Constants&) const override { return 0; }
-  double bytes(const Constants&) const override { return 0; }
-
- private:
-  Constants shape_{{"n", std::int64_t{4}}};
 };
 
 Comparison compare_ones(const std::vector<float>& values) {

@@ -1,4 +1,3 @@
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "tests/fuzz/corpus.hpp"
+#include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/try_space.hpp"
 
 // A short, repeatable version of `tools/fuzz 600 space`: texts near to space files, whose
@@ -26,22 +26,10 @@ std::string mutated(const std::vector<std::string>& texts, Random& random) {
                                      "X"};
   std::string text = texts[random.below(texts.size())];
   for (std::uint64_t left = 1 + random.below(2); left > 0 && !text.empty(); --left) {
-    const std::size_t at = random.below(text.size());
-    switch (random.below(4)) {
-      case 0:
-        text.insert(at, hostile[random.below(std::size(hostile))]);
-        break;
-      case 1:
-        text.erase(at, 1 + random.below(12));
-        break;
-      case 2:
-        text[at] = text[random.below(text.size())];
-        break;
-      default: {
-        const std::size_t from = random.below(text.size());
-        text.insert(at, text.substr(from, 1 + random.below(40)));
-      }
-    }
+    test::mutate(text, random, hostile, 12, [&](std::size_t at) {
+      const std::size_t from = random.below(text.size());
+      text.insert(at, text.substr(from, 1 + random.below(40)));
+    });
   }
   return text;
 }

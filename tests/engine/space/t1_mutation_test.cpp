@@ -1,4 +1,3 @@
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "tests/fuzz/corpus.hpp"
+#include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/try_t1.hpp"
 
 // A short, repeatable version of `tools/fuzz 600 t1`: texts near to real expressions give a value
@@ -26,22 +26,10 @@ std::string mutated(const std::vector<std::string>& texts, Random& random) {
   std::string text = texts[random.below(texts.size())];
   const std::uint64_t changes = 1 + random.below(4);
   for (std::uint64_t i = 0; i < changes && !text.empty(); ++i) {
-    const std::size_t at = random.below(text.size());
-    switch (random.below(4)) {
-      case 0:
-        text.insert(at, hostile[random.below(std::size(hostile))]);
-        break;
-      case 1:
-        text.erase(at, 1 + random.below(6));
-        break;
-      case 2:
-        text[at] = text[random.below(text.size())];
-        break;
-      default: {
-        const std::string& other = texts[random.below(texts.size())];
-        text = text.substr(0, at) + other.substr(random.below(other.size()));
-      }
-    }
+    test::mutate(text, random, hostile, 6, [&](std::size_t at) {
+      const std::string& other = texts[random.below(texts.size())];
+      text = text.substr(0, at) + other.substr(random.below(other.size()));
+    });
   }
   return text;
 }

@@ -1,0 +1,78 @@
+// The fake driver's memory: of the device, of the host, and copies between them.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "fake_libcuda_state.hpp"
+
+using namespace fa_tune::cuda;
+using namespace fa_tune::cuda::fake;
+
+extern "C" {
+
+Result cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
+  if (const Result failed = enter("cuMemAlloc_v2")) return failed;
+  State& s = state();
+  if (bytes == 0) return error_invalid_value;
+  if (s.used + bytes > s.memory) return error_out_of_memory;
+  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  s.blocks[*pointer] = bytes;
+  s.used += bytes;
+  ++s.live["memory"];
+  return success;
+}
+Result cuMemFree_v2(DevicePointer pointer) {
+  State& s = state();
+  if (const auto block = s.blocks.find(pointer); block != s.blocks.end()) {
+    s.used -= block->second;
+    --s.live["memory"];
+    std::free(reinterpret_cast<void*>(pointer));
+    s.blocks.erase(block);
+  }
+  return enter("cuMemFree_v2");
+}
+Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  if (const Result failed = enter("cuMemHostAlloc")) return failed;
+  *memory = std::malloc(bytes);
+  ++state().live["host memory"];
+  return success;
+}
+Result cuMemFreeHost(void* memory) {
+  std::free(memory);
+  --state().live["host memory"];
+  return enter("cuMemFreeHost");
+}
+Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  *free = state().memory - state().used;
+  *total = state().memory;
+  return enter("cuMemGetInfo_v2");
+}
+Result cuMemsetD32Async(DevicePointer to, std::uint32_t value, std::size_t count, Stream) {
+  if (const Result failed = enter("cuMemsetD32Async")) return failed;
+  if (!inside(to, count * sizeof value)) return error_invalid_value;
+  std::fill_n(reinterpret_cast<std::uint32_t*>(to), count, value);
+  state().clock_us += state().memset_us;
+  return success;
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, Stream) {
+  if (const Result failed = enter("cuMemcpyHtoDAsync_v2")) return failed;
+  if (!inside(to, bytes)) return error_invalid_value;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return success;
+}
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes, Stream) {
+  if (const Result failed = enter("cuMemcpyDtoDAsync_v2")) return failed;
+  if (!inside(from, bytes) || !inside(to, bytes)) return error_invalid_value;
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return success;
+}
+Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Stream) {
+  if (const Result failed = enter("cuMemcpyDtoHAsync_v2")) return failed;
+  if (!inside(from, bytes)) return error_invalid_value;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return success;
+}
+
+}  // extern "C"
