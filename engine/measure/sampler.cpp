@@ -23,6 +23,10 @@ constexpr int most_looks = 8;
 constexpr double look_budget_us = 50'000;  // a slow kernel warms the GPU up in a single look
 constexpr double settled = 0.01;           // two looks that differ by less, relatively
 
+constexpr double heating_us = 100'000;  // a look at the clock under load
+constexpr int most_heatings = 20;
+constexpr double steady = 0.003;  // two such looks that differ by less, relatively
+
 constexpr int screen_samples = 25;
 constexpr int final_samples = 100;
 constexpr int more_samples = 50;
@@ -65,10 +69,14 @@ bool close(int launches, int wanted) {
   return std::abs(launches - wanted) <= std::max(launches, wanted) / 5;
 }
 
+struct Settled {
+  int launches = 1;  // a sample
+  double us = 0;     // a launch, about
+};
+
 // Looks until the launches a sample needs are known and two looks agree: clocks rise, caches fill
-// and the driver settles meanwhile, so what the looks saw is thrown out. The number of launches a
-// sample.
-std::expected<int, Fault> settle(Device& device, const Launch& launch) {
+// and the driver settles meanwhile, so what the looks saw is thrown out.
+std::expected<Settled, Fault> settle(Device& device, const Launch& launch) {
   TimingPlan plan{1, look_samples, 2};
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
@@ -81,14 +89,32 @@ std::expected<int, Fault> settle(Device& device, const Launch& launch) {
     const double us = median(timing->samples_us);
     spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const int wanted = std::max(launches_for(us), fewest);
+    const bool agree = std::abs(us - previous_us) <= settled * us;
+    previous_us = us;
     if (!close(plan.launches_per_sample, wanted)) {
       plan.launches_per_sample = wanted;
-    } else if (std::abs(us - previous_us) <= settled * us) {
+    } else if (agree) {
       break;
     }
-    previous_us = us;
   }
-  return plan.launches_per_sample;
+  return Settled{plan.launches_per_sample, previous_us};
+}
+
+// A GPU that has rested runs at its highest clock until its power control has met the load, some
+// tenths of a second. What is published is the clock that it keeps up: launches until that stands
+// still, or two seconds are over.
+std::expected<void, Fault> heat(Device& device, const Launch& launch, const Settled& settled) {
+  const double sample = settled.us * settled.launches;
+  const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
+  double previous = 0;
+  for (int look = 0; look < most_heatings; ++look) {
+    const auto timing = device.time(launch, {settled.launches, samples, 0});
+    if (!timing) return std::unexpected(timing.error());
+    const double mhz = median(timing->gpu.sm_mhz);
+    if (std::abs(mhz - previous) <= steady * mhz) break;
+    previous = mhz;
+  }
+  return {};
 }
 
 // How often throttled samples are taken again, in all. Each time a GPU is given twice as long to
@@ -148,7 +174,7 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   const auto launches = settle(device, launch);
   if (!launches) return std::unexpected(launches.error());
   Patience patience(effort == Effort::screen ? 0 : final_patience);
-  TimingPlan plan{*launches, effort == Effort::screen ? screen_samples : final_samples, 3};
+  TimingPlan plan{launches->launches, effort == Effort::screen ? screen_samples : final_samples, 3};
   auto timing = take_cool(device, launch, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Estimate time = estimate(timing->samples_us);
@@ -190,7 +216,10 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
     // A cold cache wants one launch a sample; settling warms the GPU up all the same.
     const auto settled = settle(device, launches[under_way]);
     if (!settled) return std::unexpected(RaceFault{under_way, settled.error()});
-    plans.push_back({l2 == L2::cold ? 1 : *settled, block_samples, 1, l2});
+    if (under_way == 0)
+      if (const auto done = heat(device, launches[0], *settled); !done)
+        return std::unexpected(RaceFault{under_way, done.error()});
+    plans.push_back({l2 == L2::cold ? 1 : settled->launches, block_samples, 1, l2});
   }
   Patience patience(race_patience);
   std::vector<Taken> all;

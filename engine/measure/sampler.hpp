@@ -41,7 +41,8 @@ struct RaceFault {
   Fault fault;
 };
 
-// Races launches on a device that measures, the first as the baseline: a block's time of each is
+// Races launches on a device that measures, the first as the baseline. That runs until the clock
+// stands still under it, then it begins: a block's time of each is
 // the median of three samples, of 200 us or, with a cold cache, of a launch each. Throttled samples
 // are taken again as in a final measurement, up to five times in the whole race.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,

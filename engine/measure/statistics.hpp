@@ -16,10 +16,10 @@ struct Estimate {
 
 double median(std::span<const double> samples);  // NaN if empty
 
-// A mean with its spread.
+// A mean with an interval for it.
 struct MeanEstimate {
   double mean = 0;
-  double low = 0;  // of a 95% percentile bootstrap interval of the mean
+  double low = 0;
   double high = 0;
 };
 
@@ -27,8 +27,14 @@ struct MeanEstimate {
 // seed give the same interval. One sample gives an interval of no width.
 Estimate estimate(std::span<const double> samples, std::uint64_t seed = 1, int resamples = 2000,
                   double confidence = 0.95);
-// The same of the mean.
+// The same of the mean, 95%.
 MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed = 1,
                            int resamples = 2000);
+
+// The two-sided quantile of Student's t: |t| is at most this with probability `confidence`
+// (Abramowitz and Stegun 26.7.3 and 26.7.4, inverted by halving).
+double student_t(int degrees_of_freedom, double confidence);
+// Of few samples that are about normal: Student's interval. Of one sample it is boundless.
+MeanEstimate mean_of_few(std::span<const double> samples, double confidence);
 
 }  // namespace fa_tune

@@ -103,7 +103,7 @@ void show_detail(Page& page, const std::string& title, const std::string& json) 
 
 void show_final(Page& page, const RacedFinal& raced) {
   const FinalRow& row = raced.row;
-  page.section("Final, measured in a new process");
+  page.section("Final, measured in new processes");
   page.line("place", fmt::format("{} of {}: {}", row.place, raced.of, standing_text(raced)));
   page.line("blocks", std::to_string(row.blocks));
   if (row.cold)

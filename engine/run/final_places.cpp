@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include <nlohmann/json.hpp>
+
 #include "engine/measure/timing.hpp"
 
 namespace fa_tune {
@@ -30,8 +32,10 @@ std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const Fi
     entry.row.trial = entry.trial->id;
     entry.row.time = {standing.time_us.median, standing.time_us.low, standing.time_us.high};
     entry.row.samples_us = race.race.timings[i].samples_us;
-    entry.row.detail_json = detail_json_of(race.race.timings[i]);
-    entry.row.blocks = i == 0 ? result.blocks - result.void_blocks : standing.blocks;
+    auto detail = nlohmann::ordered_json::parse(detail_json_of(race.race.timings[i]));
+    detail["processes"] = race.processes;
+    entry.row.detail_json = detail.dump();
+    entry.row.blocks = standing.blocks;
     entry.row.ratio = standing.to_winner.ratio;
     entry.row.ratio_low = bounded(standing.to_winner.low);
     entry.row.ratio_high = bounded(standing.to_winner.high);

@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
+#include "engine/measure/process_series.hpp"
 #include "engine/run/survive.hpp"
 #include "engine/run/variant.hpp"
 
@@ -49,8 +50,12 @@ class Race {
     }
   }
 
-  std::expected<LaunchRace, RaceFault> run(const std::vector<std::size_t>& order) {
-    const Pad pad(device_, derive_seed(seed_, "final race place"));
+  // In the device's process as it is; `number`: of the process.
+  std::expected<LaunchRace, RaceFault> run(const std::vector<std::size_t>& order, int number) {
+    const auto seed = [&](const std::string& purpose) {
+      return derive_seed(seed_, purpose, static_cast<std::uint64_t>(number));
+    };
+    const Pad pad(device_, seed("final race place"));
     std::vector<std::unique_ptr<TimedLaunch>> timed;
     std::vector<Launch> launches;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -60,7 +65,7 @@ class Race {
                              : std::make_unique<TimedLaunch>(*timed.front(), *bound, inputs_));
       launches.push_back(timed.back()->launch());
     }
-    return race_launches(device_, launches, {.seed = derive_seed(seed_, "final race")});
+    return race_launches(device_, launches, ProcessSeries::options(seed("final race")));
   }
 
  private:
@@ -78,23 +83,23 @@ constexpr int kMostDeaths = 2;
 
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, const std::atomic<bool>& stop) {
   FinalRace outcome;
   std::vector<std::size_t> in = {baseline};
   for (std::size_t i = 0; i < finalists.size(); ++i)
     if (i != baseline) in.push_back(i);
   Race race(project, device, pool, finalists, seed);
+  ProcessSeries series(finalists.size());
   std::map<std::size_t, int> deaths;  // by finalist
   int unexplained = 0;                // deaths while no kernel ran
-  while (in.size() >= 2 && unexplained < kMostDeaths) {
-    if (!device.ready()) {
-      outcome.lost = true;
-      return outcome;
-    }
+  const auto lost = [] { return FinalRace{.lost = true}; };
+  for (int number = 0; number < ProcessSeries::kProcesses && in.size() >= 2;) {
+    if (unexplained == kMostDeaths) return outcome;
+    if (stop || !device.renew() || !device.ready()) return lost();
     const std::size_t before = device.deaths().size();
     std::expected<LaunchRace, RaceFault> run;
     try {
-      run = race.run(in);
+      run = race.run(in, number);
     } catch (const MachineError&) {
       // What a process that was ending could not do says nothing of the machine.
       if (device.deaths().size() == before) throw;
@@ -102,17 +107,11 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
       continue;
     }
     if (run) {
-      const bool any_good = std::ranges::find(run->result.good, true) != run->result.good.end();
-      if (any_good) {
-        outcome.ran = in;
-        outcome.race = std::move(*run);
-      }
-      return outcome;
+      series.add(in, *run);
+      ++number;
+      continue;
     }
-    if (device.lost()) {
-      outcome.lost = true;
-      return outcome;
-    }
+    if (device.lost()) return lost();
     const auto [contestant, fault] = run.error();
     const std::size_t finalist = in[contestant];
     const bool died = device.deaths().size() > before;
@@ -125,6 +124,10 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
     }
     in.erase(in.begin() + static_cast<std::ptrdiff_t>(contestant));
   }
+  if (in.size() < 2 || series.processes() < ProcessSeries::kFewest) return outcome;
+  outcome.ran = std::move(in);
+  outcome.race = series.result(outcome.ran);
+  outcome.processes = series.processes();
   return outcome;
 }
 

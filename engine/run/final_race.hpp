@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,14 +24,16 @@ struct FinalRace {
   // Who ran to the end, as `race` numbers them; none if fewer than two could, or no block was good.
   std::vector<std::size_t> ran;
   LaunchRace race;
+  int processes = 0;  // that it was run in
 };
 
-// Races finalists on a device that measures: all kernels loaded at once, with one set of inputs
-// (another than trials and judges had, at another place in memory), in interleaved blocks beside
-// `baseline`, which is one of them. Who ends the process it runs in, twice, or faults is refused
-// and the others race again.
+// Races finalists on a device that measures, in processes one after the other (ProcessSeries): in
+// each all kernels loaded anew, with one set of inputs (of another seed than trials and judges had,
+// at another place in memory each time), in interleaved blocks beside `baseline`, which is one of
+// them. Who ends the process it runs in, twice, or faults is refused and the others go on.
+// Stopped, it says nothing of anyone, as if the device were lost.
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed);
+                         std::uint64_t seed, const std::atomic<bool>& stop);
 
 }  // namespace fa_tune

@@ -47,10 +47,11 @@ std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& sta
 }
 
 FinalRace race_standing(const Project& project, Device& device, CompilePool& pool,
-                        const std::vector<TrialRow>& standing, std::uint64_t seed) {
+                        const std::vector<TrialRow>& standing, std::uint64_t seed,
+                        const std::atomic<bool>& stop) {
   std::vector<Config> configs;
   for (const TrialRow& trial : standing) configs.push_back(Config::from_json(trial.config_json));
-  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed);
+  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed, stop);
 }
 
 // Each by the figure that it had by itself.
@@ -151,7 +152,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   }
   const bool to_be_raced = standing.size() > 1 && device.info().times == TimeKind::measured;
   FinalRace race;
-  if (to_be_raced) race = race_standing(project, device, pool, standing, seed);
+  if (to_be_raced) race = race_standing(project, device, pool, standing, seed, stop);
   if (race.lost) return round;
   for (const RaceRefusal& refusal : race.refused) {
     TrialRow& trial = standing[refusal.finalist];

@@ -51,12 +51,14 @@ struct SelfTestResult {
 // context.
 using DeviceOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& target)>;
 
-// `listen` is told of every kernel as soon as it is judged. Faults of a template that several
+// Told of every kernel as soon as it is judged: the rows until now, the new one last, of so many.
+using SelfTestListener = std::function<void(const SelfTestResult& until_now, int of)>;
+
+// Faults of a template that several
 // spaces have are planted in the first of them. Throws UserError for a fault file that does not
 // fit.
 SelfTestResult self_test(const std::vector<SpaceFile>& spaces, const std::filesystem::path& root,
                          const DeviceOpener& open, Compiler& compiler, int jobs,
-                         const SelfTestOptions& options,
-                         const std::function<void(const SelfTestRow&)>& listen);
+                         const SelfTestOptions& options, const SelfTestListener& listen);
 
 }  // namespace fa_tune

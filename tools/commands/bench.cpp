@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
@@ -9,6 +10,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
+#include "engine/measure/process_series.hpp"
 #include "engine/measure/sampler.hpp"
 #include "engine/measure/timing.hpp"
 #include "engine/run/clocked.hpp"
@@ -28,7 +30,7 @@ struct Arguments {
   std::string device = "auto";
   std::string format = "text";
   std::optional<std::uint64_t> seed;
-  int blocks = RaceOptions{}.most_blocks;
+  int processes = ProcessSeries::kProcesses;
   std::string l2 = "warm";
 };
 
@@ -39,6 +41,7 @@ struct Outcome {
   std::string a_detail;  // how its samples were taken, as JSON
   std::string b_detail;
   RaceRatio ratio;  // B's time over A's
+  int processes = 0;
   int blocks = 0;
   int void_blocks = 0;
 };
@@ -83,21 +86,28 @@ Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler, 
   }
   const Instance inputs =
       problem.make(problem.shape(), Inputs::normal, derive_seed(seed, "race inputs"));
-  const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
-  const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
-  const auto raced =
-      race_launches(device, {launch_a.launch(), launch_b.launch()},
-                    {.seed = derive_seed(seed, "race"), .most_blocks = arguments.blocks},
-                    arguments.l2 == "cold" ? L2::cold : L2::warm);
-  if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
-  const RaceResult& result = raced->result;
-  if (result.void_blocks == result.blocks)
-    throw MachineError("the clock moved by more than 2% within every block: the GPU is not idle");
+  ProcessSeries series(2);
+  for (int i = 0; i < arguments.processes; ++i) {
+    if (!device.renew()) throw MachineError(device.info().id + ": lost");
+    const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
+    const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
+    const auto options =
+        ProcessSeries::options(derive_seed(seed, "race", static_cast<std::uint64_t>(i)));
+    const auto raced = race_launches(device, {launch_a.launch(), launch_b.launch()}, options,
+                                     arguments.l2 == "cold" ? L2::cold : L2::warm);
+    if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
+    series.add({0, 1}, *raced);
+  }
+  if (series.processes() < std::min(arguments.processes, ProcessSeries::kFewest))
+    throw MachineError("the clock moved by more than 2% within most blocks: the GPU is not idle");
+  const LaunchRace raced = series.result({0, 1});
+  const RaceResult& result = raced.result;
   outcome.a_us = result.standings[0].time_us;
   outcome.b_us = result.standings[1].time_us;
-  outcome.a_detail = detail_json_of(raced->timings[0]);
-  outcome.b_detail = detail_json_of(raced->timings[1]);
+  outcome.a_detail = detail_json_of(raced.timings[0]);
+  outcome.b_detail = detail_json_of(raced.timings[1]);
   outcome.ratio = result.standings[1].to_baseline;
+  outcome.processes = series.processes();
   outcome.blocks = result.blocks;
   outcome.void_blocks = result.void_blocks;
   return outcome;
@@ -123,6 +133,7 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
                     {"a", side(a, outcome.a_us, outcome.a_detail)},
                     {"b", side(b, outcome.b_us, outcome.b_detail)},
                     {"ratio", {{"median", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}}},
+                    {"processes", outcome.processes},
                     {"blocks", outcome.blocks},
                     {"void_blocks", outcome.void_blocks},
                     {"verdict", verdict(ratio)}}
@@ -136,9 +147,9 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
     fmt::print("{}: {}, {:.4f} of its time as the model predicts; nothing was measured\n", against,
                verdict(ratio), ratio.ratio);
   } else {
-    fmt::print("{}: {}, {:.4f} of its time [{:.4f}, {:.4f}] in {} blocks, {} of them void\n",
-               against, verdict(ratio), ratio.ratio, ratio.low, ratio.high, outcome.blocks,
-               outcome.void_blocks);
+    fmt::print("{}: {}, {:.4f} of its time [{:.4f}, {:.4f}] in {} processes, {} blocks, {} void\n",
+               against, verdict(ratio), ratio.ratio, ratio.low, ratio.high, outcome.processes,
+               outcome.blocks, outcome.void_blocks);
   }
 }
 
@@ -183,8 +194,10 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--space", arguments->space, "the space whose presets are meant");
   command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
       ->capture_default_str();
-  command->add_option("--blocks", arguments->blocks, "what a race may take at most")
-      ->check(CLI::Range(16, 100'000))
+  command
+      ->add_option("--processes", arguments->processes,
+                   "the race is held in so many, one after the other: places in memory differ")
+      ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command
       ->add_option("--l2", arguments->l2, "what the cache holds when a launch begins: warm or cold")

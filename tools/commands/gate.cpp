@@ -101,12 +101,17 @@ int run_self_test(Arguments arguments) {
     log_info("on {} ({}) for target {}", device->info().id, device->info().name, target.name);
     return device;
   };
-  const auto result = self_test(
-      spaces, root, open, *compiler, default_jobs(), arguments.options, [](const SelfTestRow& row) {
-        if (!row.passed)
-          log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name, row.template_name,
-                      row.finding, row.message);
-      });
+  constexpr int kEvery = 20;
+  const auto result =
+      self_test(spaces, root, open, *compiler, default_jobs(), arguments.options,
+                [](const SelfTestResult& until_now, int of) {
+                  const SelfTestRow& row = until_now.rows.back();
+                  if (!row.passed)
+                    log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name,
+                                row.template_name, row.finding, row.message);
+                  const auto done = static_cast<int>(until_now.rows.size());
+                  if (done % kEvery == 0) log_info("[{:>4}/{}] {}", done, of, summary(until_now));
+                });
   if (arguments.format == "json") {
     fmt::print("{}\n", json(result, arguments));
   } else {

@@ -117,3 +117,31 @@ TEST_CASE("a 95% interval covers the true median about as often as it says") {
     CHECK(covered <= runs * 99 / 100);
   }
 }
+
+TEST_CASE("Student's t is that of the tables") {
+  CHECK(student_t(1, 0.95) == doctest::Approx(12.706).epsilon(1e-4));
+  CHECK(student_t(2, 0.95) == doctest::Approx(4.303).epsilon(1e-4));
+  CHECK(student_t(3, 0.95) == doctest::Approx(3.182).epsilon(2e-4));
+  CHECK(student_t(4, 0.95) == doctest::Approx(2.776).epsilon(2e-4));
+  CHECK(student_t(4, 0.999) == doctest::Approx(8.610).epsilon(1e-4));
+  CHECK(student_t(9, 0.99) == doctest::Approx(3.250).epsilon(1e-4));
+  CHECK(student_t(120, 0.95) == doctest::Approx(1.980).epsilon(2e-4));
+}
+
+TEST_CASE("an interval of few samples covers their mean as often as it says") {
+  Random random(11);
+  int covered = 0;
+  constexpr int kTimes = 4000;
+  for (int i = 0; i < kTimes; ++i) {
+    std::vector<double> samples;
+    for (int j = 0; j < 5; ++j) samples.push_back(3 + random.normal());
+    const MeanEstimate mean = mean_of_few(samples, 0.95);
+    covered += mean.low <= 3 && 3 <= mean.high;
+  }
+  CHECK(covered > 0.94 * kTimes);
+  CHECK(covered < 0.96 * kTimes);
+  const MeanEstimate one = mean_of_few(std::vector<double>{7}, 0.95);
+  CHECK(one.mean == 7);
+  CHECK(std::isinf(one.low));
+  CHECK(std::isinf(one.high));
+}

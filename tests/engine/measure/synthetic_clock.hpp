@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <expected>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/random.hpp"
+#include "engine/measure/process_series.hpp"
 #include "engine/measure/race.hpp"
 
 namespace fa_tune::test {
@@ -73,6 +75,29 @@ inline RaceResult race_on(const Vice& vice, const std::vector<double>& truth, st
   return *race(
       truth.size(), [&](std::size_t i, int) -> std::expected<double, Fault> { return clock(i); },
       options);
+}
+
+// What places in memory make of a kernel's time in a process: the standard deviation, relative.
+inline constexpr double kPlaces = 0.005;
+
+inline std::vector<double> placed(std::vector<double> truth, Random& places) {
+  for (double& us : truth) us *= 1 + kPlaces * places.normal();
+  return truth;
+}
+
+// The same kernels, each race in a process of its own where they lie at other places.
+inline RaceResult series_on(const Vice& vice, const std::vector<double>& truth, std::uint64_t seed,
+                            int processes = ProcessSeries::kProcesses) {
+  Random places(derive_seed(seed, "places"));
+  ProcessSeries series(truth.size());
+  std::vector<std::size_t> all(truth.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (int i = 0; i < processes; ++i) {
+    const auto each = derive_seed(seed, "process", static_cast<std::uint64_t>(i));
+    series.add(all, {race_on(vice, placed(truth, places), each, ProcessSeries::options(each)),
+                     std::vector<Timing>(truth.size())});
+  }
+  return series.result(all).result;
 }
 
 }  // namespace fa_tune::test

@@ -15,6 +15,7 @@
 #include "db/check.hpp"
 #include "engine/base/fault_point.hpp"
 #include "engine/device/open.hpp"
+#include "engine/measure/process_series.hpp"
 #include "engine/report/story.hpp"
 #include "engine/run/final_places.hpp"
 #include "engine/run/finalists.hpp"
@@ -96,12 +97,13 @@ void check_sound(const std::filesystem::path& database) {
 
 }  // namespace
 
-TEST_CASE("finalists are raced in a new process, and their figures are the race's") {
+TEST_CASE("finalists are raced in new processes, and their figures are the race's") {
   const test::ScratchFolder folder(test::memory_folder());
   Store store(folder / "a.db", Store::Mode::write);
   const auto device = device_of(by_work);
   const EvolveResult result = run(store, *device, 60);
-  CHECK(device->renewals == 1);
+  // One to be judged in, and those of the race.
+  CHECK(device->renewals == 1 + ProcessSeries::kProcesses);
   const auto rows = store.finals(result.run);
   const auto finalists = choose_finalists(toy(), store, result.run);
   REQUIRE(rows.size() >= 12);
@@ -123,6 +125,7 @@ TEST_CASE("finalists are raced in a new process, and their figures are the race'
     CHECK(nlohmann::json::parse(row.cold_detail_json)["l2"] == "cold");
     const auto detail = nlohmann::json::parse(row.detail_json);
     CHECK(detail["l2"] == "warm");
+    CHECK(detail["processes"] == ProcessSeries::kProcesses);
     CHECK(detail["sm_mhz"]["median"] == 1755);
     const auto samples = store.samples(row.trial);
     CHECK(samples.back().phase == "final");

@@ -22,10 +22,12 @@ SelfTestResult run(const std::vector<std::string>& spaces, const SelfTestOptions
   // Faulty kernels may write one place from two blocks. On an emulator that runs blocks on several
   // threads, that is a race of this process too, so here it runs them on one.
   const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
-  return self_test(files, test::root(), open, *compiler, 2, options, [](const SelfTestRow& row) {
-    CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name, "': ", row.finding, ", ",
-                  row.message);
-  });
+  return self_test(files, test::root(), open, *compiler, 2, options,
+                   [](const SelfTestResult& until_now, int) {
+                     const SelfTestRow& row = until_now.rows.back();
+                     CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name,
+                                   "': ", row.finding, ", ", row.message);
+                   });
 }
 
 }  // namespace
