@@ -103,12 +103,12 @@ std::expected<Settled, Fault> settle(Device& device, const Launch& launch) {
 // A GPU that has rested runs at its highest clock until its power control has met the load, some
 // tenths of a second. What is published is the clock that it keeps up: launches until that stands
 // still, or two seconds are over.
-std::expected<void, Fault> heat(Device& device, const Launch& launch, const Settled& settled) {
-  const double sample = settled.us * settled.launches;
+std::expected<void, Fault> heat(Device& device, const Launch& launch, const Settled& pace) {
+  const double sample = pace.us * pace.launches;
   const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
   double previous = 0;
   for (int look = 0; look < most_heatings; ++look) {
-    const auto timing = device.time(launch, {settled.launches, samples, 0});
+    const auto timing = device.time(launch, {pace.launches, samples, 0});
     if (!timing) return std::unexpected(timing.error());
     const double mhz = median(timing->gpu.sm_mhz);
     if (std::abs(mhz - previous) <= steady * mhz) break;

@@ -92,7 +92,11 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
   ProcessSeries series(finalists.size());
   std::map<std::size_t, int> deaths;  // by finalist
   int unexplained = 0;                // deaths while no kernel ran
-  const auto lost = [] { return FinalRace{.lost = true}; };
+  const auto lost = [] {
+    FinalRace nothing;
+    nothing.lost = true;
+    return nothing;
+  };
   for (int number = 0; number < ProcessSeries::kProcesses && in.size() >= 2;) {
     if (unexplained == kMostDeaths) return outcome;
     if (stop || !device.renew() || !device.ready()) return lost();

@@ -27,6 +27,9 @@ using namespace fa_tune;
 
 namespace {
 
+// Of finals: one to be judged in, and those of the race.
+constexpr int kRenewals = 1 + ProcessSeries::kProcesses;
+
 struct Quiet : EvolveListener {
   void on_trial(const TrialRow&, const Tally&) override {}
   void on_final(const TrialRow&, int, int) override {}
@@ -102,8 +105,7 @@ TEST_CASE("finalists are raced in new processes, and their figures are the race'
   Store store(folder / "a.db", Store::Mode::write);
   const auto device = device_of(by_work);
   const EvolveResult result = run(store, *device, 60);
-  // One to be judged in, and those of the race.
-  CHECK(device->renewals == 1 + ProcessSeries::kProcesses);
+  CHECK(device->renewals == kRenewals);
   const auto rows = store.finals(result.run);
   const auto finalists = choose_finalists(toy(), store, result.run);
   REQUIRE(rows.size() >= 12);
@@ -201,11 +203,11 @@ TEST_CASE("a run whose finalists were raced is let be; with others they race aga
   const int timings = device->timings;
   run(store, *device, 30, result.run);
   CHECK(device->timings == timings);
-  CHECK(device->renewals == 1);
+  CHECK(device->renewals == kRenewals);
 
   run(store, *device, 90, result.run);
   const auto after = store.finals(result.run);
-  CHECK(device->renewals == 2);
+  CHECK(device->renewals == 2 * kRenewals);
   CHECK(after.back().race == 2);
   std::set<std::int64_t> raced;
   for (const FinalRow& row : after)
