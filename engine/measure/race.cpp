@@ -103,10 +103,12 @@ class Race {
     for (const std::size_t i : alive_) {
       RaceStanding& standing = result_.standings[i];
       standing.to_winner = compare(i, result_.winner);
-      const bool near =
-          standing.to_winner.high - standing.to_winner.low <= 2 * options_.tie_half_width;
-      if (standing.to_winner.tied() && !near) result_.settled = false;
-      standing.eliminated = i != 0 && standing.to_winner.slower();
+      const RaceRatio& asked =
+          options_.against_baseline ? standing.to_baseline : standing.to_winner;
+      const bool near = asked.high - asked.low <= 2 * options_.tie_half_width;
+      if (asked.tied() && !near) result_.settled = false;
+      standing.eliminated =
+          i != 0 && (asked.slower() || (options_.against_baseline && asked.faster()));
       if (i != 0 && !standing.eliminated) still.push_back(i);
     }
     alive_ = std::move(still);
@@ -124,6 +126,11 @@ class Race {
 };
 
 }  // namespace
+
+std::string verdict_text(const RaceRatio& ratio) {
+  if (ratio.tied()) return "tie";
+  return ratio.faster() ? "faster" : "slower";
+}
 
 std::vector<std::size_t> RaceResult::tied_first() const {
   std::vector<std::size_t> first;

@@ -25,6 +25,9 @@ struct RaceOptions {
   double most_drift = 0.02;
   double confidence = 0.95;  // of the whole race: all looks at all pairs share what is left to 1
   int resamples = 2000;
+  // How much each differs from the baseline is asked, not who is fastest: to drop out, and to
+  // settle, is then a matter of to_baseline, and who is faster for certain drops out too.
+  bool against_baseline = false;
 };
 
 // What two loads of the very same kernel may differ by, with one set of buffers: on an H100, in 50
@@ -45,12 +48,15 @@ struct RaceRatio {
   bool tied() const { return !slower() && !faster(); }
 };
 
+// "slower", "faster" or "tie".
+std::string verdict_text(const RaceRatio& ratio);
+
 // Before there were blocks enough for a look all ratios are 1, anywhere from 0 to infinity.
 struct RaceStanding {
   RaceRatio to_baseline;
   RaceRatio to_winner;      // of the winner itself exactly 1
   Estimate time_us = {};    // of its times in good blocks; 95%
-  bool eliminated = false;  // not timed to the end, since it was slower for certain
+  bool eliminated = false;  // not timed to the end, since it was told apart for certain
   int blocks = 0;           // good ones it ran in
 };
 
@@ -60,8 +66,8 @@ struct RaceResult {
   int blocks = 0;                       // run, void ones included
   int void_blocks = 0;
   std::vector<bool> good;  // of each block run: that it is not void
-  // Nothing was left to learn: every pair with the winner is told apart or tied closely. Else the
-  // budget ended it, or too few blocks were good.
+  // Nothing was left to learn: every pair with the winner (with the baseline, if that is asked) is
+  // told apart or tied closely. Else the budget ended it, or too few blocks were good.
   bool settled = false;
 
   // Contestants that are not slower than the winner, itself included.

@@ -34,12 +34,14 @@ class Pad {
 class Race {
  public:
   Race(const Project& project, Device& device, CompilePool& pool,
-       const std::vector<Config>& finalists, std::uint64_t seed)
+       const std::vector<Config>& finalists, std::uint64_t seed, RaceOptions rules)
       : project_(project),
         device_(device),
         seed_(seed),
+        rules_(rules),
         inputs_(project.problem->make(project.problem->shape(), Inputs::normal,
                                       derive_seed(seed, "final race inputs"))) {
+    rules_.seed = derive_seed(seed, "final race");
     for (const Config& config : finalists) {
       variants_.push_back(std::make_unique<Variant>(
           project.template_of(config), *project.problem,
@@ -60,13 +62,14 @@ class Race {
                              : std::make_unique<TimedLaunch>(*timed.front(), *bound, inputs_));
       launches.push_back(timed.back()->launch());
     }
-    return race_launches(device_, launches, {.seed = derive_seed(seed_, "final race")});
+    return race_launches(device_, launches, rules_);
   }
 
  private:
   const Project& project_;
   Device& device_;
   std::uint64_t seed_;
+  RaceOptions rules_;
   Instance inputs_;
   std::vector<std::unique_ptr<Variant>> variants_;
 };
@@ -78,12 +81,12 @@ constexpr int kMostDeaths = 2;
 
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, const RaceOptions& rules) {
   FinalRace outcome;
   std::vector<std::size_t> in = {baseline};
   for (std::size_t i = 0; i < finalists.size(); ++i)
     if (i != baseline) in.push_back(i);
-  Race race(project, device, pool, finalists, seed);
+  Race race(project, device, pool, finalists, seed, rules);
   std::map<std::size_t, int> deaths;  // by finalist
   int unexplained = 0;                // deaths while no kernel ran
   while (in.size() >= 2 && unexplained < kMostDeaths) {

@@ -28,9 +28,9 @@ struct FinalRace {
 // Races finalists on a device that measures: all kernels loaded at once, with one set of inputs
 // (another than trials and judges had, at another place in memory), in interleaved blocks beside
 // `baseline`, which is one of them. Who ends the process it runs in, twice, or faults is refused
-// and the others race again.
+// and the others race again. Of `rules` the seed is another, drawn from `seed`.
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed);
+                         std::uint64_t seed, const RaceOptions& rules = {});
 
 }  // namespace fa_tune

@@ -117,3 +117,20 @@ TEST_CASE("race: ends early where all is clear, is the same for a seed, and pass
   };
   CHECK(race(2, failing, {}).error().message == "planted");
 }
+
+TEST_CASE(
+    "race: beside the baseline, each is timed until it is told from that, the fast ones too") {
+  RaceOptions options;
+  options.against_baseline = true;
+  // The fastest by far would end the others' race as soon as they are slower than it is.
+  const RaceResult result = race_on(kVices[1], {20, 10, 20.2, 20, 40}, 3, options);
+  CHECK(result.standings[1].to_baseline.faster());
+  CHECK(result.standings[2].to_baseline.slower());
+  CHECK(result.standings[3].to_baseline.tied());
+  CHECK(result.standings[4].to_baseline.slower());
+  CHECK(result.standings[1].eliminated);
+  CHECK(result.standings[4].eliminated);
+  CHECK_FALSE(result.standings[3].eliminated);
+  CHECK(result.standings[3].blocks > result.standings[4].blocks);
+  CHECK(result.settled);
+}

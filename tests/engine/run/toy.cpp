@@ -7,7 +7,6 @@
 
 #include "engine/base/hash.hpp"
 #include "engine/base/random.hpp"
-#include "tests/engine/run/fixture.hpp"
 
 namespace fa_tune::test {
 namespace {
@@ -172,8 +171,8 @@ DONE:
 
 }  // namespace
 
-Project toy_project() {
-  SpaceFile file = parse_space_file(kSpace, "toy.yaml");
+Project toy_project(const Replacements& replacements) {
+  SpaceFile file = parse_space_file(replace(kSpace, replacements), "toy.yaml");
   DeviceProfile target = load_profile(file.target, root());
   auto problem = std::make_unique<Doubling>();
   std::vector<Template> templates;
