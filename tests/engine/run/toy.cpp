@@ -75,7 +75,7 @@ class Doubling final : public Problem {
                         {"Y", DType::f32, Role::output, {count}, {}}},
             .scalars = {{"N", bytes_of(std::vector{static_cast<std::int32_t>(count)})}}};
   }
-  std::vector<Expectation> expect(const Instance& instance) const override {
+  std::vector<Expectation> expect(const Instance& instance, Truth) const override {
     const Tensor& x = instance.tensors[0];
     Expectation expectation{.tensor = "Y", .exact = {}, .bound = {}, .rms_bound = 1e-6};
     for (std::size_t i = 0; i < x.bytes.size(); i += sizeof(float)) {
