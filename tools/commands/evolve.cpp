@@ -15,6 +15,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/words.hpp"
 #include "engine/search/strategy.hpp"
+#include "engine/space/space_settings.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
@@ -37,6 +38,7 @@ void on_interrupt(int signal) {
 
 struct Arguments {
   std::string space;
+  std::vector<std::string> settings;
   std::string db = "fa.db";
   std::string device = "auto";
   std::optional<std::string> budget;
@@ -146,12 +148,11 @@ void announce(const Project& project, const std::vector<Device*>& devices,
 
 // What makes a run the run it is cannot be changed in the midst of it.
 void refuse_what_is_stored(const Arguments& arguments) {
-  const std::pair<const char*, bool> given[] = {{"--space", !arguments.space.empty()},
-                                                {"--seed", arguments.seed.has_value()},
-                                                {"--strategy", arguments.strategy.has_value()},
-                                                {"--warm", arguments.warm.has_value()},
-                                                {"--generation", arguments.generation.has_value()},
-                                                {"--ahead", arguments.ahead.has_value()}};
+  const std::pair<const char*, bool> given[] = {
+      {"--space", !arguments.space.empty()},   {"--set", !arguments.settings.empty()},
+      {"--seed", arguments.seed.has_value()},  {"--strategy", arguments.strategy.has_value()},
+      {"--warm", arguments.warm.has_value()},  {"--generation", arguments.generation.has_value()},
+      {"--ahead", arguments.ahead.has_value()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw UserError(fmt::format(
@@ -169,7 +170,7 @@ int evolve_command(const Arguments& arguments) {
   if (arguments.resume) stored = stored_run(arguments);
   const Project project = open_project(
       stored ? parse_space_file(stored->space_text, stored->space + " (as stored with the run)")
-             : load_space_file(arguments.space, root),
+             : with_settings(load_space_file(arguments.space, root), arguments.settings),
       root);
   EvolveOptions options;
   options.resume = arguments.resume;
@@ -236,6 +237,9 @@ void add_evolve(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   command->add_option("--space", arguments->space,
                       "space file, as a path or a name in search_spaces");
+  command->add_option("--set", arguments->settings,
+                      "search it for another problem, as in --set shape.L=4096 --set causal=true: "
+                      "what its file says under `problem`, and what it could");
   command->add_option("--db", arguments->db, "database to write")->capture_default_str();
   command
       ->add_option("--device", arguments->device,
