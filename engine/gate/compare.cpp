@@ -21,14 +21,6 @@ T load(std::span<const std::byte> bytes, std::size_t element) {
   return value;
 }
 
-// Was this element left as the gate had filled it: all ones?
-bool untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size_t element) {
-  const std::size_t size = size_of(tensor.type);
-  const auto own = bytes.subspan(element * size, size);
-  return std::all_of(own.begin(), own.end(),
-                     [](std::byte each) { return each == std::byte{0xff}; });
-}
-
 // Elements that are looked at together, and how many of them at a time.
 constexpr std::size_t kChunk = 1024;
 constexpr std::size_t kWidth = 2;
@@ -52,48 +44,69 @@ double ratio_of(double error, double bound) {
   return error == 0 ? 0 : std::numeric_limits<double>::infinity();
 }
 
-// What the elements of an output come to.
+// What the elements of an output whose truth is known come to.
 class Errors {
  public:
   Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation)
       : output_(output), bytes_(bytes), expectation_(expectation) {
-    const std::size_t elements = expectation.exact.size();
-    std::array<double, kChunk> values{};
-    for (std::size_t first = 0; first < elements; first += kChunk) {
-      const std::size_t count = std::min(kChunk, elements - first);
-      decode(first, count, values);
-      if (count == kChunk && add_sound(first, values)) continue;
-      for (std::size_t i = 0; i < count; ++i) add(first + i, values[i]);
+    if (!expectation.sampled()) {
+      add(0, 0, expectation.exact.size());
+      return;
     }
+    const std::size_t length = expectation.limits.row_elements;
+    for (std::size_t row = 0; row < expectation.rows.size(); ++row)
+      add(expectation.rows[row] * length, row * length, length);
   }
 
-  std::size_t not_finite = 0, first_not_finite = 0, unwritten = 0;
-  std::size_t wrong = 0, worst = 0;  // `worst` is of use only where one is wrong
+  // An element, and what was said of it.
+  struct Place {
+    std::size_t element = 0;
+    double exact = 0;
+    double bound = 0;
+  };
+  std::size_t not_finite = 0, unwritten = 0, wrong = 0;
+  Place first_not_finite, worst;  // of use only where there is one
   double worst_ratio = 0;
   double error_energy = 0, exact_energy = 0;
   double scaled_energy = 0;
   std::size_t scaled = 0;  // elements of it: those with a bound above 0
 
  private:
+  // Elements of the output from `first` on, which are those of the truth from `known` on.
+  void add(std::size_t first, std::size_t known, std::size_t count) {
+    std::array<double, kChunk> values{};
+    while (count > 0) {
+      const std::size_t here = std::min(kChunk, count);
+      decode(first, here, values);
+      if (here % kWidth != 0 || !add_sound(known, here, values))
+        for (std::size_t i = 0; i < here; ++i) add(first + i, known + i, values[i]);
+      first += here;
+      known += here;
+      count -= here;
+    }
+  }
+
   void decode(std::size_t first, std::size_t count, std::array<double, kChunk>& values) const {
-    if (output_.type == DType::f16 && count == kChunk) {
+    if (output_.type == DType::f16) {
       std::array<std::uint16_t, kChunk> halves;
-      std::memcpy(halves.data(), bytes_.data() + first * sizeof halves[0], sizeof halves);
-      for (std::size_t i = 0; i < kChunk; ++i) values[i] = static_cast<double>(from_f16(halves[i]));
+      std::memcpy(halves.data(), bytes_.data() + first * sizeof halves[0],
+                  count * sizeof halves[0]);
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<double>(from_f16(halves[i]));
       return;
     }
     for (std::size_t i = 0; i < count; ++i)
       values[i] = element_value(output_.type, bytes_, first + i);
   }
 
-  // A whole chunk, if nothing in it needs a closer look: all finite, all allowed some error, none
-  // off by more than that. Whatever is not so makes a sum that is not finite, or a ratio above 1.
-  bool add_sound(std::size_t first, const std::array<double, kChunk>& values) {
+  // So many at once, if nothing in them needs a closer look: all finite, all allowed some error,
+  // none off by more than that. Whatever is not so makes a sum that is not finite, or a ratio above
+  // 1.
+  bool add_sound(std::size_t known, std::size_t count, const std::array<double, kChunk>& values) {
     Lanes errors{}, exacts{}, ratios{}, most{};
-    for (std::size_t i = 0; i < kChunk; i += kWidth) {
-      const Lanes exact = lanes_at(expectation_.exact.data() + first + i);
+    for (std::size_t i = 0; i < count; i += kWidth) {
+      const Lanes exact = lanes_at(expectation_.exact.data() + known + i);
       const Lanes error = lanes_at(values.data() + i) - exact;
-      const Lanes ratio = error / lanes_at(expectation_.bound.data() + first + i);
+      const Lanes ratio = error / lanes_at(expectation_.bound.data() + known + i);
       const Lanes square = ratio * ratio;
       errors += error * error;
       exacts += exact * exact;
@@ -107,17 +120,17 @@ class Errors {
     error_energy += sum_of(errors);
     exact_energy += sum_of(exacts);
     scaled_energy += sum_of(ratios);
-    scaled += kChunk;
+    scaled += count;
     worst_ratio = std::max(worst_ratio, std::sqrt(worst_square));
     return true;
   }
 
-  void add(std::size_t i, double value) {
-    const double exact = expectation_.exact[i];
-    const double bound = expectation_.bound[i];
+  void add(std::size_t element, std::size_t known, double value) {
+    const double exact = expectation_.exact[known];
+    const double bound = expectation_.bound[known];
     if (!std::isfinite(value) && value != exact) {
-      if (not_finite++ == 0) first_not_finite = i;
-      if (untouched(output_, bytes_, i)) ++unwritten;
+      if (not_finite++ == 0) first_not_finite = {element, exact};
+      if (is_untouched(output_, bytes_, element)) ++unwritten;
       return;
     }
     const double error = value == exact ? 0 : std::abs(value - exact);
@@ -126,7 +139,7 @@ class Errors {
     if (!(error <= bound)) ++wrong;
     if (!(ratio <= worst_ratio)) {
       worst_ratio = ratio;
-      worst = i;
+      worst = {element, exact, bound};
     }
     error_energy += error * error;
     if (std::isfinite(exact)) exact_energy += exact * exact;
@@ -171,29 +184,42 @@ double element_value(DType type, std::span<const std::byte> bytes, std::size_t e
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size_t element) {
+  const std::size_t size = size_of(tensor.type);
+  const auto own = bytes.subspan(element * size, size);
+  return std::all_of(own.begin(), own.end(),
+                     [](std::byte each) { return each == std::byte{0xff}; });
+}
+
 Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
                    const Expectation& expectation) {
+  Comparison result;
+  if (expectation.sampled()) {
+    result = compare_with_limits(output, bytes, expectation.limits);
+    if (result.finding != Finding::right) return result;
+  }
   const std::size_t elements = expectation.exact.size();
   const Errors errors(output, bytes, expectation);
-  Comparison result;
+  const std::string looked_at = expectation.sampled() ? " elements looked at" : " elements";
   result.worst_ratio = errors.worst_ratio;
   result.rms = ratio_of(std::sqrt(errors.error_energy), std::sqrt(errors.exact_energy));
   const double scaled_rms =
       errors.scaled == 0 ? 0 : std::sqrt(errors.scaled_energy / static_cast<double>(errors.scaled));
 
   if (errors.not_finite > 0) {
+    const auto& first = errors.first_not_finite;
     result.finding = Finding::not_finite;
     result.message = fmt::format(
-        "{} = {}, expected {:.6g}; {} of {} elements are not finite, {} of them never written",
-        element_name(output, errors.first_not_finite),
-        element_value(output.type, bytes, errors.first_not_finite),
-        expectation.exact[errors.first_not_finite], errors.not_finite, elements, errors.unwritten);
+        "{} = {}, expected {:.6g}; {} of {}{} are not finite, {} of them never written",
+        element_name(output, first.element), element_value(output.type, bytes, first.element),
+        first.exact, errors.not_finite, elements, looked_at, errors.unwritten);
   } else if (errors.wrong > 0) {
+    const auto& worst = errors.worst;
     result.finding = Finding::wrong;
-    result.message = fmt::format(
-        "{} = {:.6g}, expected {:.6g}, allowed {:.3g}; {} of {} elements are off",
-        element_name(output, errors.worst), element_value(output.type, bytes, errors.worst),
-        expectation.exact[errors.worst], expectation.bound[errors.worst], errors.wrong, elements);
+    result.message = fmt::format("{} = {:.6g}, expected {:.6g}, allowed {:.3g}; {} of {}{} are off",
+                                 element_name(output, worst.element),
+                                 element_value(output.type, bytes, worst.element), worst.exact,
+                                 worst.bound, errors.wrong, elements, looked_at);
   } else if (!(result.rms <= expectation.rms_bound)) {
     result.finding = Finding::imprecise;
     result.message = fmt::format("{}: relative RMS error {:.3g}, allowed {:.3g}", output.name,

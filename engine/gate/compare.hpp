@@ -12,6 +12,8 @@ namespace fa_tune {
 // "O[0,1,76,3]": the element's index in each dimension.
 std::string element_name(const Tensor& tensor, std::size_t element);
 double element_value(DType type, std::span<const std::byte> bytes, std::size_t element);
+// Was this element left as the gate had filled it: all ones?
+bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size_t element);
 
 // What came out against what is right.
 struct Comparison {
@@ -21,7 +23,12 @@ struct Comparison {
   double rms = 0;                    // ||error|| / ||exact||
 };
 
+// Where the truth is of some rows only, those are compared, and all elements with the limits.
 Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
                    const Expectation& expectation);
+
+// Elements that are not finite where the limits are, or outside them: not_finite or wrong.
+Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> bytes,
+                               const Limits& limits);
 
 }  // namespace fa_tune

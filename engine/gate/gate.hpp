@@ -89,7 +89,13 @@ std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, Ti
 // here.
 class TruthCache {
  public:
-  explicit TruthCache(const Problem& problem, std::size_t max_bytes = std::size_t{1} << 30);
+  // Room for all six kinds of inputs at the largest shapes, of 16,384 rows of 128 columns in 16
+  // heads, and for those of the clock: 210 MB each.
+  static constexpr std::size_t usual_bytes = std::size_t{2} << 30;
+
+  // The problem must outlive it.
+  explicit TruthCache(const Problem& problem, Truth truth = Truth::usual,
+                      std::size_t max_bytes = usual_bytes);
   ~TruthCache();
 
   struct Entry {

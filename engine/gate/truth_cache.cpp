@@ -38,9 +38,31 @@ std::string change_input(const Problem& problem, const GateCase& gate_case, Inst
 std::size_t bytes_of(const TruthCache::Entry& entry) {
   std::size_t bytes = sizeof entry;
   for (const Tensor& tensor : entry.instance.tensors) bytes += tensor.bytes.capacity();
-  for (const Expectation& expectation : entry.expectations)
+  for (const Expectation& expectation : entry.expectations) {
     bytes += (expectation.exact.capacity() + expectation.bound.capacity()) * sizeof(double);
+    const Limits& limits = expectation.limits;
+    bytes += (limits.least.capacity() + limits.most.capacity()) * sizeof(float);
+    bytes += (limits.range_of_row.capacity() + expectation.rows.capacity()) * sizeof(std::uint32_t);
+  }
   return bytes;
+}
+
+// How many elements of the output the truth must be of; 0 if limits or rows have a hole in them.
+std::size_t elements_to_know(const Tensor& output, const Expectation& expectation) {
+  const auto elements = static_cast<std::size_t>(output.elements());
+  if (!expectation.sampled()) return elements;
+  const Limits& limits = expectation.limits;
+  const std::size_t rows = limits.range_of_row.size();
+  const bool whole = limits.row_elements > 0 && rows * limits.row_elements == elements &&
+                     limits.least.size() == limits.most.size();
+  const auto is_row = [rows](std::uint32_t row) { return row < rows; };
+  const auto has_range = [&limits](std::uint32_t range) {
+    return (range + std::size_t{1}) * limits.row_elements <= limits.least.size();
+  };
+  if (!whole || !std::ranges::all_of(expectation.rows, is_row) ||
+      !std::ranges::all_of(limits.range_of_row, has_range))
+    return 0;
+  return expectation.rows.size() * limits.row_elements;
 }
 
 // A truth with a hole in it would let anything pass, so it is a mistake of the engine, not a
@@ -49,15 +71,17 @@ void require_sound(const TruthCache::Entry& entry, const std::string& key) {
   for (const Tensor& tensor : entry.instance.tensors) {
     if (tensor.role != Role::output) continue;
     const auto found = std::ranges::find(entry.expectations, tensor.name, &Expectation::tensor);
-    const auto elements = static_cast<std::size_t>(tensor.elements());
-    if (found == entry.expectations.end() || found->exact.size() != elements ||
-        found->bound.size() != elements)
+    const std::size_t elements =
+        found == entry.expectations.end() ? 0 : elements_to_know(tensor, *found);
+    if (elements == 0 || found->exact.size() != elements || found->bound.size() != elements)
       throw std::logic_error("no truth for every element of " + tensor.name + " in case " + key);
     const auto is_number = [](double value) { return !std::isnan(value); };
     const auto is_bound = [](double value) { return value >= 0 && std::isfinite(value); };
     if (!std::all_of(found->exact.begin(), found->exact.end(), is_number) ||
         !std::all_of(found->bound.begin(), found->bound.end(), is_bound) ||
-        !is_bound(found->rms_bound) || !is_bound(found->scaled_rms_bound))
+        !std::ranges::all_of(found->limits.least, is_number) ||
+        !std::ranges::all_of(found->limits.most, is_number) || !is_bound(found->rms_bound) ||
+        !is_bound(found->scaled_rms_bound))
       throw std::logic_error("the truth of " + tensor.name + " is no number in case " + key);
   }
 }
@@ -73,9 +97,11 @@ struct TruthCache::State {
     std::size_t bytes = 0;  // 0 while under way
   };
 
-  State(const Problem& of, std::size_t limit) : problem(of), max_bytes(limit) {}
+  State(const Problem& of, Truth how, std::size_t limit)
+      : problem(of), truth(how), max_bytes(limit) {}
 
   const Problem& problem;
+  Truth truth;
   std::size_t max_bytes;
   std::mutex mutex;
   std::list<Slot> slots;
@@ -86,7 +112,7 @@ struct TruthCache::State {
     auto entry = std::make_shared<Entry>();
     entry->instance = problem.make(gate_case.shape, gate_case.inputs, gate_case.seed);
     if (gate_case.changed_input) entry->changed = change_input(problem, gate_case, entry->instance);
-    entry->expectations = problem.expect(entry->instance);
+    entry->expectations = problem.expect(entry->instance, truth);
     require_sound(*entry, key);
     return entry;
   }
@@ -108,8 +134,8 @@ struct TruthCache::State {
   }
 };
 
-TruthCache::TruthCache(const Problem& problem, std::size_t max_bytes)
-    : state_(std::make_unique<State>(problem, max_bytes)) {}
+TruthCache::TruthCache(const Problem& problem, Truth truth, std::size_t max_bytes)
+    : state_(std::make_unique<State>(problem, truth, max_bytes)) {}
 
 TruthCache::~TruthCache() = default;
 

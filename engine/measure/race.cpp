@@ -125,6 +125,11 @@ class Race {
 
 }  // namespace
 
+std::string verdict_text(const RaceRatio& ratio) {
+  if (ratio.tied()) return "tie";
+  return ratio.faster() ? "faster" : "slower";
+}
+
 std::vector<std::size_t> RaceResult::tied_first() const {
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < standings.size(); ++i)

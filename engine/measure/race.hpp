@@ -45,6 +45,9 @@ struct RaceRatio {
   bool tied() const { return !slower() && !faster(); }
 };
 
+// "slower", "faster" or "tie".
+std::string verdict_text(const RaceRatio& ratio);
+
 // Before there were blocks enough for a look all ratios are 1, anywhere from 0 to infinity.
 struct RaceStanding {
   RaceRatio to_baseline;

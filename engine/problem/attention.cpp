@@ -3,13 +3,24 @@
 #include <fmt/core.h>
 
 #include "engine/problem/attention_inputs.hpp"
+#include "engine/problem/attention_limits.hpp"
 #include "engine/problem/attention_oracle.hpp"
 #include "engine/problem/attention_tolerance.hpp"
 
 namespace fa_tune {
+namespace {
 
-AttentionProblem::AttentionProblem(const AttentionShape& timed)
-    : timed_(timed), constants_(timed.constants()) {}
+// How many times as much work the truth may be that is told to others.
+constexpr double thorough = 4;
+
+}  // namespace
+
+AttentionProblem::AttentionProblem(const AttentionShape& timed, double work_cap)
+    : timed_(timed), constants_(timed.constants()), work_cap_(work_cap) {}
+
+double AttentionProblem::cap(Truth truth) const {
+  return truth == Truth::thorough ? thorough * work_cap_ : work_cap_;
+}
 
 Constants AttentionProblem::complete(const Constants& shape) const {
   return AttentionShape::from(shape).complete();
@@ -58,13 +69,28 @@ Instance AttentionProblem::make(const Constants& shape, Inputs inputs, std::uint
   return make_attention(AttentionShape::from(shape), inputs, seed);
 }
 
-std::vector<Expectation> AttentionProblem::expect(const Instance& instance) const {
+std::vector<Expectation> AttentionProblem::expect(const Instance& instance, Truth truth) const {
   const AttentionShape s = AttentionShape::from(instance.shape);
-  AttentionTruth truth = attention_oracle(s, instance);
+  const RowSample rows = RowSample::drawn(s, instance.seed, cap(truth));
+  AttentionTruth computed = attention_oracle(s, instance, rows);
+  const double growth = largest_growth(s, rows, computed);
   std::vector<Expectation> expectations;
-  if (s.lse) expectations.push_back(lse_expectation(s, truth));
-  expectations.insert(expectations.begin(), attention_expectation(s, std::move(truth)));
+  if (s.lse) expectations.push_back(lse_expectation(s, rows, computed));
+  expectations.insert(expectations.begin(), attention_expectation(s, rows, std::move(computed)));
+  if (rows.stride() > 1) {
+    expectations[0].limits = output_limits(s, instance, growth);
+    if (s.lse) expectations[1].limits = lse_limits(s, instance);
+  }
   return expectations;
+}
+
+Coverage AttentionProblem::coverage(const Constants& shape, Truth truth) const {
+  const AttentionShape s = AttentionShape::from(shape);
+  // Which rows are drawn depends on a seed, how many does but for what is an edge as well.
+  const RowSample rows = RowSample::drawn(s, 0, cap(truth));
+  return {.rows = static_cast<std::int64_t>(rows.size()),
+          .of = s.B * s.H * s.Lq,
+          .every = static_cast<std::int64_t>(rows.stride())};
 }
 
 double AttentionProblem::flop(const Constants& shape) const {

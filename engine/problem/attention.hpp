@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/problem/attention_sample.hpp"
 #include "engine/problem/attention_shape.hpp"
 #include "engine/problem/problem.hpp"
 
@@ -20,7 +21,8 @@ namespace fa_tune {
 // nothing.
 class AttentionProblem final : public Problem {
  public:
-  explicit AttentionProblem(const AttentionShape& timed);
+  // `work_cap`: from how much work on the truth is of a sample of rows; see RowSample.
+  explicit AttentionProblem(const AttentionShape& timed, double work_cap = RowSample::usual_cap);
 
   std::string kind() const override { return "attention"; }
   const Constants& shape() const override { return constants_; }
@@ -30,7 +32,8 @@ class AttentionProblem final : public Problem {
   std::vector<Constants> hidden_shapes(std::uint64_t seed) const override;
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
-  std::vector<Expectation> expect(const Instance& instance) const override;
+  std::vector<Expectation> expect(const Instance& instance, Truth truth) const override;
+  Coverage coverage(const Constants& shape, Truth truth) const override;
   std::vector<std::pair<std::string, std::string>> argument_notes(
       const Constants& shape) const override;
   // 2 for Q K^T and 2 for P V, times D, for each visible pair; the softmax itself is not counted.
@@ -40,8 +43,11 @@ class AttentionProblem final : public Problem {
   double tensor_speed() const override { return timed_.dtype == DType::e4m3 ? 2 : 1; }
 
  private:
+  double cap(Truth truth) const;
+
   AttentionShape timed_;
   Constants constants_;
+  double work_cap_;
 };
 
 // Suites around a timed shape: see attention_suites.cpp for what each is for.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/base/half.hpp"
+#include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
 
 namespace fa_tune {
@@ -18,10 +19,14 @@ std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
 
 void store_rounded(Tensor& tensor, const std::vector<double>& values) {
   tensor.bytes.resize(values.size() * 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t bits = tensor.type == DType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
-    std::memcpy(tensor.bytes.data() + 2 * i, &bits, 2);
-  }
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  in_parallel((values.size() + piece - 1) / piece, [&](std::size_t n) {
+    for (std::size_t i = n * piece; i < std::min(values.size(), (n + 1) * piece); ++i) {
+      const std::uint16_t bits =
+          tensor.type == DType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
+      std::memcpy(tensor.bytes.data() + 2 * i, &bits, 2);
+    }
+  });
 }
 
 Tensor store_scaled(Tensor& tensor, const std::vector<double>& values, const AttentionShape& shape,
@@ -73,11 +78,22 @@ Elements::Elements(const AttentionShape& shape, const Instance& instance, const 
   rows_ = static_cast<std::size_t>(shape.scale_rows);
 }
 
-float Elements::operator[](std::size_t i) const {
-  if (tensor_.type == DType::e4m3) return from_e4m3(static_cast<std::uint8_t>(tensor_.bytes[i]));
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, tensor_.bytes.data() + 2 * i, 2);
-  return tensor_.type == DType::bf16 ? from_bf16(bits) : from_f16(bits);
+void Elements::read(std::size_t first, std::span<float> to) const {
+  if (tensor_.type == DType::e4m3) {
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = from_e4m3(static_cast<std::uint8_t>(tensor_.bytes[first + i]));
+    return;
+  }
+  const std::byte* from = tensor_.bytes.data() + 2 * first;
+  const auto bits_at = [from](std::size_t i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from + 2 * i, sizeof bits);
+    return bits;
+  };
+  if (tensor_.type == DType::bf16)
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from_bf16(bits_at(i));
+  else
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from_f16(bits_at(i));
 }
 
 }  // namespace fa_tune

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ class Elements {
  public:
   Elements(const AttentionShape& shape, const Instance& instance, const std::string& name);
 
-  // An element as its bits say, where it lies in memory.
-  float operator[](std::size_t i) const;
+  // The elements from `first` on as their bits say, as they lie in memory.
+  void read(std::size_t first, std::span<float> to) const;
   // What a row's elements must be multiplied by; `head` counts through all batches.
   float scale(std::size_t head, std::size_t position) const {
     return scales_.empty() ? 1.0F : scales_[head * blocks_ + position / rows_];

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <span>
 
+#include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
 #include "engine/problem/attention_elements.hpp"
 #include "engine/problem/attention_rows.hpp"
@@ -59,38 +61,60 @@ double spread_of(Inputs inputs) {
   }
 }
 
+// In pieces with seeds of their own, so that several threads can draw a large tensor.
 std::vector<double> draw(const Tensor& tensor, Inputs inputs, std::uint64_t seed) {
-  Random random(derive_seed(seed, tensor.name));
+  constexpr std::size_t piece = std::size_t{1} << 20;
   const double spread = spread_of(inputs);
   std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
-  for (double& value : values) value = spread * random.normal();
+  in_parallel((values.size() + piece - 1) / piece, [&](std::size_t i) {
+    Random random(derive_seed(seed, tensor.name, i));
+    for (double& value :
+         std::span(values).subspan(i * piece, std::min(piece, values.size() - i * piece)))
+      value = spread * random.normal();
+  });
   return values;
 }
 
 // Up to three keys a head, anywhere in it, whose logits are about 140 for every query while the
 // rest stay within a few: all queries lean towards one direction g (signs, so |g|^2 = D), these
 // keys point along it. Their logits differ by about 1, so that their shares are all visible.
-void add_dominating_keys(const AttentionShape& shape, std::uint64_t seed,
-                         std::vector<double>& queries, std::vector<double>& keys) {
-  constexpr double lean = 2;
-  const double logit = 140;
-  Random random(derive_seed(seed, "dominating keys"));
-  const auto D = static_cast<std::size_t>(shape.D);
-  std::vector<double> direction(D);
-  for (double& sign : direction) sign = random.below(2) == 0 ? -1 : 1;
-  for (std::size_t i = 0; i < queries.size(); ++i) queries[i] += lean * direction[i % D];
+class DominatingKeys {
+ public:
+  DominatingKeys(const AttentionShape& shape, std::uint64_t seed)
+      : shape_(shape),
+        random_(derive_seed(seed, "dominating keys")),
+        direction_(static_cast<std::size_t>(shape.D)) {
+    for (double& sign : direction_) sign = random_.below(2) == 0 ? -1 : 1;
+  }
 
-  const auto Lk = static_cast<std::size_t>(shape.Lk);
-  const RowOrder rows = key_rows(shape);
-  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.B * shape.kv_heads()); ++head) {
-    for (int n = 0; n < 3; ++n) {
-      const std::size_t key = rows(head, random.below(Lk));
-      // scale * lean * length * D = logit, with scale = 1/sqrt(D)
-      const double length = (logit + n) / (lean * std::sqrt(static_cast<double>(D)));
-      for (std::size_t d = 0; d < D; ++d) keys[key * D + d] = length * direction[d];
+  void lean(std::vector<double>& queries) const {
+    for (std::size_t i = 0; i < queries.size(); ++i)
+      queries[i] += kLean * direction_[i % direction_.size()];
+  }
+
+  void place(std::vector<double>& keys) {
+    const double logit = 140;
+    const std::size_t D = direction_.size();
+    const auto Lk = static_cast<std::size_t>(shape_.Lk);
+    const RowOrder rows = key_rows(shape_);
+    for (std::size_t head = 0; head < static_cast<std::size_t>(shape_.B * shape_.kv_heads());
+         ++head) {
+      for (int n = 0; n < 3; ++n) {
+        const std::size_t key = rows(head, random_.below(Lk));
+        // scale * lean * length * D = logit, with scale = 1/sqrt(D)
+        const double length = (logit + n) / (kLean * std::sqrt(static_cast<double>(D)));
+        for (std::size_t d = 0; d < D; ++d) keys[key * D + d] = length * direction_[d];
+      }
     }
   }
-}
+
+ private:
+  static constexpr double kLean = 2;
+
+  const AttentionShape& shape_;
+  Random random_;
+  std::vector<double> direction_;
+};
 
 // 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart.
 double row_constant(std::size_t row, std::uint64_t offset) {
@@ -106,28 +130,34 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
   Tensor v = tensor("V", Role::input, shape, key_rows(shape));
   Tensor o = tensor("O", Role::output, shape, query_rows(shape));
 
-  std::vector<double> queries = draw(q, inputs, seed);
-  std::vector<double> keys = draw(k, inputs, seed);
-  std::vector<double> values = draw(v, inputs, seed);
-  if (inputs == Inputs::large_logits) add_dominating_keys(shape, seed, queries, keys);
-  if (inputs == Inputs::distinct_rows) {
-    const std::uint64_t offset = derive_seed(seed, "distinct rows") % 509;
-    const auto D = static_cast<std::size_t>(shape.D);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = row_constant(i / D, offset);
-  }
   std::vector<Tensor> scales;
-  if (shape.dtype == DType::e4m3) {
-    const auto store = [&](Tensor& to, const std::vector<double>& from, const RowOrder& rows,
-                           std::int64_t heads, std::int64_t length) {
-      scales.push_back(store_scaled(to, from, shape, rows, heads, length, seed));
-    };
+  const auto store = [&](Tensor& to, const std::vector<double>& values, const RowOrder& rows,
+                         std::int64_t heads, std::int64_t length) {
+    if (shape.dtype == DType::e4m3)
+      scales.push_back(store_scaled(to, values, shape, rows, heads, length, seed));
+    else
+      store_rounded(to, values);
+  };
+  // One after another: as doubles a large tensor takes four times its room.
+  DominatingKeys dominating(shape, seed);
+  {
+    std::vector<double> queries = draw(q, inputs, seed);
+    if (inputs == Inputs::large_logits) dominating.lean(queries);
     store(q, queries, query_rows(shape), shape.H, shape.Lq);
+  }
+  {
+    std::vector<double> keys = draw(k, inputs, seed);
+    if (inputs == Inputs::large_logits) dominating.place(keys);
     store(k, keys, key_rows(shape), shape.kv_heads(), shape.Lk);
+  }
+  {
+    std::vector<double> values = draw(v, inputs, seed);
+    if (inputs == Inputs::distinct_rows) {
+      const std::uint64_t offset = derive_seed(seed, "distinct rows") % 509;
+      const auto D = static_cast<std::size_t>(shape.D);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = row_constant(i / D, offset);
+    }
     store(v, values, key_rows(shape), shape.kv_heads(), shape.Lk);
-  } else {
-    store_rounded(q, queries);
-    store_rounded(k, keys);
-    store_rounded(v, values);
   }
 
   const auto as_int = [](std::int64_t value) { return static_cast<std::int32_t>(value); };

@@ -1,41 +1,33 @@
 #include "engine/problem/attention_oracle.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <thread>
 #include <type_traits>
 
 #include "engine/base/half.hpp"
+#include "engine/base/parallel.hpp"
 #include "engine/problem/attention_elements.hpp"
 #include "engine/problem/attention_precision.hpp"
+#include "engine/problem/attention_products.hpp"
 #include "engine/problem/attention_rows.hpp"
 #include "engine/problem/attention_sums.hpp"
 
-// How it is made fast: scores and output are sums of rows (attention_sums.hpp). Keys go in tiles
-// that stay in the first cache while a block of queries passes over them.
+// How it is made fast: a block of rows of one head passes over K and then over V, tile after tile.
+// A tile is made from the tensor's bits each time, for a thirtieth of what the block then does with
+// it; so nothing is shared between blocks, and threads take them as they come.
 
 namespace fa_tune {
 namespace {
 
 constexpr std::size_t key_tile = 32;
 constexpr std::size_t query_block = 32;
+static_assert(query_block % product_rows == 0 && key_tile % product_width == 0);
 
-// One head's K and V in the order in which they are read.
-template <typename Real>
-struct HeadData {
-  std::vector<Real> keys;    // [tile][D][key_tile], zero beyond Lk
-  std::vector<Real> values;  // [Lk][D]
-};
-
-struct Head {
-  HeadData<double> exact;
-  HeadData<float> single;
-  std::vector<float> squared_values;  // [Lk][D]
-  std::vector<float> key_norms;       // [Lk]
-};
+constexpr std::size_t round_up(std::size_t value, std::size_t step) {
+  return (value + step - 1) / step * step;
+}
 
 // What a row's exponentials are relative to, and their sum.
 template <typename Real>
@@ -54,14 +46,62 @@ float scale_of(const Instance& instance) {
   return scale;
 }
 
+const Products& fastest_products() {
+#ifdef FA_TUNE_AVX2
+  if (__builtin_cpu_supports("avx2")) return avx2::products;
+#endif
+  return plain::products;
+}
+
+template <typename Real>
+Product<Real> product() {
+  static const Products& products = fastest_products();
+  if constexpr (std::is_same_v<Real, double>)
+    return products.in_double;
+  else
+    return products.in_single;
+}
+
+struct Keys {
+  std::size_t first, end;
+};
+
+// Some rows of one head and the tiles of keys that at least one of them sees.
+struct Block {
+  std::size_t head = 0;
+  std::span<const std::uint32_t> positions;  // rising, so what they see rises too
+  std::size_t to = 0;                        // the first row's place in the truth
+  std::size_t origin = 0;                    // the first tile's first key
+  std::size_t tiles = 0;
+
+  std::size_t stride() const { return tiles * key_tile; }  // of a row of scores
+  std::size_t padded() const { return round_up(positions.size(), product_rows); }
+};
+
+// What a block makes in one precision. Rows beyond its own are zero.
+template <typename Real>
+struct Pass {
+  std::vector<Real> queries;  // [padded][D]
+  std::vector<Real> tile;     // K: [D][key_tile], V: [key_tile][width]
+  std::vector<Real> p;        // [padded][stride]: products, scores, exponentials; 0 if not seen
+  std::vector<Real> output;   // [padded][width]
+};
+
+// A tile of K or V as its bits say, zero beyond the last key, and what its rows are multiplied by.
+struct RawTile {
+  std::vector<float> rows;  // [key_tile][D]
+  std::vector<float> scales = std::vector<float>(key_tile);
+};
+
 class Oracle {
  public:
-  Oracle(const AttentionShape& shape, const Instance& instance)
+  Oracle(const AttentionShape& shape, const Instance& instance, const RowSample& sample)
       : shape_(shape),
+        sample_(sample),
         D_(static_cast<std::size_t>(shape.D)),
+        width_(round_up(D_, product_width)),
         Lq_(static_cast<std::size_t>(shape.Lq)),
         Lk_(static_cast<std::size_t>(shape.Lk)),
-        tiles_((Lk_ + key_tile - 1) / key_tile),
         scale_(scale_of(instance)),
         query_rows_(query_rows(shape)),
         key_rows_(key_rows(shape)),
@@ -72,7 +112,7 @@ class Oracle {
     if (shape.alibi)
       std::memcpy(slopes_.data(), find_tensor(instance, "alibi_slopes").bytes.data(),
                   slopes_.size() * sizeof(float));
-    const std::size_t rows = static_cast<std::size_t>(shape.B * shape.H) * Lq_;
+    const std::size_t rows = sample.size();
     truth_.exact.resize(rows * D_);
     truth_.trusted.resize(rows * D_);
     truth_.spread.resize(rows * D_);
@@ -83,79 +123,102 @@ class Oracle {
   }
 
   AttentionTruth run() {
-    const auto heads = static_cast<std::size_t>(shape_.B * shape_.H);
-    for (std::size_t head = 0; head < heads; ++head) {
-      if (head % static_cast<std::size_t>(shape_.group()) == 0) load(kv_head_of(shape_, head));
-      const std::size_t blocks = (Lq_ + query_block - 1) / query_block;
-      std::atomic<std::size_t> next = 0;
-      const auto work = [&] {
-        for (std::size_t block; (block = next++) < blocks;)
-          attend(head, block * query_block, std::min(Lq_, (block + 1) * query_block));
-      };
-      // Below some 100 microseconds of work a thread costs more than it gives.
-      const std::size_t threads =
-          Lq_ * Lk_ * D_ < 500'000 ? 1 : std::thread::hardware_concurrency();
-      std::vector<std::jthread> others;
-      for (std::size_t i = 1; i < std::min(threads, blocks); ++i) others.emplace_back(work);
-      work();
+    std::vector<Block> blocks;
+    std::size_t work = 0;
+    for (std::size_t head = 0; head < sample_.heads(); ++head) {
+      const auto all = sample_.of_head(head);
+      for (std::size_t first = 0; first < all.size(); first += query_block) {
+        blocks.push_back(block_of(head, all, first));
+        work += blocks.back().stride() * blocks.back().positions.size() * D_;
+      }
     }
+    const auto attend_to = [&](std::size_t i) { attend(blocks[i]); };
+    // Below some 100 microseconds of work a thread costs more than it gives.
+    if (work < 500'000)
+      in_parallel(blocks.size(), 1, attend_to);
+    else
+      in_parallel(blocks.size(), attend_to);
     return std::move(truth_);
   }
 
  private:
-  template <typename Real>
-  void load(std::size_t kv_head, HeadData<Real>& data) const {
-    data.keys.assign(tiles_ * D_ * key_tile, Real{0});
-    data.values.resize(Lk_ * D_);
-    for (std::size_t key = 0; key < Lk_; ++key) {
-      const std::size_t from = key_rows_(kv_head, key) * D_;
-      const std::size_t to = (key / key_tile) * D_ * key_tile + key % key_tile;
-      const auto k_scale = static_cast<Real>(k_.scale(kv_head, key));
-      const auto v_scale = static_cast<Real>(v_.scale(kv_head, key));
-      for (std::size_t d = 0; d < D_; ++d) {
-        data.keys[to + d * key_tile] = k_scale * static_cast<Real>(k_[from + d]);
-        data.values[key * D_ + d] = v_scale * static_cast<Real>(v_[from + d]);
-      }
-    }
-  }
-
-  float norm(const Elements& from, const RowOrder& rows, std::size_t head,
-             std::size_t position) const {
-    const std::size_t first = rows(head, position) * D_;
-    float squares = 0;
-    for (std::size_t d = 0; d < D_; ++d) squares += from[first + d] * from[first + d];
-    return from.scale(head, position) * std::sqrt(squares);
-  }
-
-  void load(std::size_t kv_head) {
-    load(kv_head, head_.exact);
-    load(kv_head, head_.single);
-    head_.squared_values = head_.single.values;
-    for (float& value : head_.squared_values) value *= value;
-    head_.key_norms.resize(Lk_);
-    for (std::size_t key = 0; key < Lk_; ++key)
-      head_.key_norms[key] = norm(k_, key_rows_, kv_head, key);
-  }
-
-  struct Keys {
-    std::size_t first, end;
-  };
-  Keys visible(std::size_t query) const {
-    const KeyRange range = shape_.visible(static_cast<std::int64_t>(query));
+  Keys visible(std::size_t position) const {
+    const KeyRange range = shape_.visible(static_cast<std::int64_t>(position));
     return {static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.end)};
   }
 
-  // As a kernel of the dtype adds, where that is not as float32 does.
-  template <typename Real>
-  void add(Real* out, std::size_t width, const Real* coefficients, std::size_t count,
-           const Real* rows) const {
-    if constexpr (std::is_same_v<Real, float>) {
-      if (shape_.dtype == DType::e4m3) {
-        add_rows_cut_off(out, width, coefficients, count, rows);
-        return;
-      }
+  Block block_of(std::size_t head, std::span<const std::uint32_t> all, std::size_t first) const {
+    Block block{.head = head,
+                .positions = all.subspan(first, std::min(query_block, all.size() - first)),
+                .to = sample_.begin(head) + first};
+    const std::size_t begin = visible(block.positions.front()).first / key_tile;
+    const std::size_t end = round_up(visible(block.positions.back()).end, key_tile) / key_tile;
+    block.origin = begin * key_tile;
+    block.tiles = end > begin ? end - begin : 0;
+    return block;
+  }
+
+  void load(const Elements& from, std::size_t kv_head, std::size_t first, RawTile& raw) const {
+    raw.rows.assign(key_tile * D_, 0.0F);
+    for (std::size_t i = 0; i < std::min(key_tile, Lk_ - first); ++i) {
+      from.read(key_rows_(kv_head, first + i) * D_, std::span(raw.rows).subspan(i * D_, D_));
+      raw.scales[i] = from.scale(kv_head, first + i);
     }
-    add_rows(out, width, coefficients, count, rows);
+  }
+
+  float norm(std::span<const float> row, float scale) const {
+    float squares = 0;
+    for (const float value : row) squares += value * value;
+    return scale * std::sqrt(squares);
+  }
+
+  // Its rows of Q, and what is said of each by its norm.
+  std::vector<float> load_queries(const Block& block, Pass<double>& exact,
+                                  Pass<float>& single) const {
+    exact.queries.assign(block.padded() * D_, 0.0);
+    single.queries.assign(block.padded() * D_, 0.0F);
+    std::vector<float> row(D_), norms;
+    for (std::size_t r = 0; r < block.positions.size(); ++r) {
+      q_.read(query_rows_(block.head, block.positions[r]) * D_, row);
+      const float scale = q_.scale(block.head, block.positions[r]);
+      for (std::size_t d = 0; d < D_; ++d) {
+        exact.queries[r * D_ + d] = static_cast<double>(scale) * static_cast<double>(row[d]);
+        single.queries[r * D_ + d] = scale * row[d];
+      }
+      norms.push_back(norm(row, scale));
+    }
+    return norms;
+  }
+
+  // Does one of the product_rows rows from `row` on see a key of the tile?
+  bool seen(const Block& block, std::size_t row, std::size_t tile_first) const {
+    const std::size_t last = std::min(row + product_rows, block.positions.size()) - 1;
+    return visible(block.positions[row]).first < tile_first + key_tile &&
+           visible(block.positions[last]).end > tile_first;
+  }
+
+  // Unscaled products of the block's queries with one tile of keys.
+  template <typename Real>
+  void multiply(const Block& block, std::size_t tile, const RawTile& raw, Pass<Real>& pass) const {
+    pass.tile.resize(D_ * key_tile);
+    for (std::size_t key = 0; key < key_tile; ++key)
+      for (std::size_t d = 0; d < D_; ++d)
+        pass.tile[d * key_tile + key] =
+            static_cast<Real>(raw.scales[key]) * static_cast<Real>(raw.rows[key * D_ + d]);
+    for (std::size_t row = 0; row < block.positions.size(); row += product_rows) {
+      if (!seen(block, row, block.origin + tile * key_tile)) continue;
+      Real* out = &pass.p[row * block.stride() + tile * key_tile];
+      const Real* queries = &pass.queries[row * D_];
+      if constexpr (std::is_same_v<Real, float>) {
+        if (shape_.dtype == DType::e4m3) {
+          for (std::size_t r = 0; r < product_rows; ++r)
+            add_rows_cut_off(out + r * block.stride(), key_tile, queries + r * D_, D_,
+                             pass.tile.data());
+          continue;
+        }
+      }
+      product<Real>()(out, block.stride(), queries, D_, pass.tile.data(), D_, key_tile);
+    }
   }
 
   // How far a key lies from where ALiBi sees the query.
@@ -165,162 +228,201 @@ class Oracle {
                                       static_cast<std::int64_t>(Lq_ + key)));
   }
 
-  // Unscaled products of queries [first, last) with every key, [query][tiles * key_tile].
+  // The scores that softmax sees, from a row's products; row[0] is that of key `origin`.
   template <typename Real>
-  std::vector<Real> products(const HeadData<Real>& data, std::size_t head, std::size_t first,
-                             std::size_t last) const {
-    const std::size_t rows = last - first;
-    std::vector<Real> queries(rows * D_);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t from = query_rows_(head, first + row) * D_;
-      const auto q_scale = static_cast<Real>(q_.scale(head, first + row));
-      for (std::size_t d = 0; d < D_; ++d)
-        queries[row * D_ + d] = q_scale * static_cast<Real>(q_[from + d]);
-    }
-    std::vector<Real> result(rows * tiles_ * key_tile, Real{0});
-    for (std::size_t tile = 0; tile < tiles_; ++tile) {
-      for (std::size_t row = 0; row < rows; ++row) {
-        const Keys keys = visible(first + row);
-        if (tile * key_tile >= keys.end || (tile + 1) * key_tile <= keys.first) continue;
-        add(&result[(row * tiles_ + tile) * key_tile], key_tile, &queries[row * D_], D_,
-            &data.keys[tile * D_ * key_tile]);
-      }
-    }
-    return result;
-  }
-
-  // The scores that softmax sees, from a row's products.
-  template <typename Real>
-  void finish_scores(Real* row, std::size_t head, std::size_t query) const {
-    const Keys keys = visible(query);
+  void finish_scores(Real* row, const Keys& keys, std::size_t origin, std::size_t head,
+                     std::size_t query) const {
     const auto cap = static_cast<Real>(shape_.softcap);
     const auto slope = static_cast<Real>(slopes_[head % slopes_.size()]);
     const Real scale = scale_;
     for (std::size_t key = keys.first; key < keys.end; ++key) {
-      row[key] *= scale;
-      if (cap > 0) row[key] = cap * std::tanh(row[key] / cap);
-      if (shape_.alibi) row[key] -= slope * distance<Real>(query, key);
+      Real& score = row[key - origin];
+      score *= scale;
+      if (cap > 0) score = cap * std::tanh(score / cap);
+      if (shape_.alibi) score -= slope * distance<Real>(query, key);
     }
   }
 
-  // Turns a row's scores into exp(s - largest).
+  // Turns a row's scores into exp(s - largest), and what lies beside them into 0.
   template <typename Real>
-  RowSum<Real> exponentials(Real* row, std::size_t query) const {
-    const Keys keys = visible(query);
+  RowSum<Real> exponentials(std::span<Real> row, const Keys& keys, std::size_t origin) const {
     RowSum<Real> result;
-    if (keys.first == keys.end) return result;
-    result.largest = *std::max_element(row + keys.first, row + keys.end);
-    for (std::size_t key = keys.first; key < keys.end; ++key) {
-      row[key] = std::exp(row[key] - result.largest);
-      result.sum += row[key];
+    if (keys.first == keys.end) {
+      std::ranges::fill(row, Real{0});
+      return result;
+    }
+    const auto seen = row.subspan(keys.first - origin, keys.end - keys.first);
+    std::fill(row.begin(), row.begin() + (seen.data() - row.data()), Real{0});
+    std::fill(row.begin() + (seen.data() - row.data()) + static_cast<std::ptrdiff_t>(seen.size()),
+              row.end(), Real{0});
+    result.largest = *std::ranges::max_element(seen);
+    for (Real& score : seen) {
+      score = std::exp(score - result.largest);
+      result.sum += score;
     }
     return result;
   }
 
-  float score_size(std::size_t head, std::size_t query) const {
-    const Keys keys = visible(query);
-    if (keys.first == keys.end) return 0;
-    const float product =
-        scale_ * norm(q_, query_rows_, head, query) *
-        *std::max_element(head_.key_norms.begin() + static_cast<std::ptrdiff_t>(keys.first),
-                          head_.key_norms.begin() + static_cast<std::ptrdiff_t>(keys.end));
+  float score_size(const Keys& keys, std::size_t head, std::size_t query, float query_norm,
+                   std::span<const float> key_norms) const {
+    if (key_norms.empty()) return 0;
+    const float product = scale_ * query_norm * *std::ranges::max_element(key_norms);
     const float bias =
         slopes_[head % slopes_.size()] *
         std::max(distance<float>(query, keys.first), distance<float>(query, keys.end - 1));
     return product + bias + static_cast<float>(shape_.softcap);
   }
 
-  static float variation(const double* p, const Keys& keys, double sum) {
-    const auto count = static_cast<double>(keys.end - keys.first);
+  static float variation(std::span<const double> p, double sum) {
+    const auto count = static_cast<double>(p.size());
     const double mean = sum / count;
     double squares = 0;
-    for (std::size_t key = keys.first; key < keys.end; ++key)
-      squares += (p[key] - mean) * (p[key] - mean);
+    for (const double each : p) squares += (each - mean) * (each - mean);
     return static_cast<float>(std::sqrt(squares / count) / mean);
   }
 
-  // Sums of `weights` times `rows` for queries [first, last), [query][D], by a function like
-  // add_rows.
-  template <typename Real, typename Add>
-  std::vector<Real> weigh(const std::vector<Real>& weights, const std::vector<Real>& rows,
-                          std::size_t first, std::size_t last, const Add& add) const {
-    std::vector<Real> result((last - first) * D_, Real{0});
-    for (std::size_t tile = 0; tile < tiles_; ++tile) {
-      for (std::size_t query = first; query < last; ++query) {
-        const Keys keys = visible(query);
-        const std::size_t start = std::max(tile * key_tile, keys.first);
-        const std::size_t end = std::min((tile + 1) * key_tile, keys.end);
-        if (start >= end) continue;
-        add(&result[(query - first) * D_], D_,
-            &weights[(query - first) * tiles_ * key_tile + start], end - start, &rows[start * D_]);
-      }
+  // Adds to the block's outputs what the weights in p, one tile of them with the rows
+  // `weight_stride` apart, take of that tile of V.
+  template <typename Real>
+  void weigh(const Block& block, std::size_t tile_first, const Real* weights,
+             std::size_t weight_stride, Pass<Real>& pass) const {
+    for (std::size_t row = 0; row < block.positions.size(); row += product_rows)
+      if (seen(block, row, tile_first))
+        product<Real>()(&pass.output[row * width_], width_, weights + row * weight_stride,
+                        weight_stride, pass.tile.data(), key_tile, width_);
+  }
+
+  // The same as tensor cores add products of e4m3.
+  void weigh_cut_off(const Block& block, std::size_t tile_first, const float* weights,
+                     Pass<float>& pass) const {
+    for (std::size_t row = 0; row < block.positions.size(); ++row) {
+      const Keys keys = visible(block.positions[row]);
+      const std::size_t start = std::max(tile_first, keys.first);
+      const std::size_t end = std::min(tile_first + key_tile, keys.end);
+      if (start < end)
+        add_rows_cut_off(&pass.output[row * width_], width_,
+                         weights + row * key_tile + (start - tile_first), end - start,
+                         &pass.tile[(start - tile_first) * width_]);
     }
-    return result;
+  }
+
+  template <typename Real>
+  void spread_values(const RawTile& raw, std::vector<Real>& tile) const {
+    for (std::size_t key = 0; key < key_tile; ++key)
+      for (std::size_t d = 0; d < D_; ++d)
+        tile[key * width_ + d] =
+            static_cast<Real>(raw.scales[key]) * static_cast<Real>(raw.rows[key * D_ + d]);
   }
 
   static float rounded_output(DType type, float value) {
     return type == DType::bf16 ? round_to_bf16(value) : round_to_f16(value);
   }
 
-  void attend(std::size_t head, std::size_t first, std::size_t last) {
-    const std::size_t stride = tiles_ * key_tile;
-    std::vector<double> p = products(head_.exact, head, first, last);
-    std::vector<float> p_single = products(head_.single, head, first, last);
-    std::vector<double> sum(last - first);
-    std::vector<float> sum_single(last - first);
-    for (std::size_t row = 0; row < last - first; ++row) {
-      finish_scores(&p[row * stride], head, first + row);
-      finish_scores(&p_single[row * stride], head, first + row);
-      const RowSum<double> exact = exponentials(&p[row * stride], first + row);
-      const RowSum<float> single = exponentials(&p_single[row * stride], first + row);
-      sum[row] = exact.sum;
-      sum_single[row] = single.sum;
-      const std::size_t to = head * Lq_ + first + row;
-      truth_.lse_exact[to] = exact.lse();
-      truth_.lse_trusted[to] = single.lse();
-      truth_.score_size[to] = score_size(head, first + row);
+  void attend(const Block& block) {
+    const std::size_t kv_head = kv_head_of(shape_, block.head);
+    const std::size_t rows = block.positions.size(), stride = block.stride();
+    Pass<double> exact;
+    Pass<float> single;
+    RawTile raw;
+    const std::vector<float> query_norms = load_queries(block, exact, single);
+    exact.p.resize(block.padded() * stride);
+    single.p.resize(block.padded() * stride);
+    std::vector<float> key_norms(stride);
+    for (std::size_t tile = 0; tile < block.tiles; ++tile) {
+      load(k_, kv_head, block.origin + tile * key_tile, raw);
+      multiply(block, tile, raw, exact);
+      multiply(block, tile, raw, single);
+      if (!shape_.lse) continue;
+      for (std::size_t key = 0; key < key_tile; ++key)
+        key_norms[tile * key_tile + key] =
+            norm(std::span(raw.rows).subspan(key * D_, D_), raw.scales[key]);
     }
-    std::vector<float> rounded(p_single.size()), squared(p_single.size());
-    std::ranges::transform(p_single, rounded.begin(), [dtype = shape_.dtype](float value) {
-      return rounded_probability(dtype, value);
-    });
-    std::ranges::transform(p_single, squared.begin(), [dtype = shape_.dtype](float value) {
-      const float weight = error_weight(dtype, value);
-      return weight * weight;
-    });
 
-    const auto as_kernel = [this](auto... all) { add(all...); };
-    const auto exact = weigh(p, head_.exact.values, first, last, add_rows<double>);
-    const auto trusted = weigh(rounded, head_.single.values, first, last, as_kernel);
-    const auto variance = weigh(squared, head_.squared_values, first, last, add_rows<float>);
-    for (std::size_t row = 0; row < last - first; ++row) {
-      const Keys keys = visible(first + row);
-      if (keys.first == keys.end) continue;  // what is masked as a whole is 0, as it stands
-      truth_.p_variation[head * Lq_ + first + row] = variation(&p[row * stride], keys, sum[row]);
+    std::vector<double> sums(rows);
+    std::vector<float> single_sums(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t query = block.positions[row], to = block.to + row;
+      const Keys keys = visible(query);
+      const std::size_t first = keys.first - std::min(keys.first, block.origin);
+      const std::size_t count = keys.end - keys.first;
+      finish_scores(exact.p.data() + row * stride, keys, block.origin, block.head, query);
+      finish_scores(single.p.data() + row * stride, keys, block.origin, block.head, query);
+      const std::span exact_row = std::span(exact.p).subspan(row * stride, stride);
+      const auto of_exact = exponentials(exact_row, keys, block.origin);
+      const auto of_single =
+          exponentials(std::span(single.p).subspan(row * stride, stride), keys, block.origin);
+      sums[row] = of_exact.sum;
+      single_sums[row] = of_single.sum;
+      truth_.lse_exact[to] = of_exact.lse();
+      truth_.lse_trusted[to] = of_single.lse();
+      if (count == 0) continue;
+      truth_.p_variation[to] = variation(exact_row.subspan(first, count), of_exact.sum);
+      if (shape_.lse)
+        truth_.score_size[to] = score_size(keys, block.head, query, query_norms[row],
+                                           std::span(key_norms).subspan(first, count));
+    }
+    add_values(block, kv_head, exact, single, sums, single_sums);
+  }
+
+  void add_values(const Block& block, std::size_t kv_head, Pass<double>& exact, Pass<float>& single,
+                  const std::vector<double>& sums, const std::vector<float>& single_sums) {
+    const std::size_t stride = block.stride();
+    Pass<float> variance;
+    RawTile raw;
+    exact.tile.assign(key_tile * width_, 0.0);
+    single.tile.assign(key_tile * width_, 0.0F);
+    exact.output.assign(block.padded() * width_, 0.0);
+    single.output.assign(block.padded() * width_, 0.0F);
+    variance.output = single.output;
+    std::vector<float> rounded(block.padded() * key_tile), squared(rounded.size());
+    for (std::size_t tile = 0; tile < block.tiles; ++tile) {
+      const std::size_t first = block.origin + tile * key_tile;
+      load(v_, kv_head, first, raw);
+      spread_values(raw, exact.tile);
+      spread_values(raw, single.tile);
+      variance.tile = single.tile;
+      for (float& value : variance.tile) value *= value;
+      for (std::size_t row = 0; row < block.positions.size(); ++row)
+        for (std::size_t key = 0; key < key_tile; ++key) {
+          const float p = single.p[row * stride + tile * key_tile + key];
+          const float weight = error_weight(shape_.dtype, p);
+          rounded[row * key_tile + key] = rounded_probability(shape_.dtype, p);
+          squared[row * key_tile + key] = weight * weight;
+        }
+      weigh(block, first, &exact.p[tile * key_tile], stride, exact);
+      weigh(block, first, squared.data(), key_tile, variance);
+      if (shape_.dtype == DType::e4m3)
+        weigh_cut_off(block, first, rounded.data(), single);
+      else
+        weigh(block, first, rounded.data(), key_tile, single);
+    }
+    for (std::size_t row = 0; row < block.positions.size(); ++row) {
+      if (!(sums[row] > 0)) continue;  // what is masked as a whole is 0, as it stands
       for (std::size_t d = 0; d < D_; ++d) {
-        const std::size_t to = (head * Lq_ + first + row) * D_ + d;
-        truth_.exact[to] = exact[row * D_ + d] / sum[row];
+        const std::size_t from = row * width_ + d, to = (block.to + row) * D_ + d;
+        truth_.exact[to] = exact.output[from] / sums[row];
         truth_.trusted[to] = static_cast<double>(
-            rounded_output(shape_.output_type(), trusted[row * D_ + d] / sum_single[row]));
-        truth_.spread[to] = std::sqrt(variance[row * D_ + d]) / sum_single[row];
+            rounded_output(shape_.output_type(), single.output[from] / single_sums[row]));
+        truth_.spread[to] = std::sqrt(variance.output[from]) / single_sums[row];
       }
     }
   }
 
   AttentionShape shape_;
-  std::size_t D_, Lq_, Lk_, tiles_;
+  const RowSample& sample_;
+  std::size_t D_, width_, Lq_, Lk_;
   float scale_;
   RowOrder query_rows_, key_rows_;
   Elements q_, k_, v_;
   std::vector<float> slopes_;  // [H], 0 without ALiBi
-  Head head_;
   AttentionTruth truth_;
 };
 
 }  // namespace
 
-AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance) {
-  return Oracle(shape, instance).run();
+AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance,
+                                const RowSample& rows) {
+  return Oracle(shape, instance, rows).run();
 }
 
 }  // namespace fa_tune

@@ -2,13 +2,14 @@
 
 #include <vector>
 
+#include "engine/problem/attention_sample.hpp"
 #include "engine/problem/attention_shape.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
 
-// Attention of one instance, computed three ways at once. The vectors of O's elements have them
-// head after head and row after row ([B,H,Lq,D]), whatever the layout.
+// Attention of one instance, computed three ways at once, for the rows of a sample, in its order,
+// head after head and row after row, whatever the layout. Of all rows that is [B,H,Lq,D].
 struct AttentionTruth {
   // The plain formula in float64 from the rounded inputs: the largest score is subtracted before
   // the exponential, nothing else is done to it.
@@ -28,11 +29,12 @@ struct AttentionTruth {
   // sees nothing.
   std::vector<double> lse_exact;
   std::vector<float> lse_trusted;
-  // Of each row, the magnitudes that go into one of its scores: scale |q| |k|, the bias and the
-  // cap, each at its largest.
+  // Of each row, where LSE is asked for, the magnitudes that go into one of its scores: scale |q|
+  // |k|, the bias and the cap, each at its largest.
   std::vector<float> score_size;
 };
 
-AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance);
+AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance,
+                                const RowSample& rows);
 
 }  // namespace fa_tune

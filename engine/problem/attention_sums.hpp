@@ -8,27 +8,8 @@
 
 namespace fa_tune {
 
-// Sums of rows with coefficients, out[j] += sum over i of coefficients[i] * rows[i * width + j]:
-// all that the oracle does is made of these, with j innermost and independent, so that plain vector
-// code does it.
-
-template <typename Real>
-void add_rows(Real* __restrict out, std::size_t width, const Real* __restrict coefficients,
-              std::size_t count, const Real* __restrict rows) {
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    const Real a = coefficients[i], b = coefficients[i + 1];
-    const Real c = coefficients[i + 2], d = coefficients[i + 3];
-    const Real* __restrict row = rows + i * width;
-    for (std::size_t j = 0; j < width; ++j)
-      out[j] +=
-          (a * row[j] + b * row[width + j]) + (c * row[2 * width + j] + d * row[3 * width + j]);
-  }
-  for (; i < count; ++i)
-    for (std::size_t j = 0; j < width; ++j) out[j] += coefficients[i] * rows[i * width + j];
-}
-
-// The same as Hopper's tensor cores add products of e4m3 (wgmma; MMA-Sim, arXiv 2511.10909): in
+// Sums of rows with coefficients, out[j] += sum over i of coefficients[i] * rows[i * width + j],
+// as Hopper's tensor cores add products of e4m3 (wgmma; MMA-Sim, arXiv 2511.10909): in
 // steps of 32, of each of which the sum so far and the products are cut off, towards zero, at 13
 // bits below the largest one's leading bit, and then the new sum at 13 bits below its own.
 inline void add_rows_cut_off(float* __restrict out, std::size_t width,

@@ -40,27 +40,57 @@ std::vector<double> as_in_memory(const AttentionShape& shape, std::vector<double
   return result;
 }
 
+// Turns the truth of rows [first, end), of one head, into the noise of each element; by how much it
+// has to grow.
+double add_noise(const AttentionShape& shape, const AttentionTruth& truth, std::size_t first,
+                 std::size_t end, std::vector<double>& noise) {
+  const auto D = static_cast<std::size_t>(shape.D);
+  double error_in_noise = 0;
+  for (std::size_t i = first * D; i < end * D; ++i) {
+    noise[i] = noise_of(shape, truth.exact[i], truth.spread[i], truth.p_variation[i / D]);
+    const double error = truth.trusted[i] - truth.exact[i];
+    if (noise[i] > 0) error_in_noise += (error / noise[i]) * (error / noise[i]);
+  }
+  return std::max(1.0, std::sqrt(error_in_noise / static_cast<double>((end - first) * D)));
+}
+
+// Where the rows of a sample lie; none if these are all.
+std::vector<std::uint32_t> places_of(const RowSample& rows, const RowOrder& place) {
+  std::vector<std::uint32_t> places;
+  if (rows.stride() == 1) return places;
+  places.reserve(rows.size());
+  for (std::size_t head = 0; head < rows.heads(); ++head)
+    for (const std::uint32_t position : rows.of_head(head))
+      places.push_back(static_cast<std::uint32_t>(place(head, position)));
+  return places;
+}
+
 }  // namespace
 
-Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth) {
-  const auto D = static_cast<std::size_t>(shape.D);
-  const std::size_t head_elements = static_cast<std::size_t>(shape.Lq) * D;
-  const std::size_t elements = truth.exact.size();
+double largest_bound(const AttentionShape& shape, double size) {
+  return element_factor * noise_of(shape, size, size, 0);
+}
 
-  std::vector<double> bound(elements);
+double largest_growth(const AttentionShape& shape, const RowSample& rows,
+                      const AttentionTruth& truth) {
+  std::vector<double> noise(truth.exact.size());
+  double largest = 1;
+  for (std::size_t head = 0; head < rows.heads(); ++head)
+    largest = std::max(largest, add_noise(shape, truth, rows.begin(head), rows.end(head), noise));
+  return largest;
+}
+
+Expectation attention_expectation(const AttentionShape& shape, const RowSample& rows,
+                                  AttentionTruth truth) {
+  const auto D = static_cast<std::size_t>(shape.D);
+  std::vector<double> bound(truth.exact.size());
   double exact_energy = 0, noise_energy = 0, squared_row_energies = 0, rows_seen = 0;
-  for (std::size_t head = 0; head < elements; head += head_elements) {
-    double error_in_noise = 0;
-    for (std::size_t i = head; i < head + head_elements; ++i) {
-      bound[i] = noise_of(shape, truth.exact[i], truth.spread[i], truth.p_variation[i / D]);
-      const double error = truth.trusted[i] - truth.exact[i];
-      if (bound[i] > 0) error_in_noise += (error / bound[i]) * (error / bound[i]);
-    }
-    const double growth =
-        std::max(1.0, std::sqrt(error_in_noise / static_cast<double>(head_elements)));
-    for (std::size_t row = head; row < head + head_elements; row += D) {
+  for (std::size_t head = 0; head < rows.heads(); ++head) {
+    const std::size_t end = rows.end(head);
+    const double growth = add_noise(shape, truth, rows.begin(head), end, bound);
+    for (std::size_t row = rows.begin(head); row < end; ++row) {
       double row_energy = 0;
-      for (std::size_t i = row; i < row + D; ++i) {
+      for (std::size_t i = row * D; i < (row + 1) * D; ++i) {
         const double noise = growth * bound[i];
         exact_energy += truth.exact[i] * truth.exact[i];
         row_energy += noise * noise;
@@ -72,9 +102,11 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
     }
   }
 
-  Expectation made{.tensor = "O",
-                   .exact = as_in_memory(shape, std::move(truth.exact)),
-                   .bound = as_in_memory(shape, std::move(bound))};
+  Expectation made{.tensor = "O", .exact = {}, .bound = {}};
+  made.rows = places_of(rows, query_rows(shape));
+  made.exact =
+      made.sampled() ? std::move(truth.exact) : as_in_memory(shape, std::move(truth.exact));
+  made.bound = made.sampled() ? std::move(bound) : as_in_memory(shape, std::move(bound));
   if (noise_energy > 0) {
     const double rows_that_matter = noise_energy * noise_energy / squared_row_energies;
     made.rms_bound = rms_factor(rows_that_matter) * std::sqrt(noise_energy / exact_energy);
@@ -83,11 +115,14 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
   return made;
 }
 
-Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& truth) {
+Expectation lse_expectation(const AttentionShape& shape, const RowSample& rows,
+                            const AttentionTruth& truth) {
   const auto D = static_cast<double>(shape.D);
   const double of_score =
       shape.dtype == DType::e4m3 ? 0x1p-12 * std::sqrt(D / 32) : 0x1p-23 * (D / 8 + 4);
   Expectation made{.tensor = "LSE", .exact = truth.lse_exact, .bound = {}};
+  // In memory LSE is [B,H,Lq], whatever the layout.
+  made.rows = places_of(rows, RowOrder(Layout::BHSD, shape.B, shape.H, shape.Lq));
   made.bound.resize(made.exact.size());
   double growth = 1;
   for (std::size_t row = 0; row < made.exact.size(); ++row) {

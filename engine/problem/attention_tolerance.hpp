@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/problem/attention_oracle.hpp"
+#include "engine/problem/attention_sample.hpp"
 #include "engine/problem/attention_shape.hpp"
 #include "engine/problem/problem.hpp"
 
@@ -36,7 +37,16 @@ namespace fa_tune {
 //                      modelled; accumulating in 16 bits makes the RMS 1.6 times as large or more.
 //
 // A row without a visible key must be 0 exactly.
-Expectation attention_expectation(const AttentionShape& shape, AttentionTruth truth);
+//
+// Of a sample of rows all of this is said as if they were all; heads count by their sampled rows.
+Expectation attention_expectation(const AttentionShape& shape, const RowSample& rows,
+                                  AttentionTruth truth);
+// By how much the noise grew in the head where it grew most; 1 or more.
+double largest_growth(const AttentionShape& shape, const RowSample& rows,
+                      const AttentionTruth& truth);
+// The bound of an element of this size whose row has a single p, before it grows: no element of a
+// row whose V holds nothing larger can have a larger one.
+double largest_bound(const AttentionShape& shape, double size);
 
 // The same of the rows' LSE, which nothing rounds to the dtype. It serves to make P again in a
 // backward pass, exp(S - LSE), and an error of it is a relative error of every such p. So
@@ -49,6 +59,7 @@ Expectation attention_expectation(const AttentionShape& shape, AttentionTruth tr
 // deep, cuts some 33 terms off at 2^-13 of the largest, whose signs differ, so it adds sqrt(33) /
 // sqrt(3) such units in the root mean square; the largest is about a third of the score size, and
 // two deviations are allowed. -inf, of a row that sees nothing, must be met exactly.
-Expectation lse_expectation(const AttentionShape& shape, const AttentionTruth& truth);
+Expectation lse_expectation(const AttentionShape& shape, const RowSample& rows,
+                            const AttentionTruth& truth);
 
 }  // namespace fa_tune

@@ -56,6 +56,14 @@ struct Instance {
   std::vector<Scalar> scalars;
 };
 
+// Between what the elements of a tensor must lie, known of all of them where the truth itself would
+// cost too much. Rows of memory, `row_elements` long, share ranges.
+struct Limits {
+  std::size_t row_elements = 0;
+  std::vector<std::uint32_t> range_of_row;  // of each row of the tensor, as they lie in memory
+  std::vector<float> least, most;           // [ranges][row_elements]; both may be met
+};
+
 // What is right for one output tensor, and how far from it an element may be. The bound is made
 // from the error of a trusted computation in the kernel's own precision, so it scales with the
 // data.
@@ -69,6 +77,26 @@ struct Expectation {
   // <= this. Every row counts the same here; in the ratio above rows with large errors drown
   // others.
   double scaled_rms_bound = 1;
+  // Of a large tensor `exact` and `bound` are of these rows only, one after another: places in
+  // memory, in units of limits.row_elements. What lies elsewhere must be within the limits. Empty
+  // where they are of every element, and then there are no limits.
+  std::vector<std::uint32_t> rows = {};
+  Limits limits = {};
+
+  bool sampled() const { return !rows.empty(); }
+};
+
+// How many of a large shape's rows Problem::expect() gives the truth of.
+enum class Truth {
+  usual,    // so that it takes a second or two of 16 cores: for trials
+  thorough  // several times as many, for what is told to others
+};
+
+// Whether, and of how many rows, a truth is of a sample.
+struct Coverage {
+  std::int64_t rows = 0;   // whose truth is computed; a few more or less, as they are drawn
+  std::int64_t of = 0;     // rows of the output
+  std::int64_t every = 1;  // of so many neighbours one at least is among them; 1: these are all
 };
 
 // A named list of shapes the gate tries.
@@ -105,7 +133,12 @@ class Problem {
       const Constants& shape) const = 0;
 
   virtual Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const = 0;
-  virtual std::vector<Expectation> expect(const Instance& instance) const = 0;
+  // One for each output. Which rows a sampled truth is of, the instance's seed draws.
+  virtual std::vector<Expectation> expect(const Instance& instance, Truth truth) const = 0;
+  virtual Coverage coverage(const Constants& shape, Truth truth) const {
+    static_cast<void>(shape), static_cast<void>(truth);
+    return {};
+  }
 
   // What a host passes for each name that manifests use, in words: type, sizes, meaning.
   virtual std::vector<std::pair<std::string, std::string>> argument_notes(

@@ -24,7 +24,7 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
     : project_(project),
       device_(device),
       pool_(pool),
-      truth_(*project.problem),
+      truth_(*project.problem, Truth::thorough),
       clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
                Clocked::Proof::always) {
   for (const Suite& suite : project.problem->suites()) {

@@ -8,7 +8,6 @@
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
-#include "engine/measure/process_series.hpp"
 #include "engine/run/survive.hpp"
 #include "engine/run/variant.hpp"
 
@@ -83,7 +82,8 @@ constexpr int kMostDeaths = 2;
 
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed, const std::atomic<bool>& stop) {
+                         std::uint64_t seed, const std::atomic<bool>& stop, double confidence,
+                         int processes) {
   FinalRace outcome;
   std::vector<std::size_t> in = {baseline};
   for (std::size_t i = 0; i < finalists.size(); ++i)
@@ -97,7 +97,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
     nothing.lost = true;
     return nothing;
   };
-  for (int number = 0; number < ProcessSeries::kProcesses && in.size() >= 2;) {
+  for (int number = 0; number < processes && in.size() >= 2;) {
     if (unexplained == kMostDeaths) return outcome;
     if (stop || !device.renew() || !device.ready()) return lost();
     const std::size_t before = device.deaths().size();
@@ -130,7 +130,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
   }
   if (in.size() < 2 || series.processes() < ProcessSeries::kFewest) return outcome;
   outcome.ran = std::move(in);
-  outcome.race = series.result(outcome.ran);
+  outcome.race = series.result(outcome.ran, confidence);
   outcome.processes = series.processes();
   return outcome;
 }

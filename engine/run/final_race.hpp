@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/kernel/compiler.hpp"
+#include "engine/measure/process_series.hpp"
 #include "engine/measure/sampler.hpp"
 #include "engine/run/project.hpp"
 
@@ -30,10 +31,12 @@ struct FinalRace {
 // Races finalists on a device that measures, in processes one after the other (ProcessSeries): in
 // each all kernels loaded anew, with one set of inputs (of another seed than trials and judges had,
 // at another place in memory each time), in interleaved blocks beside `baseline`, which is one of
-// them. Who ends the process it runs in, twice, or faults is refused and the others go on.
-// Stopped, it says nothing of anyone, as if the device were lost.
+// them. Intervals hold together with `confidence`. Who ends the process it runs in, twice, or
+// faults is refused and the others go on. Stopped, it says nothing of anyone, as if the device were
+// lost.
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed, const std::atomic<bool>& stop);
+                         std::uint64_t seed, const std::atomic<bool>& stop,
+                         double confidence = 0.95, int processes = ProcessSeries::kProcesses);
 
 }  // namespace fa_tune

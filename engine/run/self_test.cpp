@@ -31,7 +31,7 @@ class Place {
       : project_(std::move(project)),
         open_(open),
         pool_(compiler, jobs),
-        truth_(*project_.problem),
+        truth_(*project_.problem, Truth::thorough),
         seed_(seed),
         whole_(whole) {
     open_device();

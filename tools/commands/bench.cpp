@@ -46,11 +46,6 @@ struct Outcome {
   int void_blocks = 0;
 };
 
-std::string verdict(const RaceRatio& ratio) {
-  if (ratio.tied()) return "tie";
-  return ratio.faster() ? "faster" : "slower";
-}
-
 // Right, and timed by itself with the proof that it works under the clock; else a person's error.
 Estimate admit(const Contender& contender, const Binder& bind, Device& device, TruthCache& truth,
                Clocked& clocked, std::uint64_t seed) {
@@ -136,7 +131,7 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
                     {"processes", outcome.processes},
                     {"blocks", outcome.blocks},
                     {"void_blocks", outcome.void_blocks},
-                    {"verdict", verdict(ratio)}}
+                    {"verdict", verdict_text(ratio)}}
                    .dump(2));
     return;
   }
@@ -145,10 +140,10 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
   const std::string against = b.name() + " against " + a.name();
   if (device.times == TimeKind::predicted) {
     fmt::print("{}: {}, {:.4f} of its time as the model predicts; nothing was measured\n", against,
-               verdict(ratio), ratio.ratio);
+               verdict_text(ratio), ratio.ratio);
   } else {
     fmt::print("{}: {}, {:.4f} of its time [{:.4f}, {:.4f}] in {} processes, {} blocks, {} void\n",
-               against, verdict(ratio), ratio.ratio, ratio.low, ratio.high, outcome.processes,
+               against, verdict_text(ratio), ratio.ratio, ratio.low, ratio.high, outcome.processes,
                outcome.blocks, outcome.void_blocks);
   }
 }

@@ -19,6 +19,7 @@ void add_insights(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_ablate(CLI::App& app, Action& action);
 void add_finals(CLI::App& app, Action& action);
 void add_gate(CLI::App& app, Action& action);
 void add_space(CLI::App& app, Action& action);

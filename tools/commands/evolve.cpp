@@ -15,6 +15,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/words.hpp"
 #include "engine/search/strategy.hpp"
+#include "engine/space/space_settings.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
@@ -37,6 +38,7 @@ void on_interrupt(int signal) {
 
 struct Arguments {
   std::string space;
+  std::vector<std::string> settings;
   std::string db = "fa.db";
   std::string device = "auto";
   std::optional<std::string> budget;
@@ -108,11 +110,26 @@ std::vector<std::int64_t> runs_named(const std::string& warm) {
   return runs;
 }
 
+// What of the timed shape's output is known exactly, where that is not all of it.
+void announce_coverage(const Problem& problem) {
+  const Coverage usual = problem.coverage(problem.shape(), Truth::usual);
+  const Coverage thorough = problem.coverage(problem.shape(), Truth::thorough);
+  if (usual.every <= 1) return;
+  log_info(
+      "the shape is large: trials are compared with float64 on {} of its {} rows (one of every "
+      "{}), "
+      "finals on {}; elsewhere outputs must be finite and within the range of what they are made "
+      "of",
+      usual.rows, usual.of, usual.every,
+      thorough.every > 1 ? std::to_string(thorough.rows) : "all");
+}
+
 void announce(const Project& project, const std::vector<Device*>& devices,
               const EvolveOptions& options, const Compiler& compiler) {
   const Device& device = *devices.front();
   log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
            project.problem->describe(project.problem->shape()));
+  announce_coverage(*project.problem);
   std::vector<std::string> ids;
   for (const Device* each : devices) ids.push_back(each->info().id);
   log_info("{} {}: {}, compiled for {} by {}, {} compiler threads",
@@ -131,12 +148,11 @@ void announce(const Project& project, const std::vector<Device*>& devices,
 
 // What makes a run the run it is cannot be changed in the midst of it.
 void refuse_what_is_stored(const Arguments& arguments) {
-  const std::pair<const char*, bool> given[] = {{"--space", !arguments.space.empty()},
-                                                {"--seed", arguments.seed.has_value()},
-                                                {"--strategy", arguments.strategy.has_value()},
-                                                {"--warm", arguments.warm.has_value()},
-                                                {"--generation", arguments.generation.has_value()},
-                                                {"--ahead", arguments.ahead.has_value()}};
+  const std::pair<const char*, bool> given[] = {
+      {"--space", !arguments.space.empty()},   {"--set", !arguments.settings.empty()},
+      {"--seed", arguments.seed.has_value()},  {"--strategy", arguments.strategy.has_value()},
+      {"--warm", arguments.warm.has_value()},  {"--generation", arguments.generation.has_value()},
+      {"--ahead", arguments.ahead.has_value()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw UserError(fmt::format(
@@ -154,7 +170,7 @@ int evolve_command(const Arguments& arguments) {
   if (arguments.resume) stored = stored_run(arguments);
   const Project project = open_project(
       stored ? parse_space_file(stored->space_text, stored->space + " (as stored with the run)")
-             : load_space_file(arguments.space, root),
+             : with_settings(load_space_file(arguments.space, root), arguments.settings),
       root);
   EvolveOptions options;
   options.resume = arguments.resume;
@@ -221,6 +237,9 @@ void add_evolve(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   command->add_option("--space", arguments->space,
                       "space file, as a path or a name in search_spaces");
+  command->add_option("--set", arguments->settings,
+                      "search it for another problem, as in --set shape.L=4096 --set causal=true: "
+                      "what its file says under `problem`, and what it could");
   command->add_option("--db", arguments->db, "database to write")->capture_default_str();
   command
       ->add_option("--device", arguments->device,

@@ -49,7 +49,7 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
   // Fresh inputs each time, unless the user wants to see a verdict again.
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("gating on {} ({}), seed {}", device.info().id, device.info().name, seed);
-  TruthCache truth(problem);
+  TruthCache truth(problem, Truth::thorough);
   Gate gate(device, truth);
   Table table({{"suite", Align::left},
                {"cases", Align::right},

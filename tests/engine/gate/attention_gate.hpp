@@ -77,7 +77,8 @@ inline BoundKernel attention_kernel(FakeDevice& device, const AttentionShape& si
 // An attention problem, a fake device and a gate between them.
 class AttentionGate {
  public:
-  explicit AttentionGate(const AttentionShape& timed) : problem_(timed), truth_(problem_) {}
+  explicit AttentionGate(const AttentionShape& timed, double work_cap = RowSample::usual_cap)
+      : problem_(timed, work_cap), truth_(problem_) {}
 
   const AttentionProblem& problem() const { return problem_; }
   TruthCache& truth() { return truth_; }

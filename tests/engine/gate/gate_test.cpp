@@ -34,7 +34,7 @@ class OnesProblem final : public test::FourNumbers {
             {{.name = "y", .type = DType::f32, .role = Role::output, .dims = {2, 2}, .bytes = {}}},
         .scalars = {}};
   }
-  std::vector<Expectation> expect(const Instance&) const override {
+  std::vector<Expectation> expect(const Instance&, Truth) const override {
     return {
         {.tensor = "y", .exact = {1, 1, 1, exact}, .bound = {0.1, 0.1, 0.1, 0}, .rms_bound = 0.02}};
   }
@@ -44,7 +44,7 @@ Comparison compare_ones(const std::vector<float>& values) {
   const OnesProblem problem;
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 0);
   return compare(instance.tensors[0], std::as_bytes(std::span(values)),
-                 problem.expect(instance)[0]);
+                 problem.expect(instance, Truth::usual)[0]);
 }
 
 }  // namespace
@@ -103,7 +103,8 @@ TEST_CASE("truth cache: computes once, drops the longest unused, waits for anoth
   {
     problem.made = 0;
     // Room for two: an entry counts itself and its eight doubles.
-    TruthCache cache(problem, 2 * (sizeof(TruthCache::Entry) + 8 * sizeof(double)) + 1);
+    TruthCache cache(problem, Truth::usual,
+                     2 * (sizeof(TruthCache::Entry) + 8 * sizeof(double)) + 1);
     get(cache, 1);
     get(cache, 2);
     get(cache, 1);

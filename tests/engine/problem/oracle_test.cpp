@@ -101,7 +101,7 @@ BookRow by_the_book(const AttentionShape& s, const Instance& in, std::int64_t ba
 std::pair<double, double> worst_differences(const AttentionShape& s, Inputs inputs) {
   const AttentionProblem problem(s);
   const Instance in = problem.make(problem.shape(), inputs, 11);
-  const AttentionTruth truth = attention_oracle(s, in);
+  const AttentionTruth truth = attention_oracle(s, in, RowSample::all(s));
   long double output = 0, lse = 0;
   for (std::int64_t row = 0; row < s.B * s.H * s.Lq; ++row) {
     const BookRow book = by_the_book(s, in, row / s.Lq / s.H, row / s.Lq % s.H, row % s.Lq);
@@ -174,8 +174,8 @@ TEST_CASE("tolerance: the trusted computation passes, and the noise predicts its
     const AttentionShape s{.B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 32};
     const AttentionProblem problem(s);
     const Instance in = problem.make(problem.shape(), inputs, 5);
-    const AttentionTruth truth = attention_oracle(s, in);
-    const Expectation expected = problem.expect(in)[0];
+    const AttentionTruth truth = attention_oracle(s, in, RowSample::all(s));
+    const Expectation expected = problem.expect(in, Truth::usual)[0];
     double scaled = 0, worst = 0;
     for (std::size_t i = 0; i < truth.exact.size(); ++i) {
       const double ratio = std::abs(truth.trusted[i] - truth.exact[i]) / expected.bound[i];
@@ -200,8 +200,8 @@ TEST_CASE("tolerance: the same of e4m3") {
         .B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 64, .dtype = DType::e4m3, .scale_rows = 32};
     const AttentionProblem problem(s);
     const Instance in = problem.make(problem.shape(), inputs, 5);
-    const AttentionTruth truth = attention_oracle(s, in);
-    const Expectation expected = problem.expect(in)[0];
+    const AttentionTruth truth = attention_oracle(s, in, RowSample::all(s));
+    const Expectation expected = problem.expect(in, Truth::usual)[0];
     double scaled = 0, worst = 0;
     for (std::size_t i = 0; i < truth.exact.size(); ++i) {
       const double ratio = std::abs(truth.trusted[i] - truth.exact[i]) / expected.bound[i];
@@ -268,8 +268,8 @@ TEST_CASE("tolerance: the trusted LSE passes, a missed key of a hundredth does n
         .B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 128, .lse = true, .softcap = 50, .alibi = true};
     const AttentionProblem problem(s);
     const Instance in = problem.make(problem.shape(), inputs, 5);
-    const AttentionTruth truth = attention_oracle(s, in);
-    const Expectation expected = problem.expect(in)[1];
+    const AttentionTruth truth = attention_oracle(s, in, RowSample::all(s));
+    const Expectation expected = problem.expect(in, Truth::usual)[1];
     CHECK(expected.tensor == "LSE");
     for (std::size_t row = 0; row < truth.lse_exact.size(); ++row) {
       CHECK(std::abs(static_cast<double>(truth.lse_trusted[row]) - truth.lse_exact[row]) <
@@ -293,8 +293,8 @@ TEST_CASE("tolerance: of an LSE in e4m3") {
                            .scale_rows = 32};
     const AttentionProblem problem(s);
     const Instance in = problem.make(problem.shape(), inputs, 5);
-    const AttentionTruth truth = attention_oracle(s, in);
-    const Expectation expected = problem.expect(in)[1];
+    const AttentionTruth truth = attention_oracle(s, in, RowSample::all(s));
+    const Expectation expected = problem.expect(in, Truth::usual)[1];
     for (std::size_t row = 0; row < truth.lse_exact.size(); ++row) {
       CHECK(std::abs(static_cast<double>(truth.lse_trusted[row]) - truth.lse_exact[row]) <
             0.5 * expected.bound[row]);
@@ -312,8 +312,10 @@ TEST_CASE("tolerance: scales with the output and is 0 where a row sees nothing")
                          .causal = true,
                          .alignment = CausalAlignment::bottom_right};
   const AttentionProblem problem(s);
-  const Expectation normal = problem.expect(problem.make(problem.shape(), Inputs::normal, 1))[0];
-  const Expectation small = problem.expect(problem.make(problem.shape(), Inputs::small, 1))[0];
+  const Expectation normal =
+      problem.expect(problem.make(problem.shape(), Inputs::normal, 1), Truth::usual)[0];
+  const Expectation small =
+      problem.expect(problem.make(problem.shape(), Inputs::small, 1), Truth::usual)[0];
   for (std::size_t i = 0; i < 24 * 16; ++i) {
     CHECK(normal.exact[i] == 0);
     CHECK(normal.bound[i] == 0);
@@ -329,7 +331,8 @@ TEST_CASE("tolerance: bf16 allows eight times what fp16 does") {
   AttentionShape s{.B = 1, .H = 1, .Lq = 32, .Lk = 64, .D = 32};
   const auto bound_of = [&] {
     const AttentionProblem problem(s);
-    return problem.expect(problem.make(problem.shape(), Inputs::normal, 1))[0].rms_bound;
+    return problem.expect(problem.make(problem.shape(), Inputs::normal, 1), Truth::usual)[0]
+        .rms_bound;
   };
   const double fp16 = bound_of();
   s.dtype = DType::bf16;

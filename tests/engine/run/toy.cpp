@@ -7,7 +7,6 @@
 
 #include "engine/base/hash.hpp"
 #include "engine/base/random.hpp"
-#include "tests/engine/run/fixture.hpp"
 
 namespace fa_tune::test {
 namespace {
@@ -76,7 +75,7 @@ class Doubling final : public Problem {
                         {"Y", DType::f32, Role::output, {count}, {}}},
             .scalars = {{"N", bytes_of(std::vector{static_cast<std::int32_t>(count)})}}};
   }
-  std::vector<Expectation> expect(const Instance& instance) const override {
+  std::vector<Expectation> expect(const Instance& instance, Truth) const override {
     const Tensor& x = instance.tensors[0];
     Expectation expectation{.tensor = "Y", .exact = {}, .bound = {}, .rms_bound = 1e-6};
     for (std::size_t i = 0; i < x.bytes.size(); i += sizeof(float)) {
@@ -172,8 +171,8 @@ DONE:
 
 }  // namespace
 
-Project toy_project() {
-  SpaceFile file = parse_space_file(kSpace, "toy.yaml");
+Project toy_project(const Replacements& replacements) {
+  SpaceFile file = parse_space_file(replace(kSpace, replacements), "toy.yaml");
   DeviceProfile target = load_profile(file.target, root());
   auto problem = std::make_unique<Doubling>();
   std::vector<Template> templates;

@@ -1,0 +1,153 @@
+#include "engine/report/ablation.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "engine/report/rows.hpp"
+#include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::string value_text(const std::optional<Value>& value) {
+  return value ? to_text(*value) : "none";
+}
+
+std::string interval(const TimeRatio& ratio) {
+  if (!ratio.low && !ratio.high) return "-";
+  return fmt::format("[{}, {}]", ratio.low ? fmt::format("{:.4f}", *ratio.low) : "0",
+                     ratio.high ? fmt::format("{:.4f}", *ratio.high) : "inf");
+}
+
+std::string change_text(const AblationRow& row) {
+  if (row.kind == AblationKind::baseline) return "all of its genes";
+  return changes_text(row.wanted) + (row.also.empty() ? "" : "; with it " + changes_text(row.also));
+}
+
+std::string note(const AblationRow& row) {
+  if (row.outcome == "impossible") return row.because;
+  if (row.outcome == "refused")
+    return row.finding + (row.message.empty() ? "" : ": " + row.message);
+  if (row.outcome == "same") return "the very same machine code";
+  if (row.outcome == "unraced") return "the clock never kept still in its race";
+  if (!row.product || row.interaction.empty()) return "";
+  const std::string beside = row.interaction == "as expected"
+                                 ? "as expected of the two: "
+                                 : row.interaction + " than the two apart: ";
+  return beside + fmt::format("{:.4f} ", row.product->ratio) +
+         (row.product->low ? interval(*row.product) : "");
+}
+
+struct Section {
+  AblationKind kind;
+  const char* title;
+};
+
+constexpr Section kSections[] = {
+    {AblationKind::baseline, "The whole baseline"},
+    {AblationKind::back, "One gene as the baseline has it"},
+    {AblationKind::pair, "Two genes as the baseline has them"},
+    {AblationKind::other, "Genes that both have alike: the best of their other values"},
+    {AblationKind::forward,
+     "The other way: the baseline with one gene of the trial, beside the baseline"},
+};
+
+std::string section_text(const Section& section, const std::vector<const AblationRow*>& rows,
+                         const std::string& time_kind) {
+  const bool measured = time_kind == "measured";
+  const bool notes =
+      std::ranges::any_of(rows, [](const AblationRow* row) { return !note(*row).empty(); });
+  std::vector<TableColumn> columns = {
+      {"change", Align::wrap}, {time_kind + " us", Align::right}, {"ratio", Align::right}};
+  if (measured) columns.push_back({"interval", Align::right});
+  columns.push_back({"verdict"});
+  if (notes) columns.push_back({"note", Align::wrap});
+  Table table(columns);
+  for (const AblationRow* row : rows) {
+    std::vector<std::string> cells = {change_text(*row), time_text(row->time_us),
+                                      row->ratio ? fmt::format("{:.4f}", row->ratio->ratio) : "-"};
+    if (measured) cells.push_back(row->ratio ? interval(*row->ratio) : "-");
+    cells.push_back(row->verdict.empty() ? row->outcome : row->verdict);
+    if (notes) cells.push_back(note(*row));
+    table.add(std::move(cells));
+  }
+  return fmt::format("\n{}\n{}", section.title, table.text());
+}
+
+}  // namespace
+
+std::string changes_text(const std::vector<GeneChange>& changes) {
+  std::string text;
+  for (const GeneChange& change : changes)
+    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", change.gene,
+                        value_text(change.from), value_text(change.to));
+  return text.empty() ? "-" : text;
+}
+
+std::string to_text(AblationKind kind) {
+  switch (kind) {
+    case AblationKind::baseline:
+      return "baseline";
+    case AblationKind::back:
+      return "back";
+    case AblationKind::pair:
+      return "pair";
+    case AblationKind::other:
+      return "other";
+    case AblationKind::forward:
+      return "forward";
+  }
+  return "";
+}
+
+std::vector<const AblationRow*> best_others(const Ablation& ablation) {
+  std::vector<const AblationRow*> best;
+  for (const AblationRow& row : ablation.rows) {
+    if (row.kind != AblationKind::other) continue;
+    const auto known = std::ranges::find_if(best, [&](const AblationRow* other) {
+      return other->wanted.front().gene == row.wanted.front().gene;
+    });
+    if (known == best.end())
+      best.push_back(&row);
+    else if (row.ratio && (!(*known)->ratio || row.ratio->ratio < (*known)->ratio->ratio))
+      *known = &row;
+  }
+  std::ranges::stable_sort(best, [](const AblationRow* one, const AblationRow* other) {
+    if (!one->ratio || !other->ratio) return one->ratio.has_value() && !other->ratio;
+    return one->ratio->ratio > other->ratio->ratio;
+  });
+  return best;
+}
+
+std::string ablation_text(const Ablation& ablation, const RunRow& run) {
+  std::string text;
+  const auto paragraph = [&](const std::string& words) {
+    for (const std::string& line : wrap_words(words, kPageWidth)) text += line + '\n';
+  };
+  paragraph(
+      fmt::format("Ablation of trial {}, {:.4g} us {} on {}, beside the preset {}. Run {}: {} {}",
+                  ablation.trial, ablation.time_us, ablation.time_kind, ablation.device_name,
+                  ablation.baseline, run.id, run.problem, settings_text(run.shape_json)));
+  paragraph(
+      ablation.time_kind == "measured"
+          ? "A ratio is of the variant's time to the trial's, raced: above 1 the trial's gene "
+            "is the better one. Intervals hold together at 95%; less than 0.25% is a tie."
+          : "A ratio is of predicted times, the variant's to the trial's; nothing was "
+            "measured, so there are no intervals. Less than 0.25% is a tie.");
+  for (const Section& section : kSections) {
+    std::vector<const AblationRow*> rows;
+    if (section.kind == AblationKind::other) {
+      rows = best_others(ablation);
+    } else {
+      for (const AblationRow& row : ablation.rows)
+        if (row.kind == section.kind) rows.push_back(&row);
+    }
+    if (!rows.empty()) text += section_text(section, rows, ablation.time_kind);
+  }
+  if (ablation.rows.empty()) text += "\nThe trial is the baseline itself: no gene differs.\n";
+  return text;
+}
+
+}  // namespace fa_tune

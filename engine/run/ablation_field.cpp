@@ -1,0 +1,163 @@
+#include "engine/run/ablation_field.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/report/words.hpp"
+#include "engine/run/final_race.hpp"
+#include "engine/run/survive.hpp"
+
+namespace fa_tune {
+namespace {
+
+// As many as finals mostly have: a block stays short beside what a clock drifts in.
+constexpr std::size_t kMostInRace = 12;
+
+std::optional<double> bounded(double value) {
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+void set_ratio(AblationRow& row, const RaceRatio& ratio) {
+  row.ratio = TimeRatio{ratio.ratio, bounded(ratio.low), bounded(ratio.high)};
+  row.verdict = verdict_text(ratio);
+}
+
+}  // namespace
+
+AblationField::AblationField(const Project& project, Device& device, CompilePool& pool,
+                             std::uint64_t seed, const Say& say)
+    : project_(project),
+      device_(device),
+      pool_(pool),
+      say_(say),
+      truth_(*project.problem),
+      admission_(project, device, pool),
+      judge_(project, device, truth_,
+             {.gate = derive_seed(seed, "gate"), .timing = derive_seed(seed, "timing")}) {}
+
+void AblationField::judge(const std::vector<Config>& configs) {
+  std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;
+  for (const Config& config : configs) {
+    const auto [known, is_new] = known_.try_emplace(config.to_json(), trials_.size());
+    if (!is_new) continue;
+    begun.emplace_back(trials_.size(), admission_.prepare(config));
+    trials_.emplace_back();
+    trials_.back().row.number = static_cast<std::int64_t>(trials_.size());
+  }
+  std::size_t done = 0;
+  for (auto& [place, variant] : begun) {
+    FinishedTrial& trial = trials_[place];
+    if (admission_.admit(*variant, trial)) {
+      const Survival survival = survive(device_, [&] { judge_.judge(*variant, trial); });
+      if (survival.lost || device_.lost()) throw MachineError("the device was lost");
+      if (survival.death) {
+        trial.row.outcome = "refused";
+        trial.row.finding = deadly_finding(*survival.death);
+        trial.row.message = deadly_message(*survival.death);
+      }
+    }
+    const TrialRow& row = trial.row;
+    const std::string what =
+        row.outcome == "right"
+            ? fmt::format("{} us {}", time_text(row.time_us), to_text(device_.info().times))
+        : trial.twin != 0 ? "the same machine code as one before it"
+                          : row.finding;
+    say_(fmt::format("{} of {}: {}: {}", ++done, begun.size(), settings_text(row.config_json),
+                     what));
+    variant.reset();
+  }
+}
+
+std::size_t AblationField::kernel(const Config& config) const {
+  const std::size_t place = known_.at(config.to_json());
+  const std::int64_t twin = trials_[place].twin;
+  return twin == 0 ? place : static_cast<std::size_t>(twin) - 1;
+}
+
+const TrialRow& AblationField::row(const Config& config) const {
+  return trials_[kernel(config)].row;
+}
+
+void AblationField::compare(const Config& beside, const std::vector<AblationRow*>& rows,
+                            std::uint64_t seed) {
+  raced_us_.reset();
+  const double own_us = row(beside).time_us.value();
+  std::vector<AblationRow*> to_race;
+  for (AblationRow* each : rows) {
+    if (!each->config) continue;
+    const TrialRow& judged = row(*each->config);
+    each->outcome = judged.outcome;
+    if (judged.outcome != "right") {
+      each->finding = judged.finding;
+      each->message = judged.message;
+      continue;
+    }
+    each->time_us = judged.time_us;
+    if (kernel(*each->config) == kernel(beside)) {
+      each->outcome = "same";
+      set_ratio(*each, {});
+    } else if (device_.info().times == TimeKind::predicted) {
+      const double ratio = *judged.time_us / own_us;
+      set_ratio(*each, {ratio, ratio, ratio});
+      each->ratio->low = each->ratio->high = std::nullopt;
+    } else {
+      to_race.push_back(each);
+    }
+  }
+  const std::size_t rounds = (to_race.size() + kMostInRace - 1) / kMostInRace;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const auto begin = to_race.begin() + static_cast<std::ptrdiff_t>(round * kMostInRace);
+    const auto end = round + 1 == rounds ? to_race.end() : begin + kMostInRace;
+    const double confidence = 1 - (1 - RaceOptions{}.confidence) / static_cast<double>(rounds);
+    race(beside, {begin, end}, derive_seed(seed, "round", round), confidence);
+    say_(fmt::format("race {} of {} is over", round + 1, rounds));
+  }
+}
+
+void AblationField::race(const Config& beside, const std::vector<AblationRow*>& rows,
+                         std::uint64_t seed, double confidence) {
+  // Rows may share a kernel: it runs once.
+  std::vector<Config> configs = {beside};
+  std::map<std::size_t, std::size_t> contestants;  // by kernel
+  for (const AblationRow* each : rows)
+    if (contestants.try_emplace(kernel(*each->config), configs.size()).second)
+      configs.push_back(*each->config);
+  // Many are compared with one, so each takes more to be told apart than in finals.
+  constexpr int kProcesses = 8;
+  const std::atomic<bool> never = false;
+  const FinalRace raced =
+      race_finalists(project_, device_, pool_, configs, 0, seed, never, confidence, kProcesses);
+  if (raced.lost) throw MachineError("the device was lost in a race");
+  for (const RaceRefusal& refusal : raced.refused)
+    if (refusal.finalist == 0)
+      throw MachineError("what the variants are compared with went wrong in the race: " +
+                         refusal.message);
+  for (AblationRow* each : rows) {
+    const std::size_t contestant = contestants.at(kernel(*each->config));
+    const auto refused = std::ranges::find(raced.refused, contestant, &RaceRefusal::finalist);
+    if (refused != raced.refused.end()) {
+      each->outcome = "refused";
+      each->finding = refused->finding;
+      each->message = refused->message;
+      continue;
+    }
+    const auto ran = std::ranges::find(raced.ran, contestant);
+    if (ran == raced.ran.end()) {
+      each->outcome = "unraced";
+      continue;
+    }
+    const RaceStanding& standing =
+        raced.race.result.standings[static_cast<std::size_t>(ran - raced.ran.begin())];
+    set_ratio(*each, standing.to_baseline);
+    each->time_us = standing.time_us.median;
+    each->blocks = standing.blocks;
+  }
+  if (!raced.ran.empty()) raced_us_ = raced.race.result.standings.front().time_us.median;
+}
+
+}  // namespace fa_tune

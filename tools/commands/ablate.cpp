@@ -1,0 +1,74 @@
+#include <optional>
+#include <random>
+
+#include <fmt/core.h>
+
+#include "engine/base/log.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/run/ablation.hpp"
+#include "engine/worker/open.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  std::int64_t trial = 0;
+  std::string db = "fa.db";
+  std::string device = "auto";
+  std::string baseline;
+  std::string genes = "differing";
+  std::string format = "table";
+  std::optional<std::uint64_t> seed;
+};
+
+int ablate_trial(const Arguments& arguments) {
+  const auto root = require_root();
+  const TrialOfRun both = require_trial(Store(arguments.db, Store::Mode::read), arguments.trial);
+  const RunRow& run = both.run;
+  const Project project =
+      open_project(parse_space_file(run.space_text, run.space + " (as stored with the run)"), root);
+  const auto device = open_device_in_worker(arguments.device, project.target, root);
+  const auto compiler = open_compiler();
+  CompilePool pool(*compiler, default_jobs());
+  AblationOptions options;
+  options.baseline = arguments.baseline;
+  options.all_genes = arguments.genes == "all";
+  options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  log_info("on {} ({}), seed {}", device->info().id, device->info().name, options.seed);
+  const Ablation found = ablate(project, both.trial, *device, pool, options,
+                                [](const std::string& step) { log_info("{}", step); });
+  fmt::print("{}",
+             arguments.format == "json" ? ablation_json(found, run) : ablation_text(found, run));
+  return 0;
+}
+
+}  // namespace
+
+void add_ablate(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "ablate", "tell what each gene of a trial is worth: put it back to a baseline's value, race");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
+      ->required();
+  command->add_option("--db", arguments->db, "database of the trial")->capture_default_str();
+  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
+      ->capture_default_str();
+  command->add_option("--baseline", arguments->baseline,
+                      "a preset of the space; the first one of the trial's template if not given");
+  command
+      ->add_option("--genes", arguments->genes,
+                   "differing: those that differ from the baseline; all: also every other value of "
+                   "the others")
+      ->check(CLI::IsMember({"differing", "all"}))
+      ->capture_default_str();
+  command->add_option("--format", arguments->format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  add_seed(*command, arguments->seed, "of inputs and of the races; fresh if not given");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return ablate_trial(*arguments); }; });
+}
+
+}  // namespace fa_tune
