@@ -9,31 +9,46 @@
 namespace fa_tune::FA_PRODUCTS {
 namespace {
 
+#ifdef __AVX2__
 constexpr std::size_t kLaneBytes = 32;
-constexpr std::size_t kVectors = 2;  // of right's columns at a time
+#else
+constexpr std::size_t kLaneBytes = 16;
+#endif
 
 template <typename Real>
 void add_product(Real* out, std::size_t out_stride, const Real* left, std::size_t left_stride,
                  const Real* right, std::size_t inner, std::size_t width) {
   using Lanes __attribute__((vector_size(kLaneBytes))) = Real;
+  // Wherever a Real may lie.
+  using Memory __attribute__((vector_size(kLaneBytes), aligned(alignof(Real)), may_alias)) = Real;
   constexpr std::size_t lanes = kLaneBytes / sizeof(Real);
-  static_assert(product_width % (kVectors * lanes) == 0);
-  for (std::size_t j = 0; j < width; j += kVectors * lanes) {
-    Lanes sums[product_rows][kVectors] = {};
+  static_assert(product_rows == 4 && product_width % (2 * lanes) == 0);
+  for (std::size_t j = 0; j < width; j += 2 * lanes) {
+    // Eight names and no array: g++ 12 keeps an array of sums in memory.
+    Lanes a0{}, a1{}, b0{}, b1{}, c0{}, c1{}, d0{}, d1{};
     for (std::size_t i = 0; i < inner; ++i) {
-      Lanes columns[kVectors];
-      __builtin_memcpy(columns, right + i * width + j, sizeof columns);
-      for (std::size_t r = 0; r < product_rows; ++r) {
-        const Real factor = left[r * left_stride + i];
-        for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] += factor * columns[v];
-      }
+      const Real* columns = right + i * width + j;
+      const Lanes right0 = *reinterpret_cast<const Memory*>(columns);
+      const Lanes right1 = *reinterpret_cast<const Memory*>(columns + lanes);
+      const Real* factors = left + i;
+      a0 += factors[0] * right0;
+      a1 += factors[0] * right1;
+      b0 += factors[left_stride] * right0;
+      b1 += factors[left_stride] * right1;
+      c0 += factors[2 * left_stride] * right0;
+      c1 += factors[2 * left_stride] * right1;
+      d0 += factors[3 * left_stride] * right0;
+      d1 += factors[3 * left_stride] * right1;
     }
-    for (std::size_t r = 0; r < product_rows; ++r) {
-      Lanes before[kVectors];
-      __builtin_memcpy(before, out + r * out_stride + j, sizeof before);
-      for (std::size_t v = 0; v < kVectors; ++v) before[v] += sums[r][v];
-      __builtin_memcpy(out + r * out_stride + j, before, sizeof before);
-    }
+    const auto add = [&](std::size_t row, const Lanes& sum0, const Lanes& sum1) {
+      Real* to = out + row * out_stride + j;
+      *reinterpret_cast<Memory*>(to) += sum0;
+      *reinterpret_cast<Memory*>(to + lanes) += sum1;
+    };
+    add(0, a0, a1);
+    add(1, b0, b1);
+    add(2, c0, c1);
+    add(3, d0, d1);
   }
 }
 

@@ -31,6 +31,7 @@ import statistics
 import torch
 import yaml
 
+from attention_cells import flop, suites
 from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_attention, spilled_bytes, target_facts
 from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
 
@@ -38,28 +39,6 @@ RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  #
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
 WORST = {"fp16": 1e-3, "bf16": 8e-3, "e4m3": 6e-2}  # relative RMS error that is accepted
 REPLAY_US = 8000  # a graph has as many launches as take about so long
-
-
-def cell(B, H, L, D, causal, Lq=None):
-    """`Lq`: queries, where they are fewer than the L keys."""
-    return {"B": B, "H": H, "L": L, "D": D, "causal": causal, "Lq": Lq or L}
-
-
-def suites():
-    """`grid`: 16k keys in all, 2048 columns; `seven` and `mission`: as the engine's suites."""
-    lengths = (512, 1024, 2048, 4096, 8192, 16384)
-    return {
-        "grid": [cell(16384 // L, 2048 // D, L, D, c) for D in (64, 128) for c in (False, True) for L in lengths],
-        "wide": [cell(16384 // L, 8, L, 256, c) for c in (False, True) for L in lengths],
-        "seven": [cell(1, 8, 128, 64, False), cell(2, 8, 256, 64, False), cell(2, 8, 512, 64, False)]
-        + [cell(4, 8, 1024, 64, False), cell(1, 8, 2048, 64, False), cell(2, 8, 512, 64, True)]
-        + [cell(1, 8, 32, 64, True)],
-        "two": [cell(16384 // L, 16, L, 128, c) for L in (4096, 16384) for c in (False, True)],
-        "long": [cell(16384 // L, 2048 // D, L, D, c) for D in (64, 128) for c in (False, True) for L in lengths[3:]],
-        # Too few rows of queries to keep a GPU busy: blocks have to share keys.
-        "few": [cell(1, H, L, D, False, Lq) for D, H in ((64, 16), (128, 8)) for Lq in (16, 128) for L in (2048, 16384)],
-        "mission": [cell(1, 8, 512, 64, False), cell(1, 8, 512, 64, True)],
-    }
 
 
 def exact(q, k, v, causal):
@@ -172,10 +151,6 @@ class Candidate:
             if not error < WORST[self.dtype]:
                 self.refusal = f"error {error:.2e} at {problem.shape}"
                 return
-
-
-def flop(c):
-    return 4 * c["B"] * c["H"] * c["Lq"] * c["L"] * c["D"] / (2 if c["causal"] else 1)
 
 
 def say(text):
