@@ -21,11 +21,11 @@ constexpr Rescale kRescale = Rescale::RESCALE;
 
 // With `threshold` a row's reference follows its maximum only when that has grown by so many powers of
 // two: probabilities then reach 2^8, far from fp16's 65504, and keep their relative precision.
-//
+constexpr float kGrowth = 8.0f;
 // In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is 2^8 of 448, and
-// small ones stay above 2^-6, below which precision is lost.
-constexpr float kGrowth = DTYPE_E4M3 ? 4.0f : 8.0f;
-constexpr float kGain = !DTYPE_E4M3 ? 0.0f : kRescale == Rescale::threshold ? 8.0f - kGrowth : 8.0f;
+// small ones stay above 2^-6, below which precision is lost. Room for growth would have to come from there.
+constexpr float kGain = DTYPE_E4M3 ? 8.0f : 0.0f;
+static_assert(!DTYPE_E4M3 || kRescale != Rescale::threshold, "e4m3 has no room for a stale reference");
 
 struct Rows {
   // What is subtracted from scores, -inf before the first key: as an exponent of two where scores have scales of

@@ -69,7 +69,7 @@ TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
                   {R"("CARRY":false)", R"("CARRY":true)"},
                   {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
                   {R"("in_shared")", R"("in_registers")"},
-                  {R"("always")", R"("threshold")"}});
+                  {R"("always")", R"("voted")"}});
 }
 
 TEST_CASE("wgmma e4m3: every feature together, heads packed") {
