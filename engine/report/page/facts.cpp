@@ -41,9 +41,10 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   TrialFilter filter;
   filter.run = run;
   filter.time_kind = row->time_kind;
-  filter.limit = 1;
-  for (const TrialRow& best : store.best(filter)) facts.winner = best;
-  if (!facts.winner) return facts;
+  filter.limit = 8;
+  facts.best = store.best(filter);
+  if (facts.best.empty()) return facts;
+  facts.winner = facts.best.front();
   facts.line = main_line(store, facts.winner->id);
   std::vector<std::int64_t> to_ask = {facts.winner->id};
   while (!to_ask.empty()) {

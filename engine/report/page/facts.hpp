@@ -37,8 +37,9 @@ struct RunFacts {
   std::vector<TrialRow> trials;              // by number
   std::map<std::int64_t, double> screens;    // us by trial id, of those that were timed
   std::map<std::int64_t, RacedFinal> raced;  // by trial id
-  std::optional<TrialRow> winner;
-  std::vector<LineageStep> line;                           // the winner's, oldest first
+  std::vector<TrialRow> best;                // the first few, as Store::best orders them
+  std::optional<TrialRow> winner;            // the first of these
+  std::vector<LineageStep> line;             // the winner's, oldest first
   std::map<std::int64_t, std::vector<ParentRow>> parents;  // of the winner and all its ancestors
   std::vector<SessionRow> sessions;
   PageExtras extras;

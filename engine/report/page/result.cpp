@@ -22,6 +22,32 @@ std::string interval_words(const TrialRow& trial) {
   return fmt::format("[{}, {}]", time_text(trial.time_low_us), time_text(trial.time_high_us));
 }
 
+// Folded away: for who wants to choose another than the winner.
+std::string best_table(const RunFacts& facts) {
+  const bool raced = !facts.raced.empty();
+  std::vector<std::string> heads = {"config", "trial", facts.run.time_kind + " us"};
+  if (facts.measured()) heads.push_back("interval");
+  if (raced) heads.insert(heads.end(), {"cold L2 us", "standing"});
+  heads.insert(heads.end(), {"registers", "spilled"});
+  std::vector<std::vector<std::string>> rows = {heads};
+  for (const TrialRow& trial : facts.best) {
+    std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.number),
+                                    time_text(trial.time_us)};
+    if (facts.measured()) row.push_back(interval_text(trial.time_low_us, trial.time_high_us));
+    if (raced) {
+      const auto found = facts.raced.find(trial.id);
+      const bool there = found != facts.raced.end();
+      row.push_back(there && found->second.row.cold ? time_text(found->second.row.cold->us) : "-");
+      row.push_back(there ? standing_text(found->second) : "not in the finals");
+    }
+    row.push_back(count_text(trial.registers));
+    row.push_back(count_text(trial.spill_bytes));
+    rows.push_back(std::move(row));
+  }
+  return element("details", text_element("summary", fmt::format("The best {}", facts.best.size())) +
+                                table_markup(rows));
+}
+
 std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
   struct Rival {
     std::string name;
@@ -96,7 +122,7 @@ std::string result_section(const RunFacts& facts) {
     body += text_element("p", words);
   }
   body += element("p", element("code", escaped(settings_text(winner.config_json))));
-  return section("result", "What was found", body + preset_bars(facts, winner));
+  return section("result", "What was found", body + preset_bars(facts, winner) + best_table(facts));
 }
 
 }  // namespace fa_tune

@@ -70,7 +70,9 @@ svg text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; margin: 8px 0; }
 th, td { text-align: right; padding: 5px 0 5px 14px; border-bottom: 1px solid var(--rule); vertical-align: top; }
 th { color: var(--soft); font-weight: 500; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; overflow-wrap: anywhere; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; min-width: 240px; }
+th, td { white-space: nowrap; }
+td:first-child { white-space: normal; }
 .facts { display: grid; grid-template-columns: minmax(110px, 190px) 1fr; gap: 4px 16px; margin: 8px 0; font-size: 14px; }
 @media (max-width: 640px) { .facts { grid-template-columns: 92px 1fr; gap: 4px 12px; } }
 .facts dt { color: var(--soft); }

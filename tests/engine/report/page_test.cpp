@@ -130,6 +130,42 @@ TEST_CASE("the two kinds of time are never taken for each other") {
   CHECK_FALSE(has(measured.substr(measured.find("</style>")), "redict"));
 }
 
+TEST_CASE("finals, and how the GPU was meanwhile, are told") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  RunRow run = a_run();
+  run.time_kind = "measured";
+  const std::int64_t id = fill(store, run);
+  std::vector<FinalRow> rows(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    rows[i].trial = 5 - static_cast<std::int64_t>(i);
+    rows[i].place = static_cast<int>(i) + 1;
+    rows[i].tied_first = i == 0;
+    rows[i].rank_us = 51 + 10.0 * static_cast<double>(i);
+    rows[i].time = {rows[i].rank_us, rows[i].rank_us - 1, rows[i].rank_us + 1};
+    rows[i].blocks = 16;
+    rows[i].ratio = rows[i].rank_us / 51;
+    rows[i].ratio_low = rows[i].ratio - 0.01;
+    rows[i].ratio_high = rows[i].ratio + 0.01;
+    rows[i].samples_us = {51};
+    rows[i].detail_json =
+        R"({"sm_mhz":{"low":1700,"median":1755,"high":1980},"throttled_samples":3,"taken_again":1,)"
+        R"("held_down_by":["heat"],"watts":412.5,"celsius":64})";
+  }
+  store.record_race(rows);
+  const std::string page = run_page(store, id, extras());
+  CHECK(has(page, "<b>51.00 us</b><span>measured, final, [50.00, 52.00]</span>"));
+  CHECK(has(page, "In the finals: faster than the 1 other."));
+  CHECK(has(page, "1700 to 1980 MHz"));
+  CHECK(has(page, "6 samples, 2 taken again; held down by heat"));
+  CHECK(has(page, "412 W, 64"));
+  CHECK(has(page, "the finals timed it again"));
+  CHECK(has(page, "2 refused") == false);
+  // The preset was not in the finals: the two are compared by their screens, 90 and 50.
+  CHECK(has(page, "<b>1.80x</b>"));
+  CHECK(has(page, "not in the finals"));
+}
+
 TEST_CASE("text of the database stays text, and nothing comes from elsewhere") {
   RunRow run = a_run();
   run.space = run.device_name = run.strategy = kEvil;
