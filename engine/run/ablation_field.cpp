@@ -113,22 +113,25 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto begin = to_race.begin() + static_cast<std::ptrdiff_t>(round * kMostInRace);
     const auto end = round + 1 == rounds ? to_race.end() : begin + kMostInRace;
-    const double confidence = 1 - (1 - RaceOptions{}.confidence) / static_cast<double>(rounds);
-    race(beside, {begin, end}, derive_seed(seed, "round", round), confidence);
+    // Rounds share what is left to 1, and a rarer percentile needs more resamples to be there.
+    RaceOptions rules;
+    rules.against_baseline = true;
+    rules.confidence = 1 - (1 - rules.confidence) / static_cast<double>(rounds);
+    rules.resamples *= static_cast<int>(rounds);
+    race(beside, {begin, end}, derive_seed(seed, "round", round), rules);
     say_(fmt::format("race {} of {} is over", round + 1, rounds));
   }
 }
 
 void AblationField::race(const Config& beside, const std::vector<AblationRow*>& rows,
-                         std::uint64_t seed, double confidence) {
+                         std::uint64_t seed, const RaceOptions& rules) {
   // Rows may share a kernel: it runs once.
   std::vector<Config> configs = {beside};
   std::map<std::size_t, std::size_t> contestants;  // by kernel
   for (const AblationRow* each : rows)
     if (contestants.try_emplace(kernel(*each->config), configs.size()).second)
       configs.push_back(*each->config);
-  const FinalRace raced = race_finalists(project_, device_, pool_, configs, 0, seed,
-                                         {.confidence = confidence, .against_baseline = true});
+  const FinalRace raced = race_finalists(project_, device_, pool_, configs, 0, seed, rules);
   if (raced.lost) throw MachineError("the device was lost in a race");
   for (const RaceRefusal& refusal : raced.refused)
     if (refusal.finalist == 0)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/gate/gate.hpp"
+#include "engine/measure/race.hpp"
 #include "engine/report/ablation.hpp"
 #include "engine/run/project.hpp"
 #include "engine/run/trial.hpp"
@@ -41,7 +42,7 @@ class AblationField {
 
  private:
   void race(const Config& beside, const std::vector<AblationRow*>& rows, std::uint64_t seed,
-            double confidence);
+            const RaceOptions& rules);
 
   const Project& project_;
   Device& device_;

@@ -10,7 +10,12 @@ namespace {
 
 std::string label_of(const AblationRow& row) {
   if (row.kind == AblationKind::baseline) return "all genes: the whole baseline";
-  return changes_text(row.wanted) + (row.also.empty() ? "" : "; with it " + changes_text(row.also));
+  const std::string also = row.also.empty() ? "" : "; with it " + changes_text(row.also);
+  const bool together = row.product && (row.interaction == "more" || row.interaction == "less");
+  return changes_text(row.wanted) + also +
+         (together
+              ? fmt::format(" ({} than the two apart, {:.3f})", row.interaction, row.product->ratio)
+              : "");
 }
 
 std::string figure_of(const AblationRow& row) {
