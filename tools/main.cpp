@@ -43,6 +43,7 @@ int run(int argc, char** argv) {
   fa_tune::add_export(app, action);
   fa_tune::add_lineage(app, action);
   fa_tune::add_insights(app, action);
+  fa_tune::add_report(app, action);
   fa_tune::add_show(app, action);
   fa_tune::add_verify(app, action);
   fa_tune::add_bench(app, action);

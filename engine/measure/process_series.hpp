@@ -20,7 +20,7 @@ namespace fa_tune {
 class ProcessSeries {
  public:
   // So many processes let a difference of 2% be told where places make 0.5% (tools/bench/race.cpp).
-  static constexpr int kProcesses = 5;
+  static constexpr int kProcesses = 6;
   static constexpr int kFewest = 3;  // that say something, where some were disturbed
   // Blocks in each; what a process can tell is soon told.
   static RaceOptions options(std::uint64_t seed);

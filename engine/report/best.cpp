@@ -35,8 +35,6 @@ std::string stage_text(const TrialOfRun& both) {
   return both.trial.stage + (tied ? ", tied" : "");
 }
 
-std::string count_text(int count) { return count < 0 ? "-" : std::to_string(count); }
-
 }  // namespace
 
 std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filter) {

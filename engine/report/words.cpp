@@ -46,6 +46,8 @@ std::string interval_text(std::optional<double> low_us, std::optional<double> hi
   return time_text(low_us) + " .. " + time_text(high_us);
 }
 
+std::string count_text(int count) { return count < 0 ? "-" : std::to_string(count); }
+
 std::string gain_text(std::optional<double> parent_us, std::optional<double> us) {
   if (!parent_us || !us) return "-";
   return fmt::format("{:+.1f}%", 100 * (1 - *us / *parent_us));

@@ -19,6 +19,9 @@ std::string time_text(std::optional<double> us);
 // "79.90 .. 80.40", "-" for none.
 std::string interval_text(std::optional<double> low_us, std::optional<double> high_us);
 
+// "96"; "-" for a count that is not known, which rows keep as -1.
+std::string count_text(int count);
+
 // The part of the parent's time that was saved: "+20.0%" for 80 us after 100; "-" where either is
 // missing.
 std::string gain_text(std::optional<double> parent_us, std::optional<double> us);

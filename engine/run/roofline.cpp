@@ -30,14 +30,19 @@ std::set<std::filesystem::path> shipped_profiles(const std::filesystem::path& ro
 
 }  // namespace
 
+Ceilings ceilings(const DeviceProfile& profile, int sms, double tensor_speed) {
+  const double clocks_per_us = profile.clock_mhz * sms;
+  return {.flop_per_us =
+              tensor_speed * clocks_per_us *
+              std::max(profile.tensor_f16_flop_per_clock_sm, profile.wgmma_f16_flop_per_clock_sm),
+          .l2_bytes_per_us = clocks_per_us * std::max(profile.l2_bytes_per_clock_sm,
+                                                      profile.l2_port_bytes_per_clock_sm),
+          .dram_bytes_per_us = profile.dram_gb_per_s * 1e3};
+}
+
 Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
                   double tensor_speed) {
-  const double clocks_per_us = profile.clock_mhz * sms;
-  const double flop_per_us =
-      tensor_speed * clocks_per_us *
-      std::max(profile.tensor_f16_flop_per_clock_sm, profile.wgmma_f16_flop_per_clock_sm);
-  const double bytes_per_us =
-      clocks_per_us * std::max(profile.l2_bytes_per_clock_sm, profile.l2_port_bytes_per_clock_sm);
+  const auto [flop_per_us, bytes_per_us, dram_bytes_per_us] = ceilings(profile, sms, tensor_speed);
   const double computing = flop / flop_per_us;
   const double moving = bytes / bytes_per_us;
   const std::string least =

@@ -10,6 +10,16 @@
 
 namespace fa_tune {
 
+// What a device can do at most with warm caches, by its profile.
+struct Ceilings {
+  double flop_per_us = 0;  // of the tensor cores
+  double l2_bytes_per_us = 0;
+  double dram_bytes_per_us = 0;
+};
+
+// `tensor_speed`: of the tensor cores against a profile's, which is that on 16-bit elements.
+Ceilings ceilings(const DeviceProfile& profile, int sms, double tensor_speed = 1);
+
 // The time that no right kernel can fall short of on a device, from what a shape needs at least and
 // what the device's profile says it can do at most. Whatever is faster did not do the work, or the
 // clock is wrong.
@@ -20,8 +30,7 @@ struct Roofline {
 
 // The most is meant: the dearer of the tensor cores' operations and of what an SM's port to L2
 // takes in, since in a warm L2 nothing need come from DRAM. With a quarter off, for clocks above
-// the one that a profile gives. `tensor_speed`: of the tensor cores against a profile's, which is
-// that on 16-bit elements.
+// the one that a profile gives.
 Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
                   double tensor_speed = 1);
 

@@ -16,6 +16,7 @@ void add_best(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_lineage(CLI::App& app, Action& action);
 void add_insights(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);

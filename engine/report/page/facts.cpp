@@ -1,0 +1,72 @@
+#include "engine/report/page/facts.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/report/words.hpp"
+
+namespace fa_tune {
+
+const TrialRow* RunFacts::trial(std::int64_t id) const {
+  // Ids rise with numbers within a run.
+  const auto found = std::ranges::lower_bound(trials, id, {}, &TrialRow::id);
+  return found != trials.end() && found->id == id ? &*found : nullptr;
+}
+
+const TrialRow* RunFacts::trial_of(const std::string& config_json) const {
+  const auto found = std::ranges::find(trials, config_json, &TrialRow::config_json);
+  return found == trials.end() ? nullptr : &*found;
+}
+
+std::string RunFacts::time_words(double us) const {
+  return fmt::format("{} us {}", time_text(us), run.time_kind);
+}
+
+RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
+  RunFacts facts;
+  const auto row = store.run(run);
+  if (!row)
+    throw UserError(
+        fmt::format("there is no run {}; 'fa-tune best' lists trials with theirs", run));
+  facts.run = *row;
+  facts.trials = store.trials(run);
+  facts.raced = raced_finals(store, run);
+  facts.sessions = store.sessions(run);
+  facts.extras = std::move(extras);
+  for (const TrialRow& trial : facts.trials)
+    for (const TimeRow& time : store.times(trial.id))
+      if (time.phase == "screen") facts.screens[trial.id] = time.us;
+  TrialFilter filter;
+  filter.run = run;
+  filter.time_kind = row->time_kind;
+  filter.limit = 8;
+  facts.best = store.best(filter);
+  if (facts.best.empty()) return facts;
+  facts.winner = facts.best.front();
+  facts.line = main_line(store, facts.winner->id);
+  std::vector<std::int64_t> to_ask = {facts.winner->id};
+  while (!to_ask.empty()) {
+    const std::int64_t id = to_ask.back();
+    to_ask.pop_back();
+    if (facts.parents.contains(id)) continue;
+    facts.parents[id] = store.parents(id);
+    for (const ParentRow& parent : facts.parents[id]) to_ask.push_back(parent.parent);
+  }
+  return facts;
+}
+
+std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
+                                                          const TrialRow& one,
+                                                          const TrialRow& other) {
+  if (one.outcome != "right" || other.outcome != "right") return std::nullopt;
+  if (one.stage == "final" && other.stage == "final" && one.time_us && other.time_us)
+    return std::pair(*one.time_us, *other.time_us);
+  const auto mine = facts.screens.find(one.id);
+  const auto theirs = facts.screens.find(other.id);
+  if (mine == facts.screens.end() || theirs == facts.screens.end()) return std::nullopt;
+  return std::pair(mine->second, theirs->second);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,93 @@
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/log.hpp"
+#include "engine/report/page/page.hpp"
+#include "engine/run/project.hpp"
+#include "engine/run/roofline.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+struct Arguments {
+  std::int64_t run = 0;
+  std::string db = "fa.db";
+  std::string out;
+  std::string ablation;
+};
+
+// What the device that a run was on can do: the profile that it emulates, else that of its
+// architecture, whose SMs may be a few more or less than the GPU's own.
+std::optional<RoofFacts> roof_of(const RunRow& run, const Project& project) {
+  constexpr std::string_view kEmulator = "emulator:";
+  std::optional<DeviceProfile> profile;
+  if (run.device.starts_with(kEmulator)) {
+    std::string name = run.device.substr(kEmulator.size());
+    name.resize(std::min(name.size(), name.find_first_of("*,")));
+    profile = load_profile(name, project.root);
+  } else if (run.arch == project.target.arch || run.arch == project.target.arch + "a") {
+    profile = project.target;
+  } else {
+    profile =
+        profile_of_arch(run.arch.substr(0, run.arch.find_last_not_of("af") + 1), project.root);
+  }
+  if (!profile) return std::nullopt;
+  const Problem& problem = *project.problem;
+  const Ceilings most = ceilings(*profile, profile->sms, problem.tensor_speed());
+  return RoofFacts{.flop = problem.flop(problem.shape()),
+                   .bytes = problem.bytes(problem.shape()),
+                   .flop_per_us = most.flop_per_us,
+                   .l2_bytes_per_us = most.l2_bytes_per_us,
+                   .dram_bytes_per_us = most.dram_bytes_per_us,
+                   .source = fmt::format("profile {}, {} SMs", profile->name, profile->sms)};
+}
+
+int report(const Arguments& arguments) {
+  const Store store(arguments.db, Store::Mode::read);
+  const auto run = store.run(arguments.run);
+  if (!run) throw UserError(fmt::format("{}: there is no run {}", arguments.db, arguments.run));
+  PageExtras extras;
+  if (!arguments.ablation.empty()) {
+    extras.ablation = read_ablation(read_file(arguments.ablation), arguments.ablation);
+    const auto trial = store.trial(extras.ablation->trial);
+    if (!trial || trial->run != run->id ||
+        Config::from_json(trial->config_json) != extras.ablation->trial_config)
+      throw UserError(fmt::format("{}: is of trial {}, which is not one of run {} with that config",
+                                  arguments.ablation, extras.ablation->trial, run->id));
+  }
+  try {
+    const Project project =
+        open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"),
+                     require_root());
+    for (const Preset& preset : project.space.parts().presets)
+      extras.presets.emplace_back(preset.name, preset.config.to_json());
+    extras.roof = roof_of(*run, project);
+  } catch (const UserError& error) {
+    log_warning("the space cannot be opened as it was, so presets and roofline are left out: {}",
+                error.what());
+  }
+  write_file(arguments.out, run_page(store, run->id, std::move(extras)));
+  log_info("wrote {}", arguments.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  auto* command =
+      app.add_subcommand("report", "write a run as one HTML page that needs no network");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("run", arguments->run, "the run's number")->required();
+  command->add_option("--out", arguments->out, "the file to write")->required();
+  command->add_option("--db", arguments->db, "database to read")->capture_default_str();
+  command->add_option("--ablation", arguments->ablation,
+                      "what 'ablate --format json' wrote of one of the run's trials");
+  command->callback([arguments, &action] { action = [arguments] { return report(*arguments); }; });
+}
+
+}  // namespace fa_tune
