@@ -1,7 +1,7 @@
 // What races make of clocks with known truth: how often they see a winner where there is none, and
 // how often they find a difference of 2%, over 1,000 seeds each. First a race in one process, whose
 // clock alone is bad; then one whose kernels moreover take 0.5% more or less by where they lie in
-// that process; then the series of races in five such processes that finals and `bench` hold.
+// that process; then the series of races in six such processes that finals and `bench` hold.
 // Prints tables; as JSON with --json.
 
 #include <algorithm>
@@ -48,7 +48,7 @@ const Question kQuestions[] = {
        Random places(derive_seed(seed, "places"));
        return test::race_on(vice, test::placed(truth, places), seed);
      }},
-    {"five processes, places",
+    {"six processes, places",
      [](const test::Vice& vice, const std::vector<double>& truth, std::uint64_t seed) {
        return test::series_on(vice, truth, seed);
      }},
