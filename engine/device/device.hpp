@@ -190,6 +190,10 @@ class Device {
   virtual std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                           std::span<std::byte> bytes) = 0;
 
+  // Memory that most copies will come from and go to, for as long as this lives: a device may make
+  // large ones of it faster.
+  virtual void copies_through(std::span<std::byte> /*memory*/) {}
+
   // An argument that is `offset` bytes into a buffer, so that a guard band can precede the data.
   virtual Argument address(BufferHandle buffer, std::size_t offset) = 0;
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/bytes.hpp"
+#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/gate.hpp"
@@ -19,6 +19,11 @@ namespace {
 // Launch::schedule of the runs that follow the watched one: every asynchronous operation as early
 // as may be, and a draw.
 constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
+
+// Inputs of more than this are read back once a case, after its last launch, and not after each: at
+// the timed shape that is most of what a trial costs. What a kernel did to them shows then all the
+// same, unless one launch undid it after another; and a trial comes here by way of small shapes.
+constexpr std::size_t kLargeInputs = std::size_t{16} << 20;
 
 std::string where_text(const GateCase& gate_case) {
   std::string text;
@@ -46,11 +51,12 @@ class CaseRun {
     if (unbound_) return unbound_;
     const bool can = device_.info().checks;
     if (can && watched) launch_.checks = Checks::all();
-    if (auto refusal = run()) return refusal;
+    const bool large = input_bytes() > kLargeInputs;
+    if (auto refusal = run(Fill::all, large ? Look::outputs : Look::all)) return refusal;
     if (auto refusal = compare_outputs(verdict)) return refusal;
     const auto first = outputs();
     launch_.checks = {};
-    // Inputs and guards have just been seen to be as they were written.
+    // Inputs, if they are not large, and guards have just been seen to be as they were written.
     for (std::size_t i = 0; i < (can && watched ? adversarial_schedules.size() : 1); ++i) {
       if (can) launch_.schedule = adversarial_schedules[i];
       if (auto refusal = run(Fill::outputs)) return refusal;
@@ -71,7 +77,7 @@ class CaseRun {
     if (auto refusal = run(Fill::inputs)) return refusal;
     truth_ = &changed;
     auto refusal = compare_outputs(verdict);
-    if (refusal && outputs() == before)
+    if (refusal && as_before(before))
       return Refusal{.finding = Finding::stale,
                      .message = "the output stayed as it was when " + changed.changed +
                                 " changed in its place: " + refusal->message};
@@ -80,14 +86,28 @@ class CaseRun {
 
  private:
   enum class Fill { all, inputs, outputs };
+  enum class Look { all, outputs };
 
-  std::optional<Refusal> run(Fill what = Fill::all) {
+  std::size_t input_bytes() const {
+    std::size_t bytes = 0;
+    for (const GuardedBuffer& buffer : buffers_)
+      if (buffer.tensor().role == Role::input) bytes += buffer.data_bytes();
+    return bytes;
+  }
+
+  std::optional<Refusal> run(Fill what, Look look = Look::all) {
+    const auto is_looked_at = [look](const GuardedBuffer& buffer) {
+      return look == Look::all || buffer.tensor().role != Role::input;
+    };
     std::vector<BufferWrite> writes;
     std::vector<BufferRead> reads;
     for (GuardedBuffer& buffer : buffers_) {
       const bool input = buffer.tensor().role == Role::input;
-      if (what == Fill::all || input == (what == Fill::inputs)) writes.push_back(buffer.fill());
-      reads.push_back(buffer.fetch());
+      if (what == Fill::all || input == (what == Fill::inputs)) buffer.fill(writes);
+      if (is_looked_at(buffer))
+        buffer.fetch(reads);
+      else
+        buffer.fetch_guards(reads);
     }
     if (const auto done = device_.launch_between(writes, launch_, reads); !done)
       return refusal_of(done.error());
@@ -95,7 +115,7 @@ class CaseRun {
       if (auto damage = buffer.guard_damage())
         return Refusal{.finding = Finding::guard_damaged, .message = *damage};
     for (const GuardedBuffer& buffer : buffers_)
-      if (auto change = buffer.input_change())
+      if (auto change = is_looked_at(buffer) ? buffer.input_change() : std::nullopt)
         return Refusal{.finding = Finding::input_changed, .message = *change};
     return std::nullopt;
   }
@@ -113,15 +133,24 @@ class CaseRun {
     return std::nullopt;
   }
 
-  std::vector<std::vector<std::byte>> outputs() const {
-    std::vector<std::vector<std::byte>> all;
+  std::vector<HostMemory> outputs() const {
+    std::vector<HostMemory> all;
     for (const GuardedBuffer& buffer : buffers_)
       if (buffer.tensor().role == Role::output)
-        all.emplace_back(buffer.data().begin(), buffer.data().end());
+        copy_large(buffer.data(), all.emplace_back(buffer.data_bytes()).bytes());
     return all;
   }
 
-  std::optional<Refusal> compare_runs(const std::vector<std::vector<std::byte>>& first) const {
+  bool as_before(const std::vector<HostMemory>& before) const {
+    std::size_t next = 0;
+    for (const GuardedBuffer& buffer : buffers_)
+      if (buffer.tensor().role == Role::output &&
+          first_difference_of_large(before[next++].bytes(), buffer.data()))
+        return false;
+    return true;
+  }
+
+  std::optional<Refusal> compare_runs(const std::vector<HostMemory>& first) const {
     const bool other_schedule = launch_.schedule != 0;
     const std::string one = other_schedule ? "in schedule 0" : "in one run";
     const std::string other =
@@ -130,8 +159,8 @@ class CaseRun {
     for (const GuardedBuffer& buffer : buffers_) {
       const Tensor& tensor = buffer.tensor();
       if (tensor.role != Role::output) continue;
-      const std::vector<std::byte>& before = first[next++];
-      const auto differs = first_difference(before, buffer.data());
+      const auto before = first[next++].bytes();
+      const auto differs = first_difference_of_large(before, buffer.data());
       if (!differs) continue;
       const std::size_t element = *differs / size_of(tensor.type);
       return Refusal{

@@ -4,29 +4,49 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/bytes.hpp"
+#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/compare.hpp"
 
 namespace fa_tune {
 namespace {
+
+// More than this is written from where it lies, guards and data apart.
+constexpr std::size_t kSmall = std::size_t{1} << 20;
 
 // 0xfff1 to 0xffff in turn: as the upper half of anything wider still a NaN, in f16 and bf16 too.
 std::byte guard_byte(std::size_t i) {
   return i % 2 == 1 ? std::byte{0xff} : static_cast<std::byte>(0xf1 + i / 2 % 15);
 }
 
+std::span<const std::byte> guard() {
+  static const std::vector<std::byte> bytes = [] {
+    std::vector<std::byte> made(GuardedBuffer::guard_bytes);
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] = guard_byte(i);
+    return made;
+  }();
+  return bytes;
+}
+
 }  // namespace
+
+void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
+                    std::vector<BufferWrite>& writes) {
+  static const std::vector<std::byte> ones(std::size_t{4} << 20, std::byte{0xff});
+  for (std::size_t at = 0; at < bytes; at += ones.size())
+    writes.push_back(
+        {buffer, offset + at, std::span(ones).first(std::min(ones.size(), bytes - at))});
+}
 
 GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     : device_(device),
       tensor_(tensor),
       data_bytes_(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)),
-      written_(data_bytes_ + 2 * guard_bytes, std::byte{0xff}),
-      fetched_(written_.size()),
-      buffer_(device.allocate(written_.size())) {
-  for (std::size_t i = 0; i < guard_bytes; ++i) {
-    written_[i] = guard_byte(i);
-    written_[guard_bytes + data_bytes_ + i] = guard_byte(i);
+      fetched_(data_bytes_ + 2 * guard_bytes),
+      buffer_(device.allocate(data_bytes_ + 2 * guard_bytes)) {
+  if (data_bytes_ <= kSmall) {
+    written_.assign(data_bytes_ + 2 * guard_bytes, std::byte{0xff});
+    copy_bytes(guard(), written_);
+    copy_bytes(guard(), std::span(written_).subspan(guard_bytes + data_bytes_));
   }
   if (tensor.role == Role::input) replace(tensor.bytes);
 }
@@ -34,16 +54,43 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
 GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
 
 void GuardedBuffer::replace(std::span<const std::byte> bytes) {
-  copy_bytes(bytes, std::span(written_).subspan(guard_bytes));
+  source_ = bytes;
+  if (!written_.empty()) copy_bytes(bytes, std::span(written_).subspan(guard_bytes));
+}
+
+void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
+  if (!written_.empty()) {
+    writes.push_back({buffer_, 0, written_});
+    return;
+  }
+  writes.push_back({buffer_, 0, guard()});
+  if (tensor_.role == Role::input)
+    writes.push_back({buffer_, guard_bytes, source_});
+  else
+    fill_with_ones(buffer_, guard_bytes, data_bytes_, writes);
+  writes.push_back({buffer_, guard_bytes + data_bytes_, guard()});
+}
+
+void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
+  reads.push_back({buffer_, 0, fetched_.bytes()});
+}
+
+void GuardedBuffer::fetch_guards(std::vector<BufferRead>& reads) {
+  const std::size_t end = guard_bytes + data_bytes_;
+  reads.push_back({buffer_, 0, fetched_.bytes().first(guard_bytes)});
+  reads.push_back({buffer_, end, fetched_.bytes().subspan(end)});
 }
 
 std::span<const std::byte> GuardedBuffer::data() const {
-  return std::span(fetched_).subspan(guard_bytes, data_bytes_);
+  return fetched_.bytes().subspan(guard_bytes, data_bytes_);
 }
 
 std::optional<std::string> GuardedBuffer::guard_damage() const {
-  const auto changed = [&](std::size_t i) { return fetched_[i] != written_[i]; };
+  const auto fetched = fetched_.bytes();
   const std::size_t end = guard_bytes + data_bytes_;
+  const auto changed = [&](std::size_t i) {
+    return fetched[i] != guard()[i < guard_bytes ? i : i - end];
+  };
   std::size_t before = 0, after = 0, nearest_before = 0, nearest_after = 0;
   for (std::size_t i = 0; i < guard_bytes; ++i) {
     if (changed(i)) {
@@ -69,12 +116,11 @@ std::optional<std::string> GuardedBuffer::guard_damage() const {
 std::optional<std::string> GuardedBuffer::input_change() const {
   if (tensor_.role != Role::input) return std::nullopt;
   const auto now = data();
-  const auto was = std::span(written_).subspan(guard_bytes, data_bytes_);
-  const auto differs = first_difference(now, was);
+  const auto differs = first_difference_of_large(now, source_);
   if (!differs) return std::nullopt;
   const std::size_t element = *differs / size_of(tensor_.type);
   return fmt::format("wrote to an input: {} was {:.6g} and is {:.6g}",
-                     element_name(tensor_, element), element_value(tensor_.type, was, element),
+                     element_name(tensor_, element), element_value(tensor_.type, source_, element),
                      element_value(tensor_.type, now, element));
 }
 

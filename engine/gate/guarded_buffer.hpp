@@ -7,9 +7,14 @@
 
 #include "engine/device/device.hpp"
 #include "engine/gate/arguments.hpp"
+#include "engine/gate/host_memory.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
+
+// To make `bytes` of a buffer from `offset` on all ones, a NaN of every type.
+void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
+                    std::vector<BufferWrite>& writes);
 
 // A tensor on a device between two guard bands. The bands hold a pattern that differs from place to
 // place and is NaN in every floating-point type, so that what reads beyond a tensor, and uses it,
@@ -25,14 +30,18 @@ class GuardedBuffer {
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
   const Tensor& tensor() const { return tensor_; }
+  std::size_t data_bytes() const { return data_bytes_; }
   Place place() const { return {buffer_, guard_bytes}; }
 
-  // From now on fill() writes these bytes for an input's own; they must be as many.
+  // From now on fill() writes these bytes for an input's own; they must be as many, and outlive
+  // this.
   void replace(std::span<const std::byte> bytes);
-  // To write guards and data; the data of all but inputs is all ones, a NaN.
-  BufferWrite fill() const { return {buffer_, 0, written_}; }
-  // To read everything back, for the three below.
-  BufferRead fetch() { return {buffer_, 0, fetched_}; }
+  // To write guards and data; the data of all but inputs is all ones, a NaN. In one piece where it
+  // is small: a piece costs a device more than a few bytes do.
+  void fill(std::vector<BufferWrite>& writes) const;
+  // To read everything back, for the three below; or guards alone, for guard_damage().
+  void fetch(std::vector<BufferRead>& reads);
+  void fetch_guards(std::vector<BufferRead>& reads);
 
   std::span<const std::byte> data() const;
   // One line each, or nothing.
@@ -43,8 +52,9 @@ class GuardedBuffer {
   Device& device_;
   const Tensor& tensor_;
   std::size_t data_bytes_;
-  std::vector<std::byte> written_;
-  std::vector<std::byte> fetched_;
+  std::vector<std::byte> written_;     // all of it, where it is small
+  std::span<const std::byte> source_;  // an input's data
+  HostMemory fetched_;
   BufferHandle buffer_;
 };
 

@@ -5,6 +5,7 @@
 #include "engine/base/error.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
+#include "engine/gate/guarded_buffer.hpp"
 
 namespace fa_tune {
 namespace {
@@ -25,12 +26,14 @@ std::size_t bytes_of(const Tensor& tensor) {
 // What a launch begins with: an input's contents, NaN for all else.
 void upload(Device& device, std::vector<BufferHandle>& buffers, const Tensor& tensor) {
   buffers.push_back(device.allocate(bytes_of(tensor)));
-  const auto done = tensor.role == Role::input
-                        ? device.write(buffers.back(), 0, tensor.bytes)
-                        : device.write(buffers.back(), 0,
-                                       std::vector<std::byte>(bytes_of(tensor), std::byte{0xff}));
-  if (!done)
-    throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
+  std::vector<BufferWrite> writes;
+  if (tensor.role == Role::input)
+    writes.push_back({buffers.back(), 0, tensor.bytes});
+  else
+    fill_with_ones(buffers.back(), 0, bytes_of(tensor), writes);
+  for (const BufferWrite& each : writes)
+    if (const auto done = device.write(each.buffer, each.offset, each.bytes); !done)
+      throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
 }
 
 // Buffers with the inputs that a row of launches is to find from some moment on.
@@ -127,7 +130,8 @@ std::optional<Refusal> TimedLaunch::compare_outputs(const TruthCache::Entry& tru
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const Tensor& tensor = truth.instance.tensors[i];
     if (tensor.role != Role::output) continue;
-    std::vector<std::byte> bytes(bytes_of(tensor));
+    HostMemory memory(bytes_of(tensor));
+    const auto bytes = memory.bytes();
     if (const auto done = device_.read(buffers_[i], 0, bytes); !done)
       return refusal_of(done.error());
     const Comparison comparison = compare(tensor, bytes, truth.expectation_of(tensor));

@@ -15,14 +15,14 @@
 #include "engine/problem/attention_sums.hpp"
 
 // How it is made fast: a block of rows of one head passes over K and then over V, tile after tile.
-// A tile is made from the tensor's bits each time, for a thirtieth of what the block then does with
+// A tile is made from the tensor's bits each time, for a tenth of what the block then does with
 // it; so nothing is shared between blocks, and threads take them as they come.
 
 namespace fa_tune {
 namespace {
 
 constexpr std::size_t key_tile = 32;
-constexpr std::size_t query_block = 32;
+constexpr std::size_t query_block = 64;
 static_assert(query_block % product_rows == 0 && key_tile % product_width == 0);
 
 constexpr std::size_t round_up(std::size_t value, std::size_t step) {

@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
+#include "engine/base/parallel_bytes.hpp"
 #include "engine/worker/failed.hpp"
 #include "engine/worker/session.hpp"
 #include "engine/worker/window.hpp"
@@ -92,7 +92,7 @@ class RemoteDevice final : public Device {
     if (!held) return std::unexpected(held.error());
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - at, Window::kBytes);
-      std::memcpy(window_.bytes().data(), bytes.data() + at, piece);
+      copy_large(bytes.subspan(at, piece), window_.bytes());
       if (auto done = ask<message::Done>(message::Write{held->handle, offset + at, piece},
                                          options_.deadlines.copy, "write");
           !done)
@@ -112,7 +112,7 @@ class RemoteDevice final : public Device {
                                          options_.deadlines.copy, "read");
           !done)
         return std::unexpected(done.error());
-      std::memcpy(bytes.data() + at, window_.bytes().data(), piece);
+      copy_large(window_.bytes().first(piece), bytes.subspan(at));
       at += piece;
     }
     return {};

@@ -103,6 +103,7 @@ int serve_device(WorkerEnd& end, const DeviceWork& work) {
   const message::Answer opened = answer_to([&] {
     window = std::make_unique<Window>(kWindowFile);
     device = work.open();
+    device->copies_through(window->bytes());
     if (work.health) check_health(*device);
     limit_worker(work.emulated ? Limits::interpreter : Limits::driver);
     return message::DeviceOpened{message::kVersion, device->info()};

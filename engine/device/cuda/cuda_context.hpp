@@ -93,6 +93,7 @@ class Owned {
 using OwnedModule = Owned<Module, &DriverApi::cuModuleUnload>;
 using OwnedMemory = Owned<DevicePointer, &DriverApi::cuMemFree_v2>;
 using OwnedHostMemory = Owned<void*, &DriverApi::cuMemFreeHost>;
+using LockedMemory = Owned<void*, &DriverApi::cuMemHostUnregister>;  // another's
 using OwnedEvent = Owned<Event, &DriverApi::cuEventDestroy_v2>;
 using OwnedGraph = Owned<Graph, &DriverApi::cuGraphDestroy>;
 using OwnedGraphExec = Owned<GraphExec, &DriverApi::cuGraphExecDestroy>;

@@ -100,6 +100,8 @@ class CudaDevice : public Device {
     return done;
   }
 
+  void copies_through(std::span<std::byte> memory) override { staging_.lock_for_large(memory); }
+
   Argument address(BufferHandle buffer, std::size_t offset) override {
     return bytes_of(inside(buffer, offset, 0));
   }

@@ -70,6 +70,8 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuMemFree_v2, "cuMemFree_v2");
   library.required(api.cuMemHostAlloc, "cuMemHostAlloc");
   library.required(api.cuMemFreeHost, "cuMemFreeHost");
+  library.required(api.cuMemHostRegister_v2, "cuMemHostRegister_v2");
+  library.required(api.cuMemHostUnregister, "cuMemHostUnregister");
   library.required(api.cuMemGetInfo_v2, "cuMemGetInfo_v2");
   library.required(api.cuMemsetD32Async, "cuMemsetD32Async");
   library.required(api.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");

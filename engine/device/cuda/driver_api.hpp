@@ -106,6 +106,8 @@ struct DriverApi {
   Result (*cuMemFree_v2)(DevicePointer pointer);
   Result (*cuMemHostAlloc)(void** memory, std::size_t bytes, unsigned flags);
   Result (*cuMemFreeHost)(void* memory);
+  Result (*cuMemHostRegister_v2)(void* memory, std::size_t bytes, unsigned flags);
+  Result (*cuMemHostUnregister)(void* memory);
   Result (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
   Result (*cuMemsetD32Async)(DevicePointer to, std::uint32_t value, std::size_t count,
                              Stream stream);

@@ -17,7 +17,15 @@ class Staging {
   // none, or more than kBytes, or the driver has none to give.
   std::span<std::byte> take(CudaContext& context, std::size_t bytes);
 
+  // Memory of another that large copies go through and that outlives this. It is locked when the
+  // first of them comes, if the driver can: what need not be staged then goes at the bus's speed.
+  void lock_for_large(std::span<std::byte> memory) { to_lock_ = memory; }
+
  private:
+  void lock(CudaContext& context);
+
+  std::span<std::byte> to_lock_;
+  LockedMemory locked_;
   OwnedHostMemory memory_;
   bool asked_ = false;
 };

@@ -273,3 +273,26 @@ TEST_CASE("writes, a launch and reads go together, and through the long way wher
     device->release(x);
   }
 }
+
+TEST_CASE("memory that copies go through is locked for the first large one, where the driver can") {
+  for (const bool refused : {false, true}) {
+    const FakeDriver driver;
+    {
+      const auto device = open_cuda(0);
+      std::vector<std::byte> through(std::size_t{18} << 20);
+      device->copies_through(through);
+      const BufferHandle x = device->allocate(through.size());
+      REQUIRE(device->write(x, 0, std::span(through).first(100)));
+      CHECK(driver.calls("cuMemHostRegister_v2") == 0);
+      if (refused) driver.fail("cuMemHostRegister_v2:1:801");
+      through.back() = std::byte{7};
+      REQUIRE(device->write(x, 0, through));
+      through.back() = std::byte{0};
+      REQUIRE(device->read(x, 0, through));
+      CHECK(through.back() == std::byte{7});
+      CHECK(driver.calls("cuMemHostRegister_v2") == 1);
+    }
+    CHECK(driver.calls("cuMemHostUnregister") == (refused ? 0 : 1));
+    CHECK(driver.leaks() == 0);
+  }
+}

@@ -44,6 +44,15 @@ Result cuMemFreeHost(void* memory) {
   --state().live["host memory"];
   return enter("cuMemFreeHost");
 }
+Result cuMemHostRegister_v2(void*, std::size_t, unsigned) {
+  if (const Result failed = enter("cuMemHostRegister_v2")) return failed;
+  ++state().live["locked memory"];
+  return success;
+}
+Result cuMemHostUnregister(void*) {
+  --state().live["locked memory"];
+  return enter("cuMemHostUnregister");
+}
 Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = state().memory - state().used;
   *total = state().memory;
