@@ -64,7 +64,7 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
     text += fmt::format("  in the finals: {}\n", standing_text(raced->second));
   text += settings_text(best.config_json);
   const auto trials = store.trials(result.run);
-  for (const Preset& preset : project.space.parts().presets) {
+  for (const Preset& preset : project.space.presets()) {
     const auto found = std::ranges::find_if(trials, [&](const TrialRow& trial) {
       return trial.config_json == preset.config.to_json();
     });
