@@ -89,9 +89,10 @@ std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, Ti
 // here.
 class TruthCache {
  public:
-  // Room for all six kinds of inputs at the largest shapes, of 16,384 rows of 128 columns in 16
-  // heads, and for those of the clock: 210 MB each.
-  static constexpr std::size_t usual_bytes = std::size_t{2} << 30;
+  // Room for what finals go through for each finalist: all six kinds of inputs at the largest
+  // shapes, of 16,384 rows of 128 columns in 16 heads, and the two of the clock, 240 MB each; and
+  // the suites beside them. With less all would be made anew for every finalist.
+  static constexpr std::size_t usual_bytes = std::size_t{3} << 30;
 
   // The problem must outlive it.
   explicit TruthCache(const Problem& problem, Truth truth = Truth::usual,

@@ -25,7 +25,8 @@ namespace fa_tune {
 // 1 / stride a case; what it can hold unseen is a value within the limits of attention_limits.hpp.
 class RowSample {
  public:
-  // 2^33 are a second for 16 cores, and twice what the largest shape of the suites has at D = 128.
+  // 2^33 take six seconds of one core, and are twice what the largest shape of the suites has at D
+  // = 128.
   static constexpr double usual_cap = 0x1p33;
 
   static RowSample all(const AttentionShape& shape);

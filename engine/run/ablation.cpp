@@ -21,14 +21,14 @@ const Preset& baseline_of(const Project& project, const Config& trial, const std
   const Value* own = trial.find("template");
   std::string fitting;
   const Preset* chosen = nullptr;
-  for (const Preset& preset : project.space.parts().presets) {
+  for (const Preset& preset : project.space.presets()) {
     const Value* other = preset.config.find("template");
     const bool fits = (own == nullptr) == (other == nullptr) && (own == nullptr || *own == *other);
     if (!fits) continue;
     fitting += (fitting.empty() ? "" : ", ") + preset.name;
     if (chosen == nullptr && (wanted.empty() || preset.name == wanted)) chosen = &preset;
   }
-  if (chosen != nullptr) return *project.space.preset(chosen->name);
+  if (chosen != nullptr) return *chosen;
   const std::string of = own == nullptr ? "" : " of the template " + to_text(*own);
   throw UserError(
       fitting.empty()

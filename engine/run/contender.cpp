@@ -99,7 +99,7 @@ std::unique_ptr<Contender> open_contender(const std::string& text, const Contend
       const Config config = preset->config;
       return std::make_unique<ConfigContender>("preset " + text, std::move(project), config);
     }
-    for (const Preset& preset : project.space.parts().presets)
+    for (const Preset& preset : project.space.presets())
       known += (known.empty() ? "" : ", ") + preset.name;
   }
   throw UserError(fmt::format(

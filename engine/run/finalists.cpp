@@ -12,7 +12,7 @@ namespace {
 constexpr int kFinalists = 12;
 
 bool is_preset(const Space& space, const TrialRow& trial) {
-  return std::ranges::any_of(space.parts().presets, [&](const Preset& preset) {
+  return std::ranges::any_of(space.presets(), [&](const Preset& preset) {
     return preset.config.to_json() == trial.config_json;
   });
 }

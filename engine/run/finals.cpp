@@ -38,7 +38,7 @@ void take_figure(TrialRow& trial, const FinalTime& time) {
 // those that are near one another: then it runs as any other, and is soon told apart.
 std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& standing) {
   constexpr double kMostTimes = 5;
-  const auto& presets = project.space.parts().presets;
+  const auto& presets = project.space.presets();
   if (presets.empty()) return 0;
   const std::string config = presets.front().config.to_json();
   const auto found = std::ranges::find(standing, config, &TrialRow::config_json);

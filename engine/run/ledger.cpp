@@ -92,7 +92,7 @@ void Ledger::take_in(const TrialRow& row) {
   tally_.seconds = row.at_ms ? *row.at_ms / 1000 : tally_.seconds + cost_s(row);
   if (row.outcome != "right") return;
   if (!tally_.best || *row.time_us < *tally_.best->time_us) tally_.best = row;
-  const auto& presets = project_.space.parts().presets;
+  const auto& presets = project_.space.presets();
   if (!presets.empty() && presets.front().config.to_json() == row.config_json)
     tally_.baseline = row;
 }

@@ -20,7 +20,7 @@ std::vector<Proposal> ClassicSearch::ask(int n) {
 }
 
 std::optional<ClassicSearch::Step> ClassicSearch::next() {
-  const auto& presets = space_.parts().presets;
+  const auto& presets = space_.presets();
   while (next_preset_ < presets.size()) {
     Genome genome = space_.genome(presets[next_preset_++].config);
     if (!taken(genome)) return Step{std::move(genome), "preset", {}};

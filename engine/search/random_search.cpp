@@ -17,7 +17,7 @@ class RandomSearch : public Strategy {
 
   std::vector<Proposal> ask(int n) override {
     std::vector<Proposal> proposals;
-    const auto& presets = space_.parts().presets;
+    const auto& presets = space_.presets();
     while (static_cast<int>(proposals.size()) < n && next_preset_ < presets.size()) {
       const Config& config = presets[next_preset_++].config;
       if (archive_.claim(config)) proposals.push_back({config, "preset", {}});

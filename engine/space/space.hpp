@@ -124,7 +124,10 @@ class Space {
 
   // The derived values of a config, by name.
   Constants derived(const Config& config) const;
-  // A preset by name, complete and in the space's order, or nullptr.
+  // All presets, complete and in the space's order, as its configs are; parts() has them as they
+  // were written.
+  const std::vector<Preset>& presets() const { return presets_; }
+  // A preset by name, or nullptr.
   const Preset* preset(const std::string& name) const;
   // Why a config is not valid, in one line; nothing if it is.
   std::optional<std::string> why_invalid(const Config& config) const;

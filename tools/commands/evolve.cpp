@@ -110,20 +110,6 @@ std::vector<std::int64_t> runs_named(const std::string& warm) {
   return runs;
 }
 
-// What of the timed shape's output is known exactly, where that is not all of it.
-void announce_coverage(const Problem& problem) {
-  const Coverage usual = problem.coverage(problem.shape(), Truth::usual);
-  const Coverage thorough = problem.coverage(problem.shape(), Truth::thorough);
-  if (usual.every <= 1) return;
-  log_info(
-      "the shape is large: trials are compared with float64 on {} of its {} rows (one of every "
-      "{}), "
-      "finals on {}; elsewhere outputs must be finite and within the range of what they are made "
-      "of",
-      usual.rows, usual.of, usual.every,
-      thorough.every > 1 ? std::to_string(thorough.rows) : "all");
-}
-
 void announce(const Project& project, const std::vector<Device*>& devices,
               const EvolveOptions& options, const Compiler& compiler) {
   const Device& device = *devices.front();

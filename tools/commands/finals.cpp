@@ -16,6 +16,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
+#include "tools/commands/summary.hpp"
 
 namespace fa_tune {
 namespace {
@@ -92,6 +93,7 @@ int finals(const Arguments& arguments) {
   const auto compiler = open_compiler();
   CompilePool pool(*compiler, default_jobs());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  announce_coverage(*project.problem);
   log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id,
            device->info().id, device->info().name, seed);
   std::vector<TrialRow> refused;

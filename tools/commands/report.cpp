@@ -64,7 +64,7 @@ int report(const Arguments& arguments) {
     const Project project =
         open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"),
                      require_root());
-    for (const Preset& preset : project.space.parts().presets)
+    for (const Preset& preset : project.space.presets())
       extras.presets.emplace_back(preset.name, preset.config.to_json());
     extras.roof = roof_of(*run, project);
   } catch (const UserError& error) {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/log.hpp"
 #include "engine/report/final.hpp"
 
 namespace fa_tune {
@@ -63,7 +64,7 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
     text += fmt::format("  in the finals: {}\n", standing_text(raced->second));
   text += settings_text(best.config_json);
   const auto trials = store.trials(result.run);
-  for (const Preset& preset : project.space.parts().presets) {
+  for (const Preset& preset : project.space.presets()) {
     const auto found = std::ranges::find_if(trials, [&](const TrialRow& trial) {
       return trial.config_json == preset.config.to_json();
     });
@@ -114,6 +115,19 @@ std::string summary_json(const Store& store, const EvolveResult& result) {
                      {"baseline_us", tally.baseline ? number(tally.baseline->time_us) : Json()},
                      {"breakdown", to_json(result.breakdown)}};
   return json.dump(2) + "\n";
+}
+
+void announce_coverage(const Problem& problem) {
+  const Coverage usual = problem.coverage(problem.shape(), Truth::usual);
+  const Coverage thorough = problem.coverage(problem.shape(), Truth::thorough);
+  if (usual.every <= 1) return;
+  log_info(
+      "the shape is large: trials are compared with float64 on {} of its {} rows (one of every "
+      "{}), "
+      "finals on {}; elsewhere outputs must be finite and within the range of what they are made "
+      "of",
+      usual.rows, usual.of, usual.every,
+      thorough.every > 1 ? std::to_string(thorough.rows) : "all");
 }
 
 }  // namespace fa_tune

@@ -21,4 +21,7 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
 //   breakdown   of this session's search (engine/run/breakdown.hpp)
 std::string summary_json(const Store& store, const EvolveResult& result);
 
+// Tells how much of the timed shape's output is compared with float64, where that is not all of it.
+void announce_coverage(const Problem& problem);
+
 }  // namespace fa_tune

@@ -46,7 +46,7 @@ class Evolve : public Strategy {
     population_ = make_population(full ? spec.choose("population", {"elite", "single", "islands"})
                                        : spec.choose("population", {"single", "elite", "islands"}),
                                   archive_);
-    for (const Preset& preset : space_.parts().presets)
+    for (const Preset& preset : space_.presets())
       start_.push_back({space_.genome(preset.config), "preset", {}});
     const std::vector<EarlierRun> none;
     const auto& earlier = full && spec.choose("warm", {"on", "off"}) == "on" ? task.earlier : none;

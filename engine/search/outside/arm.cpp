@@ -33,7 +33,7 @@ ProposerArm::ProposerArm(const Space& space, ProposerBriefing briefing, Proposer
       transcript_(transcript),
       stop_(stop) {
   for (const std::string& text : decisions) decisions_.push_back(from_json(text));
-  for (const Preset& preset : space.parts().presets) presets_.insert(preset.config.to_json());
+  for (const Preset& preset : space.presets()) presets_.insert(preset.config.to_json());
 }
 
 std::string ProposerArm::to_json(int id, const Decision& decision) {

@@ -144,6 +144,43 @@ TEST_CASE("finalists are raced in new processes, and their figures are the race'
   check_sound(folder / "a.db");
 }
 
+TEST_CASE("the baseline is the first preset, in whatever order it was written") {
+  const Project project = test::toy_project(
+      {{"{template: toy, BLOCK: 32, WORK: 21, FACTOR: 2, COMPILES: true, NAME: a}",
+        "{NAME: a, WORK: 21, template: toy, COMPILES: true, FACTOR: 2, BLOCK: 32}"}});
+  const std::string preset = project.space.presets().front().config.to_json();
+  for (const char* strategy : {"evolve", "random", "genetic"}) {
+    CAPTURE(strategy);
+    const test::ScratchFolder folder(test::memory_folder());
+    Store store(folder / "a.db", Store::Mode::write);
+    // The preset is slower for certain, but by less than what makes it no baseline.
+    const auto device = device_of([](const KernelImage& image) {
+      return 20 + static_cast<double>(image.bytes.size()) / 10'000;
+    });
+    device->noise = 0.008;  // so that the race takes more than its fewest blocks
+    const auto compiler = test::toy_compiler();
+    EvolveOptions options;
+    options.trials = 30;
+    options.seed = 3;
+    options.jobs = 2;
+    options.strategy = strategy;
+    Quiet listener;
+    const EvolveResult result =
+        evolve(project, *device, *compiler, store, options, listener, false);
+    REQUIRE(result.tally.baseline);
+    CHECK(result.tally.baseline->config_json == preset);
+    // Whoever is no baseline and slower for certain leaves the race; this one runs to its end.
+    int most = 0;
+    int its_own = 0;
+    for (const FinalRow& row : store.finals(result.run)) {
+      most = std::max(most, row.blocks);
+      if (store.trial(row.trial)->config_json == preset) its_own = row.blocks;
+    }
+    CHECK(its_own == most);
+    CHECK(most > 16);
+  }
+}
+
 TEST_CASE("kernels that tie stand in the order of what they cost, then of their birth") {
   const test::ScratchFolder folder(test::memory_folder());
   Store store(folder / "a.db", Store::Mode::write);

@@ -110,6 +110,8 @@ TEST_CASE("space: presets are completed, or refused with the reason") {
   REQUIRE(space.preset("base") != nullptr);
   CHECK(space.preset("base")->config.to_json() == R"({"template":"plain","BLOCK_M":64,"ONE":7})");
   CHECK(space.preset("fast") == nullptr);
+  REQUIRE(space.presets().size() == 1);
+  CHECK(space.presets().front().config == space.preset("base")->config);
   const auto refused = [&](const Config& preset) {
     PartsWriter bad = writer;
     bad.preset("fa2", preset);
