@@ -30,19 +30,26 @@ std::vector<std::string> describe(const Breakdown& b) {
   const auto each = [&](double seconds, int trials) { return 1000 * seconds / trials; };
   const double other_s = std::max(0.0, b.busy_s - b.gate_s - b.time_s);
   const double for_compilers_s = std::max(0.0, b.idle_s - b.idle_for_engine_s);
-  return {fmt::format(
-              "{:.1f} trials/s, {:.1f}/s of them on {}: busy {:.0f}% (a trial: gate {:.1f} "
-              "ms, time {:.1f} ms, other {:.1f} ms), waits {:.0f}% for compilers, {:.0f}% "
-              "for the engine",
-              b.trials / b.wall_s, b.judged / b.wall_s,
-              b.devices.size() == 1 ? "the device" : fmt::format("{} devices", b.devices.size()),
-              percent(b.busy_s, lanes), each(b.gate_s, b.judged), each(b.time_s, b.judged),
-              each(other_s, b.judged), percent(for_compilers_s, lanes),
-              percent(b.idle_for_engine_s, lanes)),
-          fmt::format("{} compiler threads: {:.1f} ms a trial, busy {:.0f}%; engine: search {:.1f} "
-                      "ms a trial, database {:.1f} ms",
-                      b.jobs, each(b.compile_s, b.trials), percent(b.compile_s, b.jobs),
-                      each(b.search_s, b.trials), each(b.store_s, b.trials))};
+  std::vector<std::string> lines = {
+      fmt::format(
+          "{:.1f} trials/s, {:.1f}/s of them on {}: busy {:.0f}% (a trial: gate {:.1f} "
+          "ms, time {:.1f} ms, other {:.1f} ms), waits {:.0f}% for compilers, {:.0f}% "
+          "for the engine",
+          b.trials / b.wall_s, b.judged / b.wall_s,
+          b.devices.size() == 1 ? "the device" : fmt::format("{} devices", b.devices.size()),
+          percent(b.busy_s, lanes), each(b.gate_s, b.judged), each(b.time_s, b.judged),
+          each(other_s, b.judged), percent(for_compilers_s, lanes),
+          percent(b.idle_for_engine_s, lanes)),
+      fmt::format("{} compiler threads: {:.1f} ms a trial, busy {:.0f}%; engine: search {:.1f} "
+                  "ms a trial, database {:.1f} ms",
+                  b.jobs, each(b.compile_s, b.trials), percent(b.compile_s, b.jobs),
+                  each(b.search_s, b.trials), each(b.store_s, b.trials))};
+  constexpr double kMuch = 20;
+  constexpr double kFull = 75;
+  if (percent(for_compilers_s, lanes) > kMuch && percent(b.compile_s, b.jobs) < kFull)
+    lines.emplace_back(
+        "neither devices nor compilers are full: a larger --ahead keeps more trials on their way");
+  return lines;
 }
 
 }  // namespace fa_tune

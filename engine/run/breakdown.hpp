@@ -30,7 +30,7 @@ struct Breakdown {
 
 nlohmann::ordered_json to_json(const Breakdown& breakdown);
 
-// Lines for people; none if nothing was judged.
+// Lines for people, the last one advice if some is due; none if nothing was judged.
 std::vector<std::string> describe(const Breakdown& breakdown);
 
 }  // namespace fa_tune
