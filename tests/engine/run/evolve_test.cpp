@@ -106,12 +106,12 @@ TEST_CASE("a search that learned from an earlier run goes on as if it had not st
   std::map<std::string, std::string> lineage;
   for (const char* name : {"whole.db", "halved.db"}) {
     Store store(folder.path() / name, Store::Mode::write);
-    run(store, trials(24, 5));
-    EvolveOptions options = trials(30);
+    run(store, trials(14, 5));
+    EvolveOptions options = trials(22);
     options.earlier = choose_earlier(store, small(), store.run(1)->device_name);
     REQUIRE(options.earlier.size() == 1);
     if (std::string(name) == "halved.db") {
-      run(store, options, 19);
+      run(store, options, 13);
       options.resume = 2;
       options.earlier.clear();
     }
@@ -127,39 +127,39 @@ TEST_CASE("a search that learned from an earlier run goes on as if it had not st
 TEST_CASE("a run is the same for a seed, stopped or not, and never tries a config twice") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const EvolveResult whole = run(store, trials(40));
+  const EvolveResult whole = run(store, trials(28));
   CHECK_FALSE(whole.interrupted);
-  CHECK(whole.tally.trials == 40);
-  CHECK(whole.tally.right > 20);
+  CHECK(whole.tally.trials == 28);
+  CHECK(whole.tally.right > 14);
   const auto expected = story(store, whole.run);
-  REQUIRE(expected.size() == 40);
+  REQUIRE(expected.size() == 28);
   CHECK(store.run(whole.run)->state == "done");
 
   std::set<std::string> configs;
   for (const TrialRow& trial : store.trials(whole.run)) configs.insert(trial.config_json);
-  CHECK(configs.size() == 40);
+  CHECK(configs.size() == 28);
 
   // Stopped in the middle of a generation, twice.
-  EvolveResult part = run(store, trials(40), 7);
+  EvolveResult part = run(store, trials(28), 7);
   CHECK(part.interrupted);
   CHECK(store.run(part.run)->state == "interrupted");
-  EvolveOptions again = trials(40);
+  EvolveOptions again = trials(28);
   again.resume = part.run;
   CHECK(run(store, again, 12).interrupted);
   CHECK_FALSE(run(store, again).interrupted);
   CHECK(story(store, part.run) == expected);
 
-  CHECK(story(store, run(store, trials(20, 4)).run) !=
-        std::vector<std::string>(expected.begin(), expected.begin() + 20));
+  CHECK(story(store, run(store, trials(10, 4)).run) !=
+        std::vector<std::string>(expected.begin(), expected.begin() + 10));
 }
 
 TEST_CASE("a finished run can be given more budget and goes on as if it had had it") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const auto expected = story(store, run(store, trials(36)).run);
-  EvolveOptions options = trials(21);
+  const auto expected = story(store, run(store, trials(24)).run);
+  EvolveOptions options = trials(13);
   const std::int64_t first = run(store, options).run;
-  options.trials = 36;
+  options.trials = 24;
   options.resume = first;
   run(store, options);
   const auto found = story(store, first);
@@ -173,7 +173,7 @@ TEST_CASE("a finished run can be given more budget and goes on as if it had had 
 TEST_CASE("children carry their parents and the genes that changed") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const EvolveResult result = run(store, trials(60));
+  const EvolveResult result = run(store, trials(36));
   int children = 0;
   for (const TrialRow& trial : store.trials(result.run)) {
     const auto parents = store.parents(trial.id);
