@@ -130,6 +130,10 @@ std::string verdict_text(const RaceRatio& ratio) {
   return ratio.faster() ? "faster" : "slower";
 }
 
+std::optional<double> known_bound(double bound) {
+  return std::isfinite(bound) ? std::optional(bound) : std::nullopt;
+}
+
 std::vector<std::size_t> RaceResult::tied_first() const {
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < standings.size(); ++i)

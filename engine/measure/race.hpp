@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct RaceRatio {
 
 // "slower", "faster" or "tie".
 std::string verdict_text(const RaceRatio& ratio);
+// An end of its interval; nothing where that is boundless.
+std::optional<double> known_bound(double bound);
 
 // Before there were blocks enough for a look all ratios are 1, anywhere from 0 to infinity.
 struct RaceStanding {

@@ -1,7 +1,6 @@
 #include "engine/run/ablation_field.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/core.h>
 
@@ -17,13 +16,8 @@ namespace {
 // As many as finals mostly have: a block stays short beside what a clock drifts in.
 constexpr std::size_t kMostInRace = 12;
 
-std::optional<double> bounded(double value) {
-  if (!std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 void set_ratio(AblationRow& row, const RaceRatio& ratio) {
-  row.ratio = TimeRatio{ratio.ratio, bounded(ratio.low), bounded(ratio.high)};
+  row.ratio = TimeRatio{ratio.ratio, known_bound(ratio.low), known_bound(ratio.high)};
   row.verdict = verdict_text(ratio);
 }
 

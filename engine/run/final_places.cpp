@@ -9,14 +9,6 @@
 #include "engine/measure/timing.hpp"
 
 namespace fa_tune {
-namespace {
-
-std::optional<double> bounded(double value) {
-  if (!std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const FinalRace& race) {
   struct Entry {
@@ -37,8 +29,8 @@ std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const Fi
     entry.row.detail_json = detail.dump();
     entry.row.blocks = standing.blocks;
     entry.row.ratio = standing.to_winner.ratio;
-    entry.row.ratio_low = bounded(standing.to_winner.low);
-    entry.row.ratio_high = bounded(standing.to_winner.high);
+    entry.row.ratio_low = known_bound(standing.to_winner.low);
+    entry.row.ratio_high = known_bound(standing.to_winner.high);
     entries.push_back(std::move(entry));
   }
   double first_us = HUGE_VAL;

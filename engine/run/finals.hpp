@@ -20,12 +20,12 @@ struct FinalRound {
   std::vector<FinalRow> rows;  // by place; race is 1
 };
 
-// Takes finalists through the finals in a new process: each is judged by itself (FinalJudge), on a
+// Takes finalists through the finals: each is judged by itself in a new process (FinalJudge), on a
 // GPU also by what the emulator sees in it (Watch), then those that stand race each other and the
-// baseline, the first preset if it is one of them and not many times slower. Who is refused is told
-// at once, with its finding and message. The figures are the race's; where there was none
-// (predicted times, a single finalist, a clock that never kept still) those that each had by
-// itself, and then nobody is said to tie.
+// baseline, the first preset if it is one of them and not many times slower, in several more. Who
+// is refused is told at once, with its finding and message. The figures are the race's; where there
+// was none (predicted times, a single finalist, a clock that never kept still) those that each had
+// by itself, and then nobody is said to tie.
 FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
                        const std::vector<TrialRow>& finalists, std::uint64_t seed,
                        const std::vector<std::string>& suites, const std::atomic<bool>& stop,

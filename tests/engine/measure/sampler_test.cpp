@@ -53,7 +53,7 @@ class ClockDevice : public Device {
     for (int i = 0; i < plan.samples; ++i) {
       const bool slow = throttled && throttled(taken_);
       if (slow) timing.gpu.throttled.push_back(static_cast<std::uint32_t>(i));
-      timing.gpu.sm_mhz.push_back(slow ? 1000 : 1755);
+      timing.gpu.sm_mhz.push_back(slow ? 1000 : mhz(taken_));
       timing.samples_us.push_back((slow ? 1.5 : 1) * factor * clock_(plan, taken_++));
     }
     return timing;
@@ -64,6 +64,7 @@ class ClockDevice : public Device {
   int fault_after = std::numeric_limits<int>::max();
   KernelHandle slower{99};  // by 3%
   Fault fault{FaultKind::trap, "planted"};
+  std::function<double(int)> mhz = [](int) { return 1755.0; };  // of the n-th sample
   std::function<bool(int)> throttled;  // whether the n-th sample is, and takes half as long again
 
  private:
@@ -247,6 +248,29 @@ TEST_CASE("a race of launches: samples of 200 us, three a block, and what a race
   REQUIRE_FALSE(broken);
   CHECK(broken.error().fault.message == "planted");
   CHECK(broken.error().contestant <= 1);
+}
+
+TEST_CASE("a race begins when the clock stands still, or after twenty looks at it") {
+  const auto looks = [](const ClockDevice& device) {
+    return std::ranges::count(device.plans, 0, &TimingPlan::warm_up_samples);
+  };
+  const auto clock = [](const TimingPlan&, int n) { return 20 + 0.05 * noise(n); };
+  ClockDevice steady(clock);
+  REQUIRE(race_launches(steady, {{}, {}}, {}));
+  CHECK(looks(steady) == 2);
+
+  ClockDevice falling(clock);
+  falling.mhz = [](int n) { return std::max(1800.0, 1980 - 0.1 * n); };
+  const auto raced = race_launches(falling, {{}, {}}, {});
+  REQUIRE(raced);
+  CHECK(looks(falling) > 3);
+  CHECK(looks(falling) < 20);
+  CHECK(std::ranges::all_of(raced->timings[0].gpu.sm_mhz, [](double mhz) { return mhz == 1800; }));
+
+  ClockDevice restless(clock);
+  restless.mhz = [](int n) { return 1500 + 0.1 * (n % 4000); };
+  REQUIRE(race_launches(restless, {{}, {}}, {}));
+  CHECK(looks(restless) == 20);
 }
 
 TEST_CASE("a race leaves the samples of void blocks out") {
