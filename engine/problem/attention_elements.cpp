@@ -17,19 +17,18 @@ std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
 
 }  // namespace
 
-void store_rounded(Tensor& tensor, const std::vector<double>& values) {
+void store_rounded(Tensor& tensor, std::span<const float> values) {
   tensor.bytes.resize(values.size() * 2);
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  in_parallel((values.size() + piece - 1) / piece, [&](std::size_t n) {
-    for (std::size_t i = n * piece; i < std::min(values.size(), (n + 1) * piece); ++i) {
-      const std::uint16_t bits =
-          tensor.type == DType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
+  in_pieces(values.size(), [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      const double value{values[i]};
+      const std::uint16_t bits = tensor.type == DType::bf16 ? to_bf16(value) : to_f16(value);
       std::memcpy(tensor.bytes.data() + 2 * i, &bits, 2);
     }
   });
 }
 
-Tensor store_scaled(Tensor& tensor, const std::vector<double>& values, const AttentionShape& shape,
+Tensor store_scaled(Tensor& tensor, std::span<const float> values, const AttentionShape& shape,
                     const RowOrder& rows, std::int64_t heads, std::int64_t length,
                     std::uint64_t seed) {
   const auto D = static_cast<std::size_t>(shape.D);
@@ -50,14 +49,14 @@ Tensor store_scaled(Tensor& tensor, const std::vector<double>& values, const Att
       double largest = 0;
       for (std::size_t position = first; position < end; ++position)
         for (std::size_t d = 0; d < D; ++d)
-          largest = std::max(largest, std::abs(values[rows(head, position) * D + d]));
+          largest = std::max(largest, double{std::abs(values[rows(head, position) * D + d])});
       const double room = std::exp2(2 * random.uniform());
       const auto scale = static_cast<float>((largest > 0 ? largest : 1) / largest_e4m3 * room);
       std::memcpy(scales.bytes.data() + block++ * sizeof scale, &scale, sizeof scale);
       for (std::size_t position = first; position < end; ++position)
         for (std::size_t d = 0; d < D; ++d) {
           const std::size_t i = rows(head, position) * D + d;
-          tensor.bytes[i] = std::byte{to_e4m3(values[i] / static_cast<double>(scale))};
+          tensor.bytes[i] = std::byte{to_e4m3(double{values[i]} / double{scale})};
         }
     }
   }

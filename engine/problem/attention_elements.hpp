@@ -15,13 +15,13 @@ namespace fa_tune {
 // What Q, K and V hold as bits, and with e4m3 the scales beside them.
 
 // Writes values to a tensor of 16 bits, rounded to its type.
-void store_rounded(Tensor& tensor, const std::vector<double>& values);
+void store_rounded(Tensor& tensor, std::span<const float> values);
 
 // Writes values to an e4m3 tensor and returns its scales, [B, heads, blocks]. A block's scale makes
 // its largest element 448 or, by a factor drawn for each, as little as a quarter of that: real
 // scales follow their data, but those of normal data would be so alike that one could stand in for
 // another.
-Tensor store_scaled(Tensor& tensor, const std::vector<double>& values, const AttentionShape& shape,
+Tensor store_scaled(Tensor& tensor, std::span<const float> values, const AttentionShape& shape,
                     const RowOrder& rows, std::int64_t heads, std::int64_t length,
                     std::uint64_t seed);
 

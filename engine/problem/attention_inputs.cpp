@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <span>
 
+#include "engine/base/normal.hpp"
 #include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
 #include "engine/problem/attention_elements.hpp"
@@ -48,12 +50,12 @@ Tensor alibi_slopes(const AttentionShape& shape, std::uint64_t seed) {
   return made;
 }
 
-double spread_of(Inputs inputs) {
+float spread_of(Inputs inputs) {
   switch (inputs) {
     case Inputs::tripled:
       return 3;
     case Inputs::small:
-      return 0.01;
+      return 0.01F;
     case Inputs::negated:
       return -1;
     default:
@@ -61,16 +63,27 @@ double spread_of(Inputs inputs) {
   }
 }
 
+// A tensor's elements before they are rounded to its type. Not zeroed first: of a large one that
+// takes longer than drawing it.
+class Values {
+ public:
+  explicit Values(const Tensor& tensor)
+      : size_(static_cast<std::size_t>(tensor.elements())),
+        memory_(std::make_unique_for_overwrite<float[]>(size_)) {}
+
+  std::span<float> all() const { return {memory_.get(), size_}; }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<float[]> memory_;  // NOLINT(modernize-avoid-c-arrays): vector would zero it
+};
+
 // In pieces with seeds of their own, so that several threads can draw a large tensor.
-std::vector<double> draw(const Tensor& tensor, Inputs inputs, std::uint64_t seed) {
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  const double spread = spread_of(inputs);
-  std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
-  in_parallel((values.size() + piece - 1) / piece, [&](std::size_t i) {
-    Random random(derive_seed(seed, tensor.name, i));
-    for (double& value :
-         std::span(values).subspan(i * piece, std::min(piece, values.size() - i * piece)))
-      value = spread * random.normal();
+Values draw(const Tensor& tensor, Inputs inputs, std::uint64_t seed) {
+  Values values(tensor);
+  in_pieces(values.all().size(), [&](std::size_t first, std::size_t end) {
+    Random random(derive_seed(seed, tensor.name, first));
+    fill_normal(random, spread_of(inputs), values.all().subspan(first, end - first));
   });
   return values;
 }
@@ -87,12 +100,14 @@ class DominatingKeys {
     for (double& sign : direction_) sign = random_.below(2) == 0 ? -1 : 1;
   }
 
-  void lean(std::vector<double>& queries) const {
-    for (std::size_t i = 0; i < queries.size(); ++i)
-      queries[i] += kLean * direction_[i % direction_.size()];
+  void lean(std::span<float> queries) const {
+    in_pieces(queries.size(), [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i)
+        queries[i] += static_cast<float>(kLean * direction_[i % direction_.size()]);
+    });
   }
 
-  void place(std::vector<double>& keys) {
+  void place(std::span<float> keys) {
     const double logit = 140;
     const std::size_t D = direction_.size();
     const auto Lk = static_cast<std::size_t>(shape_.Lk);
@@ -103,7 +118,8 @@ class DominatingKeys {
         const std::size_t key = rows(head, random_.below(Lk));
         // scale * lean * length * D = logit, with scale = 1/sqrt(D)
         const double length = (logit + n) / (kLean * std::sqrt(static_cast<double>(D)));
-        for (std::size_t d = 0; d < D; ++d) keys[key * D + d] = length * direction_[d];
+        for (std::size_t d = 0; d < D; ++d)
+          keys[key * D + d] = static_cast<float>(length * direction_[d]);
       }
     }
   }
@@ -117,8 +133,8 @@ class DominatingKeys {
 };
 
 // 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart.
-double row_constant(std::size_t row, std::uint64_t offset) {
-  const auto place = static_cast<double>((row * 37 + offset) % 509);
+float row_constant(std::size_t row, std::uint64_t offset) {
+  const auto place = static_cast<float>((row * 37 + offset) % 509);
   return (place - 254) / 127;
 }
 
@@ -131,31 +147,34 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
   Tensor o = tensor("O", Role::output, shape, query_rows(shape));
 
   std::vector<Tensor> scales;
-  const auto store = [&](Tensor& to, const std::vector<double>& values, const RowOrder& rows,
-                         std::int64_t heads, std::int64_t length) {
+  const auto store = [&](Tensor& to, const Values& values, const RowOrder& rows, std::int64_t heads,
+                         std::int64_t length) {
     if (shape.dtype == DType::e4m3)
-      scales.push_back(store_scaled(to, values, shape, rows, heads, length, seed));
+      scales.push_back(store_scaled(to, values.all(), shape, rows, heads, length, seed));
     else
-      store_rounded(to, values);
+      store_rounded(to, values.all());
   };
-  // One after another: as doubles a large tensor takes four times its room.
+  // One after another: as floats a large tensor takes twice its room.
   DominatingKeys dominating(shape, seed);
   {
-    std::vector<double> queries = draw(q, inputs, seed);
-    if (inputs == Inputs::large_logits) dominating.lean(queries);
+    const Values queries = draw(q, inputs, seed);
+    if (inputs == Inputs::large_logits) dominating.lean(queries.all());
     store(q, queries, query_rows(shape), shape.H, shape.Lq);
   }
   {
-    std::vector<double> keys = draw(k, inputs, seed);
-    if (inputs == Inputs::large_logits) dominating.place(keys);
+    const Values keys = draw(k, inputs, seed);
+    if (inputs == Inputs::large_logits) dominating.place(keys.all());
     store(k, keys, key_rows(shape), shape.kv_heads(), shape.Lk);
   }
   {
-    std::vector<double> values = draw(v, inputs, seed);
+    const Values values = draw(v, inputs, seed);
     if (inputs == Inputs::distinct_rows) {
       const std::uint64_t offset = derive_seed(seed, "distinct rows") % 509;
       const auto D = static_cast<std::size_t>(shape.D);
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = row_constant(i / D, offset);
+      const std::span<float> all = values.all();
+      in_pieces(all.size(), [&](std::size_t first, std::size_t end) {
+        for (std::size_t i = first; i < end; ++i) all[i] = row_constant(i / D, offset);
+      });
     }
     store(v, values, key_rows(shape), shape.kv_heads(), shape.Lk);
   }
