@@ -14,6 +14,7 @@ class ForwardingDevice : public Device {
   explicit ForwardingDevice(std::unique_ptr<Device> inner) : inner_(std::move(inner)) {}
 
   const DeviceInfo& info() const override { return inner_->info(); }
+  std::uint64_t life() const override { return inner_->life(); }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     return inner_->load(image);
   }

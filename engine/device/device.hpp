@@ -168,6 +168,9 @@ class Device {
   // the newest last. After each, what was loaded is loaded again when it is used; buffers are gone,
   // with the addresses and tensor maps made of them, which must not be used any more.
   virtual std::span<const Fault> deaths() const { return {}; }
+  // Another number when buffers are gone, with a process or without: that of the process which the
+  // next call will find.
+  virtual std::uint64_t life() const { return 0; }
   // Goes on in a new process, where kernels have one of their own: what ran in it before can have
   // left nothing behind. Buffers are gone then, as after a death. False if the device is lost.
   virtual bool renew() { return !lost(); }
@@ -181,8 +184,9 @@ class Device {
   virtual std::expected<KernelHandle, Fault> load(const KernelImage& image) = 0;
   virtual void unload(KernelHandle kernel) = 0;
 
-  // Memory. Sizes and offsets in bytes; addresses are aligned to at least 256. Running out throws
-  // MachineError. Copies are complete when the call returns.
+  // Memory. Sizes and offsets in bytes; addresses are aligned to at least 256. What is there at
+  // first is unspecified, and may be what another buffer held. Running out throws MachineError.
+  // Copies are complete when the call returns.
   virtual BufferHandle allocate(std::size_t bytes) = 0;
   virtual void release(BufferHandle buffer) = 0;
   virtual std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,

@@ -14,6 +14,9 @@
 
 namespace fa_tune {
 
+class Originals;
+struct Refusal;
+
 // Why a kernel was refused, or that it was not.
 enum class Finding {
   right,              // every check passed
@@ -121,15 +124,23 @@ class TruthCache {
 // inputs; a second run from the same state must give the same bits, on an emulator in another order
 // of events; where one input is changed in its place the output must become the new truth. Stops at
 // the first refusal.
+//
+// With `originals` large tensors stay on the device (see there); what is refused by ones that were
+// damaged is judged once more without.
 class Gate {
  public:
-  Gate(Device& device, TruthCache& truth) : device_(device), truth_(truth) {}
+  Gate(Device& device, TruthCache& truth, Originals* originals = nullptr)
+      : device_(device), truth_(truth), originals_(originals) {}
 
   Verdict check(const Binder& bind, const std::vector<GateCase>& cases);
 
  private:
+  std::optional<Refusal> check(const BoundKernel& kernel, const GateCase& gate_case,
+                               Originals* originals, Verdict& verdict);
+
   Device& device_;
   TruthCache& truth_;
+  Originals* originals_;
 };
 
 }  // namespace fa_tune

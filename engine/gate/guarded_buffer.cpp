@@ -1,6 +1,7 @@
 #include "engine/gate/guarded_buffer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -41,7 +42,7 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     : device_(device),
       tensor_(tensor),
       data_bytes_(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)),
-      fetched_(data_bytes_ + 2 * guard_bytes),
+      fetched_(std::in_place, data_bytes_ + 2 * guard_bytes),
       buffer_(device.allocate(data_bytes_ + 2 * guard_bytes)) {
   if (data_bytes_ <= kSmall) {
     written_.assign(data_bytes_ + 2 * guard_bytes, std::byte{0xff});
@@ -63,30 +64,40 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
     writes.push_back({buffer_, 0, written_});
     return;
   }
-  writes.push_back({buffer_, 0, guard()});
   if (tensor_.role == Role::input)
     writes.push_back({buffer_, guard_bytes, source_});
   else
     fill_with_ones(buffer_, guard_bytes, data_bytes_, writes);
+  fill_guards(writes);
+}
+
+void GuardedBuffer::fill_guards(std::vector<BufferWrite>& writes) const {
+  writes.push_back({buffer_, 0, guard()});
   writes.push_back({buffer_, guard_bytes + data_bytes_, guard()});
 }
 
 void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
-  reads.push_back({buffer_, 0, fetched_.bytes()});
+  reads.push_back({buffer_, 0, fetched_->bytes()});
 }
 
 void GuardedBuffer::fetch_guards(std::vector<BufferRead>& reads) {
   const std::size_t end = guard_bytes + data_bytes_;
-  reads.push_back({buffer_, 0, fetched_.bytes().first(guard_bytes)});
-  reads.push_back({buffer_, end, fetched_.bytes().subspan(end)});
+  reads.push_back({buffer_, 0, fetched_->bytes().first(guard_bytes)});
+  reads.push_back({buffer_, end, fetched_->bytes().subspan(end)});
 }
 
-std::span<const std::byte> GuardedBuffer::data() const {
-  return fetched_.bytes().subspan(guard_bytes, data_bytes_);
+void GuardedBuffer::fetch_data(std::vector<BufferRead>& reads) {
+  reads.push_back({buffer_, guard_bytes, fetched_->bytes().subspan(guard_bytes, data_bytes_)});
+}
+
+HostMemory GuardedBuffer::take_fetched() {
+  HostMemory taken = std::move(*fetched_);
+  fetched_.emplace(data_bytes_ + 2 * guard_bytes);
+  return taken;
 }
 
 std::optional<std::string> GuardedBuffer::guard_damage() const {
-  const auto fetched = fetched_.bytes();
+  const std::span<const std::byte> fetched = std::as_const(*fetched_).bytes();
   const std::size_t end = guard_bytes + data_bytes_;
   const auto changed = [&](std::size_t i) {
     return fetched[i] != guard()[i < guard_bytes ? i : i - end];

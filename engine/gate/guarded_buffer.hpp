@@ -39,11 +39,18 @@ class GuardedBuffer {
   // To write guards and data; the data of all but inputs is all ones, a NaN. In one piece where it
   // is small: a piece costs a device more than a few bytes do.
   void fill(std::vector<BufferWrite>& writes) const;
-  // To read everything back, for the three below; or guards alone, for guard_damage().
+  void fill_guards(std::vector<BufferWrite>& writes) const;
+  // To read everything back, for what follows; or guards alone, for guard_damage(); or data alone.
   void fetch(std::vector<BufferRead>& reads);
   void fetch_guards(std::vector<BufferRead>& reads);
+  void fetch_data(std::vector<BufferRead>& reads);
+  // What was fetched, as it is; the next fetch goes elsewhere. data_of() is its data.
+  HostMemory take_fetched();
+  std::span<const std::byte> data_of(const HostMemory& fetched) const {
+    return fetched.bytes().subspan(guard_bytes, data_bytes_);
+  }
 
-  std::span<const std::byte> data() const;
+  std::span<const std::byte> data() const { return data_of(*fetched_); }
   // One line each, or nothing.
   std::optional<std::string> guard_damage() const;
   std::optional<std::string> input_change() const;
@@ -54,7 +61,7 @@ class GuardedBuffer {
   std::size_t data_bytes_;
   std::vector<std::byte> written_;     // all of it, where it is small
   std::span<const std::byte> source_;  // an input's data
-  HostMemory fetched_;
+  std::optional<HostMemory> fetched_;  // always there
   BufferHandle buffer_;
 };
 

@@ -23,30 +23,72 @@ std::size_t bytes_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
 }
 
-// What a launch begins with: an input's contents, NaN for all else.
-void upload(Device& device, std::vector<BufferHandle>& buffers, const Tensor& tensor) {
-  buffers.push_back(device.allocate(bytes_of(tensor)));
-  std::vector<BufferWrite> writes;
-  if (tensor.role == Role::input)
-    writes.push_back({buffers.back(), 0, tensor.bytes});
-  else
-    fill_with_ones(buffers.back(), 0, bytes_of(tensor), writes);
-  for (const BufferWrite& each : writes)
-    if (const auto done = device.write(each.buffer, each.offset, each.bytes); !done)
-      throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
+void require(const std::expected<void, Fault>& done, const Tensor& tensor) {
+  if (!done)
+    throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
 }
+
+// Tensors to write to a device: an input's contents, NaN for all else.
+class Source {
+ public:
+  // `instance` as the originals know it: null without them.
+  Source(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
+         Originals* originals)
+      : device_(device), instance_(instance), known_(std::move(known)), originals_(originals) {}
+
+  // Whether the device has the tensor already: then original() is where.
+  bool has(std::size_t i) const {
+    const Tensor& tensor = instance_.tensors[i];
+    return tensor.role == Role::input && originals_ != nullptr &&
+           originals_->worth(bytes_of(tensor));
+  }
+  BufferHandle original(std::size_t i) const {
+    const auto buffer = originals_->of(known_, i);
+    if (!buffer) require(std::unexpected(buffer.error()), instance_.tensors[i]);
+    return *buffer;
+  }
+
+  void write(std::size_t i, BufferHandle to) const {
+    const Tensor& tensor = instance_.tensors[i];
+    const std::size_t bytes = bytes_of(tensor);
+    if (has(i)) {
+      require(originals_->copy({original(i), 0}, {to, 0}, bytes), tensor);
+    } else if (tensor.role == Role::input) {
+      require(device_.write(to, 0, tensor.bytes), tensor);
+    } else if (originals_ != nullptr && originals_->worth(bytes)) {
+      require(originals_->fill_with_ones({to, 0}, bytes), tensor);
+    } else {
+      std::vector<BufferWrite> writes;
+      fill_with_ones(to, 0, bytes, writes);
+      for (const BufferWrite& each : writes)
+        require(device_.write(each.buffer, each.offset, each.bytes), tensor);
+    }
+  }
+
+  Device& device() const { return device_; }
+  const std::vector<Tensor>& tensors() const { return instance_.tensors; }
+
+ private:
+  Device& device_;
+  const Instance& instance_;
+  std::shared_ptr<const Instance> known_;
+  Originals* originals_;
+};
 
 // Buffers with the inputs that a row of launches is to find from some moment on.
 class Exchange {
  public:
-  Exchange(Device& device, const Instance& instance, const std::vector<BufferHandle>& to)
-      : device_(device) {
+  Exchange(const Source& source, const std::vector<BufferHandle>& to) : device_(source.device()) {
     try {
       for (std::size_t i = 0; i < to.size(); ++i) {
-        const Tensor& tensor = instance.tensors[i];
+        const Tensor& tensor = source.tensors()[i];
         if (tensor.role != Role::input) continue;
-        upload(device, from_, tensor);
-        copies_.push_back({from_.back(), to[i], bytes_of(tensor)});
+        if (!source.has(i)) {
+          from_.push_back(device_.allocate(bytes_of(tensor)));
+          source.write(i, from_.back());
+        }
+        copies_.push_back(
+            {source.has(i) ? source.original(i) : from_.back(), to[i], bytes_of(tensor)});
       }
     } catch (...) {
       release_all(device_, from_);
@@ -70,11 +112,14 @@ class Exchange {
 // One for each tensor of an instance.
 class TimedLaunch::Buffers {
  public:
-  Buffers(Device& device, const Instance& instance) : device_(device) {
+  explicit Buffers(const Source& source) : device_(source.device()) {
     try {
-      for (const Tensor& tensor : instance.tensors) upload(device, buffers_, tensor);
+      for (std::size_t i = 0; i < source.tensors().size(); ++i) {
+        buffers_.push_back(device_.allocate(bytes_of(source.tensors()[i])));
+        source.write(i, buffers_.back());
+      }
     } catch (...) {
-      release_all(device, buffers_);
+      release_all(device_, buffers_);
       throw;
     }
   }
@@ -91,9 +136,19 @@ class TimedLaunch::Buffers {
 
 TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance)
     : device_(device),
-      held_(std::make_shared<const Buffers>(device, instance)),
+      held_(std::make_shared<const Buffers>(Source(device, instance, nullptr, nullptr))),
       buffers_(held_->all()) {
   bind(kernel, instance);
+}
+
+TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
+                         Originals* originals)
+    : device_(device),
+      originals_(originals),
+      held_(std::make_shared<const Buffers>(
+          Source(device, truth->instance, {truth, &truth->instance}, originals))),
+      buffers_(held_->all()) {
+  bind(kernel, truth->instance);
 }
 
 TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
@@ -116,13 +171,14 @@ std::optional<Refusal> TimedLaunch::check(const TruthCache::Entry& truth) {
   return compare_outputs(truth, "under the clock");
 }
 
-std::optional<Refusal> TimedLaunch::check_exchanged(const TruthCache::Entry& other) {
-  const Exchange exchange(device_, other.instance, buffers_);
+std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other) {
+  const Source source(device_, other->instance, {other, &other->instance}, originals_);
+  const Exchange exchange(source, buffers_);
   // A launch at the timed shape takes an emulator seconds.
   const int ahead = device_.info().times == TimeKind::measured ? kLaunchesAhead : 1;
   if (const auto done = device_.launch_exchanging(launch_, ahead, exchange.copies()); !done)
     return refusal_of(done.error());
-  return compare_outputs(other, "in a row of launches, after its inputs changed");
+  return compare_outputs(*other, "in a row of launches, after its inputs changed");
 }
 
 std::optional<Refusal> TimedLaunch::compare_outputs(const TruthCache::Entry& truth,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/gate/gate.hpp"
+#include "engine/gate/originals.hpp"
 #include "engine/gate/refusal.hpp"
 
 namespace fa_tune {
@@ -15,9 +16,14 @@ namespace fa_tune {
 // it lives. The device must outlive it.
 class TimedLaunch {
  public:
+  using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
+
   // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
   // map, MachineError if the device cannot be given the arguments.
   TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
+  // Large inputs come from `originals`, and so do those that are exchanged; null: from the host.
+  TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
+              Originals* originals);
   // Another kernel with the very buffers of `beside`, made with the same instance: kernels that are
   // to be told apart by a percent must not differ in where their data lie.
   TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel, const Instance& instance);
@@ -34,7 +40,7 @@ class TimedLaunch {
   // inputs for those of `other`, of the same shape, and leaves the outputs as they are: right for
   // the inputs before. The one launch that comes after must give other's truth. The inputs are
   // other's from then on.
-  std::optional<Refusal> check_exchanged(const TruthCache::Entry& other);
+  std::optional<Refusal> check_exchanged(const EntryPtr& other);
 
  private:
   std::optional<Refusal> compare_outputs(const TruthCache::Entry& truth, const std::string& when);
@@ -44,6 +50,7 @@ class TimedLaunch {
   void bind(const BoundKernel& kernel, const Instance& instance);
 
   Device& device_;
+  Originals* originals_ = nullptr;
   std::shared_ptr<const Buffers> held_;
   const std::vector<BufferHandle>& buffers_;
   Launch launch_;

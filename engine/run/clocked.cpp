@@ -15,8 +15,10 @@ std::unexpected<ClockRefusal> refused(const Refusal& refusal) {
 }  // namespace
 
 Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& device,
-                 TruthCache& truth, std::uint64_t seed, Proof proof)
-    : device_(device), roofline_(roofline_of(problem, device.info(), target)) {
+                 TruthCache& truth, std::uint64_t seed, Proof proof, Originals* originals)
+    : device_(device),
+      originals_(originals),
+      roofline_(roofline_of(problem, device.info(), target)) {
   const Constants& shape = problem.shape();
   timed_ = truth.get({.shape = shape, .inputs = Inputs::normal, .seed = seed});
   if (proof == Proof::always || device.info().times == TimeKind::measured)
@@ -25,7 +27,17 @@ Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& de
 }
 
 std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel, Effort effort) {
-  TimedLaunch timed(device_, kernel, timed_->instance);
+  const std::uint64_t life = device_.life();
+  auto measured = time_with(kernel, effort, originals_);
+  // Another kernel may have written over what this one was given.
+  if (measured || originals_ == nullptr || device_.life() != life || originals_->intact())
+    return measured;
+  return time_with(kernel, effort, nullptr);
+}
+
+std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& kernel,
+                                                            Effort effort, Originals* originals) {
+  TimedLaunch timed(device_, kernel, timed_, originals);
   auto measured = measure(device_, timed.launch(), effort);
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
@@ -38,12 +50,12 @@ std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel
   if (device_.info().times == TimeKind::measured)
     if (const auto refusal = timed.check(*timed_)) return refused(*refusal);
   if (exchanged_ != nullptr)
-    if (const auto refusal = timed.check_exchanged(*exchanged_)) return refused(*refusal);
+    if (const auto refusal = timed.check_exchanged(exchanged_)) return refused(*refusal);
   return std::move(*measured);
 }
 
 std::expected<Measurement, ClockRefusal> Clocked::time_cold(const BoundKernel& kernel) {
-  TimedLaunch timed(device_, kernel, timed_->instance);
+  TimedLaunch timed(device_, kernel, timed_, nullptr);
   auto measured = measure_cold(device_, timed.launch());
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});

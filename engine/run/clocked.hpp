@@ -8,6 +8,7 @@
 
 #include "engine/device/device.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/gate/originals.hpp"
 #include "engine/measure/sampler.hpp"
 #include "engine/run/roofline.hpp"
 
@@ -28,9 +29,9 @@ class Clocked {
   // two cases of the gate at the timed shape.
   enum class Proof { where_measured, always };
 
-  // All must outlive it.
+  // All must outlive it. `originals` may be null; see there.
   Clocked(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
-          std::uint64_t seed, Proof proof);
+          std::uint64_t seed, Proof proof, Originals* originals = nullptr);
 
   std::expected<Measurement, ClockRefusal> time(const BoundKernel& kernel, Effort effort);
   // Of one that has been timed: the same with a cold second-level cache, on a device that measures.
@@ -38,7 +39,11 @@ class Clocked {
   std::expected<Measurement, ClockRefusal> time_cold(const BoundKernel& kernel);
 
  private:
+  std::expected<Measurement, ClockRefusal> time_with(const BoundKernel& kernel, Effort effort,
+                                                     Originals* originals);
+
   Device& device_;
+  Originals* originals_;
   std::shared_ptr<const TruthCache::Entry> timed_;
   std::shared_ptr<const TruthCache::Entry> exchanged_;  // null if nothing is to be exchanged
   std::optional<Roofline> roofline_;

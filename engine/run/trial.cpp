@@ -113,13 +113,14 @@ Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSee
       cases_(trial_cases(
           *project.problem, seeds.gate,
           device.info().times == TimeKind::measured ? TimedShape::some : TimedShape::none)),
+      originals_(device),
       clocked_(*project.problem, project.target, device, truth, seeds.timing,
-               Clocked::Proof::where_measured) {}
+               Clocked::Proof::where_measured, &originals_) {}
 
 void Judge::judge(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
   const Stopwatch gate_watch;
-  const Verdict verdict = Gate(device_, truth_).check(variant.binder(), cases_);
+  const Verdict verdict = Gate(device_, truth_, &originals_).check(variant.binder(), cases_);
   row.gate_ms = gate_watch.milliseconds();
   row.gate_cases = verdict.cases;
   row.worst_ratio = verdict.worst_ratio;

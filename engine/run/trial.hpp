@@ -78,6 +78,7 @@ class Judge {
   Device& device_;
   TruthCache& truth_;
   std::vector<GateCase> cases_;
+  Originals originals_;
   Clocked clocked_;
 };
 

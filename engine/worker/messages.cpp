@@ -133,6 +133,10 @@ std::expected<Message, std::string> decode(const Frame& frame, std::uint32_t fir
 
 }  // namespace
 
+bool is_answered(const Request& request) {
+  return !std::holds_alternative<Unload>(request) && !std::holds_alternative<Release>(request);
+}
+
 std::string encode(const Request& request) { return encode(request, 0); }
 std::string encode(const Answer& answer) { return encode(answer, kFirstAnswer); }
 

@@ -15,7 +15,7 @@
 namespace fa_tune::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 // Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
 struct Load {
@@ -67,6 +67,10 @@ struct Step {
 };
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
                              Exchange, Step>;
+
+// Unload and Release are not: whoever asks for them has nothing to wait for. What goes wrong in one
+// is the answer to the next request that has one.
+bool is_answered(const Request& request);
 
 // Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
 struct DeviceOpened {

@@ -17,7 +17,9 @@ namespace {
 std::unique_ptr<Device> open_named(const std::string& name, const std::filesystem::path& root) {
   RemoteOptions options;
   options.words = worker_words({"--device", name, "--root", root.string()});
-  if (name.starts_with("emulator")) options.deadlines = Deadlines::of_emulator();
+  const bool emulator = name.starts_with("emulator");
+  if (emulator) options.deadlines = Deadlines::of_emulator();
+  options.parks_buffers = !emulator;
   return open_remote(std::move(options));
 }
 

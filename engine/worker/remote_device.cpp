@@ -14,6 +14,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/parallel_bytes.hpp"
 #include "engine/worker/failed.hpp"
+#include "engine/worker/parked_buffers.hpp"
 #include "engine/worker/session.hpp"
 #include "engine/worker/window.hpp"
 
@@ -32,6 +33,9 @@ class RemoteDevice final : public Device {
   bool lost() const override { return !lost_because_.empty(); }
   bool apart() const override { return true; }
   std::span<const Fault> deaths() const override { return deaths_; }
+  std::uint64_t life() const override {
+    return static_cast<std::uint64_t>(session_ ? generation_ : generation_ + 1);
+  }
   void note_incumbent(double us) override { incumbent_us_ = us; }
 
   bool ready() override {
@@ -64,26 +68,26 @@ class RemoteDevice final : public Device {
 
   BufferHandle allocate(std::size_t bytes) override {
     const BufferHandle handle{++last_handle_};
-    Buffer buffer;
-    buffer.bytes = bytes;
-    // A device that is lost, or a worker that ends over it: the handle is one of nothing, and the
-    // next call says so.
-    if (const auto allocated = ask<message::Allocated>(message::Allocate{bytes},
-                                                       options_.deadlines.copy, "allocation")) {
-      buffer.handle = allocated->buffer;
-      buffer.address = allocated->address;
-      buffer.generation = generation_;
-    }
-    buffers_.emplace(handle, buffer);
+    std::optional<RemoteBuffer> buffer;
+    // The worker may have ended since.
+    if (ready()) buffer = parked_.take(bytes);
+    if (!buffer) buffer = allocate_there(bytes);
+    buffers_.emplace(handle, *buffer);
     return handle;
   }
 
   void release(BufferHandle buffer) override {
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
-    const Buffer gone = found->second;
+    const RemoteBuffer gone = found->second;
     buffers_.erase(found);
-    if (is_here(gone.generation)) tell(message::Release{gone.handle});
+    if (!is_here(gone.generation)) return;
+    if (!options_.parks_buffers) {
+      tell(message::Release{gone.handle});
+    } else if (!parked_.put(gone)) {
+      release_parked();
+      if (!parked_.put(gone)) tell(message::Release{gone.handle});
+    }
   }
 
   std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
@@ -130,9 +134,13 @@ class RemoteDevice final : public Device {
     if (!held) return std::unexpected(held.error());
     message::Map request{map};
     request.map.buffer = held->handle;
+    // A trial wants mostly those of the one before: of the same buffers, if they were parked.
+    const std::string key = encode(message::Request(request));
+    if (const auto known = maps_.find(key); known != maps_.end()) return Argument(known->second);
     auto mapped = ask<message::Mapped>(request, options_.deadlines.copy, "tensor map");
     if (!mapped) return std::unexpected(mapped.error());
-    return Argument(std::move(mapped->bytes));
+    if (maps_.size() >= kMostMaps) maps_.clear();
+    return Argument(maps_[key] = std::move(mapped->bytes));
   }
 
   std::expected<void, Fault> launch(const Launch& launch) override {
@@ -144,11 +152,11 @@ class RemoteDevice final : public Device {
     return {};
   }
 
+  // In one request, but for what does not fit in the window.
   std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
                                             const Launch& launch,
                                             std::span<const BufferRead> reads) override {
-    if (std::max(total_bytes(writes), total_bytes(reads)) > Window::kBytes)
-      return Device::launch_between(writes, launch, reads);
+    if (total_bytes(writes) > Window::kBytes) return Device::launch_between(writes, launch, reads);
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     message::Step step{{}, *there, {}};
@@ -160,20 +168,30 @@ class RemoteDevice final : public Device {
       copy_bytes(write.bytes, window_.bytes().subspan(at));
       at += write.bytes.size();
     }
-    for (const BufferRead& read : reads) {
-      const auto held = find(read.buffer);
+    std::vector<BufferRead> with_it, later;
+    std::size_t room = Window::kBytes;
+    for (const BufferRead& each : reads) {
+      const auto held = find(each.buffer);
       if (!held) return std::unexpected(held.error());
-      step.reads.push_back({held->handle, read.offset, read.bytes.size()});
+      if (each.bytes.size() > room) {
+        later.push_back(each);
+        continue;
+      }
+      room -= each.bytes.size();
+      with_it.push_back(each);
+      step.reads.push_back({held->handle, each.offset, each.bytes.size()});
     }
     // The copies, of no more than the window holds, are a hundredth of that.
     auto done =
         ask<message::Done>(std::move(step), allowed(options_.deadlines.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
     at = 0;
-    for (const BufferRead& read : reads) {
-      copy_bytes(window_.bytes().subspan(at, read.bytes.size()), read.bytes);
-      at += read.bytes.size();
+    for (const BufferRead& each : with_it) {
+      copy_bytes(window_.bytes().subspan(at, each.bytes.size()), each.bytes);
+      at += each.bytes.size();
     }
+    for (const BufferRead& each : later)
+      if (auto read_it = read(each.buffer, each.offset, each.bytes); !read_it) return read_it;
     return {};
   }
 
@@ -211,12 +229,9 @@ class RemoteDevice final : public Device {
     KernelHandle handle{};  // the worker's
     int generation = 0;     // the worker that has it
   };
-  struct Buffer {
-    BufferHandle handle{};
-    int generation = 0;
-    std::uint64_t address = 0;
-    std::size_t bytes = 0;
-  };
+
+  // More than finals need, of some 40 shapes.
+  static constexpr std::size_t kMostMaps = 1024;
 
   bool is_here(int generation) const { return session_ != nullptr && generation == generation_; }
 
@@ -240,6 +255,8 @@ class RemoteDevice final : public Device {
     if (generation_ == 0) info_ = std::move(opened->info);
     session_ = std::move(session);
     ++generation_;
+    parked_.drop();
+    maps_.clear();
     return std::nullopt;
   }
 
@@ -306,10 +323,34 @@ class RemoteDevice final : public Device {
   // For what is called by destructors: nothing is heard of it, and nothing thrown.
   void tell(const message::Request& request) noexcept {
     try {
-      (void)ask<message::Done>(request, options_.deadlines.copy, "release");
+      session_->tell(request);
     } catch (const std::exception& error) {
       log_debug("{}: release: {}", info_.id, error.what());
     }
+  }
+
+  void release_parked() {
+    for (const RemoteBuffer& buffer : parked_.drop()) tell(message::Release{buffer.handle});
+  }
+
+  // If the device is lost, or a worker ends over it, it is one of nothing, and the next call says
+  // so.
+  RemoteBuffer allocate_there(std::size_t bytes) {
+    const auto try_it = [&] {
+      return ask<message::Allocated>(message::Allocate{bytes}, options_.deadlines.copy,
+                                     "allocation");
+    };
+    const auto allocated = [&] {
+      try {
+        return try_it();
+      } catch (const MachineError&) {
+        // What is parked may be what is missing.
+        release_parked();
+        return try_it();
+      }
+    }();
+    if (!allocated) return {.bytes = bytes};
+    return {allocated->buffer, generation_, allocated->address, bytes};
   }
 
   // Loads a kernel into the worker there is.
@@ -342,7 +383,7 @@ class RemoteDevice final : public Device {
     return there;
   }
 
-  std::expected<Buffer, Fault> find(BufferHandle buffer) const {
+  std::expected<RemoteBuffer, Fault> find(BufferHandle buffer) const {
     if (lost()) return std::unexpected(lost_fault());
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end())
@@ -370,7 +411,9 @@ class RemoteDevice final : public Device {
   std::string lost_because_;
   std::uint64_t last_handle_ = 0;
   std::map<KernelHandle, Kernel> kernels_;
-  std::map<BufferHandle, Buffer> buffers_;
+  std::map<BufferHandle, RemoteBuffer> buffers_;
+  ParkedBuffers parked_;
+  std::map<std::string, std::vector<std::byte>> maps_;  // by request
 };
 
 }  // namespace

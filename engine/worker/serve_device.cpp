@@ -1,5 +1,7 @@
 #include <cstring>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/worker/health.hpp"
@@ -111,8 +113,15 @@ int serve_device(WorkerEnd& end, const DeviceWork& work) {
   end.send(opened);
   if (std::holds_alternative<message::Failed>(opened)) return 0;
   DeviceService service(*device, *window);
+  std::optional<message::Answer> unsaid;
   while (const auto request = end.receive()) {
-    const message::Answer answer = service.answer(*request);
+    message::Answer answer = service.answer(*request);
+    const bool trouble = !std::holds_alternative<message::Done>(answer);
+    if (!message::is_answered(*request)) {
+      if (trouble && !unsaid) unsaid = std::move(answer);
+      continue;
+    }
+    if (unsaid) answer = std::move(*std::exchange(unsaid, std::nullopt));
     end.send(answer);
     const auto* faulted = std::get_if<message::Faulted>(&answer);
     if (faulted != nullptr && faulted->ends) break;

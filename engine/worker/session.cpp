@@ -45,8 +45,14 @@ WorkerSession::~WorkerSession() {
 std::expected<message::Answer, WorkerTrouble> WorkerSession::ask(const message::Request& request,
                                                                  Milliseconds deadline) {
   if (over_) return std::unexpected(WorkerTrouble{WorkerTrouble::Kind::died, "it has ended"});
-  unsent_ = encode(request);
+  unsent_ += encode(request);
   return receive(deadline);
+}
+
+void WorkerSession::tell(const message::Request& request) {
+  if (over_) return;
+  unsent_ += encode(request);
+  exchange(0);
 }
 
 // True if something came or went.

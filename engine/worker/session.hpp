@@ -44,6 +44,8 @@ class WorkerSession {
   }
   std::expected<message::Answer, WorkerTrouble> ask(const message::Request& request,
                                                     Milliseconds deadline);
+  // A request that is not answered. If the worker has ended it is forgotten.
+  void tell(const message::Request& request);
   // Whether it has ended by itself since it was last asked; and how.
   bool ended() const { return over_ || process_->ended(); }
   WorkerTrouble settle() { return end(WorkerTrouble::Kind::died, ""); }

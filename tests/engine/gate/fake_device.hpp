@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "engine/device/device.hpp"
@@ -34,7 +35,10 @@ class FakeDevice final : public Device {
   std::size_t buffers_held() const { return buffers_.size(); }
 
   const DeviceInfo& info() const override { return info_; }
-  std::expected<KernelHandle, Fault> load(const KernelImage&) override {
+  // Images are known by their kernels' names.
+  void knows(const std::string& name, Kernel kernel) { named_[name] = add(std::move(kernel)); }
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    if (const auto found = named_.find(image.kernel); found != named_.end()) return found->second;
     return std::unexpected(Fault{.kind = FaultKind::load_failed, .message = "no images here"});
   }
   void unload(KernelHandle) override {}
@@ -100,6 +104,7 @@ class FakeDevice final : public Device {
 
   DeviceInfo info_{.id = "fake:0", .name = "fake", .arch = "sm_89", .driver = {}};
   std::vector<Kernel> kernels_;
+  std::map<std::string, KernelHandle> named_;
   std::map<BufferHandle, std::vector<std::byte>> buffers_;
   std::uint64_t last_buffer_ = 0;
   int launches_ = 0;

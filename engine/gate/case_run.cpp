@@ -1,0 +1,256 @@
+#include "engine/gate/case_run.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+
+#include "engine/base/parallel_bytes.hpp"
+#include "engine/gate/arguments.hpp"
+#include "engine/gate/compare.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Launch::schedule of the runs that follow the watched one: every asynchronous operation as early
+// as may be, and a draw.
+constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
+
+// Inputs of more than this are read back once a case, after its last launch, and not after each: at
+// the timed shape that is most of what a trial costs. What a kernel did to them shows then all the
+// same, unless one launch undid it after another; and a trial comes here by way of small shapes.
+constexpr std::size_t kLargeInputs = std::size_t{16} << 20;
+
+}  // namespace
+
+// What one run left in the outputs. On the device it is in buffers of its own.
+class CaseRun::Outputs {
+ public:
+  explicit Outputs(Device& device) : device_(device) {}
+  ~Outputs() {
+    for (const First& each : all_)
+      if (each.kept) device_.release(*each.kept);
+  }
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+
+  // In the order of the buffers.
+  void take(GuardedBuffer& buffer) { all_.push_back({buffer.take_fetched(), {}}); }
+  std::optional<Refusal> copy(const GuardedBuffer& buffer, Originals& on_device) {
+    all_.push_back({{}, device_.allocate(buffer.data_bytes())});
+    const auto done = on_device.copy(buffer.place(), {*all_.back().kept, 0}, buffer.data_bytes());
+    return done ? std::nullopt : std::optional(refusal_of(done.error()));
+  }
+  const First& operator[](std::size_t i) const { return all_[i]; }
+
+ private:
+  Device& device_;
+  std::vector<First> all_;
+};
+
+CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, Originals* originals)
+    : device_(device), truth_(std::move(truth)), originals_(originals) {
+  const Instance& instance = truth_->instance;
+  for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
+  auto arguments =
+      make_arguments(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
+  if (!arguments)
+    unbound_ = refusal_of(arguments.error());
+  else
+    launch_ = {
+        .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+}
+
+bool CaseRun::rests_on_originals() const {
+  return std::ranges::any_of(buffers_, [this](const auto& each) { return apart(each); });
+}
+
+std::optional<Refusal> CaseRun::check(Verdict& verdict, bool watched) {
+  if (unbound_) return unbound_;
+  const bool can = device_.info().checks;
+  if (can && watched) launch_.checks = Checks::all();
+  const bool large = input_bytes() > kLargeInputs;
+  if (auto refusal = run(Fill::all, large ? Look::outputs : Look::all)) return refusal;
+  if (auto refusal = fetch_outputs_apart()) return refusal;
+  if (auto refusal = compare_outputs(verdict)) return refusal;
+  Outputs first(device_);
+  for (GuardedBuffer& buffer : buffers_) {
+    if (buffer.tensor().role != Role::output) continue;
+    if (!apart(buffer))
+      first.take(buffer);
+    else if (auto refusal = first.copy(buffer, *originals_))
+      return refusal;
+  }
+  launch_.checks = {};
+  // Inputs, if they are not large, and guards have just been seen to be as they were written.
+  for (std::size_t i = 0; i < (can && watched ? adversarial_schedules.size() : 1); ++i) {
+    if (can) launch_.schedule = adversarial_schedules[i];
+    if (auto refusal = run(Fill::outputs)) return refusal;
+    if (auto refusal = compare_runs(first)) return refusal;
+  }
+  return compare_inputs_apart();
+}
+
+std::optional<Refusal> CaseRun::check_changed(EntryPtr changed, Verdict& verdict) {
+  // Shapes at which inputs are changed are small: no need of another way.
+  originals_ = nullptr;
+  Outputs before(device_);
+  for (GuardedBuffer& buffer : buffers_)
+    if (buffer.tensor().role == Role::output) before.take(buffer);
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (buffers_[i].tensor().role == Role::input)
+      buffers_[i].replace(changed->instance.tensors[i].bytes);
+  launch_.schedule = 0;
+  if (auto refusal = run(Fill::inputs)) return refusal;
+  const EntryPtr unchanged = std::exchange(truth_, std::move(changed));
+  auto refusal = compare_outputs(verdict);
+  if (refusal && as_before(before))
+    refusal = Refusal{.finding = Finding::stale,
+                      .message = "the output stayed as it was when " + truth_->changed +
+                                 " changed in its place: " + refusal->message};
+  // The buffers are of its tensors.
+  truth_ = unchanged;
+  return refusal;
+}
+
+std::size_t CaseRun::input_bytes() const {
+  std::size_t bytes = 0;
+  for (const GuardedBuffer& buffer : buffers_)
+    if (buffer.tensor().role == Role::input) bytes += buffer.data_bytes();
+  return bytes;
+}
+
+std::optional<Refusal> CaseRun::fill_apart(std::size_t i) {
+  const GuardedBuffer& buffer = buffers_[i];
+  if (buffer.tensor().role != Role::input) {
+    const auto done = originals_->fill_with_ones(buffer.place(), buffer.data_bytes());
+    return done ? std::nullopt : std::optional(refusal_of(done.error()));
+  }
+  const auto from = originals_->of({truth_, &truth_->instance}, i);
+  if (!from) return refusal_of(from.error());
+  const auto done = originals_->copy({*from, 0}, buffer.place(), buffer.data_bytes());
+  return done ? std::nullopt : std::optional(refusal_of(done.error()));
+}
+
+std::optional<Refusal> CaseRun::run(Fill what, Look look) {
+  const auto is_looked_at = [this, look](const GuardedBuffer& buffer) {
+    return !apart(buffer) && (look == Look::all || buffer.tensor().role != Role::input);
+  };
+  std::vector<BufferWrite> writes;
+  std::vector<BufferRead> reads;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    GuardedBuffer& buffer = buffers_[i];
+    const bool input = buffer.tensor().role == Role::input;
+    if (what == Fill::all || input == (what == Fill::inputs)) {
+      if (!apart(buffer)) {
+        buffer.fill(writes);
+      } else {
+        buffer.fill_guards(writes);
+        if (auto refusal = fill_apart(i)) return refusal;
+      }
+    }
+    if (is_looked_at(buffer))
+      buffer.fetch(reads);
+    else
+      buffer.fetch_guards(reads);
+  }
+  if (const auto done = device_.launch_between(writes, launch_, reads); !done)
+    return refusal_of(done.error());
+  for (const GuardedBuffer& buffer : buffers_)
+    if (auto damage = buffer.guard_damage())
+      return Refusal{.finding = Finding::guard_damaged, .message = *damage};
+  for (const GuardedBuffer& buffer : buffers_)
+    if (auto change = is_looked_at(buffer) ? buffer.input_change() : std::nullopt)
+      return Refusal{.finding = Finding::input_changed, .message = *change};
+  return std::nullopt;
+}
+
+std::optional<Refusal> CaseRun::fetch_outputs_apart() {
+  std::vector<BufferRead> reads;
+  for (GuardedBuffer& buffer : buffers_)
+    if (buffer.tensor().role == Role::output && apart(buffer)) buffer.fetch_data(reads);
+  for (const BufferRead& each : reads)
+    if (const auto done = device_.read(each.buffer, each.offset, each.bytes); !done)
+      return refusal_of(done.error());
+  return std::nullopt;
+}
+
+std::optional<Refusal> CaseRun::compare_outputs(Verdict& verdict) const {
+  for (const GuardedBuffer& buffer : buffers_) {
+    if (buffer.tensor().role != Role::output) continue;
+    const Comparison comparison =
+        compare(buffer.tensor(), buffer.data(), truth_->expectation_of(buffer.tensor()));
+    verdict.worst_ratio = std::max(verdict.worst_ratio, comparison.worst_ratio);
+    verdict.worst_rms = std::max(verdict.worst_rms, comparison.rms);
+    if (comparison.finding != Finding::right)
+      return Refusal{.finding = comparison.finding, .message = comparison.message};
+  }
+  return std::nullopt;
+}
+
+bool CaseRun::as_before(const Outputs& before) const {
+  std::size_t next = 0;
+  for (const GuardedBuffer& buffer : buffers_)
+    if (buffer.tensor().role == Role::output &&
+        first_difference_of_large(buffer.data_of(*before[next++].fetched), buffer.data()))
+      return false;
+  return true;
+}
+
+Refusal CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
+                                   std::span<const std::byte> before,
+                                   std::span<const std::byte> now) const {
+  const bool other_schedule = launch_.schedule != 0;
+  const std::string one = other_schedule ? "in schedule 0" : "in one run";
+  const std::string other =
+      other_schedule ? fmt::format("in schedule {}", launch_.schedule) : "in the next";
+  const std::size_t element = byte / size_of(tensor.type);
+  return {.finding = Finding::not_deterministic,
+          .message = fmt::format("{} = {:.6g} {} and {:.6g} {}", element_name(tensor, element),
+                                 element_value(tensor.type, before, element), one,
+                                 element_value(tensor.type, now, element), other)};
+}
+
+std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
+  std::size_t next = 0;
+  for (GuardedBuffer& buffer : buffers_) {
+    const Tensor& tensor = buffer.tensor();
+    if (tensor.role != Role::output) continue;
+    const First& before = first[next++];
+    if (before.fetched) {
+      const auto bytes = buffer.data_of(*before.fetched);
+      if (const auto differs = first_difference_of_large(bytes, buffer.data()))
+        return not_deterministic(tensor, *differs, bytes, buffer.data());
+      continue;
+    }
+    const auto differs =
+        originals_->first_difference({*before.kept, 0}, buffer.place(), buffer.data_bytes());
+    if (!differs) return refusal_of(differs.error());
+    if (*differs)
+      return Refusal{
+          .finding = Finding::not_deterministic,
+          .message = fmt::format("{} in one run and the next",
+                                 element_name(tensor, **differs / size_of(tensor.type)))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> CaseRun::compare_inputs_apart() {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const GuardedBuffer& buffer = buffers_[i];
+    if (buffer.tensor().role != Role::input || !apart(buffer)) continue;
+    const auto from = originals_->of({truth_, &truth_->instance}, i);
+    if (!from) return refusal_of(from.error());
+    const auto differs =
+        originals_->first_difference({*from, 0}, buffer.place(), buffer.data_bytes());
+    if (!differs) return refusal_of(differs.error());
+    if (*differs)
+      return Refusal{
+          .finding = Finding::input_changed,
+          .message = "wrote to an input: " +
+                     element_name(buffer.tensor(), **differs / size_of(buffer.tensor().type))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/gate/gate.hpp"
+#include "engine/gate/guarded_buffer.hpp"
+#include "engine/gate/originals.hpp"
+#include "engine/gate/refusal.hpp"
+
+namespace fa_tune {
+
+// One kernel on one instance, in guarded buffers of its own. With Originals large tensors are
+// filled, kept and compared on the device, and only what is compared with the truth comes back;
+// without, all of it goes by way of the host.
+class CaseRun {
+ public:
+  using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
+
+  // What is given must outlive it; `originals` may be null.
+  CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, Originals* originals);
+
+  // Whether it rests on originals.
+  bool rests_on_originals() const;
+  // The cheap questions first; further runs only for what the first shows no fault in.
+  std::optional<Refusal> check(Verdict& verdict, bool watched);
+  // After check(): again in the same buffers, with one input changed and the outputs as they were
+  // left, for a kernel that takes a finished output for its own. `changed` is the same case with
+  // that change.
+  std::optional<Refusal> check_changed(EntryPtr changed, Verdict& verdict);
+
+ private:
+  enum class Fill { all, inputs, outputs };
+  enum class Look { all, outputs };
+  // An output of the first run: on the host, or else on the device.
+  struct First {
+    std::optional<HostMemory> fetched;
+    std::optional<BufferHandle> kept;
+  };
+  class Outputs;
+
+  std::size_t input_bytes() const;
+  bool apart(const GuardedBuffer& buffer) const {
+    return originals_ != nullptr && originals_->worth(buffer.data_bytes());
+  }
+  std::optional<Refusal> run(Fill what, Look look = Look::all);
+  std::optional<Refusal> fill_apart(std::size_t buffer);
+  std::optional<Refusal> fetch_outputs_apart();
+  std::optional<Refusal> compare_outputs(Verdict& verdict) const;
+  std::optional<Refusal> compare_runs(const Outputs& first);
+  std::optional<Refusal> compare_inputs_apart();
+  Refusal not_deterministic(const Tensor& tensor, std::size_t byte,
+                            std::span<const std::byte> before,
+                            std::span<const std::byte> now) const;
+  bool as_before(const Outputs& before) const;
+
+  Device& device_;
+  EntryPtr truth_;
+  Originals* originals_;
+  std::deque<GuardedBuffer> buffers_;
+  Launch launch_;
+  std::optional<Refusal> unbound_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/device/handles.hpp"
+
+namespace fa_tune {
+
+// A buffer as the worker knows it.
+struct RemoteBuffer {
+  BufferHandle handle{};
+  int generation = 0;  // of the worker that has it
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+};
+
+// Buffers that were given back, for the next who asks for as many bytes: a trial asks for some 70,
+// mostly of the same sizes as the one before, and each costs a question and an answer.
+class ParkedBuffers {
+ public:
+  static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
+
+  std::optional<RemoteBuffer> take(std::size_t bytes) {
+    const auto found = by_size_.find(bytes);
+    if (found == by_size_.end()) return std::nullopt;
+    const RemoteBuffer taken = found->second;
+    by_size_.erase(found);
+    bytes_ -= bytes;
+    return taken;
+  }
+  // False if there is no room.
+  bool put(const RemoteBuffer& buffer) {
+    if (buffer.bytes > kMost - bytes_) return false;
+    by_size_.emplace(buffer.bytes, buffer);
+    bytes_ += buffer.bytes;
+    return true;
+  }
+  std::vector<RemoteBuffer> drop() {
+    std::vector<RemoteBuffer> dropped;
+    for (const auto& [bytes, buffer] : by_size_) dropped.push_back(buffer);
+    by_size_.clear();
+    bytes_ = 0;
+    return dropped;
+  }
+
+ private:
+  std::multimap<std::size_t, RemoteBuffer> by_size_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,223 @@
+#include "engine/gate/originals.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <doctest/doctest.h>
+
+#include "engine/device/emulated.hpp"
+#include "engine/device/profile.hpp"
+#include "tests/engine/gate/fake_device.hpp"
+#include "tests/engine/gate/four_numbers.hpp"
+#include "tests/engine/run/measuring_emulator.hpp"
+#include "tests/helpers.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+std::unique_ptr<Device> measuring_emulator() {
+  return std::make_unique<test::MeasuringEmulator>(
+      open_emulator(load_profile("l4", FA_TUNE_ROOT), 1), [](const KernelImage&) { return 1.0; });
+}
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> made(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(i * 7 % 251);
+  return made;
+}
+
+// What the three kernels do, for a device of C++ functions.
+void teach(FakeDevice& device) {
+  const auto bytes_of = [](const FakeDevice::Call& call) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, call.scalars[0].data(), sizeof bytes);
+    return bytes;
+  };
+  device.knows("fa_tune_copy", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
+    std::memcpy(call.pointers[1], call.pointers[0], bytes_of(call));
+    return {};
+  });
+  device.knows("fa_tune_fill", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
+    std::memset(call.pointers[1], 0xff, bytes_of(call));
+    return {};
+  });
+  device.knows("fa_tune_differ", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
+    const auto *a = call.pointers[0], *b = call.pointers[1];
+    const std::uint64_t at =
+        static_cast<std::uint64_t>(std::mismatch(a, a + bytes_of(call), b).first - a);
+    const std::uint64_t word = at / 16 * 16;
+    if (at < bytes_of(call)) std::memcpy(call.pointers[2], &word, sizeof word);
+    return {};
+  });
+}
+
+constexpr std::int64_t numbers = std::int64_t{3} << 18;  // 3 MB of each
+
+// y is x plus one.
+class PlusOne final : public test::FourNumbers {
+ public:
+  std::string kind() const override { return "plus one"; }
+  Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
+    std::vector<float> x(numbers);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000 + seed);
+    Tensor given{
+        .name = "x", .type = DType::f32, .role = Role::input, .dims = {numbers}, .bytes = {}};
+    given.bytes.resize(x.size() * sizeof(float));
+    std::memcpy(given.bytes.data(), x.data(), given.bytes.size());
+    Tensor wanted{
+        .name = "y", .type = DType::f32, .role = Role::output, .dims = {numbers}, .bytes = {}};
+    return {
+        .shape = shape, .inputs = inputs, .seed = seed, .tensors = {given, wanted}, .scalars = {}};
+  }
+  std::vector<Expectation> expect(const Instance& instance, Truth) const override {
+    Expectation y{
+        .tensor = "y", .exact = {}, .bound = std::vector<double>(numbers, 0.0), .rms_bound = 0};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(numbers); ++i)
+      y.exact.push_back(static_cast<double>(i % 1000 + instance.seed + 1));
+    return {y};
+  }
+};
+
+// The gate with originals, and kernels that begin with the right answer and then do what they will.
+class Bench {
+ public:
+  Verdict verdict(const std::function<void(std::byte* x, std::byte* y, int run)>& spoil = {}) {
+    int run = 0;
+    const KernelHandle kernel =
+        device.add([&](const FakeDevice::Call& call) -> std::optional<Fault> {
+          ++run;
+          ++launches;
+          for (std::int64_t i = 0; i < numbers; ++i) {
+            float x = 0;
+            std::memcpy(&x, call.pointers[0] + 4 * i, 4);
+            x += 1;
+            std::memcpy(call.pointers[1] + 4 * i, &x, 4);
+          }
+          if (spoil) spoil(call.pointers[0], call.pointers[1], run);
+          return {};
+        });
+    const Binder bind = [&](const Constants&) -> std::expected<BoundKernel, std::string> {
+      return BoundKernel{.kernel = kernel, .launch = {}, .argument_names = {"x", "y"}};
+    };
+    return Gate(device, truth, &originals)
+        .check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1}});
+  }
+
+  PlusOne problem;
+  TruthCache truth{problem};
+  FakeDevice device;
+  // Made when the device has been taught.
+  struct Taught {
+    explicit Taught(FakeDevice& device) { teach(device); }
+  } taught{device};
+  Originals originals{device};
+  int launches = 0;
+};
+
+}  // namespace
+
+TEST_CASE("originals: the engine's own kernels copy, fill and compare, to the last byte") {
+  const auto device = measuring_emulator();
+  Originals originals(*device);
+  REQUIRE(originals.usable());
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{15}, std::size_t{16}, std::size_t{4099},
+        std::size_t{256 * 16 * 3 + 5}, std::size_t{600'001}}) {
+    CAPTURE(bytes);
+    const auto written = numbered(bytes);
+    constexpr std::size_t kEdge = 32;
+    const BufferHandle from = device->allocate(bytes + kEdge), to = device->allocate(bytes + kEdge);
+    const std::vector<std::byte> zeros(bytes + kEdge);
+    REQUIRE(device->write(from, 0, zeros));
+    REQUIRE(device->write(to, 0, zeros));
+    REQUIRE(device->write(from, 0, written));
+    REQUIRE(originals.copy({from, 0}, {to, 16}, bytes));
+    std::vector<std::byte> read(bytes + kEdge);
+    REQUIRE(device->read(to, 0, read));
+    CHECK(std::ranges::equal(std::span(read).subspan(16, bytes), written));
+    CHECK(std::ranges::all_of(std::span(read).first(16), [](auto b) { return b == std::byte{0}; }));
+    CHECK(std::ranges::all_of(std::span(read).subspan(16 + bytes),
+                              [](auto b) { return b == std::byte{0}; }));
+
+    CHECK(*originals.first_difference({from, 0}, {to, 16}, bytes) == std::nullopt);
+    for (const std::size_t place : {bytes - 1, bytes / 2, std::size_t{0}}) {
+      const std::array changed{written[place] ^ std::byte{4}};
+      REQUIRE(device->write(to, 16 + place, changed));
+      CHECK(*originals.first_difference({from, 0}, {to, 16}, bytes) == place);
+    }
+
+    REQUIRE(originals.fill_with_ones({to, 16}, bytes));
+    REQUIRE(device->read(to, 0, read));
+    CHECK(std::ranges::all_of(std::span(read).subspan(16, bytes),
+                              [](auto b) { return b == std::byte{0xff}; }));
+    CHECK(std::ranges::all_of(std::span(read).subspan(16 + bytes),
+                              [](auto b) { return b == std::byte{0}; }));
+    device->release(from);
+    device->release(to);
+  }
+}
+
+TEST_CASE("originals: a gate with them sees what one without sees") {
+  Bench bench;
+  REQUIRE(bench.originals.usable());
+  CHECK(bench.verdict().right());
+  CHECK(bench.launches == 2);
+  constexpr std::size_t kPlace = 4 * 123'457;
+  for (const int wrong_run : {1, 2}) {
+    const auto finding = [&](auto&& spoil) {
+      return bench.verdict([&](std::byte* x, std::byte* y, int run) {
+        if (run == wrong_run) spoil(x, y);
+      });
+    };
+    const Verdict output = finding([](std::byte*, std::byte* y) { y[kPlace] ^= std::byte{1}; });
+    CHECK(output.finding == (wrong_run == 1 ? Finding::wrong : Finding::not_deterministic));
+    CHECK(output.message.find("y[123457]") != std::string::npos);
+    const Verdict input = finding([](std::byte* x, std::byte*) { x[kPlace + 2] ^= std::byte{1}; });
+    CHECK(input.finding == (wrong_run == 1 ? Finding::not_deterministic : Finding::input_changed));
+    CHECK(finding([](std::byte*, std::byte* y) { y[4 * numbers] ^= std::byte{1}; }).finding ==
+          Finding::guard_damaged);
+    CHECK(finding([](std::byte* x, std::byte*) { x[-1] ^= std::byte{1}; }).finding ==
+          Finding::guard_damaged);
+  }
+  CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[kPlace + 3] = std::byte{0xff}; })
+            .finding != Finding::right);
+}
+
+TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else is charged") {
+  Bench bench;
+  CHECK(bench.verdict().right());
+  const auto entry = bench.truth.get({bench.problem.shape(), Inputs::normal, 1});
+  const auto kept = bench.originals.of({entry, &entry->instance}, 0);
+  REQUIRE(kept);
+  const std::array damage{std::byte{0x7f}};
+  REQUIRE(bench.device.write(*kept, 4 * 1000 + 3, damage));
+  CHECK(bench.verdict().right());
+  // One that is wrong stays so.
+  const auto again = bench.originals.of({entry, &entry->instance}, 0);
+  REQUIRE(bench.device.write(*again, 4 * 1000 + 3, damage));
+  CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[5] ^= std::byte{1}; }).finding ==
+        Finding::wrong);
+  CHECK(bench.originals.intact());
+}
+
+TEST_CASE(
+    "originals: no more are kept than there is room for, and none on a device that predicts") {
+  FakeDevice device;
+  teach(device);
+  Originals originals(device);
+  constexpr std::size_t kBytes = Originals::kMost / 3;
+  std::vector<std::shared_ptr<const Instance>> instances;
+  for (int i = 0; i < 5; ++i) {
+    Instance made;
+    made.tensors.push_back(
+        {.name = "x", .type = DType::f32, .role = Role::input, .dims = {1}, .bytes = {}});
+    made.tensors[0].bytes.resize(kBytes);
+    instances.push_back(std::make_shared<const Instance>(std::move(made)));
+    REQUIRE(originals.of(instances.back(), 0));
+    CHECK(device.buffers_held() == static_cast<std::size_t>(std::min(i + 1, 3)));
+  }
+  CHECK(*originals.of(instances[4], 0) == *originals.of(instances[4], 0));
+  const auto emulator = open_emulator(load_profile("l4", FA_TUNE_ROOT), 1);
+  CHECK_FALSE(Originals(*emulator).usable());
+}
