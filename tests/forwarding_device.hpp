@@ -32,6 +32,9 @@ class ForwardingDevice : public Device {
   Argument address(BufferHandle buffer, std::size_t offset) override {
     return inner_->address(buffer, offset);
   }
+  std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
+    return inner_->tensor_map(map);
+  }
   std::expected<void, Fault> launch(const Launch& launch) override {
     return inner_->launch(launch);
   }

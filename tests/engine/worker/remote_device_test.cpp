@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/worker/parked_buffers.hpp"
 #include "engine/worker/window.hpp"
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
@@ -165,6 +166,70 @@ TEST_CASE(
   CHECK(device->launch(before.launch).has_value());
   CHECK(after.has_added(2));
   device->release(before.buffer);
+}
+
+TEST_CASE("buffers are parked where that is asked: the next of the same size has the place") {
+  const Memory memory;
+  const auto address_of = [](Device& device, BufferHandle buffer) {
+    return std::get<std::vector<std::byte>>(device.address(buffer, 0));
+  };
+  RemoteOptions remote = options();
+  for (const bool parks : {false, true}) {
+    CAPTURE(parks);
+    remote.parks_buffers = parks;
+    const auto device = open_remote(remote);
+    const BufferHandle first = device->allocate(1000), other = device->allocate(1000);
+    const auto first_address = address_of(*device, first);
+    CHECK(first_address != address_of(*device, other));
+    device->release(first);
+    const BufferHandle longer = device->allocate(1001), again = device->allocate(1000);
+    CHECK(again != first);
+    CHECK(address_of(*device, longer) != first_address);
+    CHECK((address_of(*device, again) == first_address) == parks);
+    std::vector<std::byte> bytes(1000, std::byte{5}), read(1000);
+    CHECK(device->write(again, 0, bytes).has_value());
+    CHECK(device->read(again, 0, read).has_value());
+    CHECK(read == bytes);
+    CHECK(device->read(first, 0, read).error().kind == FaultKind::out_of_bounds);
+    // What is parked goes with its process.
+    device->release(again);
+    CHECK(device->renew());
+    CHECK(device->write(device->allocate(1000), 0, bytes).has_value());
+    CHECK(device->deaths().empty());
+  }
+}
+
+TEST_CASE("buffers are parked up to a limit, then let go") {
+  ParkedBuffers parked;
+  constexpr std::size_t kHalf = ParkedBuffers::kMost / 2;
+  CHECK(parked.put({BufferHandle{1}, 1, 0, kHalf}));
+  CHECK(parked.put({BufferHandle{2}, 1, 0, kHalf}));
+  CHECK_FALSE(parked.put({BufferHandle{3}, 1, 0, 1}));
+  CHECK_FALSE(parked.take(1));
+  CHECK(parked.take(kHalf));
+  CHECK(parked.put({BufferHandle{3}, 1, 0, 1}));
+  CHECK(parked.drop().size() == 2);
+  CHECK_FALSE(parked.take(kHalf));
+}
+
+TEST_CASE("a tensor map is made once for a buffer, and anew in another process") {
+  const Memory memory;
+  RemoteOptions remote = options();
+  remote.words = test::bad_worker({"--device", "h100"});
+  const auto device = open_remote(remote);
+  TensorMap map;
+  map.element = TensorMap::Element::f16;
+  map.buffer = device->allocate(64 * 64 * 2);
+  map.dims = {64, 64};
+  map.strides = {128};
+  map.box = {64, 16};
+  const auto first = device->tensor_map(map);
+  REQUIRE(first.has_value());
+  CHECK(*device->tensor_map(map) == *first);
+  map.box = {64, 32};
+  CHECK(*device->tensor_map(map) != *first);
+  CHECK(device->renew());
+  CHECK(device->tensor_map(map).error().kind == FaultKind::gone);
 }
 
 TEST_CASE("what is larger than the window goes in pieces") {
