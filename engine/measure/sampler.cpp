@@ -27,7 +27,10 @@ constexpr double heating_us = 100'000;  // a look at the clock under load
 constexpr int most_heatings = 20;
 constexpr double steady = 0.003;  // two such looks that differ by less, relatively
 
+// A launch of milliseconds varies less than a short one, and costs more.
 constexpr int screen_samples = 25;
+constexpr int least_screen_samples = 9;
+constexpr double screen_budget_us = 30'000;
 constexpr int final_samples = 100;
 constexpr int more_samples = 50;
 constexpr int block_samples = 3;  // of one kernel in one block of a race
@@ -157,6 +160,12 @@ std::expected<Timing, Fault> take_cool(Device& device, const Launch& launch, Tim
   return timing;
 }
 
+int samples_for(Effort effort, const Settled& pace) {
+  if (effort == Effort::final_) return final_samples;
+  return static_cast<int>(std::clamp(screen_budget_us / (pace.us * pace.launches),
+                                     double{least_screen_samples}, double{screen_samples}));
+}
+
 bool narrow(const Estimate& time) {
   return (time.high - time.low) / 2 <= final_half_width * time.median;
 }
@@ -174,7 +183,7 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   const auto launches = settle(device, launch);
   if (!launches) return std::unexpected(launches.error());
   Patience patience(effort == Effort::screen ? 0 : final_patience);
-  TimingPlan plan{launches->launches, effort == Effort::screen ? screen_samples : final_samples, 3};
+  TimingPlan plan{launches->launches, samples_for(effort, *launches), 3};
   auto timing = take_cool(device, launch, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Estimate time = estimate(timing->samples_us);

@@ -120,6 +120,16 @@ TEST_CASE("screening takes 20 to 30 samples, all kept") {
   CHECK(device.plans.back().warm_up_samples >= 1);
 }
 
+TEST_CASE("screening a kernel of milliseconds takes fewer samples, and nine at least") {
+  const auto samples_at = [](double us) {
+    ClockDevice device([us](const TimingPlan&, int) { return us; });
+    return measure(device, {}, Effort::screen)->time_us.samples;
+  };
+  CHECK(samples_at(1000) == 25);
+  CHECK(samples_at(2000) == 15);
+  CHECK(samples_at(50'000) == 9);
+}
+
 TEST_CASE("a final measurement stops at 100 samples when they agree") {
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
   const auto result = measure(device, {}, Effort::final_);
