@@ -20,7 +20,7 @@ std::unique_ptr<Device> open_named(const std::string& name, const std::filesyste
   const bool emulator = name.starts_with("emulator");
   if (emulator) options.deadlines = Deadlines::of_emulator();
   options.parks_buffers = !emulator;
-  return open_remote(std::move(options));
+  return open_remote(options);
 }
 
 }  // namespace

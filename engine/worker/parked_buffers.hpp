@@ -24,7 +24,9 @@ class ParkedBuffers {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
 
-  std::optional<RemoteBuffer> take(std::size_t bytes) {
+  // One of the worker `generation`; what is of another went with it, and is forgotten.
+  std::optional<RemoteBuffer> take(std::size_t bytes, int generation) {
+    if (!by_size_.empty() && by_size_.begin()->second.generation != generation) drop();
     const auto found = by_size_.find(bytes);
     if (found == by_size_.end()) return std::nullopt;
     const RemoteBuffer taken = found->second;
@@ -34,6 +36,7 @@ class ParkedBuffers {
   }
   // False if there is no room.
   bool put(const RemoteBuffer& buffer) {
+    if (!by_size_.empty() && by_size_.begin()->second.generation != buffer.generation) drop();
     if (buffer.bytes > kMost - bytes_) return false;
     by_size_.emplace(buffer.bytes, buffer);
     bytes_ += buffer.bytes;

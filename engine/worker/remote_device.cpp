@@ -5,18 +5,14 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <stdexcept>
-#include <thread>
 
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
 #include "engine/base/parallel_bytes.hpp"
-#include "engine/worker/failed.hpp"
 #include "engine/worker/parked_buffers.hpp"
-#include "engine/worker/session.hpp"
 #include "engine/worker/window.hpp"
+#include "engine/worker/worker_lives.hpp"
 
 namespace fa_tune {
 namespace {
@@ -25,30 +21,19 @@ using Milliseconds = Deadlines::Milliseconds;
 
 class RemoteDevice final : public Device {
  public:
-  explicit RemoteDevice(RemoteOptions options) : options_(std::move(options)) {
-    if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
-  }
+  explicit RemoteDevice(const RemoteOptions& options)
+      : deadlines_(options.deadlines),
+        parks_buffers_(options.parks_buffers),
+        worker_(options, window_.file()) {}
 
-  const DeviceInfo& info() const override { return info_; }
-  bool lost() const override { return !lost_because_.empty(); }
+  const DeviceInfo& info() const override { return worker_.info(); }
+  bool lost() const override { return worker_.lost(); }
   bool apart() const override { return true; }
-  std::span<const Fault> deaths() const override { return deaths_; }
-  std::uint64_t life() const override {
-    return static_cast<std::uint64_t>(session_ ? generation_ : generation_ + 1);
-  }
+  std::span<const Fault> deaths() const override { return worker_.deaths(); }
+  std::uint64_t life() const override { return static_cast<std::uint64_t>(worker_.generation()); }
   void note_incumbent(double us) override { incumbent_us_ = us; }
-
-  bool ready() override {
-    if (session_ && session_->ended()) ended(session_->settle(), "between calls");
-    if (!session_ && !lost()) restart();
-    return !lost();
-  }
-
-  bool renew() override {
-    if (lost()) return false;
-    session_.reset();
-    return ready();
-  }
+  bool ready() override { return worker_.ready(); }
+  bool renew() override { return worker_.renew(); }
 
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     Kernel kernel{image, {}, 0};
@@ -63,14 +48,14 @@ class RemoteDevice final : public Device {
     if (found == kernels_.end()) return;
     const Kernel gone = std::move(found->second);
     kernels_.erase(found);
-    if (is_here(gone.generation)) tell(message::Unload{gone.handle});
+    if (worker_.is_here(gone.generation)) worker_.tell(message::Unload{gone.handle});
   }
 
   BufferHandle allocate(std::size_t bytes) override {
     const BufferHandle handle{++last_handle_};
     std::optional<RemoteBuffer> buffer;
     // The worker may have ended since.
-    if (ready()) buffer = parked_.take(bytes);
+    if (worker_.ready()) buffer = parked_.take(bytes, worker_.generation());
     if (!buffer) buffer = allocate_there(bytes);
     buffers_.emplace(handle, *buffer);
     return handle;
@@ -81,12 +66,12 @@ class RemoteDevice final : public Device {
     if (found == buffers_.end()) return;
     const RemoteBuffer gone = found->second;
     buffers_.erase(found);
-    if (!is_here(gone.generation)) return;
-    if (!options_.parks_buffers) {
-      tell(message::Release{gone.handle});
+    if (!worker_.is_here(gone.generation)) return;
+    if (!parks_buffers_) {
+      worker_.tell(message::Release{gone.handle});
     } else if (!parked_.put(gone)) {
       release_parked();
-      if (!parked_.put(gone)) tell(message::Release{gone.handle});
+      if (!parked_.put(gone)) worker_.tell(message::Release{gone.handle});
     }
   }
 
@@ -97,8 +82,8 @@ class RemoteDevice final : public Device {
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - at, Window::kBytes);
       copy_large(bytes.subspan(at, piece), window_.bytes());
-      if (auto done = ask<message::Done>(message::Write{held->handle, offset + at, piece},
-                                         options_.deadlines.copy, "write");
+      if (auto done = worker_.ask<message::Done>(message::Write{held->handle, offset + at, piece},
+                                                 deadlines_.copy, "write");
           !done)
         return std::unexpected(done.error());
       at += piece;
@@ -112,8 +97,8 @@ class RemoteDevice final : public Device {
     if (!held) return std::unexpected(held.error());
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - at, Window::kBytes);
-      if (auto done = ask<message::Done>(message::Read{held->handle, offset + at, piece},
-                                         options_.deadlines.copy, "read");
+      if (auto done = worker_.ask<message::Done>(message::Read{held->handle, offset + at, piece},
+                                                 deadlines_.copy, "read");
           !done)
         return std::unexpected(done.error());
       copy_large(window_.bytes().first(piece), bytes.subspan(at));
@@ -135,9 +120,9 @@ class RemoteDevice final : public Device {
     message::Map request{map};
     request.map.buffer = held->handle;
     // A trial wants mostly those of the one before: of the same buffers, if they were parked.
-    const std::string key = encode(message::Request(request));
+    const std::string key = std::to_string(held->generation) + encode(message::Request(request));
     if (const auto known = maps_.find(key); known != maps_.end()) return Argument(known->second);
-    auto mapped = ask<message::Mapped>(request, options_.deadlines.copy, "tensor map");
+    auto mapped = worker_.ask<message::Mapped>(request, deadlines_.copy, "tensor map");
     if (!mapped) return std::unexpected(mapped.error());
     if (maps_.size() >= kMostMaps) maps_.clear();
     return Argument(maps_[key] = std::move(mapped->bytes));
@@ -147,7 +132,7 @@ class RemoteDevice final : public Device {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     auto done =
-        ask<message::Done>(message::Run{*there}, allowed(options_.deadlines.launch, 1), "launch");
+        worker_.ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
     return {};
   }
@@ -183,7 +168,7 @@ class RemoteDevice final : public Device {
     }
     // The copies, of no more than the window holds, are a hundredth of that.
     auto done =
-        ask<message::Done>(std::move(step), allowed(options_.deadlines.launch, 1), "launch");
+        worker_.ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
     at = 0;
     for (const BufferRead& each : with_it) {
@@ -208,8 +193,8 @@ class RemoteDevice final : public Device {
       if (!to) return std::unexpected(to.error());
       exchange.copies.push_back({from->handle, to->handle, copy.bytes});
     }
-    auto done = ask<message::Done>(std::move(exchange),
-                                   allowed(options_.deadlines.launch, ahead + 1), "launch");
+    auto done = worker_.ask<message::Done>(std::move(exchange),
+                                           allowed(deadlines_.launch, ahead + 1), "launch");
     if (!done) return std::unexpected(done.error());
     return {};
   }
@@ -219,8 +204,8 @@ class RemoteDevice final : public Device {
     if (!there) return std::unexpected(there.error());
     const double launches =
         double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
-    return ask<Timing>(message::Time{*there, plan}, allowed(options_.deadlines.time, launches),
-                       "timing");
+    return worker_.ask<Timing>(message::Time{*there, plan}, allowed(deadlines_.time, launches),
+                               "timing");
   }
 
  private:
@@ -233,112 +218,16 @@ class RemoteDevice final : public Device {
   // More than finals need, of some 40 shapes.
   static constexpr std::size_t kMostMaps = 1024;
 
-  bool is_here(int generation) const { return session_ != nullptr && generation == generation_; }
-
-  // A new worker. What is wrong, in one line, if there is none; what it threw is thrown the first
-  // time, when there has been none before.
-  std::optional<std::string> start() {
-    auto words = options_.words;
-    if (generation_ > 0) words.emplace_back("--health");
-    auto session = std::make_unique<WorkerSession>(words, std::vector<int>{window_.file()});
-    auto answer = session->greet(options_.deadlines.start);
-    if (!answer) return answer.error().text;
-    if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
-      if (generation_ == 0) throw_failed(*failed);
-      return failed->text;
-    }
-    auto* opened = std::get_if<message::DeviceOpened>(&*answer);
-    if (opened == nullptr || opened->version != message::kVersion)
-      return "it is not a worker of this fa-tune";
-    if (generation_ > 0 && (opened->info.id != info_.id || opened->info.name != info_.name))
-      return fmt::format("it now has {} ({})", opened->info.id, opened->info.name);
-    if (generation_ == 0) info_ = std::move(opened->info);
-    session_ = std::move(session);
-    ++generation_;
-    parked_.drop();
-    maps_.clear();
-    return std::nullopt;
-  }
-
-  void restart() {
-    std::string trouble;
-    for (const Milliseconds pause : options_.pauses) {
-      std::this_thread::sleep_for(pause);
-      try {
-        const auto failed = start();
-        if (!failed) return;
-        trouble = *failed;
-      } catch (const std::runtime_error& error) {
-        trouble = error.what();  // no process could be started
-      }
-      log_debug("{}: a new worker does not start: {}", info_.id, trouble);
-    }
-    lost_because_ = fmt::format("{} is set aside: {} workers in a row did not start: {}", info_.id,
-                                options_.pauses.size(), trouble);
-    log_warning("{}", lost_because_);
-  }
-
-  Fault lost_fault() const { return {FaultKind::device_lost, lost_because_}; }
-
-  // What the worker was about when it ended makes the Fault.
-  Fault ended(const WorkerTrouble& trouble, const char* doing) {
-    session_.reset();
-    if (trouble.kind == WorkerTrouble::Kind::stuck) {
-      lost_because_ = fmt::format("{} is set aside: {}", info_.id, trouble.text);
-      log_warning("{}", lost_because_);
-    }
-    const bool late =
-        trouble.kind == WorkerTrouble::Kind::hung || trouble.kind == WorkerTrouble::Kind::stuck;
-    deaths_.push_back(
-        {late ? FaultKind::timeout : FaultKind::died, fmt::format("{}: {}", doing, trouble.text)});
-    log_debug("{}: the worker is over: {}", info_.id, deaths_.back().message);
-    return deaths_.back();
-  }
-
-  // A request, and the answer it must have.
-  template <typename Wanted>
-  std::expected<Wanted, Fault> ask(const message::Request& request, Milliseconds deadline,
-                                   const char* doing) {
-    if (!ready()) return std::unexpected(lost_fault());
-    auto answer = session_->ask(request, deadline);
-    if (!answer) return std::unexpected(ended(answer.error(), doing));
-    if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
-    if (auto* faulted = std::get_if<message::Faulted>(&*answer)) {
-      if (faulted->ends) {
-        session_.reset();
-        deaths_.push_back(faulted->fault);
-      }
-      return std::unexpected(std::move(faulted->fault));
-    }
-    if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
-      if (failed->whose != message::Failed::Whose::own) throw_failed(*failed);
-      // A mistake of the worker's own, over a stranger's kernel: as good as a crash.
-      return std::unexpected(
-          ended({WorkerTrouble::Kind::babbled, "it failed: " + failed->text}, doing));
-    }
-    return std::unexpected(
-        ended({WorkerTrouble::Kind::babbled, "it answered another question"}, doing));
-  }
-
-  // For what is called by destructors: nothing is heard of it, and nothing thrown.
-  void tell(const message::Request& request) noexcept {
-    try {
-      session_->tell(request);
-    } catch (const std::exception& error) {
-      log_debug("{}: release: {}", info_.id, error.what());
-    }
-  }
-
   void release_parked() {
-    for (const RemoteBuffer& buffer : parked_.drop()) tell(message::Release{buffer.handle});
+    for (const RemoteBuffer& buffer : parked_.drop()) worker_.tell(message::Release{buffer.handle});
   }
 
   // If the device is lost, or a worker ends over it, it is one of nothing, and the next call says
   // so.
   RemoteBuffer allocate_there(std::size_t bytes) {
     const auto try_it = [&] {
-      return ask<message::Allocated>(message::Allocate{bytes}, options_.deadlines.copy,
-                                     "allocation");
+      return worker_.ask<message::Allocated>(message::Allocate{bytes}, deadlines_.copy,
+                                             "allocation");
     };
     const auto allocated = [&] {
       try {
@@ -350,16 +239,16 @@ class RemoteDevice final : public Device {
       }
     }();
     if (!allocated) return {.bytes = bytes};
-    return {allocated->buffer, generation_, allocated->address, bytes};
+    return {allocated->buffer, worker_.generation(), allocated->address, bytes};
   }
 
   // Loads a kernel into the worker there is.
   std::expected<void, Fault> bring_up(Kernel& kernel) {
     auto loaded =
-        ask<message::Loaded>(message::Load{kernel.image}, options_.deadlines.load, "load");
+        worker_.ask<message::Loaded>(message::Load{kernel.image}, deadlines_.load, "load");
     if (!loaded) return std::unexpected(loaded.error());
     kernel.handle = loaded->kernel;
-    kernel.generation = generation_;
+    kernel.generation = worker_.generation();
     return {};
   }
 
@@ -369,7 +258,7 @@ class RemoteDevice final : public Device {
     if (kernel == kernels_.end())
       return std::unexpected(
           Fault{FaultKind::load_failed, "a launch of a kernel that is not loaded"});
-    if (!is_here(kernel->second.generation))
+    if (!worker_.is_here(kernel->second.generation))
       if (auto loaded = bring_up(kernel->second); !loaded) return std::unexpected(loaded.error());
     Launch there = launch;
     there.kernel = kernel->second.handle;
@@ -384,31 +273,27 @@ class RemoteDevice final : public Device {
   }
 
   std::expected<RemoteBuffer, Fault> find(BufferHandle buffer) const {
-    if (lost()) return std::unexpected(lost_fault());
+    if (lost()) return std::unexpected(worker_.lost_fault());
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end())
       return std::unexpected(Fault{FaultKind::out_of_bounds, "a buffer that was released"});
-    if (!is_here(found->second.generation))
+    if (!worker_.is_here(found->second.generation))
       return std::unexpected(
           Fault{FaultKind::gone, "a buffer that went with the process it was in"});
     return found->second;
   }
 
   Milliseconds allowed(Milliseconds without_incumbent, double launches) const {
-    const Deadlines& deadlines = options_.deadlines;
-    if (incumbent_us_ <= 0 || deadlines.incumbents <= 0) return without_incumbent;
-    const double longest = deadlines.incumbents * incumbent_us_ * launches / 1000;
-    return std::max(deadlines.least, Milliseconds(std::lround(longest)));
+    if (incumbent_us_ <= 0 || deadlines_.incumbents <= 0) return without_incumbent;
+    const double longest = deadlines_.incumbents * incumbent_us_ * launches / 1000;
+    return std::max(deadlines_.least, Milliseconds(std::lround(longest)));
   }
 
-  RemoteOptions options_;
+  Deadlines deadlines_;
+  bool parks_buffers_;
   Window window_;
-  DeviceInfo info_;
-  std::unique_ptr<WorkerSession> session_;
-  int generation_ = 0;
-  std::vector<Fault> deaths_;
+  WorkerLives worker_;
   double incumbent_us_ = 0;
-  std::string lost_because_;
   std::uint64_t last_handle_ = 0;
   std::map<KernelHandle, Kernel> kernels_;
   std::map<BufferHandle, RemoteBuffer> buffers_;
@@ -418,8 +303,8 @@ class RemoteDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> open_remote(RemoteOptions options) {
-  return std::make_unique<RemoteDevice>(std::move(options));
+std::unique_ptr<Device> open_remote(const RemoteOptions& options) {
+  return std::make_unique<RemoteDevice>(options);
 }
 
 }  // namespace fa_tune

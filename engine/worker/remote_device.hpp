@@ -32,6 +32,6 @@ struct RemoteOptions {
 //
 // Throws what the worker throws when it opens the device: UserError, MachineError. MachineError
 // also where the worker itself cannot be started.
-std::unique_ptr<Device> open_remote(RemoteOptions options);
+std::unique_ptr<Device> open_remote(const RemoteOptions& options);
 
 }  // namespace fa_tune

@@ -205,11 +205,13 @@ TEST_CASE("buffers are parked up to a limit, then let go") {
   CHECK(parked.put({BufferHandle{1}, 1, 0, kHalf}));
   CHECK(parked.put({BufferHandle{2}, 1, 0, kHalf}));
   CHECK_FALSE(parked.put({BufferHandle{3}, 1, 0, 1}));
-  CHECK_FALSE(parked.take(1));
-  CHECK(parked.take(kHalf));
+  CHECK_FALSE(parked.take(1, 1));
+  CHECK(parked.take(kHalf, 1));
   CHECK(parked.put({BufferHandle{3}, 1, 0, 1}));
-  CHECK(parked.drop().size() == 2);
-  CHECK_FALSE(parked.take(kHalf));
+  CHECK_FALSE(parked.take(1, 2));
+  CHECK(parked.put({BufferHandle{4}, 2, 0, kHalf}));
+  CHECK(parked.drop().size() == 1);
+  CHECK_FALSE(parked.take(kHalf, 1));
 }
 
 TEST_CASE("a tensor map is made once for a buffer, and anew in another process") {

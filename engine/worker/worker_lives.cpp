@@ -1,0 +1,116 @@
+#include "engine/worker/worker_lives.hpp"
+
+#include <stdexcept>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
+
+namespace fa_tune {
+
+WorkerLives::WorkerLives(RemoteOptions options, int window)
+    : options_(std::move(options)), window_(window) {
+  if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
+}
+
+bool WorkerLives::ready() {
+  if (session_ && session_->ended()) ended(session_->settle(), "between calls");
+  if (!session_ && !lost()) restart();
+  return !lost();
+}
+
+bool WorkerLives::renew() {
+  if (lost()) return false;
+  session_.reset();
+  return ready();
+}
+
+void WorkerLives::tell(const message::Request& request) noexcept {
+  if (!session_) return;
+  try {
+    session_->tell(request);
+  } catch (const std::exception& error) {
+    log_debug("{}: release: {}", info_.id, error.what());
+  }
+}
+
+std::expected<message::Answer, Fault> WorkerLives::answer_to(const message::Request& request,
+                                                             Milliseconds deadline,
+                                                             const char* doing) {
+  if (!ready()) return std::unexpected(lost_fault());
+  auto answer = session_->ask(request, deadline);
+  if (!answer) return std::unexpected(ended(answer.error(), doing));
+  if (auto* faulted = std::get_if<message::Faulted>(&*answer)) {
+    if (faulted->ends) {
+      session_.reset();
+      deaths_.push_back(faulted->fault);
+    }
+    return std::unexpected(std::move(faulted->fault));
+  }
+  if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
+    if (failed->whose != message::Failed::Whose::own) throw_failed(*failed);
+    // A mistake of the worker's own, over a stranger's kernel: as good as a crash.
+    return std::unexpected(babbled("it failed: " + failed->text, doing));
+  }
+  return std::move(*answer);
+}
+
+// A new worker. What is wrong, in one line, if there is none; what it threw is thrown the first
+// time, when there has been none before.
+std::optional<std::string> WorkerLives::start() {
+  auto words = options_.words;
+  if (generation_ > 0) words.emplace_back("--health");
+  auto session = std::make_unique<WorkerSession>(words, std::vector<int>{window_});
+  auto answer = session->greet(options_.deadlines.start);
+  if (!answer) return answer.error().text;
+  if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
+    if (generation_ == 0) throw_failed(*failed);
+    return failed->text;
+  }
+  auto* opened = std::get_if<message::DeviceOpened>(&*answer);
+  if (opened == nullptr || opened->version != message::kVersion)
+    return "it is not a worker of this fa-tune";
+  if (generation_ > 0 && (opened->info.id != info_.id || opened->info.name != info_.name))
+    return fmt::format("it now has {} ({})", opened->info.id, opened->info.name);
+  if (generation_ == 0) info_ = std::move(opened->info);
+  session_ = std::move(session);
+  ++generation_;
+  return std::nullopt;
+}
+
+void WorkerLives::restart() {
+  std::string trouble;
+  for (const Milliseconds pause : options_.pauses) {
+    std::this_thread::sleep_for(pause);
+    try {
+      const auto failed = start();
+      if (!failed) return;
+      trouble = *failed;
+    } catch (const std::runtime_error& error) {
+      trouble = error.what();  // no process could be started
+    }
+    log_debug("{}: a new worker does not start: {}", info_.id, trouble);
+  }
+  lost_because_ = fmt::format("{} is set aside: {} workers in a row did not start: {}", info_.id,
+                              options_.pauses.size(), trouble);
+  log_warning("{}", lost_because_);
+}
+
+// What the worker was about when it ended makes the Fault.
+Fault WorkerLives::ended(const WorkerTrouble& trouble, const char* doing) {
+  session_.reset();
+  if (trouble.kind == WorkerTrouble::Kind::stuck) {
+    lost_because_ = fmt::format("{} is set aside: {}", info_.id, trouble.text);
+    log_warning("{}", lost_because_);
+  }
+  const bool late =
+      trouble.kind == WorkerTrouble::Kind::hung || trouble.kind == WorkerTrouble::Kind::stuck;
+  deaths_.push_back(
+      {late ? FaultKind::timeout : FaultKind::died, fmt::format("{}: {}", doing, trouble.text)});
+  log_debug("{}: the worker is over: {}", info_.id, deaths_.back().message);
+  return deaths_.back();
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/worker/failed.hpp"
+#include "engine/worker/remote_device.hpp"
+#include "engine/worker/session.hpp"
+
+namespace fa_tune {
+
+// The worker of a device and those that follow it: asks, finds out what became of one that does not
+// answer, starts the next when it is needed, and sets the device aside where none starts any more.
+class WorkerLives {
+ public:
+  using Milliseconds = Deadlines::Milliseconds;
+
+  // Starts the first, with `window` as its file 3. Throws what it throws when it opens the device,
+  // and MachineError where it cannot be started.
+  WorkerLives(RemoteOptions options, int window);
+
+  const DeviceInfo& info() const { return info_; }
+  bool lost() const { return !lost_because_.empty(); }
+  Fault lost_fault() const { return {FaultKind::device_lost, lost_because_}; }
+  std::span<const Fault> deaths() const { return deaths_; }
+
+  // Workers are counted from 1. Whether it is this one that is there; which one the next call
+  // finds.
+  bool is_here(int generation) const { return session_ != nullptr && generation == generation_; }
+  int generation() const { return session_ ? generation_ : generation_ + 1; }
+
+  // See Device.
+  bool ready();
+  bool renew();
+
+  // A request, and the answer it must have. `doing` is for messages.
+  template <typename Wanted>
+  std::expected<Wanted, Fault> ask(const message::Request& request, Milliseconds deadline,
+                                   const char* doing) {
+    auto answer = answer_to(request, deadline, doing);
+    if (!answer) return std::unexpected(std::move(answer.error()));
+    if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
+    return std::unexpected(babbled("it answered another question", doing));
+  }
+  // One that has no answer, if there is a worker. Throws nothing: it is for destructors.
+  void tell(const message::Request& request) noexcept;
+
+ private:
+  // Neither Faulted nor Failed.
+  std::expected<message::Answer, Fault> answer_to(const message::Request& request,
+                                                  Milliseconds deadline, const char* doing);
+  std::optional<std::string> start();
+  void restart();
+  Fault ended(const WorkerTrouble& trouble, const char* doing);
+  Fault babbled(const std::string& what, const char* doing) {
+    return ended({WorkerTrouble::Kind::babbled, what}, doing);
+  }
+
+  RemoteOptions options_;
+  int window_;
+  DeviceInfo info_;
+  std::unique_ptr<WorkerSession> session_;
+  int generation_ = 0;
+  std::vector<Fault> deaths_;
+  std::string lost_because_;
+};
+
+}  // namespace fa_tune
