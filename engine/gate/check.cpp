@@ -71,7 +71,7 @@ class CaseRun {
   std::optional<Refusal> check_changed(const TruthCache::Entry& changed, Verdict& verdict) {
     const auto before = outputs();
     for (std::size_t i = 0; i < buffers_.size(); ++i)
-      if (buffers_[i].tensor().role == Role::input)
+      if (is_given(buffers_[i].tensor().role))
         buffers_[i].replace(changed.instance.tensors[i].bytes);
     launch_.schedule = 0;
     if (auto refusal = run(Fill::inputs)) return refusal;
@@ -102,8 +102,11 @@ class CaseRun {
     std::vector<BufferWrite> writes;
     std::vector<BufferRead> reads;
     for (GuardedBuffer& buffer : buffers_) {
-      const bool input = buffer.tensor().role == Role::input;
-      if (what == Fill::all || input == (what == Fill::inputs)) buffer.fill(writes);
+      const Role role = buffer.tensor().role;
+      // What a launch writes over must be there again for the next.
+      if (what == Fill::all || role == Role::inout ||
+          (role == Role::input) == (what == Fill::inputs))
+        buffer.fill(writes);
       if (is_looked_at(buffer))
         buffer.fetch(reads);
       else
@@ -122,7 +125,7 @@ class CaseRun {
 
   std::optional<Refusal> compare_outputs(Verdict& verdict) const {
     for (const GuardedBuffer& buffer : buffers_) {
-      if (buffer.tensor().role != Role::output) continue;
+      if (!is_result(buffer.tensor().role)) continue;
       const Comparison comparison =
           compare(buffer.tensor(), buffer.data(), truth_->expectation_of(buffer.tensor()));
       verdict.worst_ratio = std::max(verdict.worst_ratio, comparison.worst_ratio);
@@ -136,7 +139,7 @@ class CaseRun {
   std::vector<HostMemory> outputs() const {
     std::vector<HostMemory> all;
     for (const GuardedBuffer& buffer : buffers_)
-      if (buffer.tensor().role == Role::output)
+      if (is_result(buffer.tensor().role))
         copy_large(buffer.data(), all.emplace_back(buffer.data_bytes()).bytes());
     return all;
   }
@@ -144,7 +147,7 @@ class CaseRun {
   bool as_before(const std::vector<HostMemory>& before) const {
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_)
-      if (buffer.tensor().role == Role::output &&
+      if (is_result(buffer.tensor().role) &&
           first_difference_of_large(before[next++].bytes(), buffer.data()))
         return false;
     return true;
@@ -158,7 +161,7 @@ class CaseRun {
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_) {
       const Tensor& tensor = buffer.tensor();
-      if (tensor.role != Role::output) continue;
+      if (!is_result(tensor.role)) continue;
       const auto before = first[next++].bytes();
       const auto differs = first_difference_of_large(before, buffer.data());
       if (!differs) continue;

@@ -48,7 +48,7 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     copy_bytes(guard(), written_);
     copy_bytes(guard(), std::span(written_).subspan(guard_bytes + data_bytes_));
   }
-  if (tensor.role == Role::input) replace(tensor.bytes);
+  if (is_given(tensor.role)) replace(tensor.bytes);
 }
 
 GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
@@ -64,7 +64,7 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
     return;
   }
   writes.push_back({buffer_, 0, guard()});
-  if (tensor_.role == Role::input)
+  if (is_given(tensor_.role))
     writes.push_back({buffer_, guard_bytes, source_});
   else
     fill_with_ones(buffer_, guard_bytes, data_bytes_, writes);

@@ -33,10 +33,10 @@ class GuardedBuffer {
   std::size_t data_bytes() const { return data_bytes_; }
   Place place() const { return {buffer_, guard_bytes}; }
 
-  // From now on fill() writes these bytes for an input's own; they must be as many, and outlive
-  // this.
+  // From now on fill() writes these bytes for those that were given; they must be as many, and
+  // outlive this.
   void replace(std::span<const std::byte> bytes);
-  // To write guards and data; the data of all but inputs is all ones, a NaN. In one piece where it
+  // To write guards and data; data that is not given is all ones, a NaN. In one piece where it
   // is small: a piece costs a device more than a few bytes do.
   void fill(std::vector<BufferWrite>& writes) const;
   // To read everything back, for the three below; or guards alone, for guard_damage().
@@ -53,7 +53,7 @@ class GuardedBuffer {
   const Tensor& tensor_;
   std::size_t data_bytes_;
   std::vector<std::byte> written_;     // all of it, where it is small
-  std::span<const std::byte> source_;  // an input's data
+  std::span<const std::byte> source_;  // the data that is given
   HostMemory fetched_;
   BufferHandle buffer_;
 };

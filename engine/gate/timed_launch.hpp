@@ -28,7 +28,8 @@ class TimedLaunch {
   const Launch& launch() const { return launch_; }
 
   // Are the outputs, as the last launch left them, the truth of the instance that this was made
-  // with?
+  // with? With tensors that are written over, as one more launch leaves them after their first data
+  // came back.
   std::optional<Refusal> check(const TruthCache::Entry& truth);
   // In the midst of launches that follow one another as they do under the clock, exchanges all
   // inputs for those of `other`, of the same shape, and leaves the outputs as they are: right for

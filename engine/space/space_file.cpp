@@ -6,6 +6,7 @@
 
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
+#include "engine/space/space_files.hpp"
 #include "engine/space/space_parts.hpp"
 #include "engine/space/t1_file.hpp"
 
@@ -88,7 +89,7 @@ class SpaceFileReader {
 
   SpaceFile read() {
     root_.check_keys("a space file", {"space", "target", "problem", "templates", "parameters",
-                                      "derived", "constraints", "presets", "budget"});
+                                      "derived", "constraints", "presets", "budget", "files"});
     file_.name = file_name(root_.at("space"), "space");
     file_.target = file_name(root_.at("target"), "target");
     file_.target_mark = root_.at("target").mark();
@@ -123,6 +124,10 @@ class SpaceFileReader {
     const YamlNode& kind = node.at("kind");
     file_.problem_kind = kind.name("kind");
     file_.problem_mark = kind.mark();
+    if (file_.problem_kind == custom_problem) {
+      file_.problem_settings.emplace_back(custom_text, file_.text);
+      return;
+    }
     for (const YamlEntry& entry : node.entries("problem"))
       if (entry.key != "kind") read_setting(key_name(entry, "problem setting"), entry.value);
   }
@@ -151,9 +156,14 @@ class SpaceFileReader {
     choice.mark = node.mark();
     for (const YamlEntry& entry : node.entries("templates")) {
       const std::string& name = key_name(entry, "template");
-      const std::string& manifest = entry.value.text(name);
-      if (manifest.empty()) entry.value.expected(name, "the path of a manifest");
-      file_.templates.emplace_back(name, manifest);
+      if (entry.value.is_map()) {
+        file_.own_templates[name] = {entry.value, carried_file(root_, entry.value.at("source"))};
+        file_.templates.emplace_back(name, "");
+      } else {
+        const std::string& manifest = entry.value.text(name);
+        if (manifest.empty()) entry.value.expected(name, "the path of a manifest");
+        file_.templates.emplace_back(name, manifest);
+      }
       file_.template_marks[name] = entry.key_mark;
       choice.values.emplace_back(name);
     }
@@ -219,7 +229,7 @@ std::filesystem::path find_space_file(const std::string& name, const std::filesy
 
 SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root) {
   const std::filesystem::path path = find_space_file(name, root);
-  return parse_space_file(read_file(path), path);
+  return parse_space_file(with_files(read_file(path), path, root), path);
 }
 
 }  // namespace fa_tune

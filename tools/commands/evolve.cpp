@@ -20,6 +20,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/progress.hpp"
+#include "tools/commands/reference.hpp"
 #include "tools/commands/summary.hpp"
 
 namespace fa_tune {
@@ -182,6 +183,7 @@ int evolve_command(const Arguments& arguments) {
   std::vector<Device*> devices;
   for (const auto& each : opened) devices.push_back(each.get());
   const Device* device = devices.front();
+  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = choose_earlier(store, project, device->info().name);
