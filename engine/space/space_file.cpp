@@ -6,6 +6,7 @@
 
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
+#include "engine/space/python_expression.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/space/space_parts.hpp"
 #include "engine/space/t1_file.hpp"
@@ -49,15 +50,21 @@ Parameter read_parameter(const YamlEntry& entry) {
     if (const YamlNode* when = entry.value.find("when")) parameter.when = expression(*when, "when");
   }
   for (const YamlNode& item : values->items(parameter.name))
-    parameter.values.push_back(item.value(parameter.name));
+    parameter.values.push_back(item.is_real() ? Value(item.number(parameter.name))
+                                              : item.value(parameter.name));
   return parameter;
 }
 
 Constraint read_constraint(const YamlNode& node) {
   Constraint constraint{.expression = Expression::parse("true"), .because = "", .only_for = ""};
   if (node.is_map()) {
-    node.check_keys("constraint", {"expr", "because"});
-    constraint.expression = expression(node.at("expr"), "expr");
+    node.check_keys("constraint", {"expr", "python", "because"});
+    const YamlNode* python = node.find("python");
+    if (python != nullptr && node.find("expr") != nullptr)
+      python->fail("a constraint is either `expr` or `python`");
+    constraint.expression =
+        python == nullptr ? expression(node.at("expr"), "expr")
+                          : parse_python_condition(python->text("python"), python->text_mark());
     if (const YamlNode* because = node.find("because"))
       constraint.because = because->text("because");
   } else {
@@ -206,8 +213,8 @@ std::vector<std::string> shipped_spaces(const std::filesystem::path& folder) {
 SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path) {
   if (looks_like_t1(text))
     throw UserError(path.string() +
-                    ": is a T1 file: `fa-tune space` counts, checks and samples it, but its kernel "
-                    "is not run here; expected a space in YAML");
+                    ": is a T1 file: `fa-tune space` counts, checks and samples it, but `evolve "
+                    "--reference` runs its kernel; expected a space in YAML");
   return SpaceFileReader(text, path).read();
 }
 

@@ -35,6 +35,7 @@ namespace fa_tune {
 //   constraints:
 //     - BLOCK_M % 16 == 0
 //     - {expr: "ROWS_PER_WARP >= 16", because: "an mma tile has 16 rows"}
+//     - {python: "32 <= BLOCK_M * WARPS <= 1024"}    # as T1 files have them
 //   presets:
 //     fa2: {template: mma, BLOCK_M: 128}
 //     wide: {when: problem.D == 128, template: mma, BLOCK_M: 64}   # for such problems alone

@@ -51,8 +51,9 @@ std::vector<const YamlNode*> maps_with_source(const YamlNode& root) {
   return found;
 }
 
-// As a block of literal text, indented by four.
-std::string block(const std::string& name, const std::string& text) {
+}  // namespace
+
+std::string carried(const std::string& name, const std::string& text) {
   std::string written = "  " + to_json(Value(name)) + ": |2+\n";
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -60,25 +61,23 @@ std::string block(const std::string& name, const std::string& text) {
   return written;
 }
 
-}  // namespace
-
 std::string with_files(const std::string& text, const fs::path& path, const fs::path& root) {
   const YamlNode space = YamlNode::parse(text, path);
   if (!space.is_map()) return text;
-  const YamlNode* carried = space.find("files");
+  const YamlNode* files = space.find("files");
   const fs::path own = fs::absolute(path).parent_path();
   std::string added;
   std::set<std::string> seen;
   for (const YamlNode* map : maps_with_source(space)) {
     const YamlNode& source = map->at("source");
     const std::string& name = source.text("source");
-    const bool is_there = carried != nullptr && carried->find(name) != nullptr;
+    const bool is_there = files != nullptr && files->find(name) != nullptr;
     if (is_there || !seen.insert(name).second) continue;
-    added += block(name, read_flat(source, map->find("include"), own, root / "kernel_templates"));
+    added += carried(name, read_flat(source, map->find("include"), own, root / "kernel_templates"));
   }
   if (added.empty()) return text;
-  if (carried != nullptr)
-    carried->fail("files: it carries some of its sources and not all: add the others or none");
+  if (files != nullptr)
+    files->fail("files: it carries some of its sources and not all: add the others or none");
   return text + (text.ends_with('\n') ? "" : "\n") + "files:\n" + added;
 }
 

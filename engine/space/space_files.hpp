@@ -26,6 +26,9 @@ namespace fa_tune {
 std::string with_files(const std::string& text, const std::filesystem::path& path,
                        const std::filesystem::path& root);
 
+// An entry of `files`: its text as a block of literal lines.
+std::string carried(const std::string& name, const std::string& text);
+
 // What the text of a space, given as its root, carries for a `source`. Throws UserError at the
 // source if that is nothing.
 const std::string& carried_file(const YamlNode& space, const YamlNode& source);

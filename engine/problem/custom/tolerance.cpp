@@ -7,7 +7,7 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t kNeighbours = 32;
+constexpr std::size_t kPiece = 32;
 constexpr double kElementFactor = 16;
 constexpr double kRmsFactor = 4;
 
@@ -39,21 +39,23 @@ double half_ulp(const Grid& grid, double value) {
   return std::ldexp(1.0, exponent - grid.fraction_bits - 1);
 }
 
-// Of each element, the mean square of the errors around it.
+// Of each element, the mean square of the errors around it. Not by differences of sums from the
+// first element on: a row of small numbers behind one of large ones would drown in those.
 std::vector<double> local_energy(const std::vector<double>& exact,
                                  const std::vector<double>& trusted) {
   const std::size_t count = exact.size();
-  const auto squared = [&](std::size_t i) {
-    return (trusted[i] - exact[i]) * (trusted[i] - exact[i]);
-  };
-  // Sums up to each element; differences of them cancel, but by less than a bound is rough.
-  std::vector<double> upto(count + 1, 0.0);
-  for (std::size_t i = 0; i < count; ++i) upto[i + 1] = upto[i] + squared(i);
+  std::vector<double> sums((count + kPiece - 1) / kPiece, 0.0);
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]);
   std::vector<double> energy(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t first = i - std::min(i, kNeighbours);
-    const std::size_t end = std::min(i + kNeighbours + 1, count);
-    energy[i] = std::max((upto[end] - upto[first]) / static_cast<double>(end - first), 0.0);
+  for (std::size_t piece = 0; piece < sums.size(); ++piece) {
+    const std::size_t from = piece - std::min<std::size_t>(piece, 1);
+    const std::size_t upto = std::min(piece + 2, sums.size());
+    double sum = 0;
+    for (std::size_t i = from; i < upto; ++i) sum += sums[i];
+    const std::size_t elements = std::min(upto * kPiece, count) - from * kPiece;
+    const std::size_t first = piece * kPiece, end = std::min(first + kPiece, count);
+    for (std::size_t i = first; i < end; ++i) energy[i] = sum / static_cast<double>(elements);
   }
   return energy;
 }

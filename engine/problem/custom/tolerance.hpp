@@ -12,12 +12,13 @@ namespace fa_tune {
 // Measured, where the space says nothing: the reference runs twice, as it is written (the trusted
 // run) and in double (the exact one). What lies between the two is what rounding does to this
 // computation on these inputs, and it is no better known than from its neighbours: the noise of an
-// element is the root mean square of the trusted errors of the 32 elements before and the 32 behind
-// it in memory, together with the half unit in the last place by which the output's own type
-// rounds. A kernel that adds in another order, or contracts other products, errs as much as that
-// but elsewhere; one that is wrong errs by a share of the values themselves. So an element may be
-// off by 16 times the noise, which a right one exceeds by chance at no size of tensor, and all
-// together by 4 times (their root mean square, relative to the bounds and to the values).
+// element is the root mean square of the trusted errors in its own piece of 32 elements, as they
+// lie in memory, and the pieces before and behind that; together with the half unit in the last
+// place by which the output's own type rounds. A kernel that adds in another order, or contracts
+// other products, errs as much as that but elsewhere; one that is wrong errs by a share of the
+// values themselves. So an element may be off by 16 times the noise, which a right one exceeds by
+// chance at no size of tensor, and all together by 4 times (their root mean square, relative to the
+// bounds and to the values).
 Expectation measured_expectation(const Tensor& output, std::vector<double> exact,
                                  const std::vector<double>& trusted);
 

@@ -209,7 +209,8 @@ TEST_CASE("custom: a reference is judged before it is believed") {
   says("y[i];", "yy[i];", "it does not compile");
   says("y[i];", "y[i]; asm(\"mov.b32 %0, %1;\" : \"=f\"(y[i]) : \"f\"(x[i]));",
        "a `tolerance` in the space goes without it");
-  says("y[i];", "y[i]; __shared__ volatile int last; last = i; if (i < n) y[i] += last;", "race");
+  says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
+       "race");
 }
 
 TEST_CASE("custom: how far off a kernel may be is measured, or said") {
