@@ -16,6 +16,7 @@ struct ReferenceCall {
   std::vector<std::string> options;  // the compiler's
   LaunchConfig launch;
   std::vector<std::string> arguments;  // tensors and scalars of the instance, in order
+  bool twice = true;                   // run it again, to see that it gives the same
 };
 
 // Runs such kernels, somewhere no kernel under test runs. Thread-safe.

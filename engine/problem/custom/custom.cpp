@@ -113,6 +113,7 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
   std::vector<std::vector<double>> exact;
   if (measured) {
     plain.source = widened(plain.source);
+    plain.twice = false;  // the plain one has just been judged
     try {
       exact = runner_->run(plain, widened(spec_, instance));
     } catch (const UserError& error) {

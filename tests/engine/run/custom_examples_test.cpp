@@ -25,47 +25,52 @@ Compiler& compiler() {
   return *instance;
 }
 
-// The best right trial and the first preset, by their predicted times.
-void check_search(const std::string& space, const std::vector<std::string>& settings) {
-  const Project project =
-      open_project(with_settings(load_space_file(space, test::root()), settings), test::root());
+// Timed shapes that an emulator is done with at once.
+SpaceFile small(const std::string& space) {
+  return with_settings(load_space_file(space, test::root()),
+                       space == "softmax"
+                           ? std::vector<std::string>{"sizes.rows=16", "sizes.columns=512"}
+                           : std::vector<std::string>{"sizes.width=96", "sizes.height=64"});
+}
+
+// Searches the presets; how many times faster than the first the best is predicted to be.
+double gain(const std::string& space) {
+  const Project project = open_project(small(space), test::root());
   const auto device = open_emulator(project.target);
   const test::ScratchFolder folder;
   Store store(folder / "fa.db", Store::Mode::write);
   EvolveOptions options;
-  options.trials = 6;
+  options.trials = 2;  // the presets
   options.jobs = 2;
+  options.final_suites = {"mission"};
   Quiet quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(project, *device, compiler(), store, options, quiet, stop);
-  CHECK(result.tally.right >= 2);
-  CHECK(result.tally.right + result.tally.duplicate == result.tally.trials);
+  REQUIRE(result.tally.right == 2);
   REQUIRE(result.tally.baseline.has_value());
   REQUIRE(result.tally.best.has_value());
-  CHECK(*result.tally.best->time_us < *result.tally.baseline->time_us);
+  return *result.tally.baseline->time_us / *result.tally.best->time_us;
 }
 
 }  // namespace
 
+// `fa-tune gate selftest` plants them all.
 TEST_CASE("examples: planted faults are refused, and what they were planted in accepted") {
   std::vector<SpaceFile> files;
-  for (const char* name : {"softmax", "convolution"})
-    files.push_back(load_space_file(name, test::root()));
+  for (const char* name : {"softmax", "convolution"}) files.push_back(small(name));
   const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
   const SelfTestResult result =
-      self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 4, .faults = -1},
+      self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 2, .faults = 6},
                 [](const SelfTestResult& until_now, int) {
                   const SelfTestRow& row = until_now.rows.back();
                   CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name, "': ", row.finding,
                                 ", ", row.message);
                 });
   CHECK(result.passed());
-  CHECK(result.count(Sort::fault) >= 18);
-  CHECK(result.count(Sort::cheat) >= 3);
-  CHECK(result.count(Sort::variant) == 4);
+  CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 6);
+  CHECK(result.count(Sort::variant) == 2);
 }
 
-TEST_CASE("examples: searches end with something faster than the plain preset") {
-  check_search("softmax", {"sizes.rows=64", "sizes.columns=512"});
-  check_search("convolution", {"sizes.width=96", "sizes.height=64"});
+TEST_CASE("examples: softmax is faster than plain where a row stays in registers") {
+  CHECK(gain("softmax") > 1.2);
 }
