@@ -79,6 +79,12 @@ class YamlNode {
   // Plain true or false, a plain integer, or an identifier (plain or quoted).
   Value value(std::string_view what) const;
 
+  // A map with the entries of `otherwise` whose keys it lacks, less those in `without`.
+  YamlNode completed(const YamlNode& otherwise,
+                     std::initializer_list<std::string_view> without) const;
+  // The node as YAML on one line, which reads back as the same tree but for its marks.
+  std::string flow() const;
+
   // "a list", "'abc'", "nothing": for 'expected X, found Y'.
   std::string describe() const;
   // Throws UserError at this node: "file:line:col: what: expected X, found Y".

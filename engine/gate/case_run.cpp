@@ -7,7 +7,7 @@
 
 #include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
-#include "engine/gate/compare.hpp"
+#include "engine/gate/output_check.hpp"
 
 namespace fa_tune {
 namespace {
@@ -71,11 +71,10 @@ std::optional<Refusal> CaseRun::check(Verdict& verdict, bool watched) {
   if (can && watched) launch_.checks = Checks::all();
   const bool large = input_bytes() > kLargeInputs;
   if (auto refusal = run(Fill::all, large ? Look::outputs : Look::all)) return refusal;
-  if (auto refusal = fetch_outputs_apart()) return refusal;
   if (auto refusal = compare_outputs(verdict)) return refusal;
   Outputs first(device_);
   for (GuardedBuffer& buffer : buffers_) {
-    if (buffer.tensor().role != Role::output) continue;
+    if (!is_result(buffer.tensor().role)) continue;
     if (!apart(buffer))
       first.take(buffer);
     else if (auto refusal = first.copy(buffer, *originals_))
@@ -92,13 +91,20 @@ std::optional<Refusal> CaseRun::check(Verdict& verdict, bool watched) {
 }
 
 std::optional<Refusal> CaseRun::check_changed(EntryPtr changed, Verdict& verdict) {
+  Outputs before(device_);
+  for (GuardedBuffer& buffer : buffers_) {
+    if (!is_result(buffer.tensor().role)) continue;
+    std::vector<BufferRead> reads;
+    if (apart(buffer)) buffer.fetch(reads);
+    for (const BufferRead& each : reads)
+      if (const auto done = device_.read(each.buffer, each.offset, each.bytes); !done)
+        return refusal_of(done.error());
+    before.take(buffer);
+  }
   // Shapes at which inputs are changed are small: no need of another way.
   originals_ = nullptr;
-  Outputs before(device_);
-  for (GuardedBuffer& buffer : buffers_)
-    if (buffer.tensor().role == Role::output) before.take(buffer);
   for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (buffers_[i].tensor().role == Role::input)
+    if (is_given(buffers_[i].tensor().role))
       buffers_[i].replace(changed->instance.tensors[i].bytes);
   launch_.schedule = 0;
   if (auto refusal = run(Fill::inputs)) return refusal;
@@ -122,7 +128,7 @@ std::size_t CaseRun::input_bytes() const {
 
 std::optional<Refusal> CaseRun::fill_apart(std::size_t i) {
   const GuardedBuffer& buffer = buffers_[i];
-  if (buffer.tensor().role != Role::input) {
+  if (!is_given(buffer.tensor().role)) {
     const auto done = originals_->fill_with_ones(buffer.place(), buffer.data_bytes());
     return done ? std::nullopt : std::optional(refusal_of(done.error()));
   }
@@ -140,8 +146,10 @@ std::optional<Refusal> CaseRun::run(Fill what, Look look) {
   std::vector<BufferRead> reads;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     GuardedBuffer& buffer = buffers_[i];
-    const bool input = buffer.tensor().role == Role::input;
-    if (what == Fill::all || input == (what == Fill::inputs)) {
+    const Role role = buffer.tensor().role;
+    // What a launch writes over must be there again for the next.
+    if (what == Fill::all || role == Role::inout ||
+        (role == Role::input) == (what == Fill::inputs)) {
       if (!apart(buffer)) {
         buffer.fill(writes);
       } else {
@@ -165,25 +173,18 @@ std::optional<Refusal> CaseRun::run(Fill what, Look look) {
   return std::nullopt;
 }
 
-std::optional<Refusal> CaseRun::fetch_outputs_apart() {
-  std::vector<BufferRead> reads;
-  for (GuardedBuffer& buffer : buffers_)
-    if (buffer.tensor().role == Role::output && apart(buffer)) buffer.fetch_data(reads);
-  for (const BufferRead& each : reads)
-    if (const auto done = device_.read(each.buffer, each.offset, each.bytes); !done)
-      return refusal_of(done.error());
-  return std::nullopt;
-}
-
-std::optional<Refusal> CaseRun::compare_outputs(Verdict& verdict) const {
+std::optional<Refusal> CaseRun::compare_outputs(Verdict& verdict) {
   for (const GuardedBuffer& buffer : buffers_) {
-    if (buffer.tensor().role != Role::output) continue;
-    const Comparison comparison =
-        compare(buffer.tensor(), buffer.data(), truth_->expectation_of(buffer.tensor()));
-    verdict.worst_ratio = std::max(verdict.worst_ratio, comparison.worst_ratio);
-    verdict.worst_rms = std::max(verdict.worst_rms, comparison.rms);
-    if (comparison.finding != Finding::right)
-      return Refusal{.finding = comparison.finding, .message = comparison.message};
+    const Tensor& tensor = buffer.tensor();
+    if (!is_result(tensor.role)) continue;
+    const auto comparison = apart(buffer)
+                                ? compare_there(device_, originals_, buffer.place(), tensor, truth_)
+                                : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
+    if (!comparison) return refusal_of(comparison.error());
+    verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
+    verdict.worst_rms = std::max(verdict.worst_rms, comparison->rms);
+    if (comparison->finding != Finding::right)
+      return Refusal{.finding = comparison->finding, .message = comparison->message};
   }
   return std::nullopt;
 }
@@ -191,7 +192,7 @@ std::optional<Refusal> CaseRun::compare_outputs(Verdict& verdict) const {
 bool CaseRun::as_before(const Outputs& before) const {
   std::size_t next = 0;
   for (const GuardedBuffer& buffer : buffers_)
-    if (buffer.tensor().role == Role::output &&
+    if (is_result(buffer.tensor().role) &&
         first_difference_of_large(buffer.data_of(*before[next++].fetched), buffer.data()))
       return false;
   return true;
@@ -215,7 +216,7 @@ std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
   std::size_t next = 0;
   for (GuardedBuffer& buffer : buffers_) {
     const Tensor& tensor = buffer.tensor();
-    if (tensor.role != Role::output) continue;
+    if (!is_result(tensor.role)) continue;
     const First& before = first[next++];
     if (before.fetched) {
       const auto bytes = buffer.data_of(*before.fetched);

@@ -47,8 +47,7 @@ class CaseRun {
   }
   std::optional<Refusal> run(Fill what, Look look = Look::all);
   std::optional<Refusal> fill_apart(std::size_t buffer);
-  std::optional<Refusal> fetch_outputs_apart();
-  std::optional<Refusal> compare_outputs(Verdict& verdict) const;
+  std::optional<Refusal> compare_outputs(Verdict& verdict);
   std::optional<Refusal> compare_runs(const Outputs& first);
   std::optional<Refusal> compare_inputs_apart();
   Refusal not_deterministic(const Tensor& tensor, std::size_t byte,

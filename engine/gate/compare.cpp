@@ -47,18 +47,27 @@ double ratio_of(double error, double bound) {
 // What the elements of an output whose truth is known come to.
 class Errors {
  public:
-  Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation)
-      : output_(output), bytes_(bytes), expectation_(expectation) {
+  // `rows_alone`: the bytes are those of the sampled rows.
+  Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation,
+         bool rows_alone)
+      : output_(output), bytes_(bytes), expectation_(expectation), rows_alone_(rows_alone) {
     if (!expectation.sampled()) {
       add(0, 0, expectation.exact.size());
       return;
     }
     const std::size_t length = expectation.limits.row_elements;
     for (std::size_t row = 0; row < expectation.rows.size(); ++row)
-      add(expectation.rows[row] * length, row * length, length);
+      add((rows_alone ? row : expectation.rows[row]) * length, row * length, length);
   }
 
-  // An element, and what was said of it.
+  double value_at(std::size_t place) const { return element_value(output_.type, bytes_, place); }
+  std::string name_of(std::size_t place) const {
+    const std::size_t length = expectation_.limits.row_elements;
+    return element_name(
+        output_, rows_alone_ ? expectation_.rows[place / length] * length + place % length : place);
+  }
+
+  // An element by its place in the bytes, and what was said of it.
   struct Place {
     std::size_t element = 0;
     double exact = 0;
@@ -152,6 +161,7 @@ class Errors {
   const Tensor& output_;
   std::span<const std::byte> bytes_;
   const Expectation& expectation_;
+  bool rows_alone_;
 };
 
 }  // namespace
@@ -191,15 +201,11 @@ bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::s
                      [](std::byte each) { return each == std::byte{0xff}; });
 }
 
-Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
-                   const Expectation& expectation) {
+namespace {
+
+Comparison judge(const Tensor& output, const Errors& errors, const Expectation& expectation) {
   Comparison result;
-  if (expectation.sampled()) {
-    result = compare_with_limits(output, bytes, expectation.limits);
-    if (result.finding != Finding::right) return result;
-  }
   const std::size_t elements = expectation.exact.size();
-  const Errors errors(output, bytes, expectation);
   const std::string looked_at = expectation.sampled() ? " elements looked at" : " elements";
   result.worst_ratio = errors.worst_ratio;
   result.rms = ratio_of(std::sqrt(errors.error_energy), std::sqrt(errors.exact_energy));
@@ -209,17 +215,16 @@ Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
   if (errors.not_finite > 0) {
     const auto& first = errors.first_not_finite;
     result.finding = Finding::not_finite;
-    result.message = fmt::format(
-        "{} = {}, expected {:.6g}; {} of {}{} are not finite, {} of them never written",
-        element_name(output, first.element), element_value(output.type, bytes, first.element),
-        first.exact, errors.not_finite, elements, looked_at, errors.unwritten);
+    result.message =
+        fmt::format("{} = {}, expected {:.6g}; {} of {}{} are not finite, {} of them never written",
+                    errors.name_of(first.element), errors.value_at(first.element), first.exact,
+                    errors.not_finite, elements, looked_at, errors.unwritten);
   } else if (errors.wrong > 0) {
     const auto& worst = errors.worst;
     result.finding = Finding::wrong;
     result.message = fmt::format("{} = {:.6g}, expected {:.6g}, allowed {:.3g}; {} of {}{} are off",
-                                 element_name(output, worst.element),
-                                 element_value(output.type, bytes, worst.element), worst.exact,
-                                 worst.bound, errors.wrong, elements, looked_at);
+                                 errors.name_of(worst.element), errors.value_at(worst.element),
+                                 worst.exact, worst.bound, errors.wrong, elements, looked_at);
   } else if (!(result.rms <= expectation.rms_bound)) {
     result.finding = Finding::imprecise;
     result.message = fmt::format("{}: relative RMS error {:.3g}, allowed {:.3g}", output.name,
@@ -231,6 +236,22 @@ Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
         output.name, scaled_rms, expectation.scaled_rms_bound);
   }
   return result;
+}
+
+}  // namespace
+
+Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
+                   const Expectation& expectation) {
+  if (expectation.sampled()) {
+    Comparison outside = compare_with_limits(output, bytes, expectation.limits);
+    if (outside.finding != Finding::right) return outside;
+  }
+  return judge(output, Errors(output, bytes, expectation, false), expectation);
+}
+
+Comparison compare_rows(const Tensor& output, std::span<const std::byte> rows,
+                        const Expectation& expectation) {
+  return judge(output, Errors(output, rows, expectation, true), expectation);
 }
 
 }  // namespace fa_tune

@@ -27,6 +27,11 @@ struct Comparison {
 Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
                    const Expectation& expectation);
 
+// The same of a tensor that is within the limits, by the rows whose truth is known and which alone
+// `rows` holds, one after another.
+Comparison compare_rows(const Tensor& output, std::span<const std::byte> rows,
+                        const Expectation& expectation);
+
 // Elements that are not finite where the limits are, or outside them: not_finite or wrong.
 Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> bytes,
                                const Limits& limits);

@@ -49,7 +49,7 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     copy_bytes(guard(), written_);
     copy_bytes(guard(), std::span(written_).subspan(guard_bytes + data_bytes_));
   }
-  if (tensor.role == Role::input) replace(tensor.bytes);
+  if (is_given(tensor.role)) replace(tensor.bytes);
 }
 
 GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
@@ -64,7 +64,7 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
     writes.push_back({buffer_, 0, written_});
     return;
   }
-  if (tensor_.role == Role::input)
+  if (is_given(tensor_.role))
     writes.push_back({buffer_, guard_bytes, source_});
   else
     fill_with_ones(buffer_, guard_bytes, data_bytes_, writes);
@@ -84,10 +84,6 @@ void GuardedBuffer::fetch_guards(std::vector<BufferRead>& reads) {
   const std::size_t end = guard_bytes + data_bytes_;
   reads.push_back({buffer_, 0, fetched_->bytes().first(guard_bytes)});
   reads.push_back({buffer_, end, fetched_->bytes().subspan(end)});
-}
-
-void GuardedBuffer::fetch_data(std::vector<BufferRead>& reads) {
-  reads.push_back({buffer_, guard_bytes, fetched_->bytes().subspan(guard_bytes, data_bytes_)});
 }
 
 HostMemory GuardedBuffer::take_fetched() {

@@ -33,17 +33,16 @@ class GuardedBuffer {
   std::size_t data_bytes() const { return data_bytes_; }
   Place place() const { return {buffer_, guard_bytes}; }
 
-  // From now on fill() writes these bytes for an input's own; they must be as many, and outlive
-  // this.
+  // From now on fill() writes these bytes for those that were given; they must be as many, and
+  // outlive this.
   void replace(std::span<const std::byte> bytes);
-  // To write guards and data; the data of all but inputs is all ones, a NaN. In one piece where it
+  // To write guards and data; data that is not given is all ones, a NaN. In one piece where it
   // is small: a piece costs a device more than a few bytes do.
   void fill(std::vector<BufferWrite>& writes) const;
   void fill_guards(std::vector<BufferWrite>& writes) const;
-  // To read everything back, for what follows; or guards alone, for guard_damage(); or data alone.
+  // To read everything back, for what follows; or guards alone, for guard_damage().
   void fetch(std::vector<BufferRead>& reads);
   void fetch_guards(std::vector<BufferRead>& reads);
-  void fetch_data(std::vector<BufferRead>& reads);
   // What was fetched, as it is; the next fetch goes elsewhere. data_of() is its data.
   HostMemory take_fetched();
   std::span<const std::byte> data_of(const HostMemory& fetched) const {
@@ -60,7 +59,7 @@ class GuardedBuffer {
   const Tensor& tensor_;
   std::size_t data_bytes_;
   std::vector<std::byte> written_;     // all of it, where it is small
-  std::span<const std::byte> source_;  // an input's data
+  std::span<const std::byte> source_;  // the data that is given
   std::optional<HostMemory> fetched_;  // always there
   BufferHandle buffer_;
 };

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -10,37 +9,10 @@
 #include "engine/base/half.hpp"
 #include "engine/base/parallel.hpp"
 #include "engine/gate/compare.hpp"
+#include "engine/gate/limit_ranks.hpp"
 
 namespace fa_tune {
 namespace {
-
-// A number of 16 bits as an integer that is larger where the number is; NaN are beyond infinity on
-// either side, so whatever has finite limits and is none is outside them. -0 is below +0.
-std::int16_t rank_of(std::uint16_t bits) {
-  const auto whole = static_cast<std::int16_t>(bits);
-  return static_cast<std::int16_t>(whole ^ ((whole >> 15) & 0x7fff));
-}
-
-// The same limits, each rounded outwards by as much as a step, in ranks. A range of zeros alone, of
-// rows that see nothing, stays as narrow as that.
-struct Ranks {
-  std::vector<std::int16_t> least, most;  // as in Limits
-
-  Ranks(const Limits& limits, DType type) : least(limits.least.size()), most(limits.most.size()) {
-    const auto round = [type](float value) {
-      const auto exact = static_cast<double>(value);
-      return type == DType::bf16 ? to_bf16(exact) : to_f16(exact);
-    };
-    const std::uint16_t largest = type == DType::bf16 ? 0x7f7f : 0x7bff;
-    const std::int16_t top = rank_of(largest), bottom = rank_of(largest | 0x8000U);
-    for (std::size_t i = 0; i < least.size(); ++i) {
-      const int low = rank_of(round(limits.least[i])), high = rank_of(round(limits.most[i]));
-      const bool zero = limits.least[i] == 0 && limits.most[i] == 0;
-      least[i] = zero ? rank_of(0x8000) : static_cast<std::int16_t>(std::max<int>(low - 1, bottom));
-      most[i] = zero ? rank_of(0) : static_cast<std::int16_t>(std::min<int>(high + 1, top));
-    }
-  }
-};
 
 // Rows that are looked at together, by one thread.
 constexpr std::size_t kRows = 2048;
@@ -49,7 +21,7 @@ constexpr std::size_t kRows = 2048;
 // that a kernel has written.
 std::vector<std::uint8_t> groups_outside(std::span<const std::byte> bytes, const Limits& limits,
                                          DType type) {
-  const Ranks ranks(limits, type);
+  const LimitRanks ranks(limits, type);
   const std::size_t rows = limits.range_of_row.size(), length = limits.row_elements;
   std::vector<std::uint8_t> outside((rows + kRows - 1) / kRows);
   in_parallel(outside.size(), [&](std::size_t group) {
@@ -61,7 +33,7 @@ std::vector<std::uint8_t> groups_outside(std::span<const std::byte> bytes, const
       for (std::size_t i = 0; i < length; ++i) {
         std::uint16_t bits = 0;
         std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-        const std::int16_t rank = rank_of(bits);
+        const std::int16_t rank = LimitRanks::rank_of(bits);
         any |= static_cast<std::uint16_t>((rank < least[i] ? 1 : 0) | (rank > most[i] ? 1 : 0));
       }
     }
@@ -89,6 +61,22 @@ struct Outside {
 };
 
 }  // namespace
+
+LimitRanks::LimitRanks(const Limits& limits, DType type)
+    : least(limits.least.size()), most(limits.most.size()) {
+  const auto round = [type](float value) {
+    const auto exact = static_cast<double>(value);
+    return type == DType::bf16 ? to_bf16(exact) : to_f16(exact);
+  };
+  const std::uint16_t largest = type == DType::bf16 ? 0x7f7f : 0x7bff;
+  const std::int16_t top = rank_of(largest), bottom = rank_of(largest | 0x8000U);
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    const int low = rank_of(round(limits.least[i])), high = rank_of(round(limits.most[i]));
+    const bool zero = limits.least[i] == 0 && limits.most[i] == 0;
+    least[i] = zero ? rank_of(0x8000) : static_cast<std::int16_t>(std::max<int>(low - 1, bottom));
+    most[i] = zero ? rank_of(0) : static_cast<std::int16_t>(std::min<int>(high + 1, top));
+  }
+}
 
 Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> bytes,
                                const Limits& limits) {

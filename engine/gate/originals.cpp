@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
-
-#include <fmt/core.h>
+#include <utility>
 
 #include "engine/base/parallel_bytes.hpp"
-#include "engine/gate/host_memory.hpp"
+#include "engine/gate/originals_ptx.hpp"
 
 namespace fa_tune {
 namespace {
@@ -16,90 +14,6 @@ namespace {
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kBlocksPerSm = 8;
 constexpr std::size_t kWord = 16;  // bytes that a thread moves at a time
-
-// All three go over `bytes` in words of 16, every thread taking each so many-th, and then over what
-// is left, a byte a thread. `word` and `byte` are what is done at offset %d4 from the places %d0
-// and %d1. For any GPU that tensor-core templates run on; the driver makes machine code of it.
-std::string over_bytes(const char* name, const char* word, const char* byte) {
-  return fmt::format(R"(.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry {}(.param .u64 first, .param .u64 second, .param .u64 bytes, .param .u64 found)
-{{
-  .reg .pred %p<4>;
-  .reg .b32 %r<20>;
-  .reg .b64 %d<20>;
-  ld.param.u64 %d0, [first];
-  ld.param.u64 %d1, [second];
-  ld.param.u64 %d2, [bytes];
-  ld.param.u64 %d3, [found];
-  cvta.to.global.u64 %d0, %d0;
-  cvta.to.global.u64 %d1, %d1;
-  cvta.to.global.u64 %d3, %d3;
-  mov.u32 %r0, %ctaid.x;
-  mov.u32 %r1, %ntid.x;
-  mov.u32 %r2, %tid.x;
-  mov.u32 %r3, %nctaid.x;
-  mad.lo.u32 %r0, %r0, %r1, %r2;
-  mul.lo.u32 %r3, %r3, %r1;
-  cvt.u64.u32 %d5, %r0;
-  cvt.u64.u32 %d6, %r3;
-  shr.u64 %d7, %d2, 4;
-  mov.u64 %d8, %d5;
-NEXT:
-  setp.ge.u64 %p0, %d8, %d7;
-  @%p0 bra REST;
-  shl.b64 %d4, %d8, 4;
-  add.u64 %d10, %d0, %d4;
-  add.u64 %d11, %d1, %d4;
-{}
-  add.u64 %d8, %d8, %d6;
-  bra NEXT;
-REST:
-  shl.b64 %d4, %d7, 4;
-  add.u64 %d4, %d4, %d5;
-  setp.ge.u64 %p0, %d4, %d2;
-  @%p0 bra DONE;
-  add.u64 %d10, %d0, %d4;
-  add.u64 %d11, %d1, %d4;
-{}
-DONE:
-  ret;
-}}
-)",
-                     name, word, byte);
-}
-
-constexpr const char* kCopyWord = R"(  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d10];
-  st.global.v4.u32 [%d11], {%r4, %r5, %r6, %r7};)";
-constexpr const char* kCopyByte = R"(  ld.global.u8 %r4, [%d10];
-  st.global.u8 [%d11], %r4;)";
-
-constexpr const char* kFillWord = R"(  mov.u32 %r4, 0xffffffff;
-  st.global.v4.u32 [%d11], {%r4, %r4, %r4, %r4};)";
-constexpr const char* kFillByte = R"(  mov.u32 %r4, 0xff;
-  st.global.u8 [%d11], %r4;)";
-
-constexpr const char* kDifferWord = R"(  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d10];
-  ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%d11];
-  xor.b32 %r4, %r4, %r8;
-  xor.b32 %r5, %r5, %r9;
-  xor.b32 %r6, %r6, %r10;
-  xor.b32 %r7, %r7, %r11;
-  or.b32 %r4, %r4, %r5;
-  or.b32 %r6, %r6, %r7;
-  or.b32 %r4, %r4, %r6;
-  setp.ne.u32 %p1, %r4, 0;
-  @%p1 red.global.min.u64 [%d3], %d4;)";
-constexpr const char* kDifferByte = R"(  ld.global.u8 %r4, [%d10];
-  ld.global.u8 %r5, [%d11];
-  setp.ne.u32 %p1, %r4, %r5;
-  @%p1 red.global.min.u64 [%d3], %d4;)";
-
-std::expected<KernelHandle, Fault> load(Device& device, const char* name, const char* word,
-                                        const char* byte) {
-  return device.load({BinaryKind::ptx, "sm_70", name, over_bytes(name, word, byte), {}});
-}
 
 Argument argument_of(std::size_t value) {
   const std::uint64_t number = value;
@@ -113,24 +27,29 @@ Argument argument_of(std::size_t value) {
 Originals::Originals(Device& device) : device_(device) {
   // Where times are predicted long shapes are not run whole.
   if (device.info().times == TimeKind::predicted) return;
-  const auto copy = load(device, "fa_tune_copy", kCopyWord, kCopyByte);
-  const auto fill = load(device, "fa_tune_fill", kFillWord, kFillByte);
-  const auto differ = load(device, "fa_tune_differ", kDifferWord, kDifferByte);
-  if (copy) copy_ = *copy;
-  if (fill) fill_ = *fill;
-  if (differ) differ_ = *differ;
-  usable_ = copy && fill && differ;
+  usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&
+            load(fill_, "fa_tune_fill", originals_ptx::fill()) &&
+            load(differ_, "fa_tune_differ", originals_ptx::differ()) &&
+            load(limits_, "fa_tune_limits", originals_ptx::limits()) &&
+            load(rows_, "fa_tune_rows", originals_ptx::rows());
 }
 
 Originals::~Originals() {
   drop();
   if (found_) device_.release(*found_);
-  for (const KernelHandle kernel : {copy_, fill_, differ_})
+  for (const KernelHandle kernel : {copy_, fill_, differ_, limits_, rows_})
     if (kernel != KernelHandle{}) device_.unload(kernel);
+}
+
+bool Originals::load(KernelHandle& kernel, const char* name, const std::string& ptx) {
+  const auto loaded = device_.load({BinaryKind::ptx, "sm_70", name, ptx, {}});
+  if (loaded) kernel = *loaded;
+  return loaded.has_value();
 }
 
 void Originals::drop() {
   while (!kept_.empty()) release(kept_.begin());
+  ranks_.clear();
 }
 
 bool Originals::intact() {
@@ -143,27 +62,34 @@ bool Originals::intact() {
 bool Originals::is_as_written(const Kept& kept) {
   // Gone with its process: it is written anew when it is next used.
   if (kept.life != device_.life()) return true;
-  HostMemory memory(kept.bytes);
+  HostMemory memory(kept.contents.size());
   return device_.read(kept.buffer, 0, memory.bytes()) &&
-         !first_difference_of_large(memory.bytes(), kept.instance->tensors[kept.tensor].bytes);
+         !first_difference_of_large(memory.bytes(), kept.contents);
 }
 
 void Originals::release(std::list<Kept>::iterator kept) {
   device_.release(kept->buffer);
-  bytes_ -= kept->bytes;
+  bytes_ -= kept->contents.size();
   kept_.erase(kept);
 }
 
 std::expected<BufferHandle, Fault> Originals::of(const std::shared_ptr<const Instance>& instance,
                                                  std::size_t tensor) {
+  return keep(instance, tensor, [&] { return std::span(instance->tensors[tensor].bytes); });
+}
+
+// `contents` is called if they are not there yet. They must live as long as the owner.
+std::expected<BufferHandle, Fault> Originals::keep(
+    std::shared_ptr<const void> owner, std::size_t which,
+    const std::function<std::span<const std::byte>()>& contents) {
   const auto found = std::ranges::find_if(
-      kept_, [&](const Kept& each) { return each.instance == instance && each.tensor == tensor; });
+      kept_, [&](const Kept& each) { return each.owner == owner && each.which == which; });
   if (found != kept_.end() && found->life == device_.life()) {
     kept_.splice(kept_.begin(), kept_, found);
     return found->buffer;
   }
   if (found != kept_.end()) release(found);
-  const std::vector<std::byte>& bytes = instance->tensors[tensor].bytes;
+  const std::span<const std::byte> bytes = contents();
   while (!kept_.empty() && bytes_ + bytes.size() > kMost) release(std::prev(kept_.end()));
   const BufferHandle buffer = device_.allocate(bytes.size());
   const std::uint64_t life = device_.life();
@@ -171,7 +97,7 @@ std::expected<BufferHandle, Fault> Originals::of(const std::shared_ptr<const Ins
     device_.release(buffer);
     return std::unexpected(written.error());
   }
-  kept_.push_front({instance, tensor, bytes.size(), buffer, life});
+  kept_.push_front({std::move(owner), which, bytes, buffer, life});
   bytes_ += bytes.size();
   return buffer;
 }
@@ -202,6 +128,20 @@ std::expected<void, Fault> Originals::fill_with_ones(const Place& to, std::size_
 std::expected<std::optional<std::size_t>, Fault> Originals::first_difference(const Place& a,
                                                                              const Place& b,
                                                                              std::size_t bytes) {
+  const auto found = ask(differ_,
+                         {device_.address(a.buffer, a.offset), device_.address(b.buffer, b.offset),
+                          argument_of(bytes)},
+                         {}, bytes);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return std::nullopt;
+  return exactly(**found, a, b, bytes);
+}
+
+// Runs a kernel that leaves the least of what it finds where the argument between these points.
+std::expected<std::optional<std::size_t>, Fault> Originals::ask(KernelHandle kernel,
+                                                                std::vector<Argument> before,
+                                                                const std::vector<Argument>& after,
+                                                                std::size_t bytes) {
   constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   if (found_ && found_life_ != device_.life()) {
     device_.release(*found_);
@@ -211,18 +151,16 @@ std::expected<std::optional<std::size_t>, Fault> Originals::first_difference(con
     found_ = device_.allocate(sizeof kNowhere);
     found_life_ = device_.life();
   }
-  const Launch launch =
-      launch_of(differ_,
-                {device_.address(a.buffer, a.offset), device_.address(b.buffer, b.offset),
-                 argument_of(bytes), device_.address(*found_, 0)},
-                bytes);
+  before.push_back(device_.address(*found_, 0));
+  before.insert(before.end(), after.begin(), after.end());
   std::uint64_t where = kNowhere;
   const std::array writes{BufferWrite{*found_, 0, std::as_bytes(std::span(&kNowhere, 1))}};
   const std::array reads{BufferRead{*found_, 0, std::as_writable_bytes(std::span(&where, 1))}};
+  const Launch launch = launch_of(kernel, std::move(before), bytes);
   if (const auto done = device_.launch_between(writes, launch, reads); !done)
     return std::unexpected(done.error());
   if (where == kNowhere) return std::nullopt;
-  return exactly(static_cast<std::size_t>(where), a, b, bytes);
+  return static_cast<std::size_t>(where);
 }
 
 // A word is known in which they differ.
@@ -238,6 +176,58 @@ std::expected<std::size_t, Fault> Originals::exactly(std::size_t word, const Pla
     return std::unexpected(read.error());
   const auto differs = std::ranges::mismatch(in_a, in_b);
   return word + static_cast<std::size_t>(differs.in1 - in_a.begin());
+}
+
+bool Originals::can_sample(const Tensor& output, const Expectation& expectation) const {
+  return worth(static_cast<std::size_t>(output.elements()) * size_of(output.type)) &&
+         expectation.sampled() && (output.type == DType::f16 || output.type == DType::bf16);
+}
+
+std::expected<bool, Fault> Originals::within_limits(
+    const Place& place, const Tensor& output,
+    const std::shared_ptr<const Expectation>& expectation) {
+  const Limits& limits = expectation->limits;
+  const auto ranks = [&]() -> const LimitRanks& {
+    auto& known = ranks_[expectation];
+    if (!known) known = std::make_unique<LimitRanks>(limits, output.type);
+    return *known;
+  };
+  const auto range_of_row =
+      keep(expectation, 0, [&] { return std::as_bytes(std::span(limits.range_of_row)); });
+  const auto least = keep(expectation, 1, [&] { return std::as_bytes(std::span(ranks().least)); });
+  const auto most = keep(expectation, 2, [&] { return std::as_bytes(std::span(ranks().most)); });
+  for (const auto* each : {&range_of_row, &least, &most})
+    if (!*each) return std::unexpected(each->error());
+  const auto elements = static_cast<std::size_t>(output.elements());
+  const auto outside = ask(
+      limits_,
+      {device_.address(place.buffer, place.offset), device_.address(*range_of_row, 0),
+       device_.address(*least, 0), device_.address(*most, 0)},
+      {argument_of(elements), argument_of(limits.row_elements)}, elements * size_of(output.type));
+  if (!outside) return std::unexpected(outside.error());
+  return !outside->has_value();
+}
+
+std::expected<HostMemory, Fault> Originals::sampled_rows(
+    const Place& place, const Tensor& output,
+    const std::shared_ptr<const Expectation>& expectation) {
+  const auto rows =
+      keep(expectation, 3, [&] { return std::as_bytes(std::span(expectation->rows)); });
+  if (!rows) return std::unexpected(rows.error());
+  const std::size_t length = expectation->limits.row_elements;
+  const std::size_t elements = expectation->rows.size() * length;
+  HostMemory memory(elements * size_of(output.type));
+  const BufferHandle to = device_.allocate(memory.bytes().size());
+  const Launch launch =
+      launch_of(rows_,
+                {device_.address(place.buffer, place.offset), device_.address(*rows, 0),
+                 device_.address(to, 0), argument_of(elements), argument_of(length)},
+                memory.bytes().size());
+  const std::array reads{BufferRead{to, 0, memory.bytes()}};
+  const auto done = device_.launch_between({}, launch, reads);
+  device_.release(to);
+  if (!done) return std::unexpected(done.error());
+  return memory;
 }
 
 }  // namespace fa_tune

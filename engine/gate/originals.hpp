@@ -3,20 +3,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/device/device.hpp"
 #include "engine/gate/arguments.hpp"
+#include "engine/gate/host_memory.hpp"
+#include "engine/gate/limit_ranks.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
 
 // Large tensors kept on a device, so that each trial has them copied and compared there: at long
-// shapes the bus takes ten times as long for them as a kernel runs. Done by three kernels of the
-// engine's own, by way of the device like any other; `usable()` is false where it cannot run them.
+// shapes the bus takes ten times as long for them as a kernel runs. Done by kernels of the engine's
+// own (originals_ptx.hpp), by way of the device like any other; `usable()` is false where it cannot
+// run them.
 //
 // They lie in the memory of strangers' kernels. So a refusal that rests on them stands only if they
 // are intact(). And what is told to others is judged without from the start.
@@ -49,16 +56,33 @@ class Originals {
   std::expected<std::optional<std::size_t>, Fault> first_difference(const Place& a, const Place& b,
                                                                     std::size_t bytes);
 
+  // For an output of which the truth of some rows is known: are all elements within the limits, and
+  // what is in those rows, one after another?
+  bool can_sample(const Tensor& output, const Expectation& expectation) const;
+  std::expected<bool, Fault> within_limits(const Place& place, const Tensor& output,
+                                           const std::shared_ptr<const Expectation>& expectation);
+  std::expected<HostMemory, Fault> sampled_rows(
+      const Place& place, const Tensor& output,
+      const std::shared_ptr<const Expectation>& expectation);
+
  private:
   struct Kept {
-    std::shared_ptr<const Instance> instance;
-    std::size_t tensor = 0;
-    std::size_t bytes = 0;
+    std::shared_ptr<const void> owner;  // of the contents
+    std::size_t which = 0;              // of the owner's
+    std::span<const std::byte> contents;
     BufferHandle buffer{};
     std::uint64_t life = 0;  // the device's, when it was written
   };
 
   void drop();
+  bool load(KernelHandle& kernel, const char* name, const std::string& ptx);
+  std::expected<BufferHandle, Fault> keep(
+      std::shared_ptr<const void> owner, std::size_t which,
+      const std::function<std::span<const std::byte>()>& contents);
+  std::expected<std::optional<std::size_t>, Fault> ask(KernelHandle kernel,
+                                                       std::vector<Argument> before,
+                                                       const std::vector<Argument>& after,
+                                                       std::size_t bytes);
   Launch launch_of(KernelHandle kernel, std::vector<Argument> arguments, std::size_t bytes) const;
   void release(std::list<Kept>::iterator kept);
   bool is_as_written(const Kept& kept);
@@ -67,11 +91,12 @@ class Originals {
 
   Device& device_;
   bool usable_ = false;
-  KernelHandle copy_{}, fill_{}, differ_{};
+  KernelHandle copy_{}, fill_{}, differ_{}, limits_{}, rows_{};
   std::optional<BufferHandle> found_;  // where first_difference() has its answer written
   std::uint64_t found_life_ = 0;
   std::list<Kept> kept_;  // the latest used first
   std::size_t bytes_ = 0;
+  std::map<std::shared_ptr<const Expectation>, std::unique_ptr<LimitRanks>> ranks_;
 };
 
 }  // namespace fa_tune

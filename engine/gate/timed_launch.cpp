@@ -1,11 +1,13 @@
 #include "engine/gate/timed_launch.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
 #include "engine/gate/arguments.hpp"
-#include "engine/gate/compare.hpp"
 #include "engine/gate/guarded_buffer.hpp"
+#include "engine/gate/output_check.hpp"
 
 namespace fa_tune {
 namespace {
@@ -13,6 +15,9 @@ namespace {
 // Launches ahead of an exchange, where they cost a GPU microseconds: enough that a kernel which
 // looks back, at a clock or at a count, takes itself to be timed.
 constexpr int kLaunchesAhead = 24;
+// Of long ones fewer will do.
+constexpr int kLeastAhead = 4;
+constexpr double kAheadUs = 10'000;
 
 void release_all(Device& device, std::vector<BufferHandle>& buffers) {
   for (const BufferHandle buffer : buffers) device.release(buffer);
@@ -28,7 +33,7 @@ void require(const std::expected<void, Fault>& done, const Tensor& tensor) {
     throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
 }
 
-// Tensors to write to a device: an input's contents, NaN for all else.
+// Tensors to write to a device: what is given, NaN for all else.
 class Source {
  public:
   // `instance` as the originals know it: null without them.
@@ -39,8 +44,7 @@ class Source {
   // Whether the device has the tensor already: then original() is where.
   bool has(std::size_t i) const {
     const Tensor& tensor = instance_.tensors[i];
-    return tensor.role == Role::input && originals_ != nullptr &&
-           originals_->worth(bytes_of(tensor));
+    return is_given(tensor.role) && originals_ != nullptr && originals_->worth(bytes_of(tensor));
   }
   BufferHandle original(std::size_t i) const {
     const auto buffer = originals_->of(known_, i);
@@ -53,7 +57,7 @@ class Source {
     const std::size_t bytes = bytes_of(tensor);
     if (has(i)) {
       require(originals_->copy({original(i), 0}, {to, 0}, bytes), tensor);
-    } else if (tensor.role == Role::input) {
+    } else if (is_given(tensor.role)) {
       require(device_.write(to, 0, tensor.bytes), tensor);
     } else if (originals_ != nullptr && originals_->worth(bytes)) {
       require(originals_->fill_with_ones({to, 0}, bytes), tensor);
@@ -82,7 +86,7 @@ class Exchange {
     try {
       for (std::size_t i = 0; i < to.size(); ++i) {
         const Tensor& tensor = source.tensors()[i];
-        if (tensor.role != Role::input) continue;
+        if (!is_given(tensor.role)) continue;
         if (!source.has(i)) {
           from_.push_back(device_.allocate(bytes_of(tensor)));
           source.write(i, from_.back());
@@ -167,32 +171,36 @@ void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
   launch_ = {.kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
 }
 
-std::optional<Refusal> TimedLaunch::check(const TruthCache::Entry& truth) {
+std::optional<Refusal> TimedLaunch::check(const EntryPtr& truth) {
+  // What a kernel writes over, launches under a clock have written over many times.
+  if (std::ranges::any_of(truth->instance.tensors,
+                          [](const Tensor& tensor) { return tensor.role == Role::inout; }))
+    return check_exchanged(truth);
   return compare_outputs(truth, "under the clock");
 }
 
-std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other) {
+std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
   const Source source(device_, other->instance, {other, &other->instance}, originals_);
   const Exchange exchange(source, buffers_);
   // A launch at the timed shape takes an emulator seconds.
-  const int ahead = device_.info().times == TimeKind::measured ? kLaunchesAhead : 1;
+  const double wanted = us > 0 ? kAheadUs / us : kLaunchesAhead;
+  const int ahead = device_.info().times == TimeKind::measured
+                        ? static_cast<int>(std::clamp<double>(wanted, kLeastAhead, kLaunchesAhead))
+                        : 1;
   if (const auto done = device_.launch_exchanging(launch_, ahead, exchange.copies()); !done)
     return refusal_of(done.error());
-  return compare_outputs(*other, "in a row of launches, after its inputs changed");
+  return compare_outputs(other, "in a row of launches, after its inputs changed");
 }
 
-std::optional<Refusal> TimedLaunch::compare_outputs(const TruthCache::Entry& truth,
+std::optional<Refusal> TimedLaunch::compare_outputs(const EntryPtr& truth,
                                                     const std::string& when) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    const Tensor& tensor = truth.instance.tensors[i];
-    if (tensor.role != Role::output) continue;
-    HostMemory memory(bytes_of(tensor));
-    const auto bytes = memory.bytes();
-    if (const auto done = device_.read(buffers_[i], 0, bytes); !done)
-      return refusal_of(done.error());
-    const Comparison comparison = compare(tensor, bytes, truth.expectation_of(tensor));
-    if (comparison.finding != Finding::right)
-      return Refusal{comparison.finding, when + ": " + comparison.message};
+    const Tensor& tensor = truth->instance.tensors[i];
+    if (!is_result(tensor.role)) continue;
+    const auto comparison = compare_there(device_, originals_, {buffers_[i], 0}, tensor, truth);
+    if (!comparison) return refusal_of(comparison.error());
+    if (comparison->finding != Finding::right)
+      return Refusal{comparison->finding, when + ": " + comparison->message};
   }
   return std::nullopt;
 }

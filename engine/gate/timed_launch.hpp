@@ -34,16 +34,17 @@ class TimedLaunch {
   const Launch& launch() const { return launch_; }
 
   // Are the outputs, as the last launch left them, the truth of the instance that this was made
-  // with?
-  std::optional<Refusal> check(const TruthCache::Entry& truth);
+  // with? With tensors that are written over, as one more launch leaves them after their first data
+  // came back.
+  std::optional<Refusal> check(const EntryPtr& truth);
   // In the midst of launches that follow one another as they do under the clock, exchanges all
   // inputs for those of `other`, of the same shape, and leaves the outputs as they are: right for
   // the inputs before. The one launch that comes after must give other's truth. The inputs are
-  // other's from then on.
-  std::optional<Refusal> check_exchanged(const EntryPtr& other);
+  // other's from then on. `us`: how long a launch takes, if that is known.
+  std::optional<Refusal> check_exchanged(const EntryPtr& other, double us = 0);
 
  private:
-  std::optional<Refusal> compare_outputs(const TruthCache::Entry& truth, const std::string& when);
+  std::optional<Refusal> compare_outputs(const EntryPtr& truth, const std::string& when);
 
   class Buffers;
 

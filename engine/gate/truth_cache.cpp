@@ -26,7 +26,7 @@ std::string key_of(const GateCase& gate_case) {
 std::string change_input(const Problem& problem, const GateCase& gate_case, Instance& instance) {
   std::vector<std::size_t> inputs;
   for (std::size_t i = 0; i < instance.tensors.size(); ++i)
-    if (instance.tensors[i].role == Role::input) inputs.push_back(i);
+    if (is_given(instance.tensors[i].role)) inputs.push_back(i);
   if (inputs.empty()) throw std::logic_error("a problem without inputs has none to change");
   const std::size_t chosen = inputs[*gate_case.changed_input % inputs.size()];
   Instance other =
@@ -69,7 +69,7 @@ std::size_t elements_to_know(const Tensor& output, const Expectation& expectatio
 // finding.
 void require_sound(const TruthCache::Entry& entry, const std::string& key) {
   for (const Tensor& tensor : entry.instance.tensors) {
-    if (tensor.role != Role::output) continue;
+    if (!is_result(tensor.role)) continue;
     const auto found = std::ranges::find(entry.expectations, tensor.name, &Expectation::tensor);
     const std::size_t elements =
         found == entry.expectations.end() ? 0 : elements_to_know(tensor, *found);

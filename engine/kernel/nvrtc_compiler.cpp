@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/stopwatch.hpp"
+#include "engine/base/yaml.hpp"
 #include "engine/kernel/code_hash.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/kernel/compiler_log.hpp"
@@ -27,6 +28,18 @@ class Program {
   }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
+
+  // Makes the instance of a function template that `expression` names, and says what it is called
+  // in the code: to be asked after compile().
+  void name(const std::string& expression) {
+    if (created_ == Nvrtc::success)
+      created_ = functions_.add_name_expression(program_, expression.c_str());
+  }
+  std::string lowered(const std::string& expression) const {
+    const char* name = nullptr;
+    const auto found = functions_.lowered_name(program_, expression.c_str(), &name);
+    return found == Nvrtc::success && name != nullptr ? name : expression;
+  }
 
   Nvrtc::Result compile(const std::vector<std::string>& options) {
     if (created_ != Nvrtc::success) return created_;
@@ -114,11 +127,21 @@ CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result resu
   return refused;
 }
 
+// Whether a kernel's name in the code is another than in the source. A source that makes some of
+// its functions extern "C" makes its kernel so.
+bool is_mangled(const Source& source) {
+  return !is_identifier(source.kernel) || source.text.find("extern \"C\"") == std::string::npos;
+}
+
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const Stopwatch watch;
-  const std::string& kernel = request.source.kernel;
-  Program program(library_.functions, request.source.text, kernel + ".cu");
+  std::string kernel = request.source.kernel;
+  Program program(library_.functions, request.source.text,
+                  kernel.substr(0, kernel.find_first_of("<:")) + ".cu");
+  const bool mangled = is_mangled(request.source);
+  if (mangled) program.name(kernel);
   const Nvrtc::Result result = program.compile(options(request));
+  if (mangled && result == Nvrtc::success) kernel = program.lowered(kernel);
   LogFacts facts = read_compiler_log(program.log(), kernel);
   if (result != Nvrtc::success) return std::unexpected(failure(program, result, facts));
   const std::string cubin = program.cubin();
@@ -126,8 +149,9 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const auto machine_code = cubin_code_hash(cubin, kernel);
   if (!machine_code)
     return std::unexpected(
-        CompileFailure{fmt::format("no kernel '{}': {}; is it extern \"C\" __global__?", kernel,
-                                   machine_code.error()),
+        CompileFailure{fmt::format("no kernel '{}': {}; is it a __global__ function, and extern "
+                                   "\"C\" if others of the source are?",
+                                   request.source.kernel, machine_code.error()),
                        clip_log(program.log())});
   Compiled compiled;
   compiled.image = {request.kind, request.arch, kernel, "", facts.resources};

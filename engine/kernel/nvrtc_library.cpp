@@ -66,6 +66,8 @@ bool bind_all(void* handle, NvrtcFunctions& functions) {
          bind(handle, "nvrtcGetErrorString", functions.error_string) &&
          bind(handle, "nvrtcCreateProgram", functions.create) &&
          bind(handle, "nvrtcDestroyProgram", functions.destroy) &&
+         bind(handle, "nvrtcAddNameExpression", functions.add_name_expression) &&
+         bind(handle, "nvrtcGetLoweredName", functions.lowered_name) &&
          bind(handle, "nvrtcCompileProgram", functions.compile) &&
          bind(handle, "nvrtcGetProgramLogSize", functions.log_size) &&
          bind(handle, "nvrtcGetProgramLog", functions.log) &&

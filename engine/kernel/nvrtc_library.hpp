@@ -21,6 +21,8 @@ struct NvrtcFunctions {
   Result (*create)(Program*, const char* source, const char* name, int headers,
                    const char* const* header_texts, const char* const* header_names) = nullptr;
   Result (*destroy)(Program*) = nullptr;
+  Result (*add_name_expression)(Program, const char* expression) = nullptr;
+  Result (*lowered_name)(Program, const char* expression, const char** name) = nullptr;
   Result (*compile)(Program, int count, const char* const* options) = nullptr;
   Result (*log_size)(Program, std::size_t*) = nullptr;
   Result (*log)(Program, char*) = nullptr;

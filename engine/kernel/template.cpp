@@ -1,6 +1,7 @@
 #include "engine/kernel/template.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <ranges>
 #include <set>
 
@@ -8,10 +9,11 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
+#include "engine/base/flatten.hpp"
 #include "engine/base/hash.hpp"
 #include "engine/base/yaml.hpp"
+#include "engine/kernel/compile_options.hpp"
 #include "engine/kernel/derived_scope.hpp"
-#include "engine/kernel/flatten.hpp"
 
 namespace fa_tune {
 namespace {
@@ -91,6 +93,31 @@ void check_defines(const YamlNode& node, const std::vector<std::string>& defines
   }
 }
 
+// A function's name, or one of a template with what stands between < and >; nothing that could end
+// the expression which a compiler is given it as.
+std::string kernel_name(const YamlNode& node) {
+  const std::string& text = node.text("kernel");
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_:<>, ").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  const std::size_t bracket = text.find('<');
+  const bool instance = bracket != std::string::npos && text.ends_with('>');
+  if (!is_identifier(text.substr(0, std::min(text.find(':'), bracket))) ||
+      !std::ranges::all_of(text, fits) || (bracket != std::string::npos) != instance)
+    node.expected("kernel",
+                  "the name of a function, or of a template's instance: name<BLOCK, float>");
+  return text;
+}
+
+// Behind the word, or the one character that is none, that begins at `at`.
+std::size_t word_end(std::string_view text, std::size_t at) {
+  const auto in_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  std::size_t end = at;
+  while (end < text.size() && in_word(static_cast<unsigned char>(text[end]))) ++end;
+  return end == at ? at + 1 : end;
+}
+
 std::string define_text(const Value& value) {
   if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "1" : "0";
   const std::string text = to_text(value);
@@ -109,20 +136,17 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
   return parse(name, text, flatten_includes(source, template_root(manifest)), manifest);
 }
 
-Template Template::parse(const std::string& name, const std::string& manifest_text,
-                         const std::string& cuda_text, const std::filesystem::path& manifest) {
-  const YamlNode root = YamlNode::parse(manifest_text, manifest);
+Template Template::read(const std::string& name, const YamlNode& root) {
   root.check_keys("a template's manifest",
                   {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
-                   "derived", "requires", "launch", "arguments", "maps"});
+                   "derived", "requires", "launch", "arguments", "maps", "options"});
   Template result;
   result.name_ = name;
-  result.manifest_text_ = manifest_text;
-  result.cuda_text_ = cuda_text;
   root.at("source").text("source");
-  result.kernel_ = root.at("kernel").name("kernel");
+  result.kernel_ = kernel_name(root.at("kernel"));
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
+  if (const YamlNode* node = root.find("options")) result.options_ = compile_options(*node);
   if (const YamlNode* node = root.find("optional"))
     for (const YamlEntry& entry : node->entries("optional"))
       result.optional_[entry.key] = entry.value.value(entry.key);
@@ -151,11 +175,51 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
   return result;
 }
 
+Template Template::parse(const std::string& name, const std::string& manifest_text,
+                         const std::string& cuda_text, const std::filesystem::path& manifest) {
+  Template result = read(name, YamlNode::parse(manifest_text, manifest));
+  result.manifest_text_ = manifest_text;
+  result.cuda_text_ = cuda_text;
+  return result;
+}
+
+Template Template::written_out(const std::string& name, const YamlNode& manifest,
+                               const std::string& cuda_text, const Given& given) {
+  // The keys that are there keep their places for messages; the rest comes from a text of our own.
+  std::string rest = "problem: " + given.problem + "\n";
+  const auto list = [&](const char* key, const std::vector<std::string>& all) {
+    rest += fmt::format("{}: [{}]\n", key, fmt::join(all, ", "));
+  };
+  list("parameters", given.parameters);
+  list("arguments", given.arguments);
+  const YamlNode otherwise = YamlNode::parse(rest, manifest.mark().file);
+  const YamlNode whole = manifest.completed(otherwise, {"include"});
+  Template result = read(name, whole);
+  for (const YamlEntry& entry : whole.entries("a template"))
+    result.manifest_text_ += entry.key + ": " + entry.value.flow() + "\n";
+  result.cuda_text_ = cuda_text;
+  return result;
+}
+
+// The parameters' values in the places of their names.
+std::string Template::instance_name(const Config& config) const {
+  std::string made;
+  for (std::size_t at = 0; at < kernel_.size();) {
+    const std::size_t end = std::min(word_end(kernel_, at), kernel_.size());
+    const std::string word = kernel_.substr(at, end - at);
+    const bool is_parameter = std::ranges::find(parameters_, word) != parameters_.end();
+    const Value* value = is_parameter ? config.find(word) : nullptr;
+    made += value == nullptr ? word : define_text(*value);
+    at = end;
+  }
+  return made;
+}
+
 Source Template::render(
     const Config& config,
     const std::vector<std::pair<std::string, std::string>>& problem_defines) const {
   Source source;
-  source.kernel = kernel_;
+  source.kernel = instance_name(config);
   std::set<std::string> defined;
   const auto define = [&](const std::string& name, const std::string& text) {
     if (!defined.insert(name).second)

@@ -15,7 +15,8 @@ namespace fa_tune {
 
 class YamlNode;
 
-// The text of one variant, complete in itself, and the name of its kernel.
+// The text of one variant, complete in itself, and the name of its kernel: that of a function, or
+// an instance of a function template ("scale<256, float>").
 struct Source {
   std::string text;
   std::string kernel;
@@ -27,7 +28,7 @@ struct Source {
 //
 //   # kernel_templates/attention/mma.yaml
 //   source: mma.cu
-//   kernel: attention_mma               # an extern "C" __global__ function
+//   kernel: attention_mma               # a __global__ function, or "name<BLOCK_M, float>"
 //   problem: attention
 //   parameters: [BLOCK_M, BLOCK_N, WARPS]
 //   derived:
@@ -56,6 +57,9 @@ struct Source {
 //
 // `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
 //
+// `options: [--use_fast_math, --maxrregcount=64]` are the compiler's: those that
+// compile_options.hpp knows. Names of parameters in the kernel's name stand for their values.
+//
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
 // other templates are not defined. Derived values that `defines` in the manifest lists are defined
@@ -69,11 +73,22 @@ class Template {
   // manifest. `manifest` is the name that messages give.
   static Template parse(const std::string& name, const std::string& manifest_text,
                         const std::string& cuda_text, const std::filesystem::path& manifest);
+  // One that is written out within another file, as a node of it: what of `given` it leaves out is
+  // as there, and `include` beside `source` is known to space_files.hpp.
+  struct Given {
+    std::string problem;
+    std::vector<std::string> parameters;
+    std::vector<std::string> arguments;
+  };
+  static Template written_out(const std::string& name, const YamlNode& manifest,
+                              const std::string& cuda_text, const Given& given);
 
   const std::string& name() const { return name_; }
   const std::string& problem() const { return problem_; }
   const std::string& kernel() const { return kernel_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
+  // For CompileRequest::options.
+  const std::vector<std::string>& options() const { return options_; }
   // Parameters that a space may leave out, and their values then.
   const Constants& optional() const { return optional_; }
   // "sm_90a", or empty: whatever the device is.
@@ -105,6 +120,7 @@ class Template {
   std::string problem_;
   std::string kernel_;
   std::vector<std::string> parameters_;
+  std::vector<std::string> options_;
   Constants optional_;
   // `constants` and the optional parameters that the config leaves out.
   Constants completed(const Config& config, const Constants& constants) const;
@@ -114,6 +130,8 @@ class Template {
   };
   std::vector<Argument> arguments_;
   static std::vector<Argument> read_arguments(const YamlNode& node);
+  static Template read(const std::string& name, const YamlNode& root);
+  std::string instance_name(const Config& config) const;
   std::string arch_;
   std::vector<std::string> defines_;
   std::vector<Derived> derived_;

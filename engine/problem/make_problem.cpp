@@ -1,5 +1,6 @@
 #include "engine/base/error.hpp"
 #include "engine/problem/attention.hpp"
+#include "engine/problem/custom/custom.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
@@ -9,7 +10,9 @@ std::unique_ptr<Problem> make_problem(const std::string& kind,
                                       const std::string& where) {
   if (kind == "attention")
     return std::make_unique<AttentionProblem>(parse_attention(settings, where));
-  throw UserError(where + "unknown problem kind '" + kind + "': the known kinds are: attention");
+  if (kind == "custom") return make_custom_problem(settings, where);
+  throw UserError(where + "unknown problem kind '" + kind +
+                  "': the known kinds are: attention, custom");
 }
 
 }  // namespace fa_tune

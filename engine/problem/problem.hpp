@@ -16,7 +16,12 @@ enum class DType { e4m3, f16, bf16, f32, f64, i32 };
 std::size_t size_of(DType type);  // bytes an element
 
 // A workspace is the kernel's to write and read back; what it held before a launch must not matter.
-enum class Role { input, output, workspace };
+// An inout tensor is read and then written over: after a second launch it holds something else.
+enum class Role { input, output, workspace, inout };
+
+// Whether it holds data before a launch, and results after one.
+constexpr bool is_given(Role role) { return role == Role::input || role == Role::inout; }
+constexpr bool is_result(Role role) { return role == Role::output || role == Role::inout; }
 
 // Data of one argument, row-major, innermost dimension last.
 struct Tensor {
@@ -24,7 +29,7 @@ struct Tensor {
   DType type = DType::f16;
   Role role = Role::input;
   std::vector<std::int64_t> dims;  // elements
-  std::vector<std::byte> bytes;    // of inputs alone
+  std::vector<std::byte> bytes;    // of what is given alone
   std::string axes = {};           // a letter for each dimension, by which a tensor map asks for it
 
   std::int64_t elements() const;
@@ -105,6 +110,8 @@ struct Suite {
   std::vector<Constants> shapes;
 };
 
+class ReferenceRunner;  // reference.hpp
+
 // What is computed: shapes, inputs, the truth, and what a kernel must be told at compile time. The
 // engine knows of attention only what stands behind this interface.
 class Problem {
@@ -146,6 +153,12 @@ class Problem {
     static_cast<void>(shape);
     return {};
   }
+
+  // What a kernel takes that names no arguments itself, in order; nothing if it must.
+  virtual std::vector<std::string> argument_names() const { return {}; }
+  // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
+  virtual bool wants_reference() const { return false; }
+  virtual void use_reference(std::shared_ptr<ReferenceRunner> runner) { static_cast<void>(runner); }
 
   // The least a kernel must do at this shape, for rooflines: operations and compulsory bytes.
   virtual double flop(const Constants& shape) const = 0;

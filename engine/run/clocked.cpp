@@ -48,9 +48,9 @@ std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& k
                                         roofline_->us, roofline_->because)});
   // A prediction runs some of the blocks only.
   if (device_.info().times == TimeKind::measured)
-    if (const auto refusal = timed.check(*timed_)) return refused(*refusal);
+    if (const auto refusal = timed.check(timed_)) return refused(*refusal);
   if (exchanged_ != nullptr)
-    if (const auto refusal = timed.check_exchanged(exchanged_)) return refused(*refusal);
+    if (const auto refusal = timed.check_exchanged(exchanged_, us)) return refused(*refusal);
   return std::move(*measured);
 }
 
@@ -59,7 +59,7 @@ std::expected<Measurement, ClockRefusal> Clocked::time_cold(const BoundKernel& k
   auto measured = measure_cold(device_, timed.launch());
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
-  if (const auto refusal = timed.check(*timed_)) return refused(*refusal);
+  if (const auto refusal = timed.check(timed_)) return refused(*refusal);
   return std::move(*measured);
 }
 

@@ -19,9 +19,14 @@ class FileContender final : public Contender {
       : Contender(file),
         exported_(read_exported(file)),
         problem_(make_problem(exported_.problem, exported_.settings, file + ": ")),
-        target_(load_profile(exported_.target, root)) {}
+        target_(load_profile(exported_.target, root)) {
+    reference_on_emulator(*problem_, target_);
+  }
 
   const Problem& problem() const override { return *problem_; }
+  void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {
+    problem_->use_reference(runner);
+  }
   const DeviceProfile& target() const override { return target_; }
   Binder on(Device& device, Compiler& compiler, CompilePool&) override {
     kernel_.emplace(exported_, *problem_, target_, compiler, device);
@@ -41,6 +46,9 @@ class ConfigContender final : public Contender {
       : Contender(name), project_(std::move(project)), config_(std::move(config)) {}
 
   const Problem& problem() const override { return *project_.problem; }
+  void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {
+    project_.problem->use_reference(runner);
+  }
   const DeviceProfile& target() const override { return project_.target; }
   Binder on(Device& device, Compiler&, CompilePool& pool) override {
     variant_.emplace(

@@ -33,7 +33,8 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
       return std::unexpected("it is for " + template_.arch() + ", the device is " +
                              device_.info().arch);
     const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
-    const auto compiled = compiler_.compile({source, *arch, device_.info().accepts, {}});
+    const auto compiled =
+        compiler_.compile({source, *arch, device_.info().accepts, template_.options()});
     if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
     if (const auto kept = keeps_state(*compiled)) return std::unexpected(*kept);
     const auto loaded = device_.load(compiled->image);

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "engine/base/root.hpp"
+#include "engine/device/emulated.hpp"
+#include "engine/gate/reference_run.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/space/space_parts.hpp"
 
 namespace fa_tune {
 namespace {
@@ -17,6 +22,22 @@ void require_parameters(const SpaceFile& file, const Template& wanted, const Mar
   }
 }
 
+// A manifest within the space leaves out what goes without saying there.
+Template load_template(const SpaceFile& file, const std::string& name, const std::string& manifest,
+                       const Problem& problem, const std::filesystem::path& root) {
+  if (const auto own = file.own_templates.find(name); own != file.own_templates.end()) {
+    Template::Given given{problem.kind(), {}, problem.argument_names()};
+    for (const Parameter& parameter : file.parameters)
+      if (parameter.name != template_parameter) given.parameters.push_back(parameter.name);
+    return Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
+  }
+  const std::filesystem::path path = root / "kernel_templates" / manifest;
+  if (!std::filesystem::is_regular_file(path))
+    throw UserError(prefix(file.template_marks.at(name)) + "template '" + name +
+                    "': there is no kernel_templates/" + manifest);
+  return Template::load(name, path);
+}
+
 std::vector<Preset> presets_for(const Constants& constants, const SpaceFile& file) {
   const auto find = [&](const std::string& name) -> const Value* {
     const auto at = constants.find(name);
@@ -29,6 +50,16 @@ std::vector<Preset> presets_for(const Constants& constants, const SpaceFile& fil
 }
 
 }  // namespace
+
+void reference_on_emulator(Problem& problem, const DeviceProfile& target) {
+  if (!problem.wants_reference()) return;
+  problem.use_reference(make_reference_runner(
+      [target] { return open_emulator(target); },
+      [compiler = std::shared_ptr<Compiler>()](const CompileRequest& request) mutable {
+        if (compiler == nullptr) compiler = with_cache(open_nvrtc(), cache_folder());
+        return compiler->compile(request);
+      }));
+}
 
 Constants scope_of(const DeviceProfile& target, const Constants& shape) {
   Constants constants;
@@ -57,6 +88,7 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
     throw UserError(prefix(file.target_mark) + "target: " + error.what());
   }
   auto problem = make_problem(file.problem_kind, file.problem_settings, prefix(file.problem_mark));
+  reference_on_emulator(*problem, target);
 
   SpaceParts parts;
   parts.name = file.name;
@@ -68,11 +100,7 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
   std::vector<Template> templates;
   for (const auto& [name, manifest] : file.templates) {
     const Mark& mark = file.template_marks.at(name);
-    const std::filesystem::path path = root / "kernel_templates" / manifest;
-    if (!std::filesystem::is_regular_file(path))
-      throw UserError(prefix(mark) + "template '" + name + "': there is no kernel_templates/" +
-                      manifest);
-    Template loaded = Template::load(name, path);
+    Template loaded = load_template(file, name, manifest, *problem, root);
     if (loaded.problem() != problem->kind())
       throw UserError(prefix(mark) + "template '" + name + "' solves '" + loaded.problem() +
                       "', but the space's problem is '" + problem->kind() + "'");

@@ -16,6 +16,10 @@ namespace fa_tune {
 // "device.*" of the target and "problem.*".
 Constants scope_of(const DeviceProfile& target, const Constants& shape);
 
+// Where a problem's truth comes from a kernel: it runs on an emulator of the target, and what runs
+// and compiles it is in this process, opened when it is first needed.
+void reference_on_emulator(Problem& problem, const DeviceProfile& target);
+
 // A space joined with what it names: the target's limits, the problem, the templates.
 struct Project {
   std::filesystem::path root;  // of what the space names

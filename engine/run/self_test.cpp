@@ -7,6 +7,7 @@
 #include "engine/base/file.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/stopwatch.hpp"
+#include "engine/gate/reference_run.hpp"
 #include "engine/kernel/persistent_state.hpp"
 #include "engine/run/clocked.hpp"
 #include "engine/run/fault_file.hpp"
@@ -34,6 +35,10 @@ class Place {
         truth_(*project_.problem, Truth::thorough),
         seed_(seed),
         whole_(whole) {
+    if (project_.problem->wants_reference())
+      project_.problem->use_reference(make_reference_runner(
+          [this] { return open_(project_.target); },
+          [&compiler](const CompileRequest& request) { return compiler.compile(request); }));
     open_device();
     watch_.emplace(project_, *device_, pool_, seed);
     const bool timed = whole_ || device_->info().times == TimeKind::measured;

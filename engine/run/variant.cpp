@@ -37,8 +37,8 @@ Variant::Build& Variant::build(const Defines& defines) {
   if (inserted) {
     // Where the template is for other devices the device says so when it is to load it.
     const std::string arch = template_.arch_on(device_->info().arch).value_or(template_.arch());
-    place->second.pending =
-        pool_.submit({template_.render(config_, defines), arch, device_->info().accepts, {}});
+    place->second.pending = pool_.submit(
+        {template_.render(config_, defines), arch, device_->info().accepts, template_.options()});
   }
   return place->second;
 }

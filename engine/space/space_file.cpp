@@ -6,6 +6,8 @@
 
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
+#include "engine/space/python_expression.hpp"
+#include "engine/space/space_files.hpp"
 #include "engine/space/space_parts.hpp"
 #include "engine/space/t1_file.hpp"
 
@@ -48,15 +50,21 @@ Parameter read_parameter(const YamlEntry& entry) {
     if (const YamlNode* when = entry.value.find("when")) parameter.when = expression(*when, "when");
   }
   for (const YamlNode& item : values->items(parameter.name))
-    parameter.values.push_back(item.value(parameter.name));
+    parameter.values.push_back(item.is_real() ? Value(item.number(parameter.name))
+                                              : item.value(parameter.name));
   return parameter;
 }
 
 Constraint read_constraint(const YamlNode& node) {
   Constraint constraint{.expression = Expression::parse("true"), .because = "", .only_for = ""};
   if (node.is_map()) {
-    node.check_keys("constraint", {"expr", "because"});
-    constraint.expression = expression(node.at("expr"), "expr");
+    node.check_keys("constraint", {"expr", "python", "because"});
+    const YamlNode* python = node.find("python");
+    if (python != nullptr && node.find("expr") != nullptr)
+      python->fail("a constraint is either `expr` or `python`");
+    constraint.expression =
+        python == nullptr ? expression(node.at("expr"), "expr")
+                          : parse_python_condition(python->text("python"), python->text_mark());
     if (const YamlNode* because = node.find("because"))
       constraint.because = because->text("because");
   } else {
@@ -88,7 +96,7 @@ class SpaceFileReader {
 
   SpaceFile read() {
     root_.check_keys("a space file", {"space", "target", "problem", "templates", "parameters",
-                                      "derived", "constraints", "presets", "budget"});
+                                      "derived", "constraints", "presets", "budget", "files"});
     file_.name = file_name(root_.at("space"), "space");
     file_.target = file_name(root_.at("target"), "target");
     file_.target_mark = root_.at("target").mark();
@@ -123,6 +131,10 @@ class SpaceFileReader {
     const YamlNode& kind = node.at("kind");
     file_.problem_kind = kind.name("kind");
     file_.problem_mark = kind.mark();
+    if (file_.problem_kind == custom_problem) {
+      file_.problem_settings.emplace_back(custom_text, file_.text);
+      return;
+    }
     for (const YamlEntry& entry : node.entries("problem"))
       if (entry.key != "kind") read_setting(key_name(entry, "problem setting"), entry.value);
   }
@@ -151,9 +163,14 @@ class SpaceFileReader {
     choice.mark = node.mark();
     for (const YamlEntry& entry : node.entries("templates")) {
       const std::string& name = key_name(entry, "template");
-      const std::string& manifest = entry.value.text(name);
-      if (manifest.empty()) entry.value.expected(name, "the path of a manifest");
-      file_.templates.emplace_back(name, manifest);
+      if (entry.value.is_map()) {
+        file_.own_templates[name] = {entry.value, carried_file(root_, entry.value.at("source"))};
+        file_.templates.emplace_back(name, "");
+      } else {
+        const std::string& manifest = entry.value.text(name);
+        if (manifest.empty()) entry.value.expected(name, "the path of a manifest");
+        file_.templates.emplace_back(name, manifest);
+      }
       file_.template_marks[name] = entry.key_mark;
       choice.values.emplace_back(name);
     }
@@ -196,8 +213,8 @@ std::vector<std::string> shipped_spaces(const std::filesystem::path& folder) {
 SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path) {
   if (looks_like_t1(text))
     throw UserError(path.string() +
-                    ": is a T1 file: `fa-tune space` counts, checks and samples it, but its kernel "
-                    "is not run here; expected a space in YAML");
+                    ": is a T1 file: `fa-tune space` counts, checks and samples it, but `evolve "
+                    "--reference` runs its kernel; expected a space in YAML");
   return SpaceFileReader(text, path).read();
 }
 
@@ -219,7 +236,7 @@ std::filesystem::path find_space_file(const std::string& name, const std::filesy
 
 SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root) {
   const std::filesystem::path path = find_space_file(name, root);
-  return parse_space_file(read_file(path), path);
+  return parse_space_file(with_files(read_file(path), path, root), path);
 }
 
 }  // namespace fa_tune

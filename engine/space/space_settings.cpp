@@ -109,10 +109,40 @@ std::string problem_text(const std::string& kind, const Settings& settings) {
   return text;
 }
 
+// The text with the number that stands at a place of it exchanged.
+std::string exchange(const std::string& text, const YamlNode& number, const std::string& value) {
+  const Mark mark = number.text_mark();
+  std::size_t at = 0;
+  for (int line = 1; line < mark.line; ++line) at = text.find('\n', at) + 1;
+  at += static_cast<std::size_t>(mark.column - 1);
+  return text.substr(0, at) + value + text.substr(at + number.text("size").size());
+}
+
+// A custom problem's timed sizes, in their places: the rest of its section is not made of settings.
+SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& changes) {
+  std::string text = file.text;
+  for (const std::string& change : changes) {
+    const auto [name, value] = read_change(change);
+    const YamlNode root = YamlNode::parse(text, file.path);
+    const YamlNode& sizes = root.at("problem").at("sizes");
+    const YamlNode& timed = sizes.is_list() ? sizes.items("sizes").at(0) : sizes;
+    const YamlNode* number = name.starts_with("sizes.") ? timed.find(name.substr(6)) : nullptr;
+    if (number == nullptr || !is_number(value))
+      throw UserError(
+          fmt::format("--set {}: of a custom problem one of its sizes can be set, as in "
+                      "sizes.{}=1000",
+                      quote_text(change), timed.entries("sizes").at(0).key));
+    text = exchange(text, *number, value);
+  }
+  return parse_space_file(text,
+                          file.path.string() + fmt::format(" (with {})", fmt::join(changes, ", ")));
+}
+
 }  // namespace
 
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   if (changes.empty()) return file;
+  if (file.problem_kind == custom_problem) return with_sizes(file, changes);
   const YamlNode root = YamlNode::parse(file.text, file.path);
   const YamlNode& problem = root.at("problem");
   Settings settings;

@@ -20,7 +20,7 @@ check 'and checked' contains "$out" 'good, a T1 file'
 try "$program" space sample -n 3 demo_T1.json
 check 'and sampled' equal "$(grep -c '^{"x":' "$out")" 3
 try "$program" evolve --space demo_T1.json
-check 'but its kernel is not run' equal "$status" 2
+check 'but its kernel is not run without a reference' equal "$status" 2
 check 'which is said' contains "$err" 'is a T1 file'
 sed 's/x \* y/x.y/' demo_T1.json >bad_T1.json
 try "$program" space count bad_T1.json

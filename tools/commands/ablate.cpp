@@ -9,6 +9,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
+#include "tools/commands/reference.hpp"
 
 namespace fa_tune {
 namespace {
@@ -31,6 +32,7 @@ int ablate_trial(const Arguments& arguments) {
       open_project(parse_space_file(run.space_text, run.space + " (as stored with the run)"), root);
   const auto device = open_device_in_worker(arguments.device, project.target, root);
   const auto compiler = open_compiler();
+  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
   CompilePool pool(*compiler, default_jobs());
   AblationOptions options;
   options.baseline = arguments.baseline;

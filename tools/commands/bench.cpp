@@ -18,6 +18,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
+#include "tools/commands/reference.hpp"
 
 namespace fa_tune {
 namespace {
@@ -162,6 +163,8 @@ int bench(const Arguments& arguments) {
                                 b->problem().describe(b->problem().shape())));
   device = open_device_in_worker(arguments.device, a->target(), places.root);
   compiler = open_compiler();
+  for (Contender* each : {a.get(), b.get()})
+    each->use_reference(reference_beside(*device, *compiler, each->target(), places.root));
   pool.emplace(*compiler, default_jobs());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   if (arguments.l2 == "cold" && device->info().times == TimeKind::predicted)

@@ -12,14 +12,18 @@
 
 #include "engine/base/child_process.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/words.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/space/space_settings.hpp"
+#include "engine/space/t1_file.hpp"
+#include "engine/space/t1_space.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/progress.hpp"
+#include "tools/commands/reference.hpp"
 #include "tools/commands/summary.hpp"
 
 namespace fa_tune {
@@ -39,6 +43,8 @@ void on_interrupt(int signal) {
 struct Arguments {
   std::string space;
   std::vector<std::string> settings;
+  std::string reference;
+  std::string target;
   std::string db = "fa.db";
   std::string device = "auto";
   std::optional<std::string> budget;
@@ -134,16 +140,38 @@ void announce(const Project& project, const std::vector<Device*>& devices,
 
 // What makes a run the run it is cannot be changed in the midst of it.
 void refuse_what_is_stored(const Arguments& arguments) {
-  const std::pair<const char*, bool> given[] = {
-      {"--space", !arguments.space.empty()},   {"--set", !arguments.settings.empty()},
-      {"--seed", arguments.seed.has_value()},  {"--strategy", arguments.strategy.has_value()},
-      {"--warm", arguments.warm.has_value()},  {"--generation", arguments.generation.has_value()},
-      {"--ahead", arguments.ahead.has_value()}};
+  const std::pair<const char*, bool> given[] = {{"--space", !arguments.space.empty()},
+                                                {"--set", !arguments.settings.empty()},
+                                                {"--reference", !arguments.reference.empty()},
+                                                {"--target", !arguments.target.empty()},
+                                                {"--seed", arguments.seed.has_value()},
+                                                {"--strategy", arguments.strategy.has_value()},
+                                                {"--warm", arguments.warm.has_value()},
+                                                {"--generation", arguments.generation.has_value()},
+                                                {"--ahead", arguments.ahead.has_value()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw UserError(fmt::format(
           "{} is kept with the run that --resume goes on with: leave it out, or begin a new run",
           name));
+}
+
+// A space of ours, or a T1 file's kernel as one.
+SpaceFile named_space(const Arguments& arguments, const std::filesystem::path& root) {
+  const auto path = find_space_file(arguments.space, root);
+  const std::string text = read_file(path);
+  if (!looks_like_t1(text)) {
+    if (!arguments.reference.empty() || !arguments.target.empty())
+      throw UserError("--reference and --target are for T1 files: a space names its own");
+    return with_settings(load_space_file(arguments.space, root), arguments.settings);
+  }
+  if (arguments.reference.empty())
+    throw UserError(path.string() +
+                    ": is a T1 file: name a plain kernel that computes the same, to hold its own "
+                    "against, with --reference FILE.cu");
+  T1Use use{.reference = arguments.reference};
+  if (!arguments.target.empty()) use.target = arguments.target;
+  return with_settings(parse_space_file(t1_as_space(text, path, use), path), arguments.settings);
 }
 
 int evolve_command(const Arguments& arguments) {
@@ -156,7 +184,7 @@ int evolve_command(const Arguments& arguments) {
   if (arguments.resume) stored = stored_run(arguments);
   const Project project = open_project(
       stored ? parse_space_file(stored->space_text, stored->space + " (as stored with the run)")
-             : with_settings(load_space_file(arguments.space, root), arguments.settings),
+             : named_space(arguments, root),
       root);
   EvolveOptions options;
   options.resume = arguments.resume;
@@ -182,6 +210,7 @@ int evolve_command(const Arguments& arguments) {
   std::vector<Device*> devices;
   for (const auto& each : opened) devices.push_back(each.get());
   const Device* device = devices.front();
+  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = choose_earlier(store, project, device->info().name);
@@ -226,6 +255,10 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--set", arguments->settings,
                       "search it for another problem, as in --set shape.L=4096 --set causal=true: "
                       "what its file says under `problem`, and what it could");
+  command->add_option("--reference", arguments->reference,
+                      "of a T1 file: a CUDA file with a plain kernel that computes the same");
+  command->add_option("--target", arguments->target,
+                      "of a T1 file: the device profile whose limits hold; h100 if not given");
   command->add_option("--db", arguments->db, "database to write")->capture_default_str();
   command
       ->add_option("--device", arguments->device,

@@ -61,7 +61,8 @@ int export_command(const Arguments& arguments) {
   facts.template_name = from.name();
   facts.arch = from.arch_on(facts.arch).value_or(from.arch());
   facts.manifest_text = from.manifest_text();
-  facts.kernel = from.kernel();
+  facts.kernel =
+      from.render(facts.config, project.problem->defines(project.problem->shape())).kernel;
   facts.settings = project.file.problem_settings;
   const Constants& shape = project.problem->shape();
   facts.launch = from.launch(facts.config, project.scope(shape));

@@ -16,6 +16,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
+#include "tools/commands/reference.hpp"
 #include "tools/commands/summary.hpp"
 
 namespace fa_tune {
@@ -91,6 +92,7 @@ int finals(const Arguments& arguments) {
     throw UserError(fmt::format("{}: run {} has no right trial with a time", arguments.db, run.id));
   const auto device = open_device_in_worker(arguments.device, project.target, root);
   const auto compiler = open_compiler();
+  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
   CompilePool pool(*compiler, default_jobs());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   announce_coverage(*project.problem);

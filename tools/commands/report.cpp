@@ -36,8 +36,9 @@ std::optional<RoofFacts> roof_of(const RunRow& run, const Project& project) {
     profile =
         profile_of_arch(run.arch.substr(0, run.arch.find_last_not_of("af") + 1), project.root);
   }
-  if (!profile) return std::nullopt;
   const Problem& problem = *project.problem;
+  // A space need not say how many operations its own problem takes.
+  if (!profile || problem.flop(problem.shape()) <= 0) return std::nullopt;
   const Ceilings most = ceilings(*profile, profile->sms, problem.tensor_speed());
   return RoofFacts{.flop = problem.flop(problem.shape()),
                    .bytes = problem.bytes(problem.shape()),

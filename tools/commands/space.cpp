@@ -21,7 +21,7 @@ struct Arguments {
 
 Project open_yaml(const std::filesystem::path& path) {
   const auto root = require_root();
-  return open_project(parse_space_file(read_file(path), path), root);
+  return open_project(load_space_file(path.string(), root), root);
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.

@@ -14,6 +14,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
+#include "tools/commands/reference.hpp"
 
 namespace fa_tune {
 namespace {
@@ -87,6 +88,7 @@ int verify_file(const Arguments& arguments) {
   const DeviceProfile target = load_profile(exported.target, root);
   const auto device = open_device_in_worker(arguments.device, target, root);
   const auto compiler = open_compiler();
+  problem->use_reference(reference_beside(*device, *compiler, target, root));
   ExportedKernel kernel(exported, *problem, target, *compiler, *device);
   return gate_suites(
       *problem, suites, *device, [&](const Constants& shape) { return kernel.bind(shape); },
@@ -105,6 +107,7 @@ int verify_trial(const Arguments& arguments) {
   const auto suites = chosen_suites(*project.problem, arguments.suites);
   const auto device = open_device_in_worker(arguments.device, project.target, root);
   const auto compiler = open_compiler();
+  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
   CompilePool pool(*compiler, default_jobs());
   const Config config = Config::from_json(trial->config_json);
   Variant variant(

@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/base/half.hpp"
 #include "engine/device/emulated.hpp"
 #include "engine/device/profile.hpp"
+#include "engine/gate/output_check.hpp"
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 #include "tests/engine/run/measuring_emulator.hpp"
@@ -48,6 +50,37 @@ void teach(FakeDevice& device) {
         static_cast<std::uint64_t>(std::mismatch(a, a + bytes_of(call), b).first - a);
     const std::uint64_t word = at / 16 * 16;
     if (at < bytes_of(call)) std::memcpy(call.pointers[2], &word, sizeof word);
+    return {};
+  });
+}
+
+void teach_sampling(FakeDevice& device) {
+  const auto scalar = [](const FakeDevice::Call& call, std::size_t i) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, call.scalars[i].data(), sizeof value);
+    return value;
+  };
+  const auto at = []<typename T>(const std::byte* from, std::uint64_t i, T) {
+    T value{};
+    std::memcpy(&value, from + i * sizeof value, sizeof value);
+    return value;
+  };
+  device.knows("fa_tune_limits", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
+    for (std::uint64_t i = scalar(call, 0); i-- > 0;) {
+      const std::uint64_t length = scalar(call, 1);
+      const std::uint64_t place = at(call.pointers[1], i / length, 0U) * length + i % length;
+      const auto rank = LimitRanks::rank_of(at(call.pointers[0], i, std::uint16_t{}));
+      if (rank < at(call.pointers[2], place, std::int16_t{}) ||
+          rank > at(call.pointers[3], place, std::int16_t{}))
+        std::memcpy(call.pointers[4], &i, sizeof i);
+    }
+    return {};
+  });
+  device.knows("fa_tune_rows", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
+    const std::uint64_t length = scalar(call, 1);
+    for (std::uint64_t row = 0; row < scalar(call, 0) / length; ++row)
+      std::memcpy(call.pointers[2] + row * length * 2,
+                  call.pointers[0] + at(call.pointers[1], row, 0U) * length * 2, length * 2);
     return {};
   });
 }
@@ -109,7 +142,10 @@ class Bench {
   FakeDevice device;
   // Made when the device has been taught.
   struct Taught {
-    explicit Taught(FakeDevice& device) { teach(device); }
+    explicit Taught(FakeDevice& device) {
+      teach(device);
+      teach_sampling(device);
+    }
   } taught{device};
   Originals originals{device};
   int launches = 0;
@@ -205,6 +241,8 @@ TEST_CASE(
     "originals: no more are kept than there is room for, and none on a device that predicts") {
   FakeDevice device;
   teach(device);
+  CHECK_FALSE(Originals(device).usable());
+  teach_sampling(device);
   Originals originals(device);
   constexpr std::size_t kBytes = Originals::kMost / 3;
   std::vector<std::shared_ptr<const Instance>> instances;
@@ -220,4 +258,96 @@ TEST_CASE(
   CHECK(*originals.of(instances[4], 0) == *originals.of(instances[4], 0));
   const auto emulator = open_emulator(load_profile("l4", FA_TUNE_ROOT), 1);
   CHECK_FALSE(Originals(*emulator).usable());
+}
+
+namespace {
+
+// An output of 8,192 rows of 64, of which every sixteenth is known, in two ranges of limits, one of
+// them zeros alone. Right as it is made.
+struct Sampled {
+  static constexpr std::size_t kRows = 8192, kLength = 64;
+
+  explicit Sampled(DType type) {
+    Tensor output{
+        .name = "O", .type = type, .role = Role::output, .dims = {kRows, kLength}, .bytes = {}};
+    Expectation expected{.tensor = "O", .exact = {}, .bound = {}, .rms_bound = 1e-2};
+    expected.limits = {.row_elements = kLength, .range_of_row = {}, .least = {}, .most = {}};
+    for (std::size_t i = 0; i < kLength; ++i) {
+      expected.limits.least.push_back(-2.0F - static_cast<float>(i) / 64);
+      expected.limits.most.push_back(1.0F);
+    }
+    expected.limits.least.resize(2 * kLength);
+    expected.limits.most.resize(2 * kLength);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      const bool zeros = row % 5 == 3;
+      expected.limits.range_of_row.push_back(zeros ? 1 : 0);
+      if (row % 16 == 3) expected.rows.push_back(static_cast<std::uint32_t>(row));
+      for (std::size_t i = 0; i < kLength; ++i) {
+        const double value = zeros ? 0.0 : static_cast<double>((row + i) % 7) / 4 - 1;
+        set(row * kLength + i, type == DType::bf16 ? to_bf16(value) : to_f16(value));
+        if (row % 16 != 3) continue;
+        expected.exact.push_back(value);
+        expected.bound.push_back(0.01);
+      }
+    }
+    auto made = std::make_shared<TruthCache::Entry>();
+    made->instance.tensors = {output};
+    made->expectations = {expected};
+    truth = made;
+  }
+
+  void set(std::size_t element, std::uint16_t bits) {
+    if (bytes.empty()) bytes.resize(kRows * kLength * 2);
+    std::memcpy(bytes.data() + 2 * element, &bits, 2);
+  }
+
+  std::vector<std::byte> bytes;
+  std::shared_ptr<const TruthCache::Entry> truth;
+};
+
+}  // namespace
+
+TEST_CASE("originals: a sampled output is judged on the device as it is on the host") {
+  const auto device = measuring_emulator();
+  Originals originals(*device);
+  REQUIRE(originals.usable());
+  for (const DType type : {DType::f16, DType::bf16}) {
+    CAPTURE(static_cast<int>(type));
+    Sampled sampled(type);
+    const Tensor& output = sampled.truth->instance.tensors[0];
+    REQUIRE(originals.can_sample(output, sampled.truth->expectations[0]));
+    const BufferHandle buffer = device->allocate(sampled.bytes.size());
+    const auto agree = [&](Finding finding) {
+      REQUIRE(device->write(buffer, 0, sampled.bytes));
+      const auto there = compare_there(*device, &originals, {buffer, 0}, output, sampled.truth);
+      REQUIRE(there);
+      const Comparison here = compare(output, sampled.bytes, sampled.truth->expectations[0]);
+      CHECK(there->finding == finding);
+      CHECK(here.finding == finding);
+      CHECK(there->message == here.message);
+      CHECK(there->worst_ratio == here.worst_ratio);
+      CHECK(there->rms == here.rms);
+    };
+    const std::uint16_t half = type == DType::bf16 ? to_bf16(0.5) : to_f16(0.5);
+    const std::uint16_t three = type == DType::bf16 ? to_bf16(3.0) : to_f16(3.0);
+    agree(Finding::right);
+    const auto with = [&](std::size_t row, std::uint16_t bits, Finding finding) {
+      const auto before = sampled.bytes;
+      sampled.set(row * Sampled::kLength + 17, bits);
+      agree(finding);
+      sampled.bytes = before;
+    };
+    // In a row that is known, in one that is not, and in the last.
+    with(19, half, Finding::wrong);
+    with(20, half, Finding::right);
+    for (const std::size_t row : {19, 20, 8191}) with(row, 0xffff, Finding::not_finite);
+    for (const std::size_t row : {19, 20, 8191}) with(row, three, Finding::wrong);
+    for (const std::size_t row : {19, 20, 8191})
+      with(row, static_cast<std::uint16_t>(three | 0x8000U), Finding::wrong);
+    with(23, half, Finding::wrong);
+    with(23, 0x8000, Finding::right);
+    CHECK(*originals.within_limits({buffer, 0}, output,
+                                   {sampled.truth, &sampled.truth->expectations[0]}));
+    device->release(buffer);
+  }
 }

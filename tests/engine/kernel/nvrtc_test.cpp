@@ -137,7 +137,10 @@ TEST_CASE("NVRTC: what is refused comes back with its first error") {
                     "__syncthreads(); *x = t[*x + 1]; }",
                     "k"))
             .message == "200000 bytes of static shared memory, more than 49152 a block");
-  CHECK(failure(request("__global__ void k() {}", "k")).message.find("no kernel 'k'") == 0);
+  CHECK(
+      failure(request("extern \"C\" __global__ void j() {}", "k")).message.find("no kernel 'k'") ==
+      0);
+  CHECK_FALSE(failure(request("__global__ void j() {}", "k")).message.empty());
   // Not even a file of the working folder is seen.
   CHECK(failure(request("#include \"CMakeLists.txt\"\n", "k")).message.find("could not open") !=
         std::string::npos);
@@ -148,6 +151,22 @@ TEST_CASE("NVRTC: what is refused comes back with its first error") {
   option.options = {};
   option.arch = "sm_12";
   CHECK_FALSE(failure(option).message.empty());
+}
+
+TEST_CASE("NVRTC: a kernel of C++ is found by its name, and an instance of a template is made") {
+  const auto entry = [](const std::string& text, const std::string& kernel) {
+    const CompileOutcome outcome = nvrtc().compile(request(text, kernel));
+    REQUIRE_MESSAGE(outcome.has_value(), outcome.error().message);
+    CHECK(outcome->image.resources.registers > 0);
+    return outcome->image.kernel;
+  };
+  CHECK(entry("__global__ void k(int* x) { *x = 1; }", "k") == "_Z1kPi");
+  CHECK(entry("extern \"C\" __global__ void k(int* x) { *x = 1; }", "k") == "k");
+  const std::string text =
+      "namespace a { template <int n, typename T> __global__ void k(T* x) { *x = n; } }";
+  const std::string instance = entry(text, "a::k<4, float>");
+  CHECK(instance.find("Li4Ef") != std::string::npos);
+  CHECK(instance != entry(text, "a::k<5, float>"));
 }
 
 TEST_CASE("NVRTC: a flood of messages is kept short") {

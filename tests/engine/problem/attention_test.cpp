@@ -80,7 +80,8 @@ TEST_CASE("attention: settings become a shape, defines, a line for a person and 
 TEST_CASE("attention: what is wrong in the settings is said in one line, with the place") {
   CHECK_THROWS_WITH_AS(
       make_problem("convolution", {}, "a.yaml:2:3: "),
-      "a.yaml:2:3: unknown problem kind 'convolution': the known kinds are: attention", UserError);
+      "a.yaml:2:3: unknown problem kind 'convolution': the known kinds are: attention, custom",
+      UserError);
   CHECK(refusal(with("dtype", std::string("fp8"))) ==
         "l4.yaml:5:3: attention: 'dtype' is fp8: expected fp16 or bf16 or e4m3");
   CHECK(refusal(with("shape.B", std::int64_t{0})) ==

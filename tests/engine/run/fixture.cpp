@@ -5,6 +5,7 @@
 #include "engine/base/file.hpp"
 #include "engine/device/open.hpp"
 #include "engine/run/variant.hpp"
+#include "engine/space/space_files.hpp"
 
 namespace fa_tune::test {
 
@@ -22,7 +23,9 @@ std::string replace(std::string text, const Replacements& replacements) {
 
 Project project(const std::string& name, const Replacements& replacements) {
   const auto path = root() / "search_spaces" / name;
-  return open_project(parse_space_file(replace(read_file(path), replacements), path), root());
+  return open_project(
+      parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path),
+      root());
 }
 
 Bench::Bench(const Project& project, const std::string& device)

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace fa_tune {
 
@@ -11,12 +12,14 @@ std::filesystem::path template_root(const std::filesystem::path& manifest);
 
 // The text of a CUDA file with every #include "x" replaced by that file's text between two comment
 // lines, each file once, where it is first named; `#pragma once` lines are dropped, for there is
-// one file now. x is looked for beside the file that names it, then in root/include. An include
+// one file now. x is looked for beside the file that names it, then in root/include, then in
+// `folders`, which are paths below root. An include
 // counts wherever it stands outside of comments, so inside #if it must not be the only one of its
 // file. #include <...> stays as it is. Line ends become '\n'.
 //
 // Throws UserError with file and line for a file that is missing or lies outside `root`, symbolic
 // links followed, and for one that is no text.
-std::string flatten_includes(const std::filesystem::path& file, const std::filesystem::path& root);
+std::string flatten_includes(const std::filesystem::path& file, const std::filesystem::path& root,
+                             const std::vector<std::string>& folders = {});
 
 }  // namespace fa_tune

@@ -1,4 +1,4 @@
-#include "engine/kernel/flatten.hpp"
+#include "engine/base/flatten.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -69,7 +69,10 @@ bool comment_open_after(std::string_view line, bool open) {
 
 class Flattener {
  public:
-  explicit Flattener(const fs::path& root) : root_(root), real_root_(fs::weakly_canonical(root)) {}
+  Flattener(const fs::path& root, const std::vector<std::string>& folders)
+      : root_(root), real_root_(fs::weakly_canonical(root)), folders_{root / "include"} {
+    for (const std::string& folder : folders) folders_.push_back(root / folder);
+  }
 
   std::string start(const fs::path& file) {
     std::error_code error;
@@ -115,7 +118,9 @@ class Flattener {
     if (fs::path(name).is_absolute())
       throw UserError(prefix(mark) + "#include " + quote_text(name) +
                       " is absolute, expected a path within " + root_.string());
-    for (const fs::path& folder : {from.parent_path(), root_ / "include"}) {
+    std::vector<fs::path> places = {from.parent_path()};
+    places.insert(places.end(), folders_.begin(), folders_.end());
+    for (const fs::path& folder : places) {
       const fs::path candidate = (folder / name).lexically_normal();
       std::error_code error;
       if (!fs::is_regular_file(candidate, error)) continue;
@@ -138,6 +143,7 @@ class Flattener {
 
   fs::path root_;
   fs::path real_root_;
+  std::vector<fs::path> folders_;
   std::set<fs::path> seen_;
   std::string text_;
 };
@@ -151,8 +157,9 @@ fs::path template_root(const fs::path& manifest) {
   return own;
 }
 
-std::string flatten_includes(const fs::path& file, const fs::path& root) {
-  return Flattener(root).start(file);
+std::string flatten_includes(const fs::path& file, const fs::path& root,
+                             const std::vector<std::string>& folders) {
+  return Flattener(root, folders).start(file);
 }
 
 }  // namespace fa_tune

@@ -1,4 +1,4 @@
-#include "engine/kernel/flatten.hpp"
+#include "engine/base/flatten.hpp"
 
 #include <doctest/doctest.h>
 

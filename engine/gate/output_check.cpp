@@ -1,0 +1,24 @@
+#include "engine/gate/output_check.hpp"
+
+namespace fa_tune {
+
+std::expected<Comparison, Fault> compare_there(
+    Device& device, Originals* originals, const Place& place, const Tensor& output,
+    const std::shared_ptr<const TruthCache::Entry>& truth) {
+  const std::shared_ptr<const Expectation> expectation(truth, &truth->expectation_of(output));
+  if (originals != nullptr && originals->can_sample(output, *expectation)) {
+    const auto within = originals->within_limits(place, output, expectation);
+    if (!within) return std::unexpected(within.error());
+    if (*within) {
+      const auto rows = originals->sampled_rows(place, output, expectation);
+      if (!rows) return std::unexpected(rows.error());
+      return compare_rows(output, rows->bytes(), *expectation);
+    }
+  }
+  HostMemory memory(static_cast<std::size_t>(output.elements()) * size_of(output.type));
+  if (const auto done = device.read(place.buffer, place.offset, memory.bytes()); !done)
+    return std::unexpected(done.error());
+  return compare(output, memory.bytes(), *expectation);
+}
+
+}  // namespace fa_tune

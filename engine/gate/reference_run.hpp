@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/device/device.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/problem/reference.hpp"
+
+namespace fa_tune {
+
+using DeviceMaker = std::function<std::unique_ptr<Device>()>;
+using CompileCall = std::function<CompileOutcome(const CompileRequest&)>;
+
+// Runs reference kernels on a device of their own, made when the first is wanted. Both are called
+// by one thread at a time.
+std::shared_ptr<ReferenceRunner> make_reference_runner(DeviceMaker make_device,
+                                                       CompileCall compile);
+
+}  // namespace fa_tune

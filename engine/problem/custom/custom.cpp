@@ -1,0 +1,201 @@
+#include "engine/problem/custom/custom.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/problem/custom/inputs.hpp"
+#include "engine/problem/custom/tolerance.hpp"
+#include "engine/problem/custom/widen.hpp"
+#include "engine/space/space_file.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr int kHidden = 3;
+
+bool is_floating(const Tensor& tensor) { return tensor.type != DType::i32; }
+
+// Manifests know sizes as "problem.n".
+Constants scope_of(const Constants& shape) {
+  Constants scope;
+  for (const auto& [name, value] : shape) scope["problem." + name] = value;
+  return scope;
+}
+
+// "mine.yaml" of "mine.yaml:3:9: ".
+std::string file_of(std::string where) {
+  if (where.ends_with(": ")) where.resize(where.size() - 2);
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t colon = where.rfind(':');
+    if (colon != std::string::npos &&
+        where.find_first_not_of("0123456789", colon + 1) == std::string::npos)
+      where.resize(colon);
+  }
+  return where;
+}
+
+}  // namespace
+
+CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
+  const bool of_doubles = std::ranges::any_of(
+      spec_.arguments, [](const CustomArgument& each) { return each.type == DType::f64; });
+  if (of_doubles && !spec_.tolerance)
+    throw UserError(prefix(spec_.arguments[0].mark) +
+                    "arguments of f64 need a `tolerance`: nothing here is more precise than they "
+                    "are, to measure it by");
+  for (const Constants& sizes : spec_.sizes) {
+    describe_custom(spec_, sizes);
+    spec_.reference->launch(Config(), scope_of(sizes));
+  }
+}
+
+std::string CustomProblem::describe(const Constants& shape) const {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : shape) parts.push_back(name + "=" + fa_tune::to_text(value));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::vector<Suite> CustomProblem::suites() const {
+  Suite quick{.name = "quick", .shapes = {}};
+  quick.shapes.assign(spec_.sizes.begin() + (spec_.sizes.size() > 1 ? 1 : 0), spec_.sizes.end());
+  return {quick, {.name = "mission", .shapes = {shape()}}};
+}
+
+std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {
+  std::vector<Constants> shapes;
+  if (spec_.hidden.empty()) return shapes;
+  Random random(derive_seed(seed, "hidden shapes"));
+  for (int i = 0; i < kHidden; ++i) {
+    Constants drawn = shape();
+    for (const auto& [name, least, most] : spec_.hidden)
+      drawn[name] = least + static_cast<std::int64_t>(
+                                random.below(static_cast<std::uint64_t>(most - least) + 1));
+    shapes.push_back(std::move(drawn));
+  }
+  return shapes;
+}
+
+std::vector<std::pair<std::string, std::string>> CustomProblem::defines(
+    const Constants& shape) const {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const auto& [name, expression] : spec_.defines)
+    lines.emplace_back(name, std::to_string(evaluate(expression, shape)));
+  return lines;
+}
+
+Instance CustomProblem::make(const Constants& shape, Inputs inputs, std::uint64_t seed) const {
+  return make_custom(spec_, shape, inputs, seed);
+}
+
+ReferenceCall CustomProblem::call(const Constants& shape) const {
+  const Constants scope = scope_of(shape);
+  const Template& reference = *spec_.reference;
+  return {.source = reference.render(Config(), defines(shape)),
+          .arch = reference.arch(),
+          .options = reference.options(),
+          .launch = reference.launch(Config(), scope),
+          .arguments = reference.arguments(Config(), scope)};
+}
+
+std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) const {
+  if (runner_ == nullptr) throw std::logic_error("a custom problem without a reference runner");
+  ReferenceCall plain = call(instance.shape);
+  const auto trusted = runner_->run(plain, instance);
+  const bool measured =
+      !spec_.tolerance && std::ranges::any_of(instance.tensors, [](const Tensor& tensor) {
+        return is_result(tensor.role) && is_floating(tensor);
+      });
+  std::vector<std::vector<double>> exact;
+  if (measured) {
+    plain.source = widened(plain.source);
+    plain.twice = false;  // the plain one has just been judged
+    try {
+      exact = runner_->run(plain, widened(spec_, instance));
+    } catch (const UserError& error) {
+      throw UserError(std::string(error.what()) +
+                      " (the reference in double, by which the tolerance is measured; a "
+                      "`tolerance` in the space goes without it)");
+    }
+  }
+  std::vector<Expectation> expectations;
+  for (const Tensor& tensor : instance.tensors) {
+    if (!is_result(tensor.role)) continue;
+    const std::size_t at = expectations.size();
+    if (!is_floating(tensor))
+      expectations.push_back(equal_expectation(tensor, trusted[at]));
+    else if (spec_.tolerance)
+      expectations.push_back(stated_expectation(tensor, trusted[at], *spec_.tolerance));
+    else
+      expectations.push_back(measured_expectation(tensor, exact[at], trusted[at]));
+  }
+  return expectations;
+}
+
+std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
+    const Constants& shape) const {
+  std::vector<std::pair<std::string, std::string>> notes;
+  const Instance instance = describe_custom(spec_, shape);
+  for (const CustomArgument& argument : spec_.arguments) {
+    const std::string type = type_name(argument.type);
+    const auto tensor = std::ranges::find(instance.tensors, argument.name, &Tensor::name);
+    if (tensor == instance.tensors.end()) {
+      notes.emplace_back(argument.name,
+                         type + (argument.value ? ", " + argument.value->text()
+                                                : fmt::format(", {}", argument.real)));
+      continue;
+    }
+    const char* const words = tensor->role == Role::input    ? "read"
+                              : tensor->role == Role::output ? "written whole"
+                              : tensor->role == Role::inout  ? "read and written over"
+                                                             : "for the kernel's own use";
+    notes.emplace_back(argument.name, fmt::format("pointer to {} [{}], {}", type,
+                                                  fmt::join(tensor->dims, ", "), words));
+  }
+  return notes;
+}
+
+std::vector<std::string> CustomProblem::argument_names() const {
+  std::vector<std::string> names;
+  for (const CustomArgument& argument : spec_.arguments) names.push_back(argument.name);
+  return names;
+}
+
+double CustomProblem::flop(const Constants& shape) const {
+  return spec_.flop ? static_cast<double>(evaluate(*spec_.flop, shape)) : 0;
+}
+
+double CustomProblem::bytes(const Constants& shape) const {
+  if (spec_.bytes) return static_cast<double>(evaluate(*spec_.bytes, shape));
+  double bytes = 0;
+  for (const Tensor& tensor : describe_custom(spec_, shape).tensors)
+    if (is_result(tensor.role))
+      bytes += static_cast<double>(tensor.elements()) * static_cast<double>(size_of(tensor.type));
+  return bytes;
+}
+
+std::unique_ptr<Problem> make_custom_problem(
+    const std::vector<std::pair<std::string, Value>>& settings, const std::string& where) {
+  const auto text =
+      std::ranges::find(settings, std::string(custom_text), &std::pair<std::string, Value>::first);
+  const auto* held = text == settings.end() ? nullptr : std::get_if<std::string>(&text->second);
+  if (held == nullptr)
+    throw UserError(where +
+                    "a custom problem comes with the text of its space, here it is missing");
+  CustomSpec spec = read_custom(YamlNode::parse(*held, file_of(where)));
+  for (const auto& [name, value] : settings) {
+    if (name == custom_text) continue;
+    const std::string size = name.starts_with("sizes.") ? name.substr(6) : "";
+    const auto found = spec.sizes[0].find(size);
+    if (found == spec.sizes[0].end() || !std::holds_alternative<std::int64_t>(value))
+      throw UserError(where + "'" + name + "': of a custom problem only its sizes can be set");
+    found->second = value;
+  }
+  return std::make_unique<CustomProblem>(std::move(spec));
+}
+
+}  // namespace fa_tune

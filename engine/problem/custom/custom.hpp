@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/problem/custom/spec.hpp"
+#include "engine/problem/problem.hpp"
+#include "engine/problem/reference.hpp"
+
+namespace fa_tune {
+
+// What a space describes itself (spec.hpp): a user's own kernel, held against a plain one of his.
+// A kernel takes what is listed under `arguments`, and is told what is under `defines`. Suites:
+// `quick`, which is all sizes but the timed ones (those, where there are no others), and `mission`.
+class CustomProblem final : public Problem {
+ public:
+  // Throws UserError if a size or a scalar does not fit at any of the spec's sizes.
+  explicit CustomProblem(CustomSpec spec);
+
+  std::string kind() const override { return "custom"; }
+  const Constants& shape() const override { return spec_.sizes[0]; }
+  std::string describe(const Constants& shape) const override;
+  std::vector<Suite> suites() const override;
+  std::vector<Constants> hidden_shapes(std::uint64_t seed) const override;
+  std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
+  Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
+  // Of every element, whatever the truth asked for: the reference gives them all. Throws
+  // std::logic_error if nobody has given a runner.
+  std::vector<Expectation> expect(const Instance& instance, Truth truth) const override;
+  std::vector<std::pair<std::string, std::string>> argument_notes(
+      const Constants& shape) const override;
+  std::vector<std::string> argument_names() const override;
+  double flop(const Constants& shape) const override;
+  double bytes(const Constants& shape) const override;
+  bool wants_reference() const override { return true; }
+  void use_reference(std::shared_ptr<ReferenceRunner> runner) override {
+    runner_ = std::move(runner);
+  }
+
+ private:
+  ReferenceCall call(const Constants& shape) const;
+
+  CustomSpec spec_;
+  std::shared_ptr<ReferenceRunner> runner_;
+};
+
+// From a space's text, and what is to be changed of its timed sizes ("sizes.n" -> 1000). `where`
+// is put before messages: a place in the file of that text.
+std::unique_ptr<Problem> make_custom_problem(
+    const std::vector<std::pair<std::string, Value>>& settings, const std::string& where);
+
+}  // namespace fa_tune

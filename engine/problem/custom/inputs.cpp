@@ -1,0 +1,215 @@
+#include "engine/problem/custom/inputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/half.hpp"
+#include "engine/base/parallel.hpp"
+#include "engine/base/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Of all buffers together: what a device can hold twice over beside their guards, and a host.
+constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
+
+template <typename T>
+void put(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+void put(DType type, double value, std::byte* to) {
+  switch (type) {
+    case DType::f16:
+      return put(to, to_f16(value));
+    case DType::bf16:
+      return put(to, to_bf16(value));
+    case DType::f32:
+      return put(to, static_cast<float>(value));
+    case DType::f64:
+      return put(to, value);
+    case DType::i32:
+      return put(to, static_cast<std::int32_t>(value));
+    case DType::e4m3:
+      return put(to, to_e4m3(value));
+  }
+}
+
+template <typename T>
+T take(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+double get(DType type, const std::byte* from) {
+  switch (type) {
+    case DType::f16:
+      return static_cast<double>(from_f16(take<std::uint16_t>(from)));
+    case DType::bf16:
+      return static_cast<double>(from_bf16(take<std::uint16_t>(from)));
+    case DType::f32:
+      return static_cast<double>(take<float>(from));
+    case DType::f64:
+      return take<double>(from);
+    case DType::i32:
+      return take<std::int32_t>(from);
+    case DType::e4m3:
+      return static_cast<double>(from_e4m3(take<std::uint8_t>(from)));
+  }
+  return 0;
+}
+
+// 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart. In
+// [0, 1).
+double share_of_row(std::size_t row, std::uint64_t seed) {
+  return static_cast<double>((row * 37 + seed % 509) % 509) / 509;
+}
+
+double normal_value(const Distribution& fill, Inputs inputs, double drawn, double large,
+                    double row) {
+  double deviations = drawn;
+  if (inputs == Inputs::tripled) deviations *= 3;
+  if (inputs == Inputs::small) deviations *= 0.01;
+  if (inputs == Inputs::negated) deviations = -deviations;
+  if (inputs == Inputs::large_logits && large < 1.0 / 64) deviations *= 30;
+  if (inputs == Inputs::distinct_rows) deviations = 4 * row - 2;
+  return fill.first + fill.second * deviations;
+}
+
+// Where between its bounds, in [0, 1).
+double bounded_share(Inputs inputs, double drawn, double large, double row) {
+  switch (inputs) {
+    case Inputs::normal:
+      return drawn;
+    case Inputs::tripled:  // near the bounds
+      return drawn < 0.5 ? 0.02 * drawn : 1 - 0.02 * (1 - drawn);
+    case Inputs::small:  // near the middle
+      return 0.5 + 0.01 * (drawn - 0.5);
+    case Inputs::negated:
+      return std::min(1 - drawn, std::nextafter(1.0, 0.0));
+    case Inputs::large_logits:  // most are low
+      return large < 1.0 / 64 ? 1 - 0.01 * (1 - drawn) : 0.1 * drawn;
+    case Inputs::distinct_rows:
+      return row;
+  }
+  return drawn;
+}
+
+double value_of(const Distribution& fill, Inputs inputs, Random& random, double row) {
+  if (fill.kind == Distribution::Kind::value) return fill.first;
+  if (fill.kind == Distribution::Kind::normal) {
+    const double drawn = random.normal();
+    return normal_value(fill, inputs, drawn, random.uniform(), row);
+  }
+  const double drawn = random.uniform();
+  const double share = bounded_share(inputs, drawn, random.uniform(), row);
+  if (fill.kind == Distribution::Kind::uniform)
+    return fill.first + share * (fill.second - fill.first);
+  return fill.first + std::floor(share * (fill.second - fill.first + 1));
+}
+
+// In pieces with seeds of their own, so that several threads can draw a large tensor.
+void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t seed) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  const auto count = static_cast<std::size_t>(tensor.elements());
+  const std::size_t size = size_of(tensor.type);
+  const auto row_length = static_cast<std::size_t>(tensor.dims.back());
+  tensor.bytes.resize(count * size);
+  in_parallel((count + piece - 1) / piece, [&](std::size_t i) {
+    Random random(derive_seed(seed, tensor.name, i));
+    for (std::size_t at = i * piece; at < std::min((i + 1) * piece, count); ++at)
+      put(tensor.type, value_of(fill, inputs, random, share_of_row(at / row_length, seed)),
+          tensor.bytes.data() + at * size);
+  });
+}
+
+Scalar scalar_of(const CustomArgument& argument, const Constants& sizes) {
+  const std::int64_t whole = argument.value ? evaluate(*argument.value, sizes) : 0;
+  if (argument.type == DType::i32 && (whole < INT32_MIN || whole > INT32_MAX))
+    throw UserError(fmt::format("{}'{}' is {}, which an i32 cannot hold", prefix(argument.mark),
+                                argument.name, whole));
+  Scalar scalar{.name = argument.name, .bytes = std::vector<std::byte>(size_of(argument.type))};
+  put(argument.type, argument.value ? static_cast<double>(whole) : argument.real,
+      scalar.bytes.data());
+  return scalar;
+}
+
+Tensor tensor_of(const CustomArgument& argument, const Constants& sizes, std::int64_t& bytes_left) {
+  Tensor tensor{.name = argument.name,
+                .type = argument.type,
+                .role = *argument.role,
+                .dims = {},
+                .bytes = {}};
+  auto room = bytes_left / static_cast<std::int64_t>(size_of(argument.type));
+  for (const Expression& size : argument.shape) {
+    const std::int64_t dim = evaluate(size, sizes);
+    if (dim < 1)
+      throw UserError(fmt::format("{}'{}' has a size of {} = {} for {}: it must be above 0",
+                                  prefix(size.mark()), argument.name, size.text(), dim,
+                                  to_json(sizes)));
+    if (dim > room)
+      throw UserError(fmt::format("{}'{}' makes the buffers larger than {} GiB for {}",
+                                  prefix(size.mark()), argument.name, kMostBytes >> 30,
+                                  to_json(sizes)));
+    room /= dim;
+    tensor.dims.push_back(dim);
+  }
+  bytes_left -= tensor.elements() * static_cast<std::int64_t>(size_of(argument.type));
+  return tensor;
+}
+
+}  // namespace
+
+Instance describe_custom(const CustomSpec& spec, const Constants& sizes) {
+  Instance instance{.shape = sizes, .tensors = {}, .scalars = {}};
+  std::int64_t bytes_left = kMostBytes;
+  for (const CustomArgument& argument : spec.arguments) {
+    if (argument.role)
+      instance.tensors.push_back(tensor_of(argument, sizes, bytes_left));
+    else
+      instance.scalars.push_back(scalar_of(argument, sizes));
+  }
+  return instance;
+}
+
+Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inputs,
+                     std::uint64_t seed) {
+  Instance instance = describe_custom(spec, sizes);
+  instance.inputs = inputs;
+  instance.seed = seed;
+  for (Tensor& tensor : instance.tensors)
+    if (is_given(tensor.role))
+      draw(tensor, std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill,
+           inputs, seed);
+  return instance;
+}
+
+Instance widened(const CustomSpec& spec, const Instance& instance) {
+  Instance wide = instance;
+  const auto widen = [](DType type, std::vector<std::byte>& bytes) {
+    const std::size_t size = size_of(type);
+    std::vector<std::byte> made(bytes.size() / size * sizeof(double));
+    for (std::size_t i = 0; i * size < bytes.size(); ++i)
+      put(made.data() + i * sizeof(double), get(type, bytes.data() + i * size));
+    bytes = std::move(made);
+  };
+  for (Tensor& tensor : wide.tensors) {
+    if (tensor.type == DType::i32) continue;
+    widen(tensor.type, tensor.bytes);
+    tensor.type = DType::f64;
+  }
+  for (Scalar& scalar : wide.scalars) {
+    const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
+    if (argument.type != DType::i32) widen(argument.type, scalar.bytes);
+  }
+  return wide;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "engine/problem/custom/spec.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// The arguments at one shape with data. The same shape, kind and seed give the same bytes on every
+// machine. Throws UserError, before anything is allocated, for a size that is not above 0, for
+// more bytes than a problem may have, and for a scalar that its type cannot hold.
+Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inputs,
+                     std::uint64_t seed);
+
+// The same without data: what there is and how large.
+Instance describe_custom(const CustomSpec& spec, const Constants& sizes);
+
+// With the tensors and scalars of floating types as f64, which hold the very same numbers.
+Instance widened(const CustomSpec& spec, const Instance& instance);
+
+}  // namespace fa_tune

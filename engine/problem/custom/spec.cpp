@@ -1,0 +1,214 @@
+#include "engine/problem/custom/spec.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/space/space_files.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
+constexpr std::size_t kMostSizes = 64;
+constexpr std::size_t kMostDimensions = 6;
+
+constexpr std::array kTypes = {std::pair{"f16", DType::f16}, std::pair{"bf16", DType::bf16},
+                               std::pair{"f32", DType::f32}, std::pair{"f64", DType::f64},
+                               std::pair{"i32", DType::i32}};
+constexpr std::array kRoles = {std::pair{"input", Role::input}, std::pair{"output", Role::output},
+                               std::pair{"inout", Role::inout},
+                               std::pair{"workspace", Role::workspace}};
+
+template <typename Choices>
+auto choice(const YamlNode& node, const char* what, const Choices& choices) {
+  for (const auto& [name, value] : choices)
+    if (node.text(what) == name) return value;
+  std::vector<std::string> known;
+  for (const auto& [name, value] : choices) known.emplace_back(name);
+  node.expected(what, fmt::format("one of {}", fmt::join(known, ", ")));
+}
+
+Expression expression(const YamlNode& node, const char* what) {
+  return Expression::parse(node.text(what), node.text_mark());
+}
+
+Constants read_sizes(const YamlNode& node) {
+  Constants sizes;
+  for (const YamlEntry& entry : node.entries("sizes")) {
+    if (!is_identifier(entry.key)) entry.value.expected("sizes", "names of letters, digits and _");
+    sizes[entry.key] = entry.value.integer(entry.key, 1, kMostSize);
+  }
+  if (sizes.empty()) node.expected("sizes", "at least one, as in {n: 1000}");
+  return sizes;
+}
+
+std::vector<Constants> read_all_sizes(const YamlNode& node) {
+  std::vector<Constants> all;
+  if (!node.is_list()) return {read_sizes(node)};
+  for (const YamlNode& item : node.items("sizes")) {
+    all.push_back(read_sizes(item));
+    if (!std::ranges::equal(all[0], all.back(), {}, &Constants::value_type::first,
+                            &Constants::value_type::first))
+      item.expected("sizes", "the same names as in the first");
+  }
+  if (all.empty() || all.size() > kMostSizes) node.expected("sizes", "1 to 64 maps");
+  return all;
+}
+
+std::vector<DrawnSize> read_hidden(const YamlNode& node, const Constants& sizes) {
+  std::vector<DrawnSize> drawn;
+  for (const YamlEntry& entry : node.entries("hidden")) {
+    if (!sizes.contains(entry.key)) entry.value.fail("hidden: '" + entry.key + "' is no size");
+    const auto& bounds = entry.value.items("hidden");
+    if (bounds.size() != 2) entry.value.expected("hidden", "the least and the largest: [1, 100]");
+    const std::int64_t least = bounds[0].integer("hidden", 1, kMostSize);
+    drawn.push_back({entry.key, least, bounds[1].integer("hidden", least, kMostSize)});
+  }
+  return drawn;
+}
+
+Distribution read_fill(const YamlNode& node) {
+  using Kind = Distribution::Kind;
+  constexpr const char* kWanted =
+      "normal, {normal: [mean, deviation]}, {uniform: [low, high]}, {integers: [least, most]} or "
+      "{value: x}";
+  if (node.is_scalar() && node.text("fill") == "normal") return {};
+  if (!node.is_map() || node.entries("fill").size() != 1) node.expected("fill", kWanted);
+  const auto& [key, mark, how] = node.entries("fill")[0];
+  if (key == "value") return {Kind::value, how.number(key), 0};
+  if (key != "normal" && key != "uniform" && key != "integers") node.expected("fill", kWanted);
+  const auto& numbers = how.items(key);
+  if (numbers.size() != 2) how.expected(key, "two numbers");
+  if (key == "integers") {
+    const std::int64_t least = numbers[0].integer(key, INT32_MIN, INT32_MAX);
+    return {Kind::integers, static_cast<double>(least),
+            static_cast<double>(numbers[1].integer(key, least, INT32_MAX))};
+  }
+  const double first = numbers[0].number(key), second = numbers[1].number(key);
+  if (key == "normal") {
+    if (second <= 0) numbers[1].expected(key, "a deviation above 0");
+    return {Kind::normal, first, second};
+  }
+  if (second <= first) numbers[1].expected(key, "a bound above the lower one");
+  return {Kind::uniform, first, second};
+}
+
+void read_buffer(const YamlNode& node, CustomArgument& argument) {
+  const YamlNode& shape = node.at("shape");
+  for (const YamlNode& size : shape.items("shape"))
+    argument.shape.push_back(expression(size, "shape"));
+  if (argument.shape.empty() || argument.shape.size() > kMostDimensions)
+    shape.expected("shape", "one to six sizes");
+  const YamlNode* role = node.find("role");
+  argument.role = role == nullptr ? Role::input : choice(*role, "role", kRoles);
+  const YamlNode* fill = node.find("fill");
+  if (fill != nullptr) {
+    if (!is_given(*argument.role)) fill->fail("fill: nobody fills what the kernel alone writes");
+    argument.fill = read_fill(*fill);
+  } else if (is_given(*argument.role) && argument.type == DType::i32) {
+    node.fail("'" + argument.name +
+              "' needs a `fill`: which integers it may hold, as in "
+              "{integers: [0, 9]}");
+  }
+}
+
+CustomArgument read_argument(const YamlNode& node) {
+  node.check_keys("an argument", {"name", "type", "shape", "role", "fill", "value"});
+  CustomArgument argument;
+  argument.mark = node.mark();
+  argument.name = node.at("name").name("name");
+  argument.type = choice(node.at("type"), "type", kTypes);
+  const YamlNode* value = node.find("value");
+  if ((value == nullptr) == (node.find("shape") == nullptr))
+    node.fail("'" + argument.name + "' needs either a `shape`, for a buffer, or a `value`");
+  if (value == nullptr) {
+    read_buffer(node, argument);
+    return argument;
+  }
+  for (const char* key : {"role", "fill"})
+    if (const YamlNode* other = node.find(key))
+      other->fail(std::string(key) + ": is of buffers, and '" + argument.name + "' has a value");
+  if (value->is_real()) {
+    if (argument.type == DType::i32) value->expected("value", "an integer");
+    argument.real = value->number("value");
+  } else {
+    argument.value = expression(*value, "value");
+  }
+  return argument;
+}
+
+std::vector<CustomArgument> read_arguments(const YamlNode& node) {
+  std::vector<CustomArgument> all;
+  for (const YamlNode& item : node.items("arguments")) {
+    all.push_back(read_argument(item));
+    const auto same = [&](const CustomArgument& other) { return other.name == all.back().name; };
+    if (std::ranges::count_if(all, same) > 1)
+      item.fail("arguments: '" + all.back().name + "' is there twice");
+  }
+  const auto has = [&](auto is) {
+    return std::ranges::any_of(all, [&](const auto& each) { return each.role && is(*each.role); });
+  };
+  if (!has(is_given) || !has(is_result))
+    node.fail("arguments: expected at least one buffer that is given and one that is a result");
+  return all;
+}
+
+Tolerance read_tolerance(const YamlNode& node) {
+  node.check_keys("tolerance", {"absolute", "relative"});
+  Tolerance tolerance;
+  const auto bound = [&](const char* key) {
+    const YamlNode* given = node.find(key);
+    const double number = given == nullptr ? 0 : given->number(key);
+    if (number < 0) given->expected(key, "a number that is not below 0");
+    return number;
+  };
+  tolerance.absolute = bound("absolute");
+  tolerance.relative = bound("relative");
+  return tolerance;
+}
+
+}  // namespace
+
+CustomSpec read_custom(const YamlNode& space) {
+  const YamlNode& problem = space.at("problem");
+  problem.check_keys("a custom problem", {"kind", "sizes", "hidden", "arguments", "defines",
+                                          "reference", "tolerance", "flop", "bytes"});
+  CustomSpec spec;
+  spec.sizes = read_all_sizes(problem.at("sizes"));
+  if (const YamlNode* node = problem.find("hidden"))
+    spec.hidden = read_hidden(*node, spec.sizes[0]);
+  spec.arguments = read_arguments(problem.at("arguments"));
+  if (const YamlNode* node = problem.find("defines"))
+    for (const YamlEntry& entry : node->entries("defines")) {
+      if (!is_identifier(entry.key)) entry.value.expected("defines", "names");
+      spec.defines.emplace_back(entry.key, expression(entry.value, "defines"));
+    }
+  if (const YamlNode* node = problem.find("tolerance")) spec.tolerance = read_tolerance(*node);
+  for (auto [key, to] : {std::pair{"flop", &spec.flop}, std::pair{"bytes", &spec.bytes}})
+    if (const YamlNode* node = problem.find(key)) *to = expression(*node, key);
+  std::vector<std::string> names;
+  for (const CustomArgument& argument : spec.arguments) names.push_back(argument.name);
+  const YamlNode& reference = problem.at("reference");
+  spec.reference = Template::written_out(
+      "reference", reference, carried_file(space, reference.at("source")), {"custom", {}, names});
+  return spec;
+}
+
+std::int64_t evaluate(const Expression& expression, const Constants& sizes) {
+  return expression.evaluate_integer([&sizes](const std::string& name) -> const Value* {
+    const std::string own = name.starts_with("problem.") ? name.substr(8) : name;
+    const auto found = sizes.find(own);
+    return found == sizes.end() ? nullptr : &found->second;
+  });
+}
+
+std::string type_name(DType type) {
+  for (const auto& [name, known] : kTypes)
+    if (known == type) return name;
+  return "e4m3";
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/yaml.hpp"
+#include "engine/kernel/template.hpp"
+#include "engine/problem/problem.hpp"
+#include "engine/space/expression.hpp"
+
+namespace fa_tune {
+
+// A problem that a space describes itself:
+//
+//   problem:
+//     kind: custom
+//     sizes: [{n: 1000000}, {n: 1}, {n: 1000}]  # the first is timed, all are gated; or one map
+//     hidden: {n: [1, 3000]}                    # sizes that each run draws for itself; may be left
+//                                               # out, and should where a kernel takes any size
+//     arguments:                                # of the kernel, in its order
+//       - {name: x, type: f32, shape: [n]}
+//       - {name: y, type: f32, shape: [n], role: inout}
+//       - {name: a, type: f32, value: 2.5}
+//       - {name: n, type: i32, value: n}
+//     reference:                                # the truth: a template's manifest, of no
+//     parameters
+//       source: plain.cu
+//       kernel: scale_add_plain
+//       launch: {grid: ["ceil_div(problem.n, 256)"], block: [256]}
+//
+// Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with the role input (if none
+// is given), output, inout or workspace; what has a value is a scalar. Shapes and values are
+// expressions of the sizes (a value may be a real number).
+//
+// `fill` says what a buffer holds that is given: normal, which is {normal: [0, 1]} (mean and
+// deviation) and what floats get without it; {uniform: [low, high]}, {integers: [least, most]} or
+// {value: x}. Each kind of input that the gate tries (enum Inputs) bends a distribution its own
+// way: a normal one becomes wider, narrower, mirrored, with a few elements thirty times as large,
+// constant in each row; the others do not leave their bounds.
+//
+// Also, each may be left out: `defines: {N: n}`, #define lines for the kernels; `tolerance:
+// {absolute: 1e-6, relative: 1e-5}`, what an element may be off by, in place of what tolerance.hpp
+// finds; `flop` and `bytes`, expressions for the least that a kernel must do, which a time is held
+// against (without them: that it writes its outputs).
+
+struct Distribution {
+  enum class Kind { normal, uniform, integers, value };
+  Kind kind = Kind::normal;
+  double first = 0;   // mean, low, least or the value
+  double second = 1;  // deviation, high or most
+};
+
+struct CustomArgument {
+  std::string name;
+  DType type = DType::f32;
+  std::optional<Role> role;  // none: a scalar
+  std::vector<Expression> shape;
+  Distribution fill;
+  std::optional<Expression> value;  // of a scalar
+  double real = 0;                  // its value where there is no expression
+  Mark mark;
+};
+
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;  // to the exact value
+};
+
+struct DrawnSize {
+  std::string name;
+  std::int64_t least = 1;
+  std::int64_t most = 1;
+};
+
+struct CustomSpec {
+  std::vector<Constants> sizes;  // the timed ones first
+  std::vector<DrawnSize> hidden;
+  std::vector<CustomArgument> arguments;
+  std::vector<std::pair<std::string, Expression>> defines;
+  std::optional<Template> reference;
+  std::optional<Tolerance> tolerance;
+  std::optional<Expression> flop, bytes;
+};
+
+// From the root of a space's text. Throws UserError with line and column.
+CustomSpec read_custom(const YamlNode& space);
+
+// The value of an expression of sizes, by their names or behind "problem.". Throws UserError.
+std::int64_t evaluate(const Expression& expression, const Constants& sizes);
+
+// "f32".
+std::string type_name(DType type);
+
+}  // namespace fa_tune

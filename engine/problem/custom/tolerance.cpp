@@ -1,0 +1,101 @@
+#include "engine/problem/custom/tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fa_tune {
+namespace {
+
+constexpr std::size_t kPiece = 32;
+constexpr double kElementFactor = 16;
+constexpr double kRmsFactor = 4;
+
+struct Grid {
+  int fraction_bits;
+  int min_exponent;  // of the smallest normal number
+};
+
+Grid grid_of(DType type) {
+  switch (type) {
+    case DType::e4m3:
+      return {3, -6};
+    case DType::f16:
+      return {10, -14};
+    case DType::bf16:
+      return {7, -126};
+    case DType::f64:
+      return {52, -1022};
+    case DType::f32:
+    case DType::i32:
+      break;
+  }
+  return {23, -126};
+}
+
+double half_ulp(const Grid& grid, double value) {
+  const int exponent =
+      value == 0 ? grid.min_exponent : std::max(std::ilogb(value), grid.min_exponent);
+  return std::ldexp(1.0, exponent - grid.fraction_bits - 1);
+}
+
+// Of each element, the mean square of the errors around it. Not by differences of sums from the
+// first element on: a row of small numbers behind one of large ones would drown in those.
+std::vector<double> local_energy(const std::vector<double>& exact,
+                                 const std::vector<double>& trusted) {
+  const std::size_t count = exact.size();
+  std::vector<double> sums((count + kPiece - 1) / kPiece, 0.0);
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]);
+  std::vector<double> energy(count);
+  for (std::size_t piece = 0; piece < sums.size(); ++piece) {
+    const std::size_t from = piece - std::min<std::size_t>(piece, 1);
+    const std::size_t upto = std::min(piece + 2, sums.size());
+    double sum = 0;
+    for (std::size_t i = from; i < upto; ++i) sum += sums[i];
+    const std::size_t elements = std::min(upto * kPiece, count) - from * kPiece;
+    const std::size_t first = piece * kPiece, end = std::min(first + kPiece, count);
+    for (std::size_t i = first; i < end; ++i) energy[i] = sum / static_cast<double>(elements);
+  }
+  return energy;
+}
+
+}  // namespace
+
+Expectation measured_expectation(const Tensor& output, std::vector<double> exact,
+                                 const std::vector<double>& trusted) {
+  const Grid grid = grid_of(output.type);
+  Expectation made{.tensor = output.name, .exact = {}, .bound = local_energy(exact, trusted)};
+  double exact_energy = 0, noise_energy = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double rounding = half_ulp(grid, exact[i]);
+    const double energy = made.bound[i] + rounding * rounding;
+    exact_energy += exact[i] * exact[i];
+    noise_energy += energy;
+    made.bound[i] = kElementFactor * std::sqrt(energy);
+  }
+  made.exact = std::move(exact);
+  made.rms_bound = exact_energy > 0 ? kRmsFactor * std::sqrt(noise_energy / exact_energy)
+                                    : std::numeric_limits<double>::max();
+  made.scaled_rms_bound = kRmsFactor / kElementFactor;
+  return made;
+}
+
+Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
+                               const Tolerance& tolerance) {
+  Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
+  made.bound.reserve(made.exact.size());
+  for (const double value : made.exact)
+    made.bound.push_back(tolerance.absolute + tolerance.relative * std::abs(value));
+  // Nothing was said of the whole.
+  made.rms_bound = std::numeric_limits<double>::max();
+  return made;
+}
+
+Expectation equal_expectation(const Tensor& output, std::vector<double> exact) {
+  Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
+  made.bound.assign(made.exact.size(), 0.0);
+  return made;
+}
+
+}  // namespace fa_tune

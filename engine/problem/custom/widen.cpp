@@ -1,0 +1,100 @@
+#include "engine/problem/custom/widen.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/hash.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Pair = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array kTypes = {Pair{"float", "double"},
+                               Pair{"float1", "double1"},
+                               Pair{"float2", "double2"},
+                               Pair{"float3", "double3"},
+                               Pair{"float4", "double4"},
+                               Pair{"make_float2", "make_double2"},
+                               Pair{"make_float3", "make_double3"},
+                               Pair{"make_float4", "make_double4"},
+                               Pair{"half", "double"},
+                               Pair{"__half", "double"},
+                               Pair{"__nv_bfloat16", "double"}};
+
+// Names of functions with one more letter for floats.
+constexpr std::array kWithF = {
+    "exp",   "exp2", "exp10", "expm1", "log",   "log2",  "log10",   "log1p", "pow",   "sqrt",
+    "rsqrt", "cbrt", "sin",   "cos",   "tan",   "asin",  "acos",    "atan",  "atan2", "sinh",
+    "cosh",  "tanh", "fma",   "fmax",  "fmin",  "fmod",  "fabs",    "floor", "ceil",  "round",
+    "trunc", "rint", "erf",   "erfc",  "hypot", "ldexp", "copysign"};
+
+// The fast ones, and conversions that leave nothing to convert.
+constexpr std::array kFast = {Pair{"__expf(x)", "exp(x)"},
+                              Pair{"__exp10f(x)", "exp10(x)"},
+                              Pair{"__logf(x)", "log(x)"},
+                              Pair{"__log2f(x)", "log2(x)"},
+                              Pair{"__log10f(x)", "log10(x)"},
+                              Pair{"__sinf(x)", "sin(x)"},
+                              Pair{"__cosf(x)", "cos(x)"},
+                              Pair{"__tanf(x)", "tan(x)"},
+                              Pair{"__powf(x, y)", "pow(x, y)"},
+                              Pair{"__fdividef(x, y)", "((x) / (y))"},
+                              Pair{"__frcp_rn(x)", "(1.0 / (x))"},
+                              Pair{"__fsqrt_rn(x)", "sqrt(x)"},
+                              Pair{"__fadd_rn(x, y)", "((x) + (y))"},
+                              Pair{"__fmul_rn(x, y)", "((x) * (y))"},
+                              Pair{"__fmaf_rn(x, y, z)", "fma(x, y, z)"},
+                              Pair{"__half2float(x)", "(x)"},
+                              Pair{"__float2half(x)", "(x)"},
+                              Pair{"__float2half_rn(x)", "(x)"},
+                              Pair{"__bfloat162float(x)", "(x)"},
+                              Pair{"__float2bfloat16(x)", "(x)"}};
+
+std::string defines() {
+  std::string text = "// ---- in double ----\n";
+  const auto define = [&text](std::string_view name, std::string_view as) {
+    text.append("#define ").append(name).append(" ").append(as).append("\n");
+  };
+  for (const auto& [name, wide] : kTypes) define(name, wide);
+  for (const std::string name : kWithF) define(name + "f", name);
+  for (const auto& [name, wide] : kFast) define(name, wide);
+  return text;
+}
+
+// Behind the last line that includes a header which is not the source's own.
+std::size_t behind_includes(const std::string& text) {
+  std::size_t behind = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::size_t mark = text.find_first_not_of(" \t", at);
+    if (mark != std::string::npos && text[mark] == '#') {
+      const std::size_t word = text.find_first_not_of(" \t", mark + 1);
+      if (word != std::string::npos && text.compare(word, 7, "include") == 0) behind = end;
+    }
+    at = end;
+  }
+  return behind;
+}
+
+}  // namespace
+
+Source widened(const Source& plain) {
+  Source wide = plain;
+  wide.text.insert(behind_includes(wide.text), defines());
+  for (const auto& [name, as] : kTypes) {
+    const auto in_word = [&](std::size_t at) {
+      const auto c = at < wide.kernel.size() ? static_cast<unsigned char>(wide.kernel[at]) : ' ';
+      return std::isalnum(c) != 0 || c == '_';
+    };
+    for (std::size_t at = wide.kernel.find('<');
+         (at = wide.kernel.find(name, at)) < wide.kernel.size(); ++at)
+      if (!in_word(at - 1) && !in_word(at + name.size())) wide.kernel.replace(at, name.size(), as);
+  }
+  wide.hash = sha256(wide.text);
+  return wide;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "engine/kernel/template.hpp"
+
+namespace fa_tune {
+
+// A plain kernel in float, or on 16-bit elements, as the same kernel in double: its source with
+// lines before it, or behind what it includes with < >, that make `float`, float2 to float4, half,
+// C's functions of floats, CUDA's fast ones and the conversions between them what they are of
+// doubles, and its own name with double for float. Constants such as 0.1f stay the floats that
+// they are. Written for plain kernels: one that looks at a float's bits is another kernel then, or
+// none.
+Source widened(const Source& plain);
+
+}  // namespace fa_tune

@@ -1,0 +1,92 @@
+#include "engine/space/space_files.hpp"
+
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "engine/base/flatten.hpp"
+#include "engine/base/value.hpp"
+
+namespace fa_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMostBytes = 256 << 10;
+
+// A folder that sources may lie in.
+bool holds(const fs::path& folder, const fs::path& source) {
+  std::error_code error;
+  return fs::is_regular_file(folder / source, error);
+}
+
+std::string read_flat(const YamlNode& source, const YamlNode* include, const fs::path& own,
+                      const fs::path& shipped) {
+  const std::string& name = source.text("source");
+  if (fs::path(name).is_absolute() || name.empty())
+    source.expected("source", "the path of a CUDA file within the space's folder");
+  const fs::path& folder = holds(own, name) ? own : shipped;
+  if (!holds(folder, name)) source.fail("there is no file " + quote_text((own / name).string()));
+  std::error_code error;
+  if (fs::file_size(folder / name, error) > kMostBytes)
+    source.fail(quote_text(name) + " is larger than 256 KiB");
+  std::vector<std::string> folders;
+  if (include != nullptr) folders = include->texts("include");
+  try {
+    return flatten_includes(folder / name, folder, folders);
+  } catch (const UserError& refused) {
+    source.fail(refused.what());
+  }
+}
+
+// Every map with a `source` of its own, in the order of the file.
+std::vector<const YamlNode*> maps_with_source(const YamlNode& root) {
+  std::vector<const YamlNode*> found;
+  for (const char* section : {"problem", "templates"}) {
+    const YamlNode* node = root.find(section);
+    if (node == nullptr || !node->is_map()) continue;
+    for (const YamlEntry& entry : node->entries(section))
+      if (entry.value.find("source") != nullptr) found.push_back(&entry.value);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string carried(const std::string& name, const std::string& text) {
+  std::string written = "  " + to_json(Value(name)) + ": |2+\n";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    written += line.empty() ? "\n" : "    " + line + "\n";
+  return written;
+}
+
+std::string with_files(const std::string& text, const fs::path& path, const fs::path& root) {
+  const YamlNode space = YamlNode::parse(text, path);
+  if (!space.is_map()) return text;
+  const YamlNode* files = space.find("files");
+  const fs::path own = fs::absolute(path).parent_path();
+  std::string added;
+  std::set<std::string> seen;
+  for (const YamlNode* map : maps_with_source(space)) {
+    const YamlNode& source = map->at("source");
+    const std::string& name = source.text("source");
+    const bool is_there = files != nullptr && files->find(name) != nullptr;
+    if (is_there || !seen.insert(name).second) continue;
+    added += carried(name, read_flat(source, map->find("include"), own, root / "kernel_templates"));
+  }
+  if (added.empty()) return text;
+  if (files != nullptr)
+    files->fail("files: it carries some of its sources and not all: add the others or none");
+  return text + (text.ends_with('\n') ? "" : "\n") + "files:\n" + added;
+}
+
+const std::string& carried_file(const YamlNode& space, const YamlNode& source) {
+  const std::string& name = source.text("source");
+  const YamlNode* files = space.find("files");
+  const YamlNode* file = files == nullptr ? nullptr : files->find(name);
+  if (file == nullptr) source.fail("the text of " + quote_text(name) + " is not under `files`");
+  return file->text("files");
+}
+
+}  // namespace fa_tune

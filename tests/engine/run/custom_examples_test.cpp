@@ -1,0 +1,76 @@
+// The spaces of problems that are not attention: their faults are refused, their kernels are right,
+// and a search ends.
+
+#include <doctest/doctest.h>
+
+#include "engine/device/emulated.hpp"
+#include "engine/run/evolve.hpp"
+#include "engine/run/self_test.hpp"
+#include "engine/space/space_settings.hpp"
+#include "tests/engine/run/fixture.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+using Sort = SelfTestRow::Sort;
+
+struct Quiet : EvolveListener {
+  void on_trial(const TrialRow&, const Tally&) override {}
+  void on_final(const TrialRow&, int, int) override {}
+};
+
+Compiler& compiler() {
+  static const auto instance = open_nvrtc();
+  return *instance;
+}
+
+// Timed shapes that an emulator is done with at once.
+SpaceFile small(const std::string& space) {
+  return with_settings(load_space_file(space, test::root()),
+                       space == "softmax"
+                           ? std::vector<std::string>{"sizes.rows=16", "sizes.columns=512"}
+                           : std::vector<std::string>{"sizes.width=96", "sizes.height=64"});
+}
+
+// Searches the presets; how many times faster than the first the best is predicted to be.
+double gain(const std::string& space) {
+  const Project project = open_project(small(space), test::root());
+  const auto device = open_emulator(project.target);
+  const test::ScratchFolder folder;
+  Store store(folder / "fa.db", Store::Mode::write);
+  EvolveOptions options;
+  options.trials = 2;  // the presets
+  options.jobs = 2;
+  options.final_suites = {"mission"};
+  Quiet quiet;
+  const std::atomic<bool> stop{false};
+  const EvolveResult result = evolve(project, *device, compiler(), store, options, quiet, stop);
+  REQUIRE(result.tally.right == 2);
+  REQUIRE(result.tally.baseline.has_value());
+  REQUIRE(result.tally.best.has_value());
+  return *result.tally.baseline->time_us / *result.tally.best->time_us;
+}
+
+}  // namespace
+
+// `fa-tune gate selftest` plants them all.
+TEST_CASE("examples: planted faults are refused, and what they were planted in accepted") {
+  std::vector<SpaceFile> files;
+  for (const char* name : {"softmax", "convolution"}) files.push_back(small(name));
+  const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
+  const SelfTestResult result =
+      self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 2, .faults = 6},
+                [](const SelfTestResult& until_now, int) {
+                  const SelfTestRow& row = until_now.rows.back();
+                  CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name, "': ", row.finding,
+                                ", ", row.message);
+                });
+  CHECK(result.passed());
+  CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 6);
+  CHECK(result.count(Sort::variant) == 2);
+}
+
+TEST_CASE("examples: softmax is faster than plain where a row stays in registers") {
+  CHECK(gain("softmax") > 1.2);
+}
