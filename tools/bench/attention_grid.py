@@ -111,6 +111,9 @@ class Candidate:
             self.manifest = yaml.safe_load(file)
         self.refusal = self.cubin = self.kernel = None
 
+    def fits(self, c):
+        return (self.D, self.causal) == (c["D"], c["causal"]) and c["L"] in self.entry.get("L", [c["L"]])
+
     def compile(self, target):
         shape = {"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D, "dtype": self.dtype, "scale_rows": self.scale_rows}
         shape = plain_attention(shape)
@@ -158,10 +161,12 @@ def say(text):
     print(text, flush=True)
 
 
-def candidates_of(path, dtype, cells, args):
+def candidates_of(paths, dtype, cells, args):
     """Those for these cells, compiled, and of them those that are right."""
-    with open(path) as file:
-        entries = json.load(file)
+    entries = []
+    for path in paths:
+        with open(path) as file:
+            entries += json.load(file)
     wanted = {(c["D"], c["causal"]) for c in cells}
     candidates = [
         Candidate(entry, D, causal, dtype, args.scale_rows)
@@ -170,7 +175,7 @@ def candidates_of(path, dtype, cells, args):
         for causal in entry["causal"]
         if (D, causal) in wanted
     ]
-    say(f"{path}: compiling {len(candidates)}")
+    say(f"{', '.join(paths)}: compiling {len(candidates)}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda candidate: candidate.compile(args.target), candidates))
     for i, candidate in enumerate(candidates):
@@ -184,8 +189,7 @@ def candidates_of(path, dtype, cells, args):
 
 def fastest(problem, c, candidates, launches, args, rng):
     """(graph of the fastest for the cell, its entry, the ten fastest with their times)"""
-    fitting = [k for k in candidates if (k.D, k.causal) == (c["D"], c["causal"])]
-    fitting = [k for k in fitting if c["L"] in k.entry.get("L", [c["L"]])]
+    fitting = [k for k in candidates if k.fits(c)]
     trials = {i: Graph(problem.bind(k.kernel), launches) for i, k in enumerate(fitting)}
     screened = {i: statistics.median(times) for i, times in race(trials, args.screen, rng, warm_up=1).items()}
     ranking = sorted(screened, key=screened.get)
@@ -280,7 +284,7 @@ def report(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("candidates", help="a JSON list of configs")
+    parser.add_argument("candidates", nargs="+", help="JSON lists of configs")
     parser.add_argument("--suite", default="grid", choices=suites())
     parser.add_argument("--dtype", default="fp16", choices=list(DTYPES))
     parser.add_argument("--scale-rows", type=int, default=128, help="e4m3: rows that share a scale")
@@ -294,9 +298,12 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
-    cells = suites()[args.suite]
-    candidates = candidates_of(args.candidates, args.dtype, cells, args)
-    rivals = candidates_of(args.against, "fp16", cells, args) if args.against else []
+    candidates = candidates_of(args.candidates, args.dtype, suites()[args.suite], args)
+    cells = [c for c in suites()[args.suite] if any(k.fits(c) for k in candidates)]
+    for c in suites()[args.suite]:
+        if c not in cells:
+            say(f"no candidate is right for D={c['D']} L={c['L']} {'causal' if c['causal'] else 'full'}: left out")
+    rivals = candidates_of([args.against], "fp16", cells, args) if args.against else []
     result = {
         "device": torch.cuda.get_device_name(),
         "software": software(),
