@@ -14,6 +14,8 @@
 namespace fa_tune {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // A line break would leave the comment, a backslash at a line's end would join the next line to it.
 std::string one_line(std::string text) {
   for (char& character : text)
@@ -114,8 +116,8 @@ std::string provenance(const ExportFacts& facts) {
 }
 
 // Lines of the manifest as an array: a person can read it, and a diff shows one line a change.
-nlohmann::ordered_json lines_of(const std::string& text) {
-  auto lines = nlohmann::ordered_json::array();
+Json lines_of(const std::string& text) {
+  auto lines = Json::array();
   std::size_t start = 0;
   for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
     lines.push_back(text.substr(start, end - start));
@@ -124,7 +126,6 @@ nlohmann::ordered_json lines_of(const std::string& text) {
 }
 
 std::string block(const ExportFacts& facts) {
-  using Json = nlohmann::ordered_json;
   Json json;
   json["template"] = facts.template_name;
   json["kernel"] = facts.kernel;

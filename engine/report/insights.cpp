@@ -76,31 +76,32 @@ InsightRow row(const char* kind, int place, bool seen, std::string text, Json in
   return {kind, place, seen, std::move(text), insight.dump()};
 }
 
-struct Section {
+struct Question {
   const char* kind;
   const char* key;  // in JSON
   const char* title;
   const char* none;
 };
 
-constexpr Section kSections[] = {
+constexpr Question kQuestions[] = {
     {"effect", "effects", "Effects of values", "too few trials that differ little enough"},
     {"interaction", "interactions", "Values that act together", "too few squares of four trials"},
     {"failure", "failures", "Values that fail", "nothing failed"},
     {"operator", "operators", "Operators", "no trial says where it came from"},
 };
 
-std::string section_text(const Section& section, const std::vector<InsightRow>& rows, int limit) {
+std::string question_text(const Question& question, const std::vector<InsightRow>& rows,
+                          int limit) {
   std::vector<const InsightRow*> mine;
   std::size_t seen = 0;
   for (const InsightRow& each : rows)
-    if (each.kind == section.kind) {
+    if (each.kind == question.kind) {
       mine.push_back(&each);
       seen += each.seen;
     }
-  const bool judged = std::string_view(section.kind) != "operator";
-  std::string text = fmt::format("\n{}", section.title);
-  if (mine.empty()) return text + fmt::format(": {}\n", section.none);
+  const bool judged = std::string_view(question.kind) != "operator";
+  std::string text = fmt::format("\n{}", question.title);
+  if (mine.empty()) return text + fmt::format(": {}\n", question.none);
   text += judged ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
   const std::size_t shown = std::min(mine.size(), static_cast<std::size_t>(limit));
   for (std::size_t i = 0; i < shown; ++i) {
@@ -166,7 +167,7 @@ std::string insights_text(const RunRow& run, const Insights& insights, int limit
   std::string text;
   for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
   const auto rows = insight_rows(insights, run.time_kind);
-  for (const Section& section : kSections) text += section_text(section, rows, limit);
+  for (const Question& question : kQuestions) text += question_text(question, rows, limit);
   return text;
 }
 
@@ -176,10 +177,10 @@ std::string insights_json(const RunRow& run, const Insights& insights) {
                {"trials", insights.trials()},
                {"right", insights.right()}};
   const auto rows = insight_rows(insights, run.time_kind);
-  for (const Section& section : kSections) {
-    json[section.key] = Json::array();
+  for (const Question& question : kQuestions) {
+    json[question.key] = Json::array();
     for (const InsightRow& each : rows)
-      if (each.kind == section.kind) json[section.key].push_back(Json::parse(each.insight_json));
+      if (each.kind == question.kind) json[question.key].push_back(Json::parse(each.insight_json));
   }
   return json.dump(2) + '\n';
 }

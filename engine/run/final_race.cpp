@@ -75,9 +75,6 @@ class Race {
   std::vector<std::unique_ptr<Variant>> variants_;
 };
 
-// How often a finalist may end the process before it is charged with it, as in trials.
-constexpr int kMostDeaths = 2;
-
 }  // namespace
 
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kTaken = "taken";
 
-const char* to_text(ProposerTranscript::Direction direction) {
+const char* direction_text(ProposerTranscript::Direction direction) {
   switch (direction) {
     case ProposerTranscript::Direction::sent:
       return "sent";
@@ -30,7 +30,7 @@ const char* to_text(ProposerTranscript::Direction direction) {
 }  // namespace
 
 void StoredTranscript::add(Direction direction, const std::string& text) {
-  unkept_.push_back({to_text(direction),
+  unkept_.push_back({direction_text(direction),
                      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), text});
 }
 

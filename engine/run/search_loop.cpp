@@ -9,6 +9,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
 #include "engine/run/proposer.hpp"
+#include "engine/run/survive.hpp"
 
 namespace fa_tune {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 constexpr int kMostDeathsInARow = 8;
 // So many in a row that died in one lane and were right or wrong in another: then it is the lane.
 constexpr int kMostFalseDeaths = 3;
-// A kernel that ends the process it runs in so often is charged.
-constexpr int kMostDeaths = 2;
 // Where kernels run in the engine's own process: a trial under way so often when that died is
 // refused without another try.
 constexpr int kMostAttempts = 2;

@@ -21,7 +21,7 @@ namespace {
 using Sort = SelfTestRow::Sort;
 
 // Compiled and watched ahead of the device.
-constexpr std::size_t kAhead = 64;
+constexpr std::size_t kTasksAhead = 64;
 
 // A project with a device and all that judges kernels there.
 class Place {
@@ -238,7 +238,7 @@ class Tester {
     std::vector<Watch::Answer> watched(tasks.size());
     std::size_t begun = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      for (; begun < std::min(i + kAhead, tasks.size()); ++begun) {
+      for (; begun < std::min(i + kTasksAhead, tasks.size()); ++begun) {
         const Task& next = tasks[begun];
         watched[begun] = next.place->watch(next.from(), next.config);
         variants[begun] = next.place->begin(next.from(), next.config);

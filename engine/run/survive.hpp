@@ -8,6 +8,9 @@
 
 namespace fa_tune {
 
+// A kernel that ends the process it runs in so often is charged with it.
+inline constexpr int kMostDeaths = 2;
+
 // How a kernel's try on a device ended, as far as the device goes.
 struct Survival {
   bool lost = false;           // the device is: nothing is said about the kernel

@@ -11,8 +11,6 @@
 namespace fa_tune {
 namespace {
 
-constexpr double kNormalTail = 1.959963984540054;
-
 double log_choose(int n, int k) {
   return std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
 }

@@ -9,6 +9,8 @@ namespace fa_tune {
 
 // Small sums of statistics that insights are judged by.
 
+inline constexpr double kNormalTail = 1.959963984540054;  // of a 95% interval
+
 struct Share {
   int of = 0;
   int part = 0;

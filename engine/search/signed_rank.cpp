@@ -6,11 +6,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/search/evidence.hpp"
+
 namespace fa_tune {
 namespace {
 
 constexpr double kTail = 0.025;  // each side of a 95% interval
-constexpr double kNormalTail = 1.959963984540054;
 
 double normal_below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 

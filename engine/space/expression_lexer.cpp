@@ -22,7 +22,7 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 constexpr std::array<std::string_view, 17> symbols = {
     "//", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "<", ">", "(", ")", "[", "]", ","};
 // Only in Python.
-constexpr std::string_view power = "**";
+constexpr std::string_view power_sign = "**";
 // What people write who come from C, and what to write here.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> strangers = {{
     {".", "attributes are not part of this language"},
@@ -140,11 +140,11 @@ class Lexer {
 
   void read_symbol(Token& token) {
     const std::string_view rest = std::string_view(text_).substr(at_);
-    if (rest.starts_with(power)) {
+    if (rest.starts_with(power_sign)) {
       if (!is_python_) refuse(rest);
       token.kind = Token::Kind::symbol;
-      token.text = power;
-      at_ += power.size();
+      token.text = power_sign;
+      at_ += power_sign.size();
       return;
     }
     for (const std::string_view symbol : symbols) {

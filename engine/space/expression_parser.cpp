@@ -12,7 +12,7 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t longest = 4000;
+constexpr std::size_t longest_expression = 4000;
 
 struct Function {
   const char* name;
@@ -21,8 +21,8 @@ struct Function {
   std::size_t most_arguments;
 };
 constexpr Function functions[] = {
-    {"min", Operation::minimum, 1, longest},
-    {"max", Operation::maximum, 1, longest},
+    {"min", Operation::minimum, 1, longest_expression},
+    {"max", Operation::maximum, 1, longest_expression},
     {"ceil_div", Operation::ceil_divide, 2, 2},
     {"abs", Operation::absolute, 1, 1},
 };
@@ -229,7 +229,7 @@ class ExpressionParser : private TokenCursor {
     if (arguments.size() < function.least_arguments || arguments.size() > function.most_arguments)
       throw ExpressionError{
           offset, fmt::format("{} takes {}{} argument{}, found {}", function.name,
-                              function.most_arguments == longest ? "at least " : "",
+                              function.most_arguments == longest_expression ? "at least " : "",
                               function.least_arguments, function.least_arguments == 1 ? "" : "s",
                               arguments.size())};
     return make_list(function.operation, offset, std::move(arguments));
@@ -251,9 +251,9 @@ Expression Expression::parse(const std::string& text, const Mark& mark) {
   Expression expression;
   expression.text_ = text;
   expression.mark_ = mark;
-  if (text.size() > longest)
+  if (text.size() > longest_expression)
     throw UserError(prefix(mark) +
-                    fmt::format("the expression is longer than {} characters", longest));
+                    fmt::format("the expression is longer than {} characters", longest_expression));
   try {
     ExpressionParser(expression).run();
   } catch (const ExpressionError& error) {

@@ -8,7 +8,7 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t longest = 100'000;
+constexpr std::size_t longest_python = 100'000;
 constexpr std::size_t most_items = 100'000;
 
 }  // namespace
@@ -46,9 +46,9 @@ Expression PythonParser::start(const std::string& text, const Mark& mark) {
   Expression expression;
   expression.text_ = text;
   expression.mark_ = mark;
-  if (text.size() > longest)
+  if (text.size() > longest_python)
     throw UserError(prefix(mark) +
-                    fmt::format("the expression is longer than {} characters", longest));
+                    fmt::format("the expression is longer than {} characters", longest_python));
   return expression;
 }
 

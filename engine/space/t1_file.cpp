@@ -14,19 +14,19 @@
 namespace fa_tune {
 namespace {
 
-enum class Kind { as_written, integer, real, boolean, text };
+enum class ValueKind { as_written, integer, real, boolean, text };
 
-[[noreturn]] void refuse(const Mark& mark, const std::string& message) {
+[[noreturn]] void refuse_file(const Mark& mark, const std::string& message) {
   throw UserError(prefix(mark) + message);
 }
 
 // Files name the types of several languages.
-Kind kind_named(const YamlNode& node) {
-  constexpr std::pair<std::string_view, Kind> parts[] = {
-      {"bool", Kind::boolean},  {"int", Kind::integer},  {"long", Kind::integer},
-      {"short", Kind::integer}, {"size", Kind::integer}, {"float", Kind::real},
-      {"double", Kind::real},   {"real", Kind::real},    {"half", Kind::real},
-      {"str", Kind::text},      {"char", Kind::text},    {"enum", Kind::text}};
+ValueKind kind_named(const YamlNode& node) {
+  constexpr std::pair<std::string_view, ValueKind> parts[] = {
+      {"bool", ValueKind::boolean},  {"int", ValueKind::integer},  {"long", ValueKind::integer},
+      {"short", ValueKind::integer}, {"size", ValueKind::integer}, {"float", ValueKind::real},
+      {"double", ValueKind::real},   {"real", ValueKind::real},    {"half", ValueKind::real},
+      {"str", ValueKind::text},      {"char", ValueKind::text},    {"enum", ValueKind::text}};
   std::string name = node.text("Type");
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const auto& [part, kind] : parts)
@@ -35,15 +35,15 @@ Kind kind_named(const YamlNode& node) {
 }
 
 // What holds all of the values: whole numbers, real ones where one is, else as they are.
-Kind common_kind(const std::vector<Value>& values) {
+ValueKind common_kind(const std::vector<Value>& values) {
   const auto all = [&](auto is) { return std::ranges::all_of(values, is); };
   if (all([](const Value& value) { return std::holds_alternative<bool>(value); }) ||
       std::ranges::any_of(
           values, [](const Value& value) { return std::holds_alternative<std::string>(value); }))
-    return Kind::as_written;
+    return ValueKind::as_written;
   return all([](const Value& value) { return !std::holds_alternative<double>(value); })
-             ? Kind::integer
-             : Kind::real;
+             ? ValueKind::integer
+             : ValueKind::real;
 }
 
 std::optional<double> number(const Value& value) {
@@ -53,24 +53,24 @@ std::optional<double> number(const Value& value) {
   return std::nullopt;
 }
 
-Value convert(const Value& value, Kind kind, const Mark& mark) {
+Value convert(const Value& value, ValueKind kind, const Mark& mark) {
   const auto as_number = number(value);
   switch (kind) {
-    case Kind::as_written:
+    case ValueKind::as_written:
       return value;
-    case Kind::text:
+    case ValueKind::text:
       return to_text(value);
-    case Kind::boolean:
+    case ValueKind::boolean:
       if (as_number == 0 || as_number == 1) return *as_number == 1;
-      refuse(mark, quote_text(to_text(value)) + ": expected True or False, as the Type says");
-    case Kind::integer:
+      refuse_file(mark, quote_text(to_text(value)) + ": expected True or False, as the Type says");
+    case ValueKind::integer:
       if (std::holds_alternative<std::int64_t>(value)) return value;
       if (as_number && *as_number == std::trunc(*as_number) && std::abs(*as_number) < 0x1p53)
         return static_cast<std::int64_t>(*as_number);
-      refuse(mark, quote_text(to_text(value)) + ": expected an integer, as the Type says");
-    case Kind::real:
+      refuse_file(mark, quote_text(to_text(value)) + ": expected an integer, as the Type says");
+    case ValueKind::real:
       if (as_number) return *as_number;
-      refuse(mark, quote_text(to_text(value)) + ": expected a number, as the Type says");
+      refuse_file(mark, quote_text(to_text(value)) + ": expected a number, as the Type says");
   }
   return value;
 }
@@ -117,7 +117,7 @@ class T1Reader {
     parameter.mark = node.at("Name").text_mark();
     const YamlNode& listed = node.at("Values");
     const YamlNode* type = node.find("Type");
-    Kind kind = given(type) ? kind_named(*type) : Kind::as_written;
+    ValueKind kind = given(type) ? kind_named(*type) : ValueKind::as_written;
     const std::vector<Value> values = read_values(listed, kind);
     if (!given(type)) kind = common_kind(values);
     for (const Value& value : values) {
@@ -131,7 +131,7 @@ class T1Reader {
   }
 
   // A scalar of JSON, or text: an expression, but where text is wanted and none is meant.
-  static std::vector<Value> read_values(const YamlNode& node, Kind kind) {
+  static std::vector<Value> read_values(const YamlNode& node, ValueKind kind) {
     if (node.is_list()) {
       std::vector<Value> values;
       for (const YamlNode& item : node.items("Values"))
@@ -143,15 +143,15 @@ class T1Reader {
     return parse_python_values(text, node.text_mark());
   }
 
-  static std::vector<Value> read_scalar(const YamlNode& node, Kind kind) {
+  static std::vector<Value> read_scalar(const YamlNode& node, ValueKind kind) {
     const std::string& text = node.text("Values");
     const bool is_json_text = node.style() != YamlNode::Style::plain;
-    if (is_json_text && (kind == Kind::text || kind == Kind::as_written)) return {text};
+    if (is_json_text && (kind == ValueKind::text || kind == ValueKind::as_written)) return {text};
     if (!is_json_text && (text == "true" || text == "false")) return {text == "true"};
     return parse_python_values(text, node.text_mark());
   }
 
-  void read_default(const YamlNode& node, Kind kind) {
+  void read_default(const YamlNode& node, ValueKind kind) {
     const YamlNode* given_default = node.find("Default");
     if (!given(given_default) || !given_default->is_scalar()) {
       has_defaults_ = false;
@@ -185,7 +185,7 @@ class T1Reader {
       for (const std::string& name : constraint.expression.names()) {
         const YamlNode* node = is_parameter(name) ? nullptr : config->find(name);
         if (node == nullptr || !node->is_scalar()) continue;
-        const auto values = read_scalar(*node, Kind::integer);
+        const auto values = read_scalar(*node, ValueKind::integer);
         if (values.size() == 1) file_.parts.constants[name] = values[0];
       }
   }

@@ -11,7 +11,7 @@
 namespace fa_tune {
 namespace {
 
-using Kind = Term::Kind;
+using TermKind = Term::Kind;
 
 std::uint64_t word_of(const Cell& cell) {
   return cell.type == Cell::Type::text ? reinterpret_cast<std::uintptr_t>(cell.text)
@@ -80,11 +80,11 @@ TermId Terms::add(Term term) {
   key.insert(key.end(), term.children.begin(), term.children.end());
   const auto [id, is_new] = known_.insert(key);
   if (is_new) {
-    std::size_t known_at = term.kind == Kind::parameter ? places_[term.parameter] : 0;
+    std::size_t known_at = term.kind == TermKind::parameter ? places_[term.parameter] : 0;
     for (const TermId child : term.children) known_at = std::max(known_at, known_at_[child]);
     known_at_.push_back(known_at);
     terms_.push_back(std::move(term));
-    const bool is_parameter = terms_.back().kind == Kind::parameter;
+    const bool is_parameter = terms_.back().kind == TermKind::parameter;
     ranges_.push_back(is_parameter ? parameter_range(terms_.back().parameter)
                                    : compute_range(id, ranges_));
   }
@@ -99,7 +99,7 @@ TermId Terms::add_literal(const Cell& cell) {
 
 TermId Terms::add_all(const std::vector<TermId>& children) {
   Term term;
-  term.kind = Kind::all;
+  term.kind = TermKind::all;
   for (const TermId child : children)
     if (child != no_term) term.children.push_back(child);
   if (term.children.empty()) return no_term;
@@ -114,7 +114,7 @@ void Terms::add_parameters() {
       activities_[i] = add_all({applies_term(*when, nullptr), expression_term(*when, nullptr)});
     Term term;
     if (when || parameters[i].values.size() > 1) {
-      term.kind = Kind::parameter;
+      term.kind = TermKind::parameter;
       term.parameter = i;
     } else {
       term.literal = cells_[i][0];
@@ -147,7 +147,7 @@ TermId Terms::node_term(const Expression& expression, const Expression::Node& no
   if (node.operation == Operation::literal) return add_literal(node.literal);
   if (node.operation == Operation::name) return name_term(expression.names()[node.name], only_for);
   Term term;
-  term.kind = Kind::operation;
+  term.kind = TermKind::operation;
   term.expression = &expression;
   term.node = &node;
   if (node.operation == Operation::add || node.operation == Operation::multiply) {
@@ -179,7 +179,7 @@ void Terms::flatten(const Expression& expression, const Expression::Node& node, 
 
 void Terms::flatten(TermId id, Operation operation, std::vector<TermId>& parts) const {
   const Term& term = terms_[id];
-  if (term.kind != Kind::operation || term.node->operation != operation) {
+  if (term.kind != TermKind::operation || term.node->operation != operation) {
     parts.push_back(id);
     return;
   }
@@ -188,7 +188,7 @@ void Terms::flatten(TermId id, Operation operation, std::vector<TermId>& parts) 
 
 std::vector<TermId> Terms::parts_of(TermId id) const {
   const Term& term = terms_[id];
-  if (term.kind != Kind::operation) return {};
+  if (term.kind != TermKind::operation) return {};
   const Operation operation = term.node->operation;
   if (operation != Operation::add && operation != Operation::multiply) return {};
   std::vector<TermId> parts;
@@ -227,7 +227,7 @@ TermId Terms::name_term(const std::string& name, const std::string* only_for) {
   if (const auto found = constants.find(name); found != constants.end())
     return add_literal(Cell::of(found->second));
   Term term;
-  term.kind = Kind::pick;
+  term.kind = TermKind::pick;
   for (const Derived* derived : definitions(name, only_for)) {
     const std::string* own = derived->only_for.empty() ? nullptr : &derived->only_for;
     const TermId value = expression_term(derived->expression, own);
@@ -243,7 +243,7 @@ TermId Terms::name_term(const std::string& name, const std::string* only_for) {
 TermId Terms::template_term(const std::string& name) {
   const std::size_t chooser = positions_.at(template_parameter);
   Term term;
-  term.kind = Kind::is_text;
+  term.kind = TermKind::is_text;
   term.literal = intern({Cell::Type::text, 0, &name});
   term.children = {values_[chooser]};
   return add_all({activities_[chooser], add(std::move(term))});
@@ -261,7 +261,7 @@ TermId Terms::exists_term(const std::string& name, const std::string* only_for) 
     return activities_[found->second];
   if (plan_.parts().constants.contains(name)) return no_term;
   Term term;
-  term.kind = Kind::pick;
+  term.kind = TermKind::pick;
   const TermId yes = add_literal(Cell::boolean(true));
   for (const Derived* derived : definitions(name, only_for)) {
     const std::string* own = derived->only_for.empty() ? nullptr : &derived->only_for;
@@ -284,7 +284,7 @@ std::set<std::size_t> Terms::parameters_of(TermId id) const {
     open.pop_back();
     if (here == no_term || !seen.insert(here).second) continue;
     const Term& term = terms_[here];
-    if (term.kind == Kind::parameter) result.insert(term.parameter);
+    if (term.kind == TermKind::parameter) result.insert(term.parameter);
     open.insert(open.end(), term.children.begin(), term.children.end());
   }
   return result;
@@ -299,18 +299,18 @@ Range Terms::parameter_range(std::size_t parameter) const {
 Cell Terms::compute(TermId id, std::span<const Cell> values) const {
   const Term& term = terms_[id];
   switch (term.kind) {
-    case Kind::literal:
+    case TermKind::literal:
       return term.literal;
-    case Kind::all: {
+    case TermKind::all: {
       for (const TermId child : term.children)
         if (!is_true(values[child])) return is_false(values[child]) ? values[child] : Cell{};
       return Cell::boolean(true);
     }
-    case Kind::is_text: {
+    case TermKind::is_text: {
       const Cell& cell = values[term.children[0]];
       return Cell::boolean(cell.type == Cell::Type::text && cell.text == term.literal.text);
     }
-    case Kind::pick:
+    case TermKind::pick:
       return compute_pick(term, values);
     default:
       return compute_node(term, values);
@@ -352,11 +352,11 @@ Cell Terms::compute_node(const Term& term, std::span<const Cell> values) const {
 Range Terms::compute_range(TermId id, std::span<const Range> ranges) const {
   const Term& term = terms_[id];
   switch (term.kind) {
-    case Kind::literal:
+    case TermKind::literal:
       return Range::of(term.literal);
-    case Kind::is_text:
+    case TermKind::is_text:
       return Range::truths(true, true);
-    case Kind::pick: {
+    case TermKind::pick: {
       Range result = Range::anything();
       for (std::size_t i = term.children.size(); i > 0; i -= 2) {
         const Range& condition = ranges[term.children[i - 2]];
@@ -373,8 +373,8 @@ Range Terms::compute_range(TermId id, std::span<const Range> ranges) const {
       break;
   }
   const Gathered<Range> children(term.children, ranges);
-  return term.kind == Kind::all ? range_of_all(children.span())
-                                : range_of(*term.node, children.span());
+  return term.kind == TermKind::all ? range_of_all(children.span())
+                                    : range_of(*term.node, children.span());
 }
 
 }  // namespace fa_tune

@@ -31,7 +31,7 @@ std::string tried(const std::string& bytes) {
   return try_database(folder / "a.db");
 }
 
-std::string refusal(const std::string& bytes, Store::Mode mode) {
+std::string refusal_of_bytes(const std::string& bytes, Store::Mode mode) {
   const ScratchFolder folder(memory_folder());
   write_file(folder / "a.db", bytes);
   const std::string message = message_of<UserError>([&] { Store(folder / "a.db", mode).runs(); });
@@ -54,7 +54,7 @@ TEST_CASE("a database that is cut, at a page or within, is refused by every comm
       CAPTURE(bytes.size());
       CHECK(tried(bytes) == "read refused, check refused, backup refused, write refused");
       for (const Store::Mode mode : {Store::Mode::read, Store::Mode::write})
-        CHECK(has(refusal(bytes, mode), "is damaged"));
+        CHECK(has(refusal_of_bytes(bytes, mode), "is damaged"));
       ++cuts;
     }
   const std::size_t pages = sound().size() / 4096;

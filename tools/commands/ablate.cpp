@@ -14,7 +14,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct AblateArguments {
   std::int64_t trial = 0;
   std::string db = "fa.db";
   std::string device = "auto";
@@ -24,7 +24,7 @@ struct Arguments {
   std::optional<std::uint64_t> seed;
 };
 
-int ablate_trial(const Arguments& arguments) {
+int ablate_trial(const AblateArguments& arguments) {
   const auto root = require_root();
   const TrialOfRun both = require_trial(Store(arguments.db, Store::Mode::read), arguments.trial);
   const RunRow& run = both.run;
@@ -51,7 +51,7 @@ int ablate_trial(const Arguments& arguments) {
 void add_ablate(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "ablate", "tell what each gene of a trial is worth: put it back to a baseline's value, race");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AblateArguments>();
   command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
       ->required();
   command->add_option("--db", arguments->db, "database of the trial")->capture_default_str();

@@ -23,7 +23,9 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+using Json = nlohmann::ordered_json;
+
+struct BenchArguments {
   std::string a;
   std::string b;
   std::string db = "fa.db";
@@ -65,7 +67,7 @@ Estimate admit(const Contender& contender, const Binder& bind, Device& device, T
 }
 
 Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler, CompilePool& pool,
-                const Arguments& arguments, std::uint64_t seed) {
+                const BenchArguments& arguments, std::uint64_t seed) {
   const Problem& problem = a.problem();
   TruthCache truth(problem);
   Clocked clocked(problem, a.target(), device, truth, derive_seed(seed, "time"),
@@ -114,7 +116,6 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
   if (as_json) {
-    using Json = nlohmann::ordered_json;
     const auto side = [](const Contender& contender, const Estimate& us,
                          const std::string& detail) {
       Json json{{"name", contender.name()},
@@ -149,7 +150,7 @@ void print(const Outcome& outcome, const Contender& a, const Contender& b, const
   }
 }
 
-int bench(const Arguments& arguments) {
+int bench(const BenchArguments& arguments) {
   const ContenderPlaces places{require_root(), arguments.db, arguments.space};
   // Before the contenders, because their kernels are unloaded from it at the end.
   std::unique_ptr<Device> device;
@@ -183,7 +184,7 @@ int bench(const Arguments& arguments) {
 void add_bench(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("bench", "race two kernels: is B faster than A, slower, or a tie?");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchArguments>();
   const std::string forms =
       "an exported .cu file, a trial's ID, RUN:NUMBER, or a preset of --space";
   command->add_option("A", arguments->a, forms)->required();

@@ -9,13 +9,13 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct BestArguments {
   Filters filters;
   std::string format = "table";
   int limit = 10;
 };
 
-int best(const Arguments& arguments) {
+int best(const BestArguments& arguments) {
   const Store store(arguments.filters.db, Store::Mode::read);
   TrialFilter filter = arguments.filters.resolved();
   filter.limit = arguments.limit;
@@ -32,7 +32,7 @@ int best(const Arguments& arguments) {
 
 void add_best(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("best", "list the fastest right kernels of a database");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BestArguments>();
   arguments->filters.add_to(*command);
   command->add_option("--format", arguments->format, "table, json or csv")
       ->capture_default_str()

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct DbArguments {
   std::string file;
   std::string copy;
   std::string format = "text";
@@ -31,7 +31,7 @@ std::string standing(const Store& store, const RunRow& run) {
   return holder.empty() ? "killed" : fmt::format("running ({})", holder);
 }
 
-int check(const Arguments& arguments) {
+int check_file(const DbArguments& arguments) {
   const DatabaseReport report = check_database(arguments.file);
   const bool sound = report.defects.empty();
   Json json = {{"file", arguments.file},    {"sound", sound},
@@ -65,7 +65,7 @@ int check(const Arguments& arguments) {
   return sound ? 0 : 1;
 }
 
-int backup(const Arguments& arguments) {
+int backup(const DbArguments& arguments) {
   backup_database(arguments.file, arguments.copy);
   const auto bytes = std::filesystem::file_size(arguments.copy);
   if (arguments.json())
@@ -77,7 +77,7 @@ int backup(const Arguments& arguments) {
   return 0;
 }
 
-int migrate(const Arguments& arguments) {
+int migrate(const DbArguments& arguments) {
   const Migrated migrated = migrate_database(arguments.file);
   const std::string copy = migrated.copy.string();
   if (arguments.json())
@@ -94,8 +94,8 @@ int migrate(const Arguments& arguments) {
   return 0;
 }
 
-CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(const Arguments&),
-              const std::shared_ptr<Arguments>& arguments, Action& action) {
+CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(const DbArguments&),
+              const std::shared_ptr<DbArguments>& arguments, Action& action) {
   auto* command = above.add_subcommand(name, what);
   command->add_option("file", arguments->file, "the database")->required();
   command->add_option("--format", arguments->format, "text or json")
@@ -111,8 +111,8 @@ CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(co
 void add_db(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("db", "check, copy, or bring up to date a database");
   command->require_subcommand(1);
-  auto arguments = std::make_shared<Arguments>();
-  add(*command, "check", "read the whole file and say what is wrong with it", check, arguments,
+  auto arguments = std::make_shared<DbArguments>();
+  add(*command, "check", "read the whole file and say what is wrong with it", check_file, arguments,
       action);
   add(*command, "backup", "copy it into a new file, while others work on it", backup, arguments,
       action)

@@ -17,7 +17,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct EmulateArguments {
   SourceFile source;
   std::string device = "h100";
   std::vector<std::uint32_t> grid = {1};
@@ -57,7 +57,7 @@ Checks checks_of(const std::string& text) {
   return checks;
 }
 
-LoneLaunch launch_of(const Arguments& arguments) {
+LoneLaunch launch_of(const EmulateArguments& arguments) {
   LoneLaunch launch;
   launch.config = {sizes(arguments.grid), sizes(arguments.block), sizes(arguments.cluster),
                    arguments.shared};
@@ -128,7 +128,7 @@ int report_counters(LoneRun& run, Device& device) {
   return 0;
 }
 
-int emulate(const Arguments& arguments) {
+int emulate(const EmulateArguments& arguments) {
   LoneLaunch launch = launch_of(arguments);
   std::pair<std::size_t, std::string> target;
   if (!arguments.dump.empty()) target = dump_target(launch, arguments.dump);
@@ -165,7 +165,7 @@ int emulate(const Arguments& arguments) {
 void add_emulate(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "emulate", "run a kernel of any .cu or .ptx file on the emulator, check it and count");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EmulateArguments>();
   command->add_option("file", arguments->source.file, "CUDA C++ (.cu) or PTX (.ptx)")->required();
   command->add_option("--kernel", arguments->source.kernel, "its name, extern \"C\" in CUDA C++")
       ->required();

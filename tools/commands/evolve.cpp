@@ -40,7 +40,7 @@ void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-struct Arguments {
+struct EvolveArguments {
   std::string space;
   std::vector<std::string> settings;
   std::string reference;
@@ -62,7 +62,7 @@ struct Arguments {
 };
 
 // Only reads: a slip in the file's name or the run's number must not make or change a database.
-RunRow stored_run(const Arguments& arguments) {
+RunRow stored_run(const EvolveArguments& arguments) {
   const auto run = Store(arguments.db, Store::Mode::read).run(*arguments.resume);
   if (!run)
     throw UserError(
@@ -71,7 +71,7 @@ RunRow stored_run(const Arguments& arguments) {
 }
 
 // As typed, else as the resumed run had it, else as the space says.
-void set_budget(EvolveOptions& options, const Arguments& arguments,
+void set_budget(EvolveOptions& options, const EvolveArguments& arguments,
                 const std::optional<RunRow>& stored, const SpaceFile& file) {
   if (arguments.budget) {
     const Budget budget = parse_budget(*arguments.budget);
@@ -91,7 +91,7 @@ void set_budget(EvolveOptions& options, const Arguments& arguments,
 }
 
 // The command comes from the command line alone: no file and no database can make us run one.
-std::optional<ProposerOptions> proposer_options(const Arguments& arguments) {
+std::optional<ProposerOptions> proposer_options(const EvolveArguments& arguments) {
   if (!arguments.proposer) return std::nullopt;
   ProposerOptions options;
   options.words = split_words(*arguments.proposer);
@@ -139,7 +139,7 @@ void announce(const Project& project, const std::vector<Device*>& devices,
 }
 
 // What makes a run the run it is cannot be changed in the midst of it.
-void refuse_what_is_stored(const Arguments& arguments) {
+void refuse_what_is_stored(const EvolveArguments& arguments) {
   const std::pair<const char*, bool> given[] = {{"--space", !arguments.space.empty()},
                                                 {"--set", !arguments.settings.empty()},
                                                 {"--reference", !arguments.reference.empty()},
@@ -157,7 +157,7 @@ void refuse_what_is_stored(const Arguments& arguments) {
 }
 
 // A space of ours, or a T1 file's kernel as one.
-SpaceFile named_space(const Arguments& arguments, const std::filesystem::path& root) {
+SpaceFile named_space(const EvolveArguments& arguments, const std::filesystem::path& root) {
   const auto path = find_space_file(arguments.space, root);
   const std::string text = read_file(path);
   if (!looks_like_t1(text)) {
@@ -174,7 +174,7 @@ SpaceFile named_space(const Arguments& arguments, const std::filesystem::path& r
   return with_settings(parse_space_file(t1_as_space(text, path, use), path), arguments.settings);
 }
 
-int evolve_command(const Arguments& arguments) {
+int evolve_command(const EvolveArguments& arguments) {
   const auto root = require_root();
   if (!arguments.resume && arguments.space.empty())
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
@@ -249,7 +249,7 @@ int evolve_command(const Arguments& arguments) {
 
 void add_evolve(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("evolve", "search a space for its fastest right kernel");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvolveArguments>();
   command->add_option("--space", arguments->space,
                       "space file, as a path or a name in search_spaces");
   command->add_option("--set", arguments->settings,

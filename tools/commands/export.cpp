@@ -16,14 +16,14 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct ExportArguments {
   Filters filters;
   std::optional<std::int64_t> trial;
   std::string form = "cu";
   std::string out;
 };
 
-std::int64_t chosen(const Store& store, const Arguments& arguments) {
+std::int64_t chosen(const Store& store, const ExportArguments& arguments) {
   if (arguments.trial) return *arguments.trial;
   TrialFilter filter = arguments.filters.resolved();
   filter.limit = 1;
@@ -34,7 +34,7 @@ std::int64_t chosen(const Store& store, const Arguments& arguments) {
 }
 
 // A whole run for other tools.
-int export_run(const Arguments& arguments) {
+int export_run(const ExportArguments& arguments) {
   if (!arguments.filters.filter.run || arguments.trial)
     throw UserError("--as " + arguments.form + " writes a whole run: name it with --run alone");
   const Store store(arguments.filters.db, Store::Mode::read);
@@ -45,7 +45,7 @@ int export_run(const Arguments& arguments) {
   return 0;
 }
 
-int export_command(const Arguments& arguments) {
+int export_command(const ExportArguments& arguments) {
   if (arguments.form != "cu") return export_run(arguments);
   const Store store(arguments.filters.db, Store::Mode::read);
   ExportFacts facts = export_facts(store, chosen(store, arguments));
@@ -79,7 +79,7 @@ int export_command(const Arguments& arguments) {
 void add_export(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("export", "write a winner as one .cu file, or a run as a table");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExportArguments>();
   arguments->filters.add_to(*command);
   command->add_option("--trial", arguments->trial, "this trial; the best one if not given");
   command

@@ -22,7 +22,9 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+using Json = nlohmann::ordered_json;
+
+struct FinalsArguments {
   std::string db = "fa.db";
   std::optional<std::int64_t> run;
   std::string device = "auto";
@@ -32,7 +34,7 @@ struct Arguments {
   std::vector<std::string> suites;
 };
 
-RunRow wanted_run(const Store& store, const Arguments& arguments) {
+RunRow wanted_run(const Store& store, const FinalsArguments& arguments) {
   if (arguments.run) {
     if (auto run = store.run(*arguments.run)) return *run;
     throw UserError(fmt::format("{}: there is no run {}", arguments.db, *arguments.run));
@@ -48,7 +50,6 @@ nlohmann::ordered_json figure(const FinalTime& time) {
 
 void print(const FinalRound& round, const std::vector<TrialRow>& refused, const RunRow& run,
            const DeviceInfo& device, std::uint64_t seed, bool as_json) {
-  using Json = nlohmann::ordered_json;
   const auto raced = raced_finals(round.rows);
   const std::string kind = to_text(device.times);
   if (as_json) {
@@ -79,7 +80,7 @@ void print(const FinalRound& round, const std::vector<TrialRow>& refused, const 
     fmt::print("trial {} is refused: {}: {}\n", trial.id, trial.finding, trial.message);
 }
 
-int finals(const Arguments& arguments) {
+int finals(const FinalsArguments& arguments) {
   const auto root = require_root();
   const Store store(arguments.db, Store::Mode::read);
   const RunRow run = wanted_run(store, arguments);
@@ -113,7 +114,7 @@ int finals(const Arguments& arguments) {
 void add_finals(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "finals", "hold a run's finals once more, in new processes; nothing is recorded");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<FinalsArguments>();
   command->add_option("--db", arguments->db, "database of the run")->capture_default_str();
   command->add_option("--run", arguments->run, "which run; the newest if not given");
   command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")

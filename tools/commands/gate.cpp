@@ -15,9 +15,11 @@
 namespace fa_tune {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 using Sort = SelfTestRow::Sort;
 
-struct Arguments {
+struct GateArguments {
   std::vector<std::string> spaces;
   std::string device = "auto";
   std::string format = "table";
@@ -68,8 +70,7 @@ std::string table(const SelfTestResult& result) {
   return table.text();
 }
 
-std::string json(const SelfTestResult& result, const Arguments& arguments) {
-  using Json = nlohmann::ordered_json;
+std::string json(const SelfTestResult& result, const GateArguments& arguments) {
   const auto share = [&](Sort sort) {
     return Json{{"count", result.count(sort)}, {"passed", result.passed(sort)}};
   };
@@ -91,7 +92,7 @@ std::string json(const SelfTestResult& result, const Arguments& arguments) {
       .dump(2);
 }
 
-int run_self_test(Arguments arguments) {
+int run_self_test(GateArguments arguments) {
   const auto root = require_root();
   const auto spaces = load_spaces(arguments.spaces, root);
   const auto compiler = open_compiler();
@@ -101,7 +102,7 @@ int run_self_test(Arguments arguments) {
     log_info("on {} ({}) for target {}", device->info().id, device->info().name, target.name);
     return device;
   };
-  constexpr int kEvery = 20;
+  constexpr int kTellEvery = 20;
   const auto result =
       self_test(spaces, root, open, *compiler, default_jobs(), arguments.options,
                 [](const SelfTestResult& until_now, int of) {
@@ -110,7 +111,8 @@ int run_self_test(Arguments arguments) {
                     log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name,
                                 row.template_name, row.finding, row.message);
                   const auto done = static_cast<int>(until_now.rows.size());
-                  if (done % kEvery == 0) log_info("[{:>4}/{}] {}", done, of, summary(until_now));
+                  if (done % kTellEvery == 0)
+                    log_info("[{:>4}/{}] {}", done, of, summary(until_now));
                 });
   if (arguments.format == "json") {
     fmt::print("{}\n", json(result, arguments));
@@ -127,7 +129,7 @@ void add_gate(CLI::App& app, Action& action) {
   gate->require_subcommand(1);
   auto* command = gate->add_subcommand(
       "selftest", "prove it: planted faults and cheats must be refused, right kernels accepted");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<GateArguments>();
   command->add_option("--space", arguments->spaces,
                       "spaces whose templates and configs are taken; all that ship if not given");
   command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")

@@ -11,14 +11,14 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct InsightsArguments {
   std::string db = "fa.db";
   std::optional<std::int64_t> run;
   std::string format = "table";
   int limit = 15;
 };
 
-RunRow chosen_run(const Store& store, const Arguments& arguments) {
+RunRow chosen_run(const Store& store, const InsightsArguments& arguments) {
   if (arguments.run) {
     if (const auto run = store.run(*arguments.run)) return *run;
     throw UserError(fmt::format("--run {}: {} has no such run", *arguments.run, arguments.db));
@@ -28,7 +28,7 @@ RunRow chosen_run(const Store& store, const Arguments& arguments) {
   return runs.front();
 }
 
-int insights(const Arguments& arguments) {
+int insights(const InsightsArguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
   const RunRow run = chosen_run(store, arguments);
   const Insights found = insights_of(store, run.id);
@@ -44,7 +44,7 @@ int insights(const Arguments& arguments) {
 void add_insights(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "insights", "tell what a run taught: which values, pairs and operators help, how surely");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InsightsArguments>();
   command->add_option("--db", arguments->db, "the database")->capture_default_str();
   command->add_option("--run", arguments->run, "its number; the newest if not given");
   command->add_option("--format", arguments->format, "table or json")

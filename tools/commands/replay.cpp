@@ -18,7 +18,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   std::vector<std::string> tables;
   std::string strategy;
   std::vector<std::string> traces;
@@ -58,7 +58,7 @@ struct Opened {
 };
 
 std::vector<Trace> run(const RecordedTable& table, const Scorer& scorer,
-                       const std::vector<Opened>& earlier, const Arguments& arguments) {
+                       const std::vector<Opened>& earlier, const ReplayArguments& arguments) {
   const Space space = table.space();
   ReplayOptions options;
   options.strategy = arguments.strategy;
@@ -84,7 +84,7 @@ std::string curve_rows(const Scorer& scorer, const Replayed& replayed) {
   return text;
 }
 
-int replay_command(const Arguments& arguments) {
+int replay_command(const ReplayArguments& arguments) {
   if (arguments.strategy.empty() && arguments.traces.empty())
     throw UserError("nothing to score: give --strategy or --trace");
   std::vector<TunerTraces> foreign;
@@ -133,7 +133,7 @@ int replay_command(const Arguments& arguments) {
 void add_replay(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("replay", "run a strategy against recorded tables, without a GPU");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReplayArguments>();
   command
       ->add_option("tables", arguments->tables,
                    "Kernel Tuner cachefiles or T4 files, plain or gzip, whole or cut short")

@@ -14,7 +14,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::int64_t run = 0;
   std::string db = "fa.db";
   std::string out;
@@ -48,7 +48,7 @@ std::optional<RoofFacts> roof_of(const RunRow& run, const Project& project) {
                    .source = fmt::format("profile {}, {} SMs", profile->name, profile->sms)};
 }
 
-int report(const Arguments& arguments) {
+int report(const ReportArguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
   const auto run = store.run(arguments.run);
   if (!run) throw UserError(fmt::format("{}: there is no run {}", arguments.db, arguments.run));
@@ -82,7 +82,7 @@ int report(const Arguments& arguments) {
 void add_report(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("report", "write a run as one HTML page that needs no network");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportArguments>();
   command->add_option("run", arguments->run, "the run's number")->required();
   command->add_option("--out", arguments->out, "the file to write")->required();
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();

@@ -13,7 +13,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct SpaceArguments {
   std::string space;
   int count = 1;
   std::optional<std::uint64_t> seed;
@@ -25,7 +25,7 @@ Project open_yaml(const std::filesystem::path& path) {
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
-Space open(const Arguments& arguments) {
+Space open(const SpaceArguments& arguments) {
   const auto path = find_space_file(arguments.space, find_root());
   const std::string text = read_file(path);
   return looks_like_t1(text) ? Space::build(parse_t1(text, path).parts) : open_yaml(path).space;
@@ -48,7 +48,7 @@ int check_t1(const T1File& file) {
   return 0;
 }
 
-int check(const Arguments& arguments) {
+int check(const SpaceArguments& arguments) {
   const auto path = find_space_file(arguments.space, find_root());
   const std::string text = read_file(path);
   if (looks_like_t1(text)) return check_t1(parse_t1(text, path));
@@ -61,12 +61,12 @@ int check(const Arguments& arguments) {
   return 0;
 }
 
-int count(const Arguments& arguments) {
+int count(const SpaceArguments& arguments) {
   fmt::print("{}\n", open(arguments).count());
   return 0;
 }
 
-int sample(const Arguments& arguments) {
+int sample(const SpaceArguments& arguments) {
   const Space space = open(arguments);
   Random random(derive_seed(arguments.seed.value_or(1), "space sample"));
   for (int i = 0; i < arguments.count; ++i) fmt::print("{}\n", space.sample(random).to_json());
@@ -78,8 +78,8 @@ int sample(const Arguments& arguments) {
 void add_space(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("space", "look at a search space");
   command->require_subcommand(1);
-  auto arguments = std::make_shared<Arguments>();
-  const auto add = [&](const char* name, const char* help, int (*run)(const Arguments&)) {
+  auto arguments = std::make_shared<SpaceArguments>();
+  const auto add = [&](const char* name, const char* help, int (*run)(const SpaceArguments&)) {
     auto* sub = command->add_subcommand(name, help);
     sub->add_option("space", arguments->space,
                     "space file or T1 file, as a path or a name in search_spaces")

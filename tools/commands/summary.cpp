@@ -11,6 +11,8 @@
 namespace fa_tune {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string settings_text(const std::string& config_json) {
   std::string text;
   std::string line = "   ";
@@ -86,7 +88,6 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
 }
 
 std::string summary_json(const Store& store, const EvolveResult& result) {
-  using Json = nlohmann::ordered_json;
   const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
   const auto run = store.run(result.run);
   TrialFilter filter;

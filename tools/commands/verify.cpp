@@ -19,7 +19,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   std::string file;
   std::string db = "fa.db";
   std::optional<std::int64_t> trial;
@@ -46,7 +46,7 @@ std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::
 // Gates suite by suite and prints a row each; `fits` says which shapes the kernel can be bound to.
 int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device& device,
                 const Binder& bind, const std::function<bool(const Constants&)>& fits,
-                const Arguments& arguments) {
+                const VerifyArguments& arguments) {
   // Fresh inputs each time, unless the user wants to see a verdict again.
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("gating on {} ({}), seed {}", device.info().id, device.info().name, seed);
@@ -76,7 +76,7 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
   return right ? 0 : 1;
 }
 
-int verify_file(const Arguments& arguments) {
+int verify_file(const VerifyArguments& arguments) {
   const Exported exported = read_exported(arguments.file);
   if (exported.edited)
     log_warning(
@@ -95,7 +95,7 @@ int verify_file(const Arguments& arguments) {
       [&](const Constants& shape) { return kernel.fits(shape); }, arguments);
 }
 
-int verify_trial(const Arguments& arguments) {
+int verify_trial(const VerifyArguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
   const auto trial = store.trial(*arguments.trial);
   if (!trial)
@@ -121,7 +121,7 @@ int verify_trial(const Arguments& arguments) {
       arguments);
 }
 
-int verify(const Arguments& arguments) {
+int verify(const VerifyArguments& arguments) {
   if (arguments.file.empty() == !arguments.trial)
     throw UserError("verify takes either an exported FILE or --trial ID with --db");
   return arguments.trial ? verify_trial(arguments) : verify_file(arguments);
@@ -131,7 +131,7 @@ int verify(const Arguments& arguments) {
 
 void add_verify(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("verify", "gate a kernel again, on fresh inputs");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<VerifyArguments>();
   command->add_option("file", arguments->file, "an exported .cu file");
   command->add_option("--trial", arguments->trial, "a trial of the database instead");
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();

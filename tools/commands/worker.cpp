@@ -9,7 +9,7 @@
 namespace fa_tune {
 namespace {
 
-struct Arguments {
+struct WorkerArguments {
   std::string device;
   std::string root;
   bool health = false;
@@ -18,7 +18,7 @@ struct Arguments {
   pid_t parent = 0;
 };
 
-int serve(const Arguments& arguments) {
+int serve(const WorkerArguments& arguments) {
   // What the driver would keep on disk is of no use: every kernel is compiled here once.
   setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/1);
   WorkerEnd end(arguments.parent);
@@ -36,7 +36,7 @@ int serve(const Arguments& arguments) {
 void add_worker(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("worker", "what fa-tune starts to run and compile kernels in");
   command->group("");  // not for people: it speaks frames
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<WorkerArguments>();
   command->add_option("--device", arguments->device);
   command->add_option("--root", arguments->root);
   command->add_flag("--health", arguments->health);

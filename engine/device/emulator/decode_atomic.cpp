@@ -11,7 +11,7 @@ struct Known {
   std::string_view name;
   Atomic what;
 };
-constexpr Known known[] = {
+constexpr Known kAtomics[] = {
     {"add", Atomic::add},   {"min", Atomic::min},     {"max", Atomic::max},
     {"inc", Atomic::inc},   {"dec", Atomic::dec},     {"and", Atomic::bit_and},
     {"or", Atomic::bit_or}, {"xor", Atomic::bit_xor}, {"exch", Atomic::exch},
@@ -69,7 +69,7 @@ bool Decoder::atomic() {
   const Type type = atomic_type();
   const bool reduction = root() == "red";
   const Known* found = nullptr;
-  for (const Known& each : known) {
+  for (const Known& each : kAtomics) {
     if (found == nullptr && has(each.name)) found = &each;
   }
   if (found == nullptr) return false;

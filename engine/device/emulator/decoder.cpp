@@ -19,10 +19,6 @@ constexpr std::uint64_t most_local_bytes = 512 * 1024;  // a thread's, CUDA C++ 
 // size.
 constexpr std::uint64_t dynamic_stack_bytes = 16 * 1024;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 }  // namespace
 
 int width_of(Type type) { return std::max(2, size_of(type)); }
@@ -87,7 +83,7 @@ void Decoder::place_frames(const std::vector<Function*>& functions) {
   for (std::size_t i = 0; i < module_.functions.size(); ++i) {
     const Function& each = module_.functions[i];
     if (std::find(functions.begin(), functions.end(), &each) == functions.end()) continue;
-    const std::uint64_t begin = round_up(end, each.frame_align);
+    const std::uint64_t begin = aligned_up(end, each.frame_align);
     begins[static_cast<int>(i)] = begin;
     end = begin + each.frame_bytes;
     if (end > most_local_bytes) fail_load(each.line, "more local memory than a thread has");
@@ -99,12 +95,12 @@ void Decoder::place_frames(const std::vector<Function*>& functions) {
         symbol.address += begin->second;
       }
     } else if (symbol.used) {
-      symbol.address = round_up(end, static_cast<std::uint64_t>(symbol.align));
+      symbol.address = aligned_up(end, static_cast<std::uint64_t>(symbol.align));
       end = symbol.address + symbol.size;
       if (end > most_local_bytes) fail_load(symbol.line, "more local memory than a thread has");
     }
   }
-  stack_begin_ = round_up(end, 16);
+  stack_begin_ = aligned_up(end, 16);
   program_.local_bytes =
       static_cast<std::uint32_t>(stack_begin_ + (uses_stack_ ? dynamic_stack_bytes : 0));
 }
@@ -139,7 +135,7 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
       dynamic_align = std::max(dynamic_align, align);
       continue;
     }
-    symbol.address = round_up(end, align);
+    symbol.address = aligned_up(end, align);
     end = symbol.address + symbol.size;
     if (end > most_static_shared) {
       fail_load(symbol.line,
@@ -147,7 +143,7 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
                             symbol.name, end - shared_reserved));
     }
   }
-  const std::uint64_t dynamic_begin = round_up(end, dynamic_align);
+  const std::uint64_t dynamic_begin = aligned_up(end, dynamic_align);
   for (Symbol& symbol : module_.symbols) {
     if (!symbol.used) continue;
     if (symbol.space == Space::shared && symbol.size == 0) symbol.address = dynamic_begin;

@@ -178,7 +178,7 @@ Handler funnel(bool left, bool clamp) {
   });
 }
 
-Handler of_32_bits(const LaneKey& key) {
+Handler logic_of_32_bits(const LaneKey& key) {
   switch (key.op) {
     case LaneOp::shf_left:
       return funnel(true, key.option);
@@ -301,7 +301,7 @@ Handler bits_handler(const LaneKey& key) {
       break;
   }
   if (size == 4) {
-    if (const Handler handler = of_32_bits(key)) return handler;
+    if (const Handler handler = logic_of_32_bits(key)) return handler;
     return logic<u32>(key.op);
   }
   if (size == 8) {

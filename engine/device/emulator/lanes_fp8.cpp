@@ -8,12 +8,12 @@
 namespace fa_tune::emulator::FA_LANES {
 namespace {
 
-struct E4m3 {
+struct E4m3Format {
   static constexpr int fraction = 3;
   static constexpr int least = -6;      // exponent of the smallest normal number
   static constexpr u32 largest = 0x7e;  // 448
 };
-struct E5m2 {
+struct E5m2Format {
   static constexpr int fraction = 2;
   static constexpr int least = -14;
   static constexpr u32 largest = 0x7b;  // 57344
@@ -84,7 +84,7 @@ Handler from_floats() {
 }
 
 template <class Format, bool Relu>
-Handler of_format(const LaneKey& key) {
+Handler of_fp8(const LaneKey& key) {
   if (key.op == LaneOp::convert_fp8_pair) return from_floats<Format, Relu>();
   return key.from == Type::f16x2 ? from_halves<Format, Relu>() : to_halves<Format, Relu>();
 }
@@ -93,8 +93,8 @@ Handler of_format(const LaneKey& key) {
 
 Handler fp8_handler(const LaneKey& key) {
   const bool e4m3 = key.type == Type::e4m3x2 || key.from == Type::e4m3x2;
-  if (key.relu) return e4m3 ? of_format<E4m3, true>(key) : of_format<E5m2, true>(key);
-  return e4m3 ? of_format<E4m3, false>(key) : of_format<E5m2, false>(key);
+  if (key.relu) return e4m3 ? of_fp8<E4m3Format, true>(key) : of_fp8<E5m2Format, true>(key);
+  return e4m3 ? of_fp8<E4m3Format, false>(key) : of_fp8<E5m2Format, false>(key);
 }
 
 }  // namespace fa_tune::emulator::FA_LANES

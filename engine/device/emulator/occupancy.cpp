@@ -12,9 +12,6 @@ namespace fa_tune::emulator {
 
 namespace {
 
-// An SM is four partitions, each with its scheduler and a quarter of the registers. A warp stays in
-// the partition it starts in.
-constexpr std::int64_t kPartitions = 4;
 constexpr std::int64_t kWarpThreads = 32;
 constexpr std::int64_t kUnlimited = INT_MAX;
 

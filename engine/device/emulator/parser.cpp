@@ -12,10 +12,6 @@ namespace {
 constexpr std::uint64_t most_bytes_of_a_variable = std::uint64_t{1} << 32;
 constexpr std::uint64_t most_frame_bytes = 512 * 1024;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 std::optional<Space> space_of(std::string_view directive) {
   if (directive == ".global") return Space::global;
   if (directive == ".const") return Space::constant;
@@ -181,7 +177,7 @@ std::vector<const Symbol*> Parser::formal_parameters(Function& function, bool is
     if (symbol.size > 32 * 1024 || !std::has_single_bit(static_cast<unsigned>(symbol.align))) {
       fail_load(line, "a parameter of impossible size or alignment");
     }
-    symbol.address = round_up(end, static_cast<std::uint64_t>(symbol.align));
+    symbol.address = aligned_up(end, static_cast<std::uint64_t>(symbol.align));
     end = symbol.address + symbol.size;
     if (end > most_frame_bytes) fail_load(line, "too many parameters");
     if (!is_entry) symbol.function = static_cast<int>(module_.functions.size()) - 1;
@@ -265,7 +261,7 @@ void Parser::variables(Space space, bool is_extern, Function* function) {
     }
     if (function != nullptr && (space == Space::local || space == Space::param)) {
       symbol.space = Space::local;
-      symbol.address = round_up(frame_, static_cast<std::uint64_t>(symbol.align));
+      symbol.address = aligned_up(frame_, static_cast<std::uint64_t>(symbol.align));
       frame_ = symbol.address + symbol.size;
       if (frame_ > most_frame_bytes) fail_load(symbol.line, "more local memory than a thread has");
       symbol.function = static_cast<int>(module_.functions.size()) - 1;

@@ -5,6 +5,11 @@
 
 namespace fa_tune::emulator {
 
+// An SM is four partitions, each with its scheduler and a quarter of the registers. A warp stays in
+// the partition it starts in.
+inline constexpr int kPartitions = 4;
+inline constexpr int kSectorBytes = 32;  // what memory moves
+
 // What is known of one model of GPU: the limits a kernel must fit and the rates it could reach.
 struct DeviceProfile {
   std::string name;   // "l4"

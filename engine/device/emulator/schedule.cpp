@@ -8,7 +8,7 @@ constexpr std::uint64_t all_early = 1;
 constexpr std::uint64_t all_late = 2;
 
 // SplitMix64 (Steele, Lea, Flood 2014): one step, and the mixing of its state.
-constexpr std::uint64_t step = 0x9e3779b97f4a7c15;
+constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
 
 std::uint64_t mixed(std::uint64_t z) {
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -19,10 +19,10 @@ std::uint64_t mixed(std::uint64_t z) {
 }  // namespace
 
 Schedule::Schedule(std::uint64_t number, std::uint64_t cluster)
-    : number_(number), state_(mixed(number * step) ^ mixed(cluster + step)) {}
+    : number_(number), state_(mixed(number * kStep) ^ mixed(cluster + kStep)) {}
 
 std::uint64_t Schedule::draw() {
-  state_ += step;
+  state_ += kStep;
   return mixed(state_);
 }
 

@@ -36,8 +36,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kSectorBytes = 32;
-constexpr double kPartitions = 4;
 // What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
 constexpr double kUnseen = 1.16;
 // Where many CTAs read the same lines at about the same time, L2 serves several SMs at once: so

@@ -1,5 +1,6 @@
 #include "engine/device/emulator/types.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace fa_tune::emulator {
@@ -32,6 +33,10 @@ std::optional<Type> type_of(std::string_view word) {
     if (facts[i].name == word) return static_cast<Type>(i);
   }
   return std::nullopt;
+}
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 std::string_view name_of(Type type) { return facts[static_cast<std::size_t>(type)].name; }

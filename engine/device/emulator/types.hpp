@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ enum class Type : std::uint8_t {
 // "f16x2" to Type::f16x2; nothing for a word that is no type.
 std::optional<Type> type_of(std::string_view word);
 std::string_view name_of(Type type);
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words);
 // Bytes; 0 for a predicate.
 int size_of(Type type);
 bool is_float(Type type);
@@ -48,6 +50,11 @@ bool is_signed(Type type);
 
 // `cluster`: shared::cluster, which holds the shared memory of every CTA of the cluster.
 enum class Space : std::uint8_t { generic, global, shared, local, param, constant, cluster };
+
+// The first multiple of `alignment` that is not below `address`.
+constexpr std::uint64_t aligned_up(std::uint64_t address, std::uint64_t alignment) {
+  return (address + alignment - 1) / alignment * alignment;
+}
 
 // What went wrong, in the emulator's own words: it knows nothing of devices. Mirrors FaultKind.
 enum class TroubleKind : std::uint8_t {

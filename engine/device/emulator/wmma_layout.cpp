@@ -10,11 +10,11 @@ struct NamedShape {
   std::string_view name;
   WmmaShape shape;
 };
-constexpr NamedShape shapes[] = {{"m16n16k16", {16, 16, 16}},
-                                 {"m32n8k16", {32, 8, 16}},
-                                 {"m8n32k16", {8, 32, 16}},
-                                 {"m16n16k8", {16, 16, 8}},
-                                 {"m8n8k4", {8, 8, 4}}};
+constexpr NamedShape wmma_shapes[] = {{"m16n16k16", {16, 16, 16}},
+                                      {"m32n8k16", {32, 8, 16}},
+                                      {"m8n32k16", {8, 32, 16}},
+                                      {"m16n16k8", {16, 16, 8}},
+                                      {"m8n8k4", {8, 8, 4}}};
 
 // PTX ISA, "wmma": which types go with which depth.
 int depth_of(std::string_view type) {
@@ -26,10 +26,6 @@ int bits_of(std::string_view type) {
   if (type == "f64") return 64;
   if (type == "f32" || type == "s32" || type == "tf32") return 32;
   return type == "s8" || type == "u8" ? 8 : 16;
-}
-
-bool one_of(std::string_view type, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), type) != list.end();
 }
 
 }  // namespace
@@ -74,7 +70,7 @@ WmmaFragment WmmaFragment::unpack(const Op& op) {
 }
 
 std::optional<WmmaShape> wmma_shape(std::string_view name) {
-  for (const NamedShape& each : shapes) {
+  for (const NamedShape& each : wmma_shapes) {
     if (each.name == name) return each.shape;
   }
   return {};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLine = 16;  // of text
 constexpr double kBar = 10;
-constexpr double kGap = 10;
+constexpr double kBarGap = 10;
 
 std::vector<std::string> lines_of(const std::string& text, double width) {
   if (text.empty()) return {};
@@ -29,7 +29,7 @@ std::string bars_svg(const std::vector<Bar>& bars, const std::string& label, dou
     most = std::max(most, bar.value);
     height += kLine * static_cast<double>(lines_of(bar.label, width).size() +
                                           lines_of(bar.note, width).size()) +
-              kBar + kGap;
+              kBar + kBarGap;
   }
   const double longest = width - figures - 10;
   Svg svg(width, height, label);
@@ -44,7 +44,7 @@ std::string bars_svg(const std::vector<Bar>& bars, const std::string& label, dou
     svg.text(width, y + kBar - 1, bar.figure, "figure", Anchor::end);
     y += kBar;
     for (const std::string& line : lines_of(bar.note, width)) svg.text(0, y += kLine, line, "tick");
-    y += kGap - 5;
+    y += kBarGap - 5;
   }
   return svg.markup();
 }

@@ -14,7 +14,7 @@
 namespace fa_tune {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // A list of terms; those without a text are left out.
 class FactList {
@@ -28,7 +28,7 @@ class FactList {
   std::string items_;
 };
 
-Json parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
+Json read_json(const std::string& text) { return Json::parse(text, nullptr, false); }
 
 double number(const Json& object, const char* name) {
   if (!object.is_object() || !object.contains(name) || !object[name].is_number()) return 0;
@@ -73,8 +73,8 @@ std::string machine_facts(const RunFacts& facts) {
   if (!facts.measured()) return list.markup();
   Conditions screens;
   Conditions finals;
-  for (const TrialRow& trial : facts.trials) screens.add(parsed(trial.detail_json));
-  for (const auto& [id, raced] : facts.raced) finals.add(parsed(raced.row.detail_json));
+  for (const TrialRow& trial : facts.trials) screens.add(read_json(trial.detail_json));
+  for (const auto& [id, raced] : facts.raced) finals.add(read_json(raced.row.detail_json));
   for (const auto& [name, each] : {std::pair("screens", &screens), {"finals", &finals}}) {
     const std::string when = name;
     if (each->high_mhz > 0)
@@ -117,7 +117,7 @@ std::string cost(const RunFacts& facts) {
   double wall = 0, compile = 0, gate = 0, time = 0, busy = 0, idle = 0, search = 0, store = 0;
   std::set<std::string> devices;
   for (const SessionRow& session : facts.sessions) {
-    const Json breakdown = parsed(session.breakdown_json);
+    const Json breakdown = read_json(session.breakdown_json);
     wall += number(breakdown, "wall_s");
     compile += number(breakdown, "compile_s");
     gate += number(breakdown, "gate_s");
@@ -126,7 +126,7 @@ std::string cost(const RunFacts& facts) {
     idle += number(breakdown, "idle_s");
     search += number(breakdown, "search_s");
     store += number(breakdown, "store_s");
-    const Json names = parsed(session.devices_json);
+    const Json names = read_json(session.devices_json);
     if (names.is_array())
       for (const Json& name : names)
         if (name.is_string()) devices.insert(name.get<std::string>());

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using Direction = ProposerTranscript::Direction;
 
 // Elites in an ask: enough to cross over, few enough to read.
-constexpr std::size_t kElites = 8;
+constexpr std::size_t kElitesShown = 8;
 constexpr std::size_t kMostReason = 400;
 
 }  // namespace
@@ -182,7 +182,7 @@ void ProposerArm::report(TrialReport report) {
   if (news.status == "right" && news.time_us) {
     const auto slower = [&](std::size_t place) { return *reports_[place].time_us > *news.time_us; };
     ranked_.insert(std::ranges::find_if(ranked_, slower), reports_.size() - 1);
-    if (ranked_.size() > kElites) ranked_.pop_back();
+    if (ranked_.size() > kElitesShown) ranked_.pop_back();
   }
   tell_news();
 }

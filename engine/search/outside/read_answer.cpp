@@ -10,7 +10,7 @@ namespace fa_tune {
 namespace {
 
 // Not the ordered kind, whose cost grows with the square of the keys: a stranger chooses how many.
-using Json = nlohmann::json;
+using AnswerJson = nlohmann::json;
 
 // Enough for a generation's items and for any lineage; more is no honest answer.
 constexpr std::size_t kMostItems = 1000;
@@ -22,14 +22,14 @@ constexpr std::size_t kMostIgnored = 8;
 
 std::string cite(const std::string& text) { return "'" + printable(text, kMostQuoted) + "'"; }
 
-bool fits(const Json& number) {
+bool fits(const AnswerJson& number) {
   return !number.is_number_unsigned() ||
          number.get<std::uint64_t>() <=
              static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
 // A flat object of scalars, so that making a Config of it cannot fail.
-std::string genome_problem(const Json& genome) {
+std::string genome_problem(const AnswerJson& genome) {
   if (!genome.is_object()) return "its genome is no object of parameters and values";
   if (genome.size() > kMostItems) return "its genome has too many parameters";
   for (const auto& [name, value] : genome.items()) {
@@ -40,10 +40,10 @@ std::string genome_problem(const Json& genome) {
   return {};
 }
 
-std::string read_parents(const Json& parents, RawItem& item) {
+std::string read_parents(const AnswerJson& parents, RawItem& item) {
   const std::string wrong = "its parents are no list of up to 8 trial numbers";
   if (!parents.is_array() || parents.size() > kMostParents) return wrong;
-  for (const Json& parent : parents) {
+  for (const AnswerJson& parent : parents) {
     if (!parent.is_number_unsigned()) return wrong;
     const auto number = parent.get<std::uint64_t>();
     if (std::ranges::find(item.parents, number) != item.parents.end())
@@ -55,7 +55,7 @@ std::string read_parents(const Json& parents, RawItem& item) {
 
 // All of an item but the genome, parents and note is ignored: a proposer has no say in times and
 // verdicts, under whatever name.
-RawItem read_item(const Json& json) {
+RawItem read_item(const AnswerJson& json) {
   RawItem item;
   if (!json.is_object()) {
     item.problem = "it is no object with a genome";
@@ -79,7 +79,7 @@ RawItem read_item(const Json& json) {
   return item;
 }
 
-std::expected<Answer, std::string> read_ready(const Json& json) {
+std::expected<Answer, std::string> read_ready(const AnswerJson& json) {
   Answer answer;
   answer.kind = Answer::Kind::ready;
   const auto name = json.find("name");
@@ -96,7 +96,7 @@ std::expected<Answer, std::string> read_ready(const Json& json) {
   return answer;
 }
 
-std::expected<Answer, std::string> read_propose(const Json& json) {
+std::expected<Answer, std::string> read_propose(const AnswerJson& json) {
   Answer answer;
   answer.kind = Answer::Kind::propose;
   const auto id = json.find("id");
@@ -110,14 +110,14 @@ std::expected<Answer, std::string> read_propose(const Json& json) {
   if (items->size() > kMostItems)
     return std::unexpected("propose with " + std::to_string(items->size()) +
                            " items, the most are " + std::to_string(kMostItems));
-  for (const Json& item : *items) answer.items.push_back(read_item(item));
+  for (const AnswerJson& item : *items) answer.items.push_back(read_item(item));
   return answer;
 }
 
 }  // namespace
 
 std::expected<Answer, std::string> read_answer(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const AnswerJson json = AnswerJson::parse(line, nullptr, false);
   if (json.is_discarded()) return std::unexpected("the line is no JSON");
   if (!json.is_object()) return std::unexpected("the line is no JSON object");
   const auto type = json.find("type");

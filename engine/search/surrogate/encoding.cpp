@@ -9,7 +9,7 @@ namespace {
 
 // An absent gene lies beside the line of its values: unlike all of them, less so than the ends of
 // the line are unlike each other.
-constexpr float kAbsent = -0.5F;
+constexpr float kAbsentGene = -0.5F;
 // Products are among these many genes at most, those with the most values: their number grows with
 // the square, and the time of a prediction with it.
 constexpr std::size_t kMostGenesInProducts = 10;
@@ -78,7 +78,7 @@ Point Encoding::encode(const Genome& genome) const {
     const Gene digit = genome[dimension.gene];
     const Gene other = genome[dimension.other];
     if (digit == inactive_gene || other == inactive_gene)
-      point.push_back(kAbsent);
+      point.push_back(kAbsentGene);
     else if (dimension.product)
       point.push_back(static_cast<float>(
           (logs_[dimension.gene][digit] + logs_[dimension.other][other] - scales_[i].low) /

@@ -12,6 +12,8 @@
 
 namespace fa_tune {
 
+inline const AttentionShape tiny_shape{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
+
 // What a planted kernel gets: its shape and its memory, as raw as a GPU kernel's.
 struct AttentionCall {
   AttentionShape shape;

@@ -9,8 +9,6 @@ using namespace fa_tune;
 
 namespace {
 
-const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
-
 using Bits = std::vector<std::uint16_t>;
 
 // A kernel that computes only where `key` of a call is new, else repeats what it gave then.
@@ -29,7 +27,7 @@ PlantedKernel keeping(Key key) {
 }  // namespace
 
 TEST_CASE("results kept by address or by a look at one input are found out as stale") {
-  AttentionGate gate(timed);
+  AttentionGate gate(tiny_shape);
   const auto by_address = [](const AttentionCall& call) {
     return std::pair(call.Q, call.shape.Lq * 1000 + call.shape.Lk);
   };
@@ -48,7 +46,7 @@ TEST_CASE("results kept by address or by a look at one input are found out as st
 }
 
 TEST_CASE("an output that looks finished must not be taken for its own") {
-  AttentionGate gate(timed);
+  AttentionGate gate(tiny_shape);
   const Verdict verdict = gate.check(
       [](const AttentionCall& call) -> std::optional<Fault> {
         if (call.O[0] == 0xffff) call.attend({});
@@ -59,7 +57,7 @@ TEST_CASE("an output that looks finished must not be taken for its own") {
 }
 
 TEST_CASE("a changed case is the same case but for one input") {
-  const AttentionProblem problem(timed);
+  const AttentionProblem problem(tiny_shape);
   TruthCache truths(problem);
   const GateCase one{.shape = problem.shape(), .seed = 5, .changed_input = 4};
   const auto before = truths.get(one);

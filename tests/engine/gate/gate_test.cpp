@@ -15,8 +15,6 @@ using namespace fa_tune;
 
 namespace {
 
-const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
-
 // One output of four float32, all 1. Counts how often it is asked.
 class OnesProblem final : public test::FourNumbers {
  public:
@@ -71,7 +69,7 @@ TEST_CASE("compare: element, whole, not finite; the message says which element a
 }
 
 TEST_CASE("gate_cases: every kind of input occurs, seeds differ, a seed names the cases") {
-  const AttentionGate gate(timed);
+  const AttentionGate gate(tiny_shape);
   for (const char* suite : {"quick", "ragged", "mission", "seven", "ten"}) {
     const auto cases = gate.cases(suite, 5);
     std::set<Inputs> kinds;
@@ -136,8 +134,8 @@ TEST_CASE("truth cache: a truth that is no number is a mistake, not a verdict") 
 }
 
 TEST_CASE("a kernel that cannot be bound is refused with the binder's words") {
-  const AttentionGate gate(timed);
-  const AttentionProblem problem(timed);
+  const AttentionGate gate(tiny_shape);
+  const AttentionProblem problem(tiny_shape);
   TruthCache truth(problem);
   FakeDevice device;
   const Verdict verdict = Gate(device, truth)
@@ -152,7 +150,7 @@ TEST_CASE("a kernel that cannot be bound is refused with the binder's words") {
 }
 
 TEST_CASE("the gate stops at the first refusal and counts the cases; all pass: where is empty") {
-  AttentionGate gate(timed);
+  AttentionGate gate(tiny_shape);
   const auto cases = gate.cases("quick");
   const Verdict right = gate.check(HostAttention{}, cases);
   CHECK(right.right());
@@ -175,7 +173,7 @@ TEST_CASE("the gate stops at the first refusal and counts the cases; all pass: w
 }
 
 TEST_CASE("a device that can is asked to watch the quick suite and to take other schedules") {
-  AttentionGate gate(timed);
+  AttentionGate gate(tiny_shape);
   struct Seen {
     bool watched;
     std::uint64_t schedule;

@@ -12,7 +12,7 @@ using namespace fa_tune;
 namespace {
 
 // Two heads of 256 rows; a cap that makes the truth one of every 64 rows.
-const AttentionShape timed{.B = 1, .H = 2, .Lq = 256, .Lk = 256, .D = 16};
+const AttentionShape sampled_shape{.B = 1, .H = 2, .Lq = 256, .Lk = 256, .D = 16};
 constexpr double cap = 0x1p15;
 
 // What is done to O after a right kernel; `row` as rows lie in memory.
@@ -21,7 +21,7 @@ using Spoil = std::function<void(const AttentionCall&)>;
 PlantedKernel spoiled(const Spoil& spoil) {
   return [spoil](const AttentionCall& call) -> std::optional<Fault> {
     call.attend({});
-    if (call.shape.Lq == timed.Lq) spoil(call);
+    if (call.shape.Lq == sampled_shape.Lq) spoil(call);
     return std::nullopt;
   };
 }
@@ -32,7 +32,8 @@ void fill_row(const AttentionCall& call, std::size_t row, std::uint16_t bits) {
 }
 
 // Of the first head, those whose truth a case knows.
-std::vector<std::uint32_t> rows_of(const GateCase& each, const AttentionShape& shape = timed) {
+std::vector<std::uint32_t> rows_of(const GateCase& each,
+                                   const AttentionShape& shape = sampled_shape) {
   const RowSample rows = RowSample::drawn(shape, each.seed, cap);
   const auto sampled = rows.of_head(0);
   return {sampled.begin(), sampled.end()};
@@ -46,12 +47,12 @@ std::uint32_t unsampled(const GateCase& each) {
   return row;
 }
 
-constexpr std::uint16_t zero = 0, hundred = 0x5640, nan = 0x7e00;
+constexpr std::uint16_t zero = 0, hundred = 0x5640, not_number_bits = 0x7e00;
 
 }  // namespace
 
 TEST_CASE("sampled truth: right kernels pass, with every mask and layout") {
-  std::vector<AttentionShape> shapes(5, timed);
+  std::vector<AttentionShape> shapes(5, sampled_shape);
   shapes[1].causal = true;
   shapes[2].Lk = 100;
   shapes[2].causal = true;
@@ -77,7 +78,7 @@ TEST_CASE("sampled truth: right kernels pass, with every mask and layout") {
 }
 
 TEST_CASE("sampled truth: a wrong row that is sampled, and a wrong tile, are always met") {
-  AttentionGate gate(timed, cap);
+  AttentionGate gate(sampled_shape, cap);
   for (const GateCase& each : gate.cases("mission")) {
     for (const std::uint32_t row : rows_of(each)) {
       const Verdict verdict = gate.check(
@@ -97,14 +98,15 @@ TEST_CASE("sampled truth: a wrong row that is sampled, and a wrong tile, are alw
 }
 
 TEST_CASE("sampled truth: everywhere else there are NaN, infinity, and what no V holds to be met") {
-  AttentionGate gate(timed, cap);
+  AttentionGate gate(sampled_shape, cap);
   for (const GateCase& each : gate.cases("mission")) {
     const std::uint32_t row = unsampled(each);
     const auto verdict_of = [&](const Spoil& spoil) { return gate.check(spoiled(spoil), {each}); };
     const auto element_of = [row](const AttentionCall& call, std::uint16_t bits) {
       call.O[row * 16 + 3] = bits;
     };
-    const Verdict not_number = verdict_of([&](const auto& call) { element_of(call, nan); });
+    const Verdict not_number =
+        verdict_of([&](const auto& call) { element_of(call, not_number_bits); });
     CHECK(not_number.finding == Finding::not_finite);
     CHECK(not_number.message.starts_with("O[0,0," + std::to_string(row) + ",3] = nan; 1 of 8192 "));
     const Verdict unwritten = verdict_of([&](const auto& call) { fill_row(call, row, 0xffff); });
@@ -123,7 +125,7 @@ TEST_CASE("sampled truth: everywhere else there are NaN, infinity, and what no V
 }
 
 TEST_CASE("sampled truth: a row that sees nothing is 0 and its LSE -inf, sampled or not") {
-  AttentionShape shape = timed;
+  AttentionShape shape = sampled_shape;
   shape.Lk = 100;
   shape.causal = true;
   shape.alignment = CausalAlignment::bottom_right;
@@ -151,7 +153,7 @@ TEST_CASE("sampled truth: a row that sees nothing is 0 and its LSE -inf, sampled
 }
 
 TEST_CASE("sampled truth: another case knows other rows, and errors of the whole still show") {
-  AttentionGate gate(timed, 0x1p19);  // one of every four
+  AttentionGate gate(sampled_shape, 0x1p19);  // one of every four
   const auto cases = gate.cases("mission");
   int met = 0, tried = 0;
   for (std::uint32_t row = 5; row < 250; row += 17)
@@ -172,7 +174,7 @@ TEST_CASE("sampled truth: another case knows other rows, and errors of the whole
 }
 
 TEST_CASE("sampled truth: two runs must agree in every byte") {
-  AttentionGate gate(timed, cap);
+  AttentionGate gate(sampled_shape, cap);
   const GateCase each = gate.cases("mission")[0];
   const std::uint32_t row = unsampled(each);
   const Verdict verdict = gate.check(spoiled([row](const AttentionCall& call) {

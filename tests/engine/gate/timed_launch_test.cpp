@@ -7,14 +7,10 @@
 
 using namespace fa_tune;
 
-namespace {
-
-const AttentionShape timed{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
-  const AttentionProblem problem(timed);
+  const AttentionProblem problem(tiny_shape);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
   FakeDevice device;
   BoundKernel kernel{.kernel = device.add([&](const FakeDevice::Call& call) {
@@ -42,7 +38,7 @@ TEST_CASE("a timed launch holds real data, frees it, and refuses unknown argumen
 
 TEST_CASE(
     "launches beside one another have the very same buffers, for as long as one of them lives") {
-  const AttentionProblem problem(timed);
+  const AttentionProblem problem(tiny_shape);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
   FakeDevice device;
   const BoundKernel one{
@@ -66,12 +62,12 @@ namespace {
 
 // A kernel under the clock: what is found wrong with it there, after `launches` of it.
 std::string found(const std::function<void(const AttentionCall&)>& kernel, int launches) {
-  const AttentionProblem problem(timed);
+  const AttentionProblem problem(tiny_shape);
   TruthCache truths(problem);
   const auto truth = truths.get({problem.shape(), Inputs::normal, 3});
   const auto other = truths.get({problem.shape(), Inputs::normal, 4});
   FakeDevice device;
-  BoundKernel bound = attention_kernel(device, timed, [&](const AttentionCall& call) {
+  BoundKernel bound = attention_kernel(device, tiny_shape, [&](const AttentionCall& call) {
     kernel(call);
     return std::optional<Fault>{};
   });

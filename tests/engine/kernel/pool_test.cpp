@@ -15,14 +15,14 @@ namespace {
 // Notes the order of what it is asked; "wait" blocks until released, "throw" throws.
 class GatedCompiler final : public Compiler {
  public:
-  CompileOutcome compile(const CompileRequest& request) override {
+  CompileOutcome compile(const CompileRequest& pool_request) override {
     std::unique_lock lock(mutex);
-    order.push_back(request.source.text);
+    order.push_back(pool_request.source.text);
     changed.notify_all();
-    if (request.source.text == "wait") changed.wait(lock, [this] { return open; });
-    if (request.source.text == "throw") throw MachineError("no disk");
+    if (pool_request.source.text == "wait") changed.wait(lock, [this] { return open; });
+    if (pool_request.source.text == "throw") throw MachineError("no disk");
     Compiled compiled;
-    compiled.image.bytes = request.source.text;
+    compiled.image.bytes = pool_request.source.text;
     return compiled;
   }
   std::string version() const override { return "gated"; }
@@ -43,7 +43,7 @@ class GatedCompiler final : public Compiler {
   bool open = false;
 };
 
-CompileRequest request(const std::string& text) { return {{text, "k", ""}, "sm_89", {}, {}}; }
+CompileRequest pool_request(const std::string& text) { return {{text, "k", ""}, "sm_89", {}, {}}; }
 
 }  // namespace
 
@@ -51,11 +51,11 @@ TEST_CASE("pool: one thread compiles in the order asked") {
   GatedCompiler compiler;
   CompilePool pool(compiler, 0);  // counts as one
   std::vector<std::future<CompileOutcome>> futures;
-  futures.push_back(pool.submit(request("wait")));
+  futures.push_back(pool.submit(pool_request("wait")));
   std::vector<std::string> expected = {"wait"};
   for (int i = 0; i < 20; ++i) {
     expected.push_back(std::to_string(i));
-    futures.push_back(pool.submit(request(expected.back())));
+    futures.push_back(pool.submit(pool_request(expected.back())));
   }
   compiler.release();
   for (std::size_t i = 0; i < futures.size(); ++i)
@@ -66,8 +66,8 @@ TEST_CASE("pool: one thread compiles in the order asked") {
 TEST_CASE("pool: several threads compile at once") {
   GatedCompiler compiler;
   CompilePool pool(compiler, 2);
-  auto first = pool.submit(request("wait"));
-  auto second = pool.submit(request("wait"));
+  auto first = pool.submit(pool_request("wait"));
+  auto second = pool.submit(pool_request("wait"));
   compiler.wait_until_asked(2);  // would hang with one thread
   compiler.release();
   CHECK(first.get().has_value());
@@ -77,12 +77,12 @@ TEST_CASE("pool: several threads compile at once") {
 TEST_CASE("pool: its end drops what waits, waits for what runs, and passes exceptions on") {
   GatedCompiler compiler;
   auto pool = std::make_unique<CompilePool>(compiler, 1);
-  auto thrown = pool->submit(request("throw"));
-  auto running = pool->submit(request("wait"));
+  auto thrown = pool->submit(pool_request("throw"));
+  auto running = pool->submit(pool_request("wait"));
   compiler.wait_until_asked(2);
   std::vector<std::future<CompileOutcome>> waiting;
   waiting.reserve(5);
-  for (int i = 0; i < 5; ++i) waiting.push_back(pool->submit(request("later")));
+  for (int i = 0; i < 5; ++i) waiting.push_back(pool->submit(pool_request("later")));
   std::jthread ender([&] { pool.reset(); });
   // The dropped ones are told while the running one still runs.
   for (auto& future : waiting) CHECK_THROWS_AS((void)future.get(), std::future_error);
@@ -96,12 +96,12 @@ TEST_CASE("pool: its end drops what waits, waits for what runs, and passes excep
 TEST_CASE("pool: what waits can be dropped, and more be asked for") {
   GatedCompiler compiler;
   CompilePool pool(compiler, 1);
-  auto running = pool.submit(request("wait"));
+  auto running = pool.submit(pool_request("wait"));
   compiler.wait_until_asked(1);
-  auto dropped = pool.submit(request("later"));
+  auto dropped = pool.submit(pool_request("later"));
   pool.drop_waiting();
   CHECK_THROWS_AS((void)dropped.get(), std::future_error);
-  auto after = pool.submit(request("after"));
+  auto after = pool.submit(pool_request("after"));
   compiler.release();
   CHECK(running.get().has_value());
   CHECK(after.get().has_value());
@@ -112,7 +112,7 @@ TEST_CASE("pool: it says when a future has become ready") {
   GatedCompiler compiler;
   std::promise<void> said;
   CompilePool pool(compiler, 1, [&] { said.set_value(); });
-  auto done = pool.submit(request("now"));
+  auto done = pool.submit(pool_request("now"));
   REQUIRE(said.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready);
   CHECK(done.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
 }
@@ -128,7 +128,7 @@ TEST_CASE("pool: asked from many threads, every future is answered") {
       askers.emplace_back([&, t] {
         for (int i = 0; i < 100; ++i) {
           const std::string text = std::to_string(t * 1000 + i);
-          if (pool.submit(request(text)).get()->image.bytes == text) ++right;
+          if (pool.submit(pool_request(text)).get()->image.bytes == text) ++right;
         }
       });
   }

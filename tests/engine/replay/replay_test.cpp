@@ -90,7 +90,7 @@ TEST_CASE("replay: every strategy runs, and the default one is better than rando
   const Scorer scorer(table);
   const auto score = [&](const std::string& strategy) {
     const auto runs = replay(
-        table, space, {.strategy = strategy, .seeds = 40, .budget = {scorer.budget_ms(), 0}});
+        table, space, {.strategy = strategy, .seeds = 12, .budget = {scorer.budget_ms(), 0}});
     return summarize(scorer, runs, std::nullopt).score;
   };
   for (const std::string& name : strategy_names()) {

@@ -15,7 +15,7 @@ using namespace fa_tune::test;
 namespace {
 
 // 1 (100 us) -> 3 (refused) -> 4 (80 us), with 2 as the other parent of 4.
-void fill(Store& store) {
+void fill_lineage(Store& store) {
   const std::int64_t run = store.begin_run(a_run());
   TrialRow seed = a_trial(run, 1, 100);
   seed.operation = "seed";
@@ -43,7 +43,7 @@ void fill(Store& store) {
 TEST_CASE("lineage: each step with what it changed and what that brought") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
-  fill(store);
+  fill_lineage(store);
   CHECK(
       lineage_text(store, 4) ==
       R"(Lineage of trial 4, run 1. l4: attention B=1 D=64 H=8 Lq=512 causal=true on emulator of NVIDIA L4
@@ -78,7 +78,7 @@ TEST_CASE("lineage: the gain is against the main parent") {
 TEST_CASE("show: all that is recorded, on a page") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
-  fill(store);
+  fill_lineage(store);
   CHECK(show_text(store, 4) == R"(Trial 4: number 4 of run 1
   space             l4, hash 5ace
   problem           attention B=1 D=64 H=8 Lq=512 causal=true

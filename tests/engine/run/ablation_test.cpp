@@ -17,7 +17,7 @@ using namespace fa_tune;
 
 namespace {
 
-const char* const kTrial =
+const char* const kAblated =
     R"({"template":"toy","BLOCK":128,"WORK":0,"FACTOR":2,"COMPILES":true,"NAME":"b"})";
 
 const test::Replacements kSpace = {
@@ -27,7 +27,7 @@ const test::Replacements kSpace = {
      "  near: {template: toy, BLOCK: 64, WORK: 0, FACTOR: 2, COMPILES: true, NAME: b, SAME: 0}"}};
 
 Config trial_config() {
-  Config config = Config::from_json(kTrial);
+  Config config = Config::from_json(kAblated);
   config.set("SAME", std::int64_t{0});
   return config;
 }

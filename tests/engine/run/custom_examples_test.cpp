@@ -8,17 +8,13 @@
 #include "engine/run/self_test.hpp"
 #include "engine/space/space_settings.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/engine/run/quiet_listener.hpp"
 
 using namespace fa_tune;
 
 namespace {
 
 using Sort = SelfTestRow::Sort;
-
-struct Quiet : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {}
-};
 
 Compiler& compiler() {
   static const auto instance = open_nvrtc();
@@ -43,7 +39,7 @@ double gain(const std::string& space) {
   options.trials = 2;  // the presets
   options.jobs = 2;
   options.final_suites = {"mission"};
-  Quiet quiet;
+  test::QuietListener quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(project, *device, compiler(), store, options, quiet, stop);
   REQUIRE(result.tally.right == 2);

@@ -12,6 +12,7 @@
 #include "engine/run/variant.hpp"
 #include "engine/space/space_settings.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/engine/run/quiet_listener.hpp"
 
 using namespace fa_tune;
 
@@ -109,11 +110,6 @@ class Place {
   test::ScratchFolder folder_;
 };
 
-struct Quiet : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {}
-};
-
 }  // namespace
 
 TEST_CASE("custom: a user's kernel is searched to the end, and is what it was without its files") {
@@ -125,7 +121,7 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   Store store(folder / "fa.db", Store::Mode::write);
   EvolveOptions options;
   options.trials = 4;
-  Quiet quiet;
+  test::QuietListener quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(project, *device, *compiler, store, options, quiet, stop);
   CHECK(result.tally.right == 4);

@@ -21,6 +21,7 @@
 #include "engine/run/finalists.hpp"
 #include "tests/engine/run/fixture.hpp"
 #include "tests/engine/run/measuring_emulator.hpp"
+#include "tests/engine/run/quiet_listener.hpp"
 #include "tests/engine/run/toy.hpp"
 
 using namespace fa_tune;
@@ -29,11 +30,6 @@ namespace {
 
 // Of finals: one to be judged in, and those of the race.
 constexpr int kRenewals = 1 + ProcessSeries::kProcesses;
-
-struct Quiet : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {}
-};
 
 const Project& toy() {
   static const Project project = test::toy_project();
@@ -56,7 +52,7 @@ EvolveResult run(Store& store, Device& device, int trials, std::optional<std::in
   options.seed = 3;
   options.jobs = 2;
   options.resume = resume;
-  Quiet listener;
+  test::QuietListener listener;
   return evolve(toy(), device, *compiler, store, options, listener, stop);
 }
 
@@ -164,7 +160,7 @@ TEST_CASE("the baseline is the first preset, in whatever order it was written") 
     options.seed = 3;
     options.jobs = 2;
     options.strategy = strategy;
-    Quiet listener;
+    test::QuietListener listener;
     const EvolveResult result =
         evolve(project, *device, *compiler, store, options, listener, false);
     REQUIRE(result.tally.baseline);

@@ -15,6 +15,7 @@
 #include "engine/run/evolve.hpp"
 #include "engine/worker/remote_device.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/engine/run/quiet_listener.hpp"
 
 using namespace fa_tune;
 
@@ -105,11 +106,6 @@ class HostileProject {
   test::ScratchFolder folder_;
 };
 
-struct Quiet : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {}
-};
-
 int harm_of(const TrialRow& trial) {
   return nlohmann::json::parse(trial.config_json).value("HARM", 0);
 }
@@ -132,7 +128,7 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   options.strategy = "random";
   options.jobs = on_gpu() ? 16 : 2;
   options.final_suites = {"quick"};
-  Quiet listener;
+  test::QuietListener listener;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(project, *device, *compiler, store, options, listener, stop);
   CHECK_FALSE(result.device_lost);

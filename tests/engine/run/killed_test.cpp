@@ -22,6 +22,7 @@
 #include "engine/report/story.hpp"
 #include "engine/run/evolve.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/engine/run/quiet_listener.hpp"
 #include "tests/engine/run/toy.hpp"
 
 using namespace fa_tune;
@@ -29,11 +30,6 @@ using namespace fa_tune;
 namespace {
 
 constexpr int kTrials = 40;
-
-struct Quiet : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {}
-};
 
 const Project& toy() {
   static const Project project = test::toy_project();
@@ -52,7 +48,7 @@ void begin_or_resume(const std::filesystem::path& folder) {
     options.seed = 3;
     options.jobs = 2;
     if (const auto runs = store.runs(); !runs.empty()) options.resume = runs.front().id;
-    Quiet listener;
+    test::QuietListener listener;
     const std::atomic<bool> stop{false};
     if (!options.resume || store.run(*options.resume)->state != "done")
       evolve(toy(), *device, *compiler, store, options, listener, stop);

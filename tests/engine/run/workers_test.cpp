@@ -13,15 +13,11 @@
 #include "engine/run/evolve.hpp"
 #include "engine/worker/remote_device.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/engine/run/quiet_listener.hpp"
 
 using namespace fa_tune;
 
 namespace {
-
-struct Quiet : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
-  void on_final(const TrialRow&, int, int) override {}
-};
 
 const Project& small() {
   // Small tiles: the compiler takes most of the time here.
@@ -53,7 +49,7 @@ EvolveOptions random_trials(int count) {
 }
 
 EvolveResult run(Store& store, Device& device, const EvolveOptions& options) {
-  Quiet listener;
+  test::QuietListener listener;
   const std::atomic<bool> stop{false};
   return evolve(small(), device, compiler(), store, options, listener, stop);
 }

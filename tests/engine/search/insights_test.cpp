@@ -13,7 +13,7 @@ using namespace fa_tune;
 
 namespace {
 
-using Landscape = std::function<double(const Config&)>;  // log of the time, without noise
+using LogTime = std::function<double(const Config&)>;  // log of the time, without noise
 
 std::int64_t gene(const Config& config, const char* name) {
   return std::get<std::int64_t>(*config.find(name));
@@ -34,7 +34,7 @@ Config draw(Random& random) {
 }
 
 // Different configs, drawn evenly, timed with an error of that many percent.
-Insights random_search(std::uint64_t seed, int trials, const Landscape& landscape, double noise) {
+Insights random_search(std::uint64_t seed, int trials, const LogTime& landscape, double noise) {
   Random random(derive_seed(seed, "insights"));
   Insights insights;
   for (std::uint64_t number = 1; static_cast<int>(insights.trials()) < trials; ++number) {
@@ -46,7 +46,7 @@ Insights random_search(std::uint64_t seed, int trials, const Landscape& landscap
 }
 
 // The child of the best so far, one gene changed: what a search does.
-Insights greedy_search(std::uint64_t seed, int trials, const Landscape& landscape, double noise) {
+Insights greedy_search(std::uint64_t seed, int trials, const LogTime& landscape, double noise) {
   Random random(derive_seed(seed, "greedy"));
   Insights insights;
   Told best;
@@ -90,7 +90,7 @@ Directed directed(const Effect& effect, std::int64_t one) {
 }  // namespace
 
 TEST_CASE("a value that saves time is found with its size") {
-  const Landscape landscape = [](const Config& config) {
+  const LogTime landscape = [](const Config& config) {
     return 3.0 + (gene(config, "BLOCK") == 128 ? -0.12 : 0.0) +
            (gene(config, "SWIZZLE") == 1 ? -0.05 : 0.0);
   };
@@ -119,7 +119,7 @@ TEST_CASE("a value that saves time is found with its size") {
 
 TEST_CASE("intervals cover the truth, of pairs and of the model") {
   // Effects that differ from one background to another, so that the truth is a mean over all.
-  const Landscape landscape = [](const Config& config) {
+  const LogTime landscape = [](const Config& config) {
     const double stages = 0.04 * static_cast<double>(gene(config, "STAGES"));
     return stages * (gene(config, "SWIZZLE") == 1 ? 1.5 : 0.5) +
            (gene(config, "UNROLL") == 4 ? 0.1 : 0.0);
@@ -188,7 +188,7 @@ TEST_CASE("a search that follows its luckiest trial claims little on noise") {
 }
 
 TEST_CASE("two genes that act together are found, and those that only add up are not") {
-  const Landscape landscape = [](const Config& config) {
+  const LogTime landscape = [](const Config& config) {
     const bool both = gene(config, "SWIZZLE") == 1 && gene(config, "UNROLL") == 4;
     return 3.0 + (both ? -0.2 : 0.0) + (gene(config, "VEC") == 4 ? -0.3 : 0.0);
   };

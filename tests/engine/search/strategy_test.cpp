@@ -11,7 +11,7 @@ using namespace fa_tune;
 
 namespace {
 
-std::vector<Value> range(std::int64_t first, std::int64_t last) {
+std::vector<Value> values_between(std::int64_t first, std::int64_t last) {
   std::vector<Value> values;
   for (std::int64_t value = first; value <= last; ++value) values.emplace_back(value);
   return values;
@@ -25,7 +25,8 @@ Config point(std::int64_t a, std::int64_t b, std::int64_t c) {
 Space cube() {
   SpaceParts parts;
   parts.name = "cube";
-  for (const char* name : {"A", "B", "C"}) parts.parameters.push_back({name, range(0, 19), {}, {}});
+  for (const char* name : {"A", "B", "C"})
+    parts.parameters.push_back({name, values_between(0, 19), {}, {}});
   parts.constraints.push_back({Expression::parse("(A + B) % 3 != 0"), "", ""});
   parts.presets.push_back({"start", point(19, 0, 19), {}});
   return Space::build(std::move(parts));
@@ -87,7 +88,7 @@ TEST_CASE(
 TEST_CASE("every strategy ends when the space is used up, having seen all of it") {
   SpaceParts parts;
   parts.name = "line";
-  parts.parameters.push_back({"A", range(0, 36), {}, {}});
+  parts.parameters.push_back({"A", values_between(0, 36), {}, {}});
   const Space space = Space::build(std::move(parts));
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);

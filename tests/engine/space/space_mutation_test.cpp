@@ -16,7 +16,7 @@ using namespace fa_tune;
 
 namespace {
 
-std::string mutated(const std::vector<std::string>& texts, Random& random) {
+std::string mutated_file(const std::vector<std::string>& texts, Random& random) {
   constexpr const char* hostile[] = {"[",     "]",    "{",    "}",      ":",
                                      "- ",    "&a ",  "*a ",  "!!int ", "|\n",
                                      ">\n",   "\"",   "'",    "#",      "\t",
@@ -44,7 +44,7 @@ TEST_CASE("thousands of texts that are nearly space files give a space or an err
   CHECK(test::try_space(texts[2]) == "refused");
   Random random(21);
   std::multiset<std::string> outcomes;
-  for (int i = 0; i < 4'000; ++i) outcomes.insert(test::try_space(mutated(texts, random)));
+  for (int i = 0; i < 4'000; ++i) outcomes.insert(test::try_space(mutated_file(texts, random)));
   CHECK(outcomes.count("built") > 100);
   CHECK(outcomes.count("refused") > 1'000);
   MESSAGE(outcomes.count("built") << " built, " << outcomes.count("refused") << " refused, "

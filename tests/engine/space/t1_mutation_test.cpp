@@ -16,7 +16,7 @@ using namespace fa_tune;
 
 namespace {
 
-std::string mutated(const std::vector<std::string>& texts, Random& random) {
+std::string mutated_expression(const std::vector<std::string>& texts, Random& random) {
   constexpr const char* hostile[] = {
       "(",          ")",     "[",      "]",      "**",
       "//",         "%",     "-",      "not ",   " in ",
@@ -41,7 +41,7 @@ TEST_CASE("T1: thousands of texts that are nearly expressions give a value or an
   REQUIRE(texts.size() > 5);
   Random random(20);
   std::set<std::string> outcomes;
-  for (int i = 0; i < 20'000; ++i) outcomes.insert(test::try_t1(mutated(texts, random)));
+  for (int i = 0; i < 20'000; ++i) outcomes.insert(test::try_t1(mutated_expression(texts, random)));
   // Some are still right: not everything was refused at the first character.
   CHECK(outcomes.contains("no values, no condition"));
   CHECK(outcomes.size() > 20);

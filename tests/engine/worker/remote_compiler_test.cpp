@@ -12,19 +12,19 @@ using namespace fa_tune;
 
 namespace {
 
-RemoteCompilerOptions options() { return {test::bad_worker({"--compile"})}; }
+RemoteCompilerOptions compiler_options() { return {test::bad_worker({"--compile"})}; }
 
-CompileRequest source(const std::string& text) {
+CompileRequest cuda_source(const std::string& text) {
   return {{text, "kernel", ""}, "sm_89", BinaryKind::ptx, {}};
 }
 
 }  // namespace
 
 TEST_CASE("a compiler in another process is the compiler") {
-  const auto compiler = open_remote_compiler(options());
+  const auto compiler = open_remote_compiler(compiler_options());
   CHECK(compiler->version() == "bad 1");
-  const auto one = compiler->compile(source("one"));
-  const auto two = compiler->compile(source("two"));
+  const auto one = compiler->compile(cuda_source("one"));
+  const auto two = compiler->compile(cuda_source("two"));
   REQUIRE(one.has_value());
   REQUIRE(two.has_value());
   CHECK(one->image.bytes == "one");
@@ -36,7 +36,7 @@ TEST_CASE("a compiler in another process is the compiler") {
 TEST_CASE("a source that ends its compiler is refused, the others are not") {
   test::ScratchFolder folder;
   setenv("BAD_WORKER_FOLDER", folder.path().c_str(), 1);
-  RemoteCompilerOptions impatient = options();
+  RemoteCompilerOptions impatient = compiler_options();
   impatient.deadline = std::chrono::milliseconds(1000);
   const auto compiler = open_remote_compiler(impatient);
   CompilePool pool(*compiler, 3);
@@ -44,7 +44,7 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
       "a",         "segfault",      "b",        "hang", "c",     "exit",  "d", "garbage",
       "mid_frame", "segfault_once", "long_log", "e",    "throw", "flood", "f"};
   std::vector<std::future<CompileOutcome>> outcomes;
-  for (const std::string& text : texts) outcomes.push_back(pool.submit(source(text)));
+  for (const std::string& text : texts) outcomes.push_back(pool.submit(cuda_source(text)));
   const std::set<std::string> bad = {"segfault",  "hang",     "exit", "garbage",
                                      "mid_frame", "long_log", "throw"};
   for (std::size_t i = 0; i < texts.size(); ++i) {

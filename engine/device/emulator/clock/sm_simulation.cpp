@@ -7,8 +7,6 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::size_t kPartitions = 4;
-constexpr double kSectorBytes = 32;
 constexpr double kSectorsPerLine = 4;
 // Instructions that a simulation looks at: some 50 ms.
 constexpr std::uint64_t kMostInstructions = 600'000;

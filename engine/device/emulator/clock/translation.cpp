@@ -25,7 +25,6 @@ namespace fa_tune::emulator {
 namespace {
 
 constexpr double kWarp = 32;
-constexpr double kPartitions = 4;
 constexpr double kDivisionIssues = 20;
 // A membar or a fence empties the warp's queue of memory operations.
 constexpr double kFenceLatency = 100;
@@ -43,10 +42,6 @@ Form form_of(std::string_view opcode) {
   const std::size_t last = opcode.rfind('.');
   if (first == std::string_view::npos) return {opcode, {}, opcode};
   return {opcode.substr(0, first), opcode.substr(last + 1), opcode};
-}
-
-bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
 }
 
 bool is_integer(std::string_view type) {

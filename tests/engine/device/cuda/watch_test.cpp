@@ -13,16 +13,16 @@ using namespace fa_tune::cuda::fake;
 
 namespace {
 
-Kernel lasting(double us) { return {{}, nullptr, us, cuda::success, false}; }
+Kernel kernel_of(double us) { return {{}, nullptr, us, cuda::success, false}; }
 
 // The fake driver with a kernel of 10 us, and SMs whose clock is at `mhz` in the n-th interval
 // between two marks.
 class WatchedDriver {
  public:
   explicit WatchedDriver(std::function<double(int)> mhz) : mhz_(std::move(mhz)) {
-    driver_->kernels["k"] = lasting(10);
+    driver_->kernels["k"] = kernel_of(10);
     Kernel& probe = driver_->kernels["fa_tune_clock"];
-    probe = lasting(2);
+    probe = kernel_of(2);
     probe.parameter_sizes = {8};
     probe.body = [this](const cuda::LaunchSettings&, void** parameters) {
       mark(value_at<cuda::DevicePointer>(parameters, 0));

@@ -11,8 +11,8 @@ using namespace fa_tune::emulator;
 
 namespace {
 
-constexpr auto kAmpere = TensorRule::ampere;
-constexpr auto kHopper = TensorRule::hopper;
+constexpr auto kAmpereRule = TensorRule::ampere;
+constexpr auto kHopperRule = TensorRule::hopper;
 
 struct Factors {
   double a;
@@ -56,13 +56,14 @@ double power(int exponent) { return std::ldexp(1.0, exponent); }
 
 TEST_CASE("terms are truncated toward zero when they are aligned") {
   // Beside 1 the last place that counts is 2^-24 (ampere) or 2^-25 (hopper).
-  CHECK(add_f32(kAmpere, 1.0, {{-power(-12), power(-13)}}) == bits(1.0));
-  CHECK(add_f32(kHopper, 1.0, {{-power(-12), power(-13)}}) == 0x3F7FFFFF);
-  CHECK(add_f32(kAmpere, 1.0, {{-power(-12), power(-12)}}) == 0x3F7FFFFF);
-  CHECK(add_f32(kHopper, 1.0, {{-power(-13), power(-13)}}) == bits(1.0));
+  CHECK(add_f32(kAmpereRule, 1.0, {{-power(-12), power(-13)}}) == bits(1.0));
+  CHECK(add_f32(kHopperRule, 1.0, {{-power(-12), power(-13)}}) == 0x3F7FFFFF);
+  CHECK(add_f32(kAmpereRule, 1.0, {{-power(-12), power(-12)}}) == 0x3F7FFFFF);
+  CHECK(add_f32(kHopperRule, 1.0, {{-power(-13), power(-13)}}) == bits(1.0));
   // The result is truncated, not rounded: 1 + 2^-23 * 0.75.
-  CHECK(add_f32(kAmpere, 1.0, {{power(-12), power(-12)}, {power(-12), power(-13)}}) == bits(1.0));
-  CHECK(add_f32(kHopper, -1.0, {{-power(-12), power(-12)}, {-power(-12), power(-13)}}) ==
+  CHECK(add_f32(kAmpereRule, 1.0, {{power(-12), power(-12)}, {power(-12), power(-13)}}) ==
+        bits(1.0));
+  CHECK(add_f32(kHopperRule, -1.0, {{-power(-12), power(-12)}, {-power(-12), power(-13)}}) ==
         bits(-1.0));
 }
 
@@ -70,38 +71,38 @@ TEST_CASE("ampere takes k in two halves, hopper at once") {
   std::vector<Factors> products(16, {0.0, 0.0});
   products[0] = {power(-12), power(-12)};
   products[8] = {power(-12), power(-12)};
-  CHECK(add_f32(kAmpere, 1.0, products) == 0x3F800000);  // each half loses its 2^-24
-  CHECK(add_f32(kHopper, 1.0, products) == 0x3F800001);
+  CHECK(add_f32(kAmpereRule, 1.0, products) == 0x3F800000);  // each half loses its 2^-24
+  CHECK(add_f32(kHopperRule, 1.0, products) == 0x3F800001);
   products[1] = products[8];
   products[8] = {0.0, 0.0};
-  CHECK(add_f32(kAmpere, 1.0, products) == 0x3F800001);  // both in one half
+  CHECK(add_f32(kAmpereRule, 1.0, products) == 0x3F800001);  // both in one half
 }
 
 TEST_CASE("the exponent of a product is not renormalized") {
   // 1.5 * 1.5 = 2.25 counts as 2^0, so 2^-24 survives beside it.
-  CHECK(add_f32(kAmpere, power(-24), {{1.5, 1.5}, {-1.5, 1.5}}) == bits(power(-24)));
-  CHECK(add_f32(kAmpere, power(-24), {{1.5, 3.0}, {-1.5, 3.0}}) == 0);
-  CHECK(add_f32(kHopper, power(-25), {{1.5, 1.5}, {-1.5, 1.5}}) == bits(power(-25)));
+  CHECK(add_f32(kAmpereRule, power(-24), {{1.5, 1.5}, {-1.5, 1.5}}) == bits(power(-24)));
+  CHECK(add_f32(kAmpereRule, power(-24), {{1.5, 3.0}, {-1.5, 3.0}}) == 0);
+  CHECK(add_f32(kHopperRule, power(-25), {{1.5, 1.5}, {-1.5, 1.5}}) == bits(power(-25)));
 }
 
 TEST_CASE("subnormals are kept and have the smallest normal exponent") {
-  CHECK(add_f32(kAmpere, 0.0, {{power(-24), 1.0}}) == bits(power(-24)));
-  CHECK(add_f32(kAmpere, 0.0, {{power(-24), power(-24)}}) == bits(power(-48)));
+  CHECK(add_f32(kAmpereRule, 0.0, {{power(-24), 1.0}}) == bits(power(-24)));
+  CHECK(add_f32(kAmpereRule, 0.0, {{power(-24), power(-24)}}) == bits(power(-48)));
   // 2^-24 counts as 2^-14: what is below 2^-38 is lost beside it.
-  CHECK(add_f32(kAmpere, power(-39), {{power(-24), 1.0}}) == bits(power(-24)));
-  CHECK(add_f32(kHopper, power(-39), {{power(-24), 1.0}}) == bits(power(-24) + power(-39)));
-  CHECK(add_f32(kAmpere, std::bit_cast<float>(1U), {}) == 1U);
-  CHECK(add_f32(kHopper, std::bit_cast<float>(0x807FFFFFU), {}) == 0x807FFFFFU);
+  CHECK(add_f32(kAmpereRule, power(-39), {{power(-24), 1.0}}) == bits(power(-24)));
+  CHECK(add_f32(kHopperRule, power(-39), {{power(-24), 1.0}}) == bits(power(-24) + power(-39)));
+  CHECK(add_f32(kAmpereRule, std::bit_cast<float>(1U), {}) == 1U);
+  CHECK(add_f32(kHopperRule, std::bit_cast<float>(0x807FFFFFU), {}) == 0x807FFFFFU);
 }
 
 TEST_CASE("a zero has no say in the exponent") {
-  CHECK(add_f32(kAmpere, power(-30), {{0.0, 65504.0}, {power(-20), power(-20)}}) ==
+  CHECK(add_f32(kAmpereRule, power(-30), {{0.0, 65504.0}, {power(-20), power(-20)}}) ==
         bits(power(-30) + power(-40)));
 }
 
 TEST_CASE("zeros, infinities and NaN") {
   const double infinity = INFINITY;
-  for (const TensorRule rule : {kAmpere, kHopper}) {
+  for (const TensorRule rule : {kAmpereRule, kHopperRule}) {
     CHECK(add_f32(rule, -0.0, {{-0.0, 1.0}, {0.0, -1.0}}) == 0);
     CHECK(add_f32(rule, 1.0, {{-1.0, 1.0}}) == 0);
     CHECK(add_f32(rule, -infinity, {{1.0, 1.0}}) == 0xFF800000);
@@ -126,13 +127,13 @@ TEST_CASE("16 terms of full size do not wrap around") {
   const double exact = c + 16 * 65504.0 * 65504.0;
   const std::vector<Factors> positive(16, {65504.0, 65504.0});
   const std::vector<Factors> negative(16, {-65504.0, 65504.0});
-  const std::uint32_t sum = add_f32(kHopper, c, positive);
+  const std::uint32_t sum = add_f32(kHopperRule, c, positive);
   CHECK(std::abs(std::bit_cast<float>(sum) - exact) < exact * power(-23));
-  CHECK(add_f32(kHopper, -c, negative) == (sum | 0x80000000U));
+  CHECK(add_f32(kHopperRule, -c, negative) == (sum | 0x80000000U));
 }
 
 TEST_CASE("f16 results are rounded to nearest even") {
-  for (const TensorRule rule : {kAmpere, kHopper}) {
+  for (const TensorRule rule : {kAmpereRule, kHopperRule}) {
     CHECK(add_f16(rule, 1.0, {{power(-6), power(-5)}}) == to_f16(1.0));  // tie, down
     CHECK(add_f16(rule, 1.0 + power(-10), {{power(-6), power(-5)}}) == to_f16(1.0 + power(-9)));
     CHECK(add_f16(rule, 1.0, {{power(-6), power(-5)}, {power(-10), power(-10)}}) ==

@@ -16,8 +16,8 @@ class Recorder final : public RaceJudge {
 };
 
 // Shared memory of 256 bytes and the warps that use it.
-struct Scene {
-  explicit Scene(std::uint32_t warps, std::uint32_t readers = 8)
+struct SharedScene {
+  explicit SharedScene(std::uint32_t warps, std::uint32_t readers = 8)
       : clocks(warps), cells(256, readers) {}
 
   Stamp stamp(std::uint16_t warp, std::uint8_t lane, bool strong = false) const {
@@ -46,7 +46,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("warps race where no barrier orders them") {
-  Scene scene(3);
+  SharedScene scene(3);
   CHECK(scene.write(0, 3, 16, 4));
   CHECK(scene.read(0, 3, 16, 4));
   CHECK(scene.read(1, 0, 20, 4));
@@ -68,7 +68,7 @@ TEST_CASE("warps race where no barrier orders them") {
 }
 
 TEST_CASE("a write waits for every reader, not only for the last") {
-  Scene scene(4);
+  SharedScene scene(4);
   for (std::uint16_t warp = 0; warp < 4; ++warp) CHECK(scene.read(warp, 0, 0, 16));
   Clock met;
   for (const std::uint32_t warp : {0U, 2U, 3U}) scene.clocks.release(warp, met);
@@ -81,7 +81,7 @@ TEST_CASE("a write waits for every reader, not only for the last") {
 }
 
 TEST_CASE("lanes of a warp are ordered where they have met") {
-  Scene scene(1);
+  SharedScene scene(1);
   CHECK(scene.write(0, 0, 0, 4));
   CHECK(scene.write(0, 1, 4, 4));
   CHECK(scene.read(0, 0, 0, 4));
@@ -96,7 +96,7 @@ TEST_CASE("lanes of a warp are ordered where they have met") {
 }
 
 TEST_CASE("wide and narrow accesses meet byte by byte") {
-  Scene scene(2);
+  SharedScene scene(2);
   CHECK(scene.write(0, 0, 0, 16));
   CHECK_FALSE(scene.write(1, 0, 2, 2));
   scene.barrier();
@@ -116,7 +116,7 @@ TEST_CASE("wide and narrow accesses meet byte by byte") {
 }
 
 TEST_CASE("two strong accesses never race, a strong and a weak one do") {
-  Scene scene(2);
+  SharedScene scene(2);
   CHECK(scene.write(0, 0, 0, 4, true));
   CHECK(scene.write(1, 0, 0, 4, true));
   CHECK(scene.read(0, 0, 0, 4, true));
@@ -125,7 +125,7 @@ TEST_CASE("two strong accesses never race, a strong and a weak one do") {
 }
 
 TEST_CASE("what an agent writes is known to those who learned its time") {
-  Scene scene(2);
+  SharedScene scene(2);
   const std::uint16_t agent = scene.clocks.add_agent();
   const std::uint32_t phase = scene.clocks.advance(agent);
   CHECK(scene.cells.write(scene.viewer(0), {phase, 9, agent, 0, false}, 32, 32, scene.judge));
@@ -138,7 +138,7 @@ TEST_CASE("what an agent writes is known to those who learned its time") {
 }
 
 TEST_CASE("an unfinished write races with everyone until it ends") {
-  Scene scene(2);
+  SharedScene scene(2);
   const Stamp copy{Stamp::unfinished, 4, 0, 2, false};
   CHECK(scene.cells.write(scene.viewer(0), copy, 64, 16, scene.judge));
   CHECK_FALSE(scene.read(0, 2, 64, 16));
@@ -152,7 +152,7 @@ TEST_CASE("an unfinished write races with everyone until it ends") {
 }
 
 TEST_CASE("what threads write is for the asynchronous proxy only behind a fence") {
-  Scene scene(2);
+  SharedScene scene(2);
   const std::uint16_t agent = scene.clocks.add_agent();
   const auto fetch = [&](std::uint16_t warp) {
     const Stamp stamp{scene.clocks.advance(agent), 9, agent, 0, false};
@@ -174,7 +174,7 @@ TEST_CASE("what threads write is for the asynchronous proxy only behind a fence"
 }
 
 TEST_CASE("a cluster that begins is ordered after the one before") {
-  Scene scene(2);
+  SharedScene scene(2);
   CHECK(scene.write(0, 0, 0, 4));
   CHECK(scene.read(1, 0, 64, 4));
   scene.clocks.restart();
@@ -184,7 +184,7 @@ TEST_CASE("a cluster that begins is ordered after the one before") {
 }
 
 TEST_CASE("lanes that read one place as one are told apart all the same") {
-  Scene scene(1);
+  SharedScene scene(1);
   const auto read = [&](std::uint32_t lanes, std::uint8_t first) {
     return scene.cells.read(scene.viewer(0), scene.stamp(0, first), lanes, 0, 4, scene.judge);
   };
