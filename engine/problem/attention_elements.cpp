@@ -1,6 +1,7 @@
 #include "engine/problem/attention_elements.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -41,25 +42,26 @@ Tensor store_scaled(Tensor& tensor, std::span<const float> values, const Attenti
                 .axes = "BHS"};
   scales.bytes.resize(static_cast<std::size_t>(scales.elements()) * sizeof(float));
   tensor.bytes.resize(values.size());
+  const auto blocks = static_cast<std::size_t>(shape.scale_blocks(length));
+  std::vector<double> rooms(static_cast<std::size_t>(scales.elements()));
   Random random(derive_seed(seed, scales.name));
-  std::size_t block = 0;
-  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.B * heads); ++head) {
-    for (std::size_t first = 0; first < static_cast<std::size_t>(length); first += block_rows) {
-      const std::size_t end = std::min(first + block_rows, static_cast<std::size_t>(length));
-      double largest = 0;
-      for (std::size_t position = first; position < end; ++position)
-        for (std::size_t d = 0; d < D; ++d)
-          largest = std::max(largest, double{std::abs(values[rows(head, position) * D + d])});
-      const double room = std::exp2(2 * random.uniform());
-      const auto scale = static_cast<float>((largest > 0 ? largest : 1) / largest_e4m3 * room);
-      std::memcpy(scales.bytes.data() + block++ * sizeof scale, &scale, sizeof scale);
-      for (std::size_t position = first; position < end; ++position)
-        for (std::size_t d = 0; d < D; ++d) {
-          const std::size_t i = rows(head, position) * D + d;
-          tensor.bytes[i] = std::byte{to_e4m3(double{values[i]} / double{scale})};
-        }
-    }
-  }
+  for (double& room : rooms) room = std::exp2(2 * random.uniform());
+  in_parallel(rooms.size(), [&](std::size_t block) {
+    const std::size_t head = block / blocks, first = block % blocks * block_rows;
+    const std::size_t end = std::min(first + block_rows, static_cast<std::size_t>(length));
+    double largest = 0;
+    for (std::size_t position = first; position < end; ++position)
+      for (std::size_t d = 0; d < D; ++d)
+        largest = std::max(largest, double{std::abs(values[rows(head, position) * D + d])});
+    const auto scale =
+        static_cast<float>((largest > 0 ? largest : 1) / largest_e4m3 * rooms[block]);
+    std::memcpy(scales.bytes.data() + block * sizeof scale, &scale, sizeof scale);
+    for (std::size_t position = first; position < end; ++position)
+      for (std::size_t d = 0; d < D; ++d) {
+        const std::size_t i = rows(head, position) * D + d;
+        tensor.bytes[i] = std::byte{to_e4m3(double{values[i]} / double{scale})};
+      }
+  });
   return scales;
 }
 
@@ -79,8 +81,14 @@ Elements::Elements(const AttentionShape& shape, const Instance& instance, const 
 
 void Elements::read(std::size_t first, std::span<float> to) const {
   if (tensor_.type == DType::e4m3) {
+    static const std::array<float, 256> numbers = [] {
+      std::array<float, 256> made{};
+      for (std::size_t i = 0; i < made.size(); ++i)
+        made[i] = from_e4m3(static_cast<std::uint8_t>(i));
+      return made;
+    }();
     for (std::size_t i = 0; i < to.size(); ++i)
-      to[i] = from_e4m3(static_cast<std::uint8_t>(tensor_.bytes[first + i]));
+      to[i] = numbers[static_cast<std::uint8_t>(tensor_.bytes[first + i])];
     return;
   }
   const std::byte* from = tensor_.bytes.data() + 2 * first;
