@@ -37,13 +37,12 @@ class CaseRun {
   CaseRun(Device& device, const BoundKernel& kernel, const TruthCache::Entry& truth)
       : device_(device), truth_(&truth) {
     for (const Tensor& tensor : truth.instance.tensors) buffers_.emplace_back(device, tensor);
-    auto arguments = make_arguments(device, kernel, truth.instance,
-                                    [&](std::size_t i) { return buffers_[i].place(); });
-    if (!arguments)
-      unbound_ = refusal_of(arguments.error());
+    auto launch = make_launch(device, kernel, truth.instance,
+                              [&](std::size_t i) { return buffers_[i].place(); });
+    if (!launch)
+      unbound_ = refusal_of(launch.error());
     else
-      launch_ = {
-          .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+      launch_ = std::move(*launch);
   }
 
   // The cheap questions first; further runs only for what the first shows no fault in.

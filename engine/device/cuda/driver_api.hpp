@@ -95,6 +95,8 @@ struct DriverApi {
   Result (*cuModuleLoadDataEx)(Module* module, const void* image, unsigned options, int* names,
                                void** values);
   Result (*cuModuleUnload)(Module module);
+  Result (*cuModuleGetGlobal_v2)(DevicePointer* pointer, std::size_t* bytes, Module module,
+                                 const char* name) = nullptr;
   Result (*cuModuleGetFunction)(Function* function, Module module, const char* name);
   Result (*cuFuncGetAttribute)(int* value, int attribute, Function function);
   Result (*cuFuncSetAttribute)(Function function, int attribute, int value);

@@ -149,6 +149,12 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
                                                 : fmt::format(", {}", argument.real)));
       continue;
     }
+    if (argument.constant) {
+      notes.emplace_back(argument.name,
+                         fmt::format("to be copied to the __constant__ variable: {} [{}]", type,
+                                     fmt::join(tensor->dims, ", ")));
+      continue;
+    }
     const char* const words = tensor->role == Role::input    ? "read"
                               : tensor->role == Role::output ? "written whole"
                               : tensor->role == Role::inout  ? "read and written over"
@@ -161,7 +167,15 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
 
 std::vector<std::string> CustomProblem::argument_names() const {
   std::vector<std::string> names;
-  for (const CustomArgument& argument : spec_.arguments) names.push_back(argument.name);
+  for (const CustomArgument& argument : spec_.arguments)
+    if (!argument.constant) names.push_back(argument.name);
+  return names;
+}
+
+std::vector<std::string> CustomProblem::constant_names() const {
+  std::vector<std::string> names;
+  for (const CustomArgument& argument : spec_.arguments)
+    if (argument.constant) names.push_back(argument.name);
   return names;
 }
 

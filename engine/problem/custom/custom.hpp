@@ -32,6 +32,7 @@ class CustomProblem final : public Problem {
   std::vector<std::pair<std::string, std::string>> argument_notes(
       const Constants& shape) const override;
   std::vector<std::string> argument_names() const override;
+  std::vector<std::string> constant_names() const override;
   double flop(const Constants& shape) const override;
   double bytes(const Constants& shape) const override;
   bool wants_reference() const override { return true; }

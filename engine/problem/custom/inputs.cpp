@@ -18,6 +18,7 @@ namespace {
 
 // Of all buffers together: what a device can hold twice over beside their guards, and a host.
 constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
+constexpr std::int64_t kMostConstant = 64 << 10;  // CUDA C++ Programming Guide, all variables
 
 template <typename T>
 void put(std::byte* to, T value) {
@@ -161,7 +162,13 @@ Tensor tensor_of(const CustomArgument& argument, const Constants& sizes, std::in
     room /= dim;
     tensor.dims.push_back(dim);
   }
-  bytes_left -= tensor.elements() * static_cast<std::int64_t>(size_of(argument.type));
+  const std::int64_t bytes = tensor.elements() * static_cast<std::int64_t>(size_of(argument.type));
+  tensor.constant = argument.constant;
+  if (argument.constant && bytes > kMostConstant)
+    throw UserError(fmt::format("{}'{}' takes {} bytes for {}: constant memory has {}",
+                                prefix(argument.mark), argument.name, bytes, to_json(sizes),
+                                kMostConstant));
+  bytes_left -= bytes;
   return tensor;
 }
 

@@ -104,6 +104,10 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
     shape.expected("shape", "one to six sizes");
   const YamlNode* role = node.find("role");
   argument.role = role == nullptr ? Role::input : choice(*role, "role", kRoles);
+  const YamlNode* constant = node.find("constant");
+  argument.constant = constant != nullptr && constant->boolean("constant");
+  if (argument.constant && argument.role != Role::input)
+    role->fail("role: a kernel can only read what is constant");
   const YamlNode* fill = node.find("fill");
   if (fill != nullptr) {
     if (!is_given(*argument.role)) fill->fail("fill: nobody fills what the kernel alone writes");
@@ -116,7 +120,7 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
 }
 
 CustomArgument read_argument(const YamlNode& node) {
-  node.check_keys("an argument", {"name", "type", "shape", "role", "fill", "value"});
+  node.check_keys("an argument", {"name", "type", "shape", "role", "fill", "value", "constant"});
   CustomArgument argument;
   argument.mark = node.mark();
   argument.name = node.at("name").name("name");
@@ -128,7 +132,7 @@ CustomArgument read_argument(const YamlNode& node) {
     read_buffer(node, argument);
     return argument;
   }
-  for (const char* key : {"role", "fill"})
+  for (const char* key : {"role", "fill", "constant"})
     if (const YamlNode* other = node.find(key))
       other->fail(std::string(key) + ": is of buffers, and '" + argument.name + "' has a value");
   if (value->is_real()) {
@@ -190,7 +194,8 @@ CustomSpec read_custom(const YamlNode& space) {
   for (auto [key, to] : {std::pair{"flop", &spec.flop}, std::pair{"bytes", &spec.bytes}})
     if (const YamlNode* node = problem.find(key)) *to = expression(*node, key);
   std::vector<std::string> names;
-  for (const CustomArgument& argument : spec.arguments) names.push_back(argument.name);
+  for (const CustomArgument& argument : spec.arguments)
+    if (!argument.constant) names.push_back(argument.name);
   const YamlNode& reference = problem.at("reference");
   spec.reference = Template::written_out(
       "reference", reference, carried_file(space, reference.at("source")), {"custom", {}, names});

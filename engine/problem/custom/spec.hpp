@@ -31,9 +31,10 @@ namespace fa_tune {
 //       kernel: scale_add_plain
 //       launch: {grid: ["ceil_div(problem.n, 256)"], block: [256]}
 //
-// Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with the role input (if none
-// is given), output, inout or workspace; what has a value is a scalar. Shapes and values are
-// expressions of the sizes (a value may be a real number).
+// A buffer with `constant: true` is no argument: it is what the `__constant__` variable of its name
+// holds, 64 KiB at most. Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with
+// the role input (if none is given), output, inout or workspace; what has a value is a scalar.
+// Shapes and values are expressions of the sizes (a value may be a real number).
 //
 // `fill` says what a buffer holds that is given: normal, which is {normal: [0, 1]} (mean and
 // deviation) and what floats get without it; {uniform: [low, high]}, {integers: [least, most]} or
@@ -57,6 +58,7 @@ struct CustomArgument {
   std::string name;
   DType type = DType::f32;
   std::optional<Role> role;  // none: a scalar
+  bool constant = false;
   std::vector<Expression> shape;
   Distribution fill;
   std::optional<Expression> value;  // of a scalar

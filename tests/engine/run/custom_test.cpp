@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
 #include "engine/device/open.hpp"
 #include "engine/report/export.hpp"
 #include "engine/run/evolve.hpp"
@@ -275,4 +276,53 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
                               .check([&](const Constants& each) { return kernel.bind(each); },
                                      gate_cases(problem->suites().front(), 7));
   CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message);
+}
+
+TEST_CASE("custom: what is constant is in the kernel's variable, for each launch") {
+  const auto finding = [](const std::string& use, const std::string& changed_use) {
+    const Place place;
+    write(
+        place.folder() / "mine.cu",
+        test::replace(kMine, {{"template <int per", "__constant__ float w[20];\ntemplate <int per"},
+                              {"step(x[i], y[i], a)", use}}));
+    write(place.folder() / "plain.cu",
+          "__constant__ float w[20];\n" + test::replace(kPlain, {{"+ y[i]", changed_use}}));
+    return place
+        .gate({{"    - {name: n,",
+                "    - {name: w, type: f32, shape: [20], constant: true}\n    - {name: n,"}})
+        .finding;
+  };
+  CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::right);
+  CHECK(finding("step(x[i], y[i], a) + w[i % 19]", "+ y[i] + w[i % 20]") == Finding::wrong);
+  CHECK(finding("step(x[i], y[i], a)", "+ y[i] + w[i % 20]") == Finding::wrong);
+  CHECK(test::has(Place().refused({{"    - {name: n,",
+                                    "    - {name: w, type: f32, shape: [20000], constant: true}\n"
+                                    "    - {name: n,"}}),
+                  "constant memory has 65536"));
+}
+
+TEST_CASE("custom: texts that are nearly such a space give a problem or an error") {
+  const std::string good = Place().file().text;
+  Random random(5);
+  int built = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string text = good;
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
+      const std::size_t at = random.below(text.size());
+      const std::size_t from = random.below(text.size()), length = random.below(12);
+      if (random.below(2) == 0)
+        text.erase(at, length);
+      else
+        text.insert(at, text.substr(from, length));
+    }
+    try {
+      const SpaceFile file = parse_space_file(text, "mutated.yaml");
+      const auto problem = make_problem(file.problem_kind, file.problem_settings, "mutated.yaml: ");
+      problem->argument_notes(problem->shape());
+      ++built;
+    } catch (const UserError&) {
+    }
+  }
+  CHECK(built > 50);
+  CHECK(built < 1500);
 }
