@@ -109,6 +109,8 @@ struct Coverage {
 struct Suite {
   std::string name;
   std::vector<Constants> shapes;
+  // The data is what it is: other kinds of input, or a changed one, there are none.
+  bool given = false;
 };
 
 class ReferenceRunner;  // reference.hpp

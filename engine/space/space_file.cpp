@@ -95,8 +95,9 @@ class SpaceFileReader {
   }
 
   SpaceFile read() {
-    root_.check_keys("a space file", {"space", "target", "problem", "templates", "parameters",
-                                      "derived", "constraints", "presets", "budget", "files"});
+    root_.check_keys("a space file",
+                     {"space", "target", "problem", "templates", "parameters", "derived",
+                      "constraints", "presets", "budget", "files", "arrays"});
     file_.name = file_name(root_.at("space"), "space");
     file_.target = file_name(root_.at("target"), "target");
     file_.target_mark = root_.at("target").mark();

@@ -225,7 +225,8 @@ class CudaDevice : public Device {
       std::size_t room = 0;
       const Result found =
           context_->cuModuleGetGlobal_v2(&to, &room, kernel.module.get(), data.name.c_str());
-      if (found != success) continue;
+      if (found == error_not_found) continue;
+      if (auto known = context_.check(found, "looking for " + data.name); !known) return known;
       if (data.bytes > room) return std::unexpected(too_small(data, room));
       const Result code = context_->cuMemcpyDtoDAsync_v2(
           to, inside(data.from, data.offset, data.bytes), data.bytes, context_.stream());

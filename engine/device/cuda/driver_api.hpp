@@ -13,6 +13,7 @@ namespace fa_tune::cuda {
 using Result = int;  // CUresult
 inline constexpr Result success = 0;
 inline constexpr Result error_invalid_value = 1;
+inline constexpr Result error_not_found = 500;
 inline constexpr Result error_out_of_memory = 2;
 inline constexpr Result error_no_device = 100;
 inline constexpr Result error_not_ready = 600;

@@ -12,6 +12,7 @@
 #include "engine/base/half.hpp"
 #include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
+#include "engine/problem/custom/arrays.hpp"
 
 namespace fa_tune {
 namespace {
@@ -191,21 +192,31 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
   Instance instance = describe_custom(spec, sizes);
   instance.inputs = inputs;
   instance.seed = seed;
-  for (Tensor& tensor : instance.tensors)
-    if (is_given(tensor.role))
-      draw(tensor, std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill,
-           inputs, seed);
+  for (Tensor& tensor : instance.tensors) {
+    if (!is_given(tensor.role)) continue;
+    const Distribution& fill =
+        std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill;
+    if (fill.kind == Distribution::Kind::file)
+      tensor.bytes = array_bytes(spec, fill.file, tensor);
+    else
+      draw(tensor, fill, inputs, seed);
+  }
   return instance;
+}
+
+std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes) {
+  std::vector<double> numbers(bytes.size() / size_of(type));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = get(type, bytes.data() + i * size_of(type));
+  return numbers;
 }
 
 Instance widened(const CustomSpec& spec, const Instance& instance) {
   Instance wide = instance;
   const auto widen = [](DType type, std::vector<std::byte>& bytes) {
-    const std::size_t size = size_of(type);
-    std::vector<std::byte> made(bytes.size() / size * sizeof(double));
-    for (std::size_t i = 0; i * size < bytes.size(); ++i)
-      put(made.data() + i * sizeof(double), get(type, bytes.data() + i * size));
-    bytes = std::move(made);
+    const std::vector<double> numbers = numbers_of(type, bytes);
+    const auto made = std::as_bytes(std::span(numbers));
+    bytes.assign(made.begin(), made.end());
   };
   for (Tensor& tensor : wide.tensors) {
     if (tensor.type == DType::i32) continue;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/npy.hpp"
 #include "engine/base/random.hpp"
 #include "engine/device/open.hpp"
 #include "engine/report/export.hpp"
@@ -325,4 +326,55 @@ TEST_CASE("custom: texts that are nearly such a space give a problem or an error
   }
   CHECK(built > 50);
   CHECK(built < 1500);
+}
+
+TEST_CASE("custom: expected values may stand in a file instead of a reference") {
+  const Place place;
+  std::vector<float> x(777), y(777), right(777);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i % 31) - 15;
+    y[i] = static_cast<float>(i % 7);
+    right[i] = 2.5F * x[i] + y[i];
+  }
+  const auto save = [&](const char* name, const std::vector<float>& values) {
+    write(place.folder() / name, npy_text("<f4", {777}, std::as_bytes(std::span(values))));
+  };
+  save("x.npy", x);
+  save("y.npy", y);
+  save("right.npy", right);
+  const test::Replacements in_files = {
+      {"sizes: [{n: 5000}, {n: 1}, {n: 777}]", "sizes: {n: 777}\n  tolerance: {relative: 1e-6}"},
+      {"{name: x, type: f32, shape: [n]}", "{name: x, type: f32, shape: [n], fill: {file: x.npy}}"},
+      {"role: inout}", "role: inout, fill: {file: y.npy}}"},
+      {"  reference:\n    source: plain.cu\n    kernel: plain\n"
+       "    launch: {grid: [\"ceil_div(problem.n, 256)\"], block: [256]}\n",
+       "  expected: {y: right.npy}\n"}};
+  CHECK(place.gate(in_files).right());
+  const Verdict verdict = place.gate(in_files, "mission");
+  CHECK(verdict.cases == 1);
+
+  right[700] += 1;
+  save("right.npy", right);
+  CHECK(place.gate(in_files).finding == Finding::wrong);
+  // A file is the one that the space was read with, or none.
+  const SpaceFile before = place.file(in_files);
+  right[700] -= 1;
+  save("right.npy", right);
+  const Project project = open_project(before, test::root());
+  CHECK(test::has(test::message_of<UserError>([&] {
+                    test::Bench(project, "emulator:l4")
+                        .gate(project.templates[0], project.space.at(0), "quick");
+                  }),
+                  "is not the file any more"));
+  const auto says = [&](const std::string& from, const std::string& to, const char* words) {
+    test::Replacements changes = in_files;
+    changes[3].second = test::replace(changes[3].second, {{from, to}});
+    const std::string said = test::message_of<UserError>([&] { place.gate(changes); });
+    CHECK_MESSAGE(test::has(said, words), said);
+  };
+  says("right.npy", "none.npy", "there is no file");
+  says("right.npy", "../right.npy", "lies outside");
+  says("{y: right", "{x: right", "'x' is no result");
+  write(place.folder() / "right.npy", "\x93NUMPY");
+  says("right", "./right", "is no .npy file");
 }
