@@ -12,7 +12,7 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array kTypes = {Pair{"float", "double"},
+constexpr std::array kWideNames = {Pair{"float", "double"},
                                Pair{"float1", "double1"},
                                Pair{"float2", "double2"},
                                Pair{"float3", "double3"},
@@ -58,7 +58,7 @@ std::string defines() {
   const auto define = [&text](std::string_view name, std::string_view as) {
     text.append("#define ").append(name).append(" ").append(as).append("\n");
   };
-  for (const auto& [name, wide] : kTypes) define(name, wide);
+  for (const auto& [name, wide] : kWideNames) define(name, wide);
   for (const std::string name : kWithF) define(name + "f", name);
   for (const auto& [name, wide] : kFast) define(name, wide);
   return text;
@@ -84,7 +84,7 @@ std::size_t behind_includes(const std::string& text) {
 Source widened(const Source& plain) {
   Source wide = plain;
   wide.text.insert(behind_includes(wide.text), defines());
-  for (const auto& [name, as] : kTypes) {
+  for (const auto& [name, as] : kWideNames) {
     const auto in_word = [&](std::size_t at) {
       const auto c = at < wide.kernel.size() ? static_cast<unsigned char>(wide.kernel[at]) : ' ';
       return std::isalnum(c) != 0 || c == '_';

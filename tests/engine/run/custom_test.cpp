@@ -89,7 +89,7 @@ class Place {
   // What a gate says of the first config.
   Verdict gate(const test::Replacements& space = {}, const std::string& suite = "quick") const {
     const Project opened = project(space);
-    test::Bench bench(opened, "emulator:l4");
+    test::Bench bench(opened, test::device_under_test());
     const Config config(
         {{"template", std::string("mine")}, {"BLOCK", std::int64_t{64}}, {"PER", std::int64_t{2}}});
     return bench.gate(opened.templates[0], config, suite);

@@ -38,7 +38,7 @@ const char* const kT1 = R"json({"General": {"BenchmarkName": "window sum"},
    {"Name": "n", "Type": "int", "MemoryType": "Scalar", "FillValue": 1000}]}}
 )json";
 
-const char* const kKernel = R"(
+const char* const kWindow = R"(
 extern "C" __global__ void window(float* out, const float* in, float* sum, int n) {
   for (int t = 0; t < tile_size_x; ++t) {
     int i = (blockIdx.x * tile_size_x + t) * block_size_x + threadIdx.x;
@@ -51,7 +51,7 @@ extern "C" __global__ void window(float* out, const float* in, float* sum, int n
 }
 )";
 
-const char* const kPlain = R"(
+const char* const kPlainWindow = R"(
 __global__ void plain(float* out, const float* in, float* sum, int n) {
   int i = blockIdx.x * block_size_x + threadIdx.x;
   if (i >= n) return;
@@ -62,11 +62,11 @@ __global__ void plain(float* out, const float* in, float* sum, int n) {
 }
 )";
 
-class Place {
+class T1Place {
  public:
-  explicit Place(const test::Replacements& kernel = {}) {
-    write("window.cu", test::replace(kKernel, kernel));
-    write("plain.cu", kPlain);
+  explicit T1Place(const test::Replacements& kernel = {}) {
+    write("window.cu", test::replace(kWindow, kernel));
+    write("plain.cu", kPlainWindow);
   }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -77,7 +77,7 @@ class Place {
     return open_project(parse_space_file(text, folder_ / "window.json"), test::root());
   }
   Finding gate(const Project& opened) const {
-    test::Bench bench(opened, "emulator:l4");
+    test::Bench bench(opened, test::device_under_test());
     return bench.gate(opened.templates[0], opened.space.presets().at(0).config, "quick").finding;
   }
   std::string refused(const test::Replacements& changes) const {
@@ -91,7 +91,7 @@ class Place {
 }  // namespace
 
 TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
-  const Place place;
+  const T1Place place;
   const Project project = place.project();
   CHECK(project.file.name == "window_sum");
   CHECK(project.space.count() == 8 + 8 + 4);  // 512 over a tile of 4 leaves blocks up to 128
@@ -102,19 +102,20 @@ TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
   CHECK(launch.grid == Dim3{8, 1, 1});  // 1000 over 64 x 2, rounded up
   CHECK(project.templates[0].options() == std::vector<std::string>{"--use_fast_math"});
   CHECK(place.gate(project) == Finding::right);
-  const Place short_sum(test::Replacements{{"k <= 2 * radius", "k < 2 * radius"}});
+  const T1Place short_sum(test::Replacements{{"k <= 2 * radius", "k < 2 * radius"}});
   CHECK(short_sum.gate(short_sum.project()) == Finding::wrong);
-  const Place overwritten(test::Replacements{{"sum[i] += s", "sum[i] = s"}});
+  const T1Place overwritten(test::Replacements{{"sum[i] += s", "sum[i] = s"}});
   CHECK(overwritten.gate(overwritten.project()) == Finding::wrong);
 }
 
 TEST_CASE("T1: a symbol in constant memory is filled") {
-  const Place place;
+  const T1Place place;
   place.write("window.cu",
               "__constant__ float w[7];\n" +
-                  test::replace(kKernel, {{"s += in[i + k]", "s += w[k] * in[i + k]"}}));
-  place.write("plain.cu", "__constant__ float w[7];\n" +
-                              test::replace(kPlain, {{"s += in[i + k]", "s += w[k] * in[i + k]"}}));
+                  test::replace(kWindow, {{"s += in[i + k]", "s += w[k] * in[i + k]"}}));
+  place.write("plain.cu",
+              "__constant__ float w[7];\n" +
+                  test::replace(kPlainWindow, {{"s += in[i + k]", "s += w[k] * in[i + k]"}}));
   const test::Replacements with_w = {
       {R"(   {"Name": "n",)",
        R"(   {"Name": "w", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
@@ -123,12 +124,12 @@ TEST_CASE("T1: a symbol in constant memory is filled") {
   CHECK(place.gate(place.project(with_w)) == Finding::right);
   place.write("window.cu",
               "__constant__ float w[7];\n" +
-                  test::replace(kKernel, {{"s += in[i + k]", "s += w[0] * in[i + k]"}}));
+                  test::replace(kWindow, {{"s += in[i + k]", "s += w[0] * in[i + k]"}}));
   CHECK(place.gate(place.project(with_w)) == Finding::wrong);
 }
 
 TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
-  const Place place;
+  const T1Place place;
   const auto grid = [&](test::Replacements changes) {
     changes.emplace_back(R"("Size": "ProblemSize[0]")", R"("Size": 1000)");
     changes.emplace_back(R"("Size": "ProblemSize[0] + )", R"("Size": "1000 + )");
@@ -147,7 +148,7 @@ TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
 }
 
 TEST_CASE("T1: what cannot be run is told with its place") {
-  const Place place;
+  const T1Place place;
   const auto says = [&](const test::Replacements& changes, const char* words) {
     const std::string said = place.refused(changes);
     CHECK_MESSAGE(test::has(said, words), said);
@@ -159,6 +160,6 @@ TEST_CASE("T1: what cannot be run is told with its place") {
   says({{R"("Size": 1000)", R"("Size": "block_size_x")"}}, "must not depend on its config");
   says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}}, "Random or Constant");
   says({{R"("ProblemSize": [1000])", R"("ProblemSize": ["block_size_x"])"}}, "window.json:");
-  place.write("plain.cu", std::string(kPlain) + "__global__ void other() {}");
+  place.write("plain.cu", std::string(kPlainWindow) + "__global__ void other() {}");
   says({}, "expected one __global__ function, or one called window");
 }

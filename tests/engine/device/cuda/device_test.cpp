@@ -147,8 +147,8 @@ TEST_CASE("what is constant is copied to the module's variable before each launc
   const std::vector<BufferCopy> copies = {{other, x, 8}};
   REQUIRE(device->launch_exchanging(launch, 2, copies));
   CHECK(held() == std::vector<float>{3, 4});
-  const auto bytes = bytes_of({5, 6});
-  const std::vector<BufferWrite> writes = {{x, 0, bytes}};
+  const std::vector<float> numbers = {5, 6};
+  const std::vector<BufferWrite> writes = {{x, 0, std::as_bytes(std::span(numbers))}};
   REQUIRE(device->launch_between(writes, launch, {}));
   CHECK(held() == std::vector<float>{5, 6});
   launch.constants[0].bytes = 4;
