@@ -1,9 +1,11 @@
 #include "engine/gate/reference_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 

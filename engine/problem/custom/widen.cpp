@@ -1,6 +1,8 @@
 #include "engine/problem/custom/widen.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,16 +15,16 @@ namespace {
 using Pair = std::pair<std::string_view, std::string_view>;
 
 constexpr std::array kWideNames = {Pair{"float", "double"},
-                               Pair{"float1", "double1"},
-                               Pair{"float2", "double2"},
-                               Pair{"float3", "double3"},
-                               Pair{"float4", "double4"},
-                               Pair{"make_float2", "make_double2"},
-                               Pair{"make_float3", "make_double3"},
-                               Pair{"make_float4", "make_double4"},
-                               Pair{"half", "double"},
-                               Pair{"__half", "double"},
-                               Pair{"__nv_bfloat16", "double"}};
+                                   Pair{"float1", "double1"},
+                                   Pair{"float2", "double2"},
+                                   Pair{"float3", "double3"},
+                                   Pair{"float4", "double4"},
+                                   Pair{"make_float2", "make_double2"},
+                                   Pair{"make_float3", "make_double3"},
+                                   Pair{"make_float4", "make_double4"},
+                                   Pair{"half", "double"},
+                                   Pair{"__half", "double"},
+                                   Pair{"__nv_bfloat16", "double"}};
 
 // Names of functions with one more letter for floats.
 constexpr std::array kWithF = {

@@ -209,6 +209,12 @@ TEST_CASE("custom: a reference is judged before it is believed") {
        "a `tolerance` in the space goes without it");
   says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
        "race");
+  // No integer tells that it was never written, but for a second run over other contents.
+  const std::string said = Place().refused_reference(
+      "__global__ void plain(const float* x, int* y, float a, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n / 2) y[i] = 1;\n}\n",
+      {{"y, type: f32, shape: [n], role: inout", "y, type: i32, shape: [n], role: output"}});
+  CHECK_MESSAGE(test::has(said, "is never written"), said);
 }
 
 TEST_CASE("custom: how far off a kernel may be is measured, or said") {
@@ -245,7 +251,9 @@ TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
 
 TEST_CASE("custom: an exported winner needs nothing of its space, and is gated again") {
   const Place place;
-  const Project project = place.project();
+  const Project project =
+      place.project({{"kernel: scale_add<PER, float>",
+                      "kernel: scale_add<PER, float>\n    options: [--fmad=false]"}});
   const Config config = project.space.at(3);
   const Template& from = project.templates[0];
   const Constants& shape = project.problem->shape();
@@ -265,6 +273,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const std::string text = export_text(facts);
   std::filesystem::remove_all(place.folder().path());
 
+  CHECK(test::has(text, "Build: nvcc -arch=sm_89 --fmad=false -c FILE.cu"));
   const Exported read = parse_exported(text, "winner.cu");
   CHECK(read.kernel == "scale_add<2, float>");
   const auto problem = make_problem(read.problem, read.settings, "winner.cu: ");
