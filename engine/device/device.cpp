@@ -72,4 +72,9 @@ std::string to_text(L2 l2) { return l2 == L2::warm ? "warm" : "cold"; }
 
 std::string to_text(TimeKind kind) { return kind == TimeKind::measured ? "measured" : "predicted"; }
 
+Fault too_small(const ConstantData& data, std::size_t room) {
+  return {FaultKind::resources, "the variable " + data.name + " has " + std::to_string(room) +
+                                    " bytes, " + std::to_string(data.bytes) + " are for it"};
+}
+
 }  // namespace fa_tune

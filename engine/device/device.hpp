@@ -84,6 +84,14 @@ struct Checks {
   bool any() const { return initialized || races || sync; }
 };
 
+// What a `__constant__` variable of the kernel's module is to hold: the first bytes of a buffer.
+struct ConstantData {
+  std::string name;
+  BufferHandle from{};
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
 struct Launch {
   KernelHandle kernel{};
   LaunchConfig config;
@@ -93,6 +101,9 @@ struct Launch {
   // as late as may be; every other number draws another order of warps and another moment, early or
   // late, for every asynchronous operation. A right kernel gives the same bits in all of them.
   std::uint64_t schedule = 0;
+  // Copied there before it runs; in time(), once. A module without such a variable goes without: a
+  // compiler leaves out what is not used. One that is too small for the bytes is a Fault resources.
+  std::vector<ConstantData> constants = {};
 };
 
 // Measured: a clock ran. Predicted: a model was asked. The two never share a column, a ranking or a
@@ -138,6 +149,9 @@ struct Timing {
   int launches_per_sample = 0;
   GpuState gpu = {};
 };
+
+// For a ConstantData whose variable has room for less.
+Fault too_small(const ConstantData& data, std::size_t room);
 
 struct DeviceInfo {
   std::string id;      // "cuda:0", "emulator:l4"

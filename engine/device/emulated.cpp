@@ -320,6 +320,19 @@ class EmulatorDevice final : public Device {
     return block;
   }
 
+  std::expected<void, Fault> fill_constants(const Program& program, const Launch& launch) {
+    for (const ConstantData& data : launch.constants) {
+      const auto variable = program.constant_variables.find(data.name);
+      if (variable == program.constant_variables.end()) continue;
+      const emulator::Allocation& to = *memory_.find(variable->second);
+      if (data.bytes > to.size) return std::unexpected(too_small(data, to.size));
+      const auto from = locate(data.from, data.offset, data.bytes);
+      if (!from) return std::unexpected(from.error());
+      std::copy_n(*from, data.bytes, to.bytes);
+    }
+    return {};
+  }
+
   std::expected<void, Fault> run(const Launch& launch, const std::vector<std::uint64_t>& clusters,
                                  emulator::Record* record) {
     const auto found = kernels_.find(launch.kernel);
@@ -330,6 +343,7 @@ class EmulatorDevice final : public Device {
     if (auto checked = check(program, launch.config); !checked) return checked;
     const auto block = parameters(program, launch);
     if (!block) return std::unexpected(block.error());
+    if (auto filled = fill_constants(program, launch); !filled) return filled;
     LaunchContext context;
     context.program = &program;
     context.config = to_emulator(launch.config);

@@ -117,4 +117,22 @@ std::expected<std::vector<Argument>, Fault> make_arguments(
   return arguments;
 }
 
+std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kernel,
+                                         const Instance& instance,
+                                         const std::function<Place(std::size_t)>& place) {
+  auto arguments = make_arguments(device, kernel, instance, place);
+  if (!arguments) return std::unexpected(arguments.error());
+  Launch launch{
+      .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+  for (std::size_t i = 0; i < instance.tensors.size(); ++i) {
+    const Tensor& tensor = instance.tensors[i];
+    if (!tensor.constant) continue;
+    const Place at = place(i);
+    launch.constants.push_back(
+        {tensor.name, at.buffer, at.offset,
+         static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)});
+  }
+  return launch;
+}
+
 }  // namespace fa_tune

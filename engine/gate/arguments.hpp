@@ -23,4 +23,9 @@ std::expected<std::vector<Argument>, Fault> make_arguments(
     Device& device, const BoundKernel& kernel, const Instance& instance,
     const std::function<Place(std::size_t)>& place);
 
+// A launch with those, and with the tensors that are constants.
+std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kernel,
+                                         const Instance& instance,
+                                         const std::function<Place(std::size_t)>& place);
+
 }  // namespace fa_tune

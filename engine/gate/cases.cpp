@@ -15,6 +15,14 @@ constexpr std::array all_inputs = {Inputs::normal,  Inputs::tripled,      Inputs
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed) {
   std::vector<GateCase> cases;
   if (suite.shapes.empty()) return cases;
+  if (suite.given) {
+    for (const Constants& shape : suite.shapes)
+      cases.push_back({.shape = shape,
+                       .inputs = Inputs::normal,
+                       .seed = derive_seed(seed, "gate"),
+                       .watched = suite.name == "quick"});
+    return cases;
+  }
   // A suite of fewer shapes than kinds of input goes round again, so that all kinds occur.
   const std::size_t count = std::max(suite.shapes.size(), all_inputs.size());
   const bool watched = suite.name == "quick";

@@ -1,9 +1,11 @@
 #include "engine/gate/reference_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -36,11 +38,10 @@ class ReferenceLaunch {
                   const Instance& instance)
       : device_(device), call_(call), instance_(instance) {
     for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
-    auto arguments = make_arguments(device, kernel, instance,
-                                    [&](std::size_t i) { return buffers_[i].place(); });
-    if (!arguments) fail(call, instance, arguments.error().message);
-    launch_ = {
-        .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+    auto launch =
+        make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
+    if (!launch) fail(call, instance, launch.error().message);
+    launch_ = std::move(*launch);
   }
 
   std::vector<std::vector<double>> results() {

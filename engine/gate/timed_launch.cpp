@@ -164,11 +164,11 @@ TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
 TimedLaunch::~TimedLaunch() = default;
 
 void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
-  auto arguments = make_arguments(device_, kernel, instance, [&](std::size_t i) {
+  auto launch = make_launch(device_, kernel, instance, [&](std::size_t i) {
     return Place{buffers_[i], 0};
   });
-  if (!arguments) throw MachineError("arguments of the kernel: " + arguments.error().message);
-  launch_ = {.kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+  if (!launch) throw MachineError("arguments of the kernel: " + launch.error().message);
+  launch_ = std::move(*launch);
 }
 
 std::optional<Refusal> TimedLaunch::check(const EntryPtr& truth) {

@@ -31,6 +31,7 @@ struct Tensor {
   std::vector<std::int64_t> dims;  // elements
   std::vector<std::byte> bytes;    // of what is given alone
   std::string axes = {};           // a letter for each dimension, by which a tensor map asks for it
+  bool constant = false;           // also what the `__constant__` variable of its name holds
 
   std::int64_t elements() const;
 };
@@ -108,6 +109,8 @@ struct Coverage {
 struct Suite {
   std::string name;
   std::vector<Constants> shapes;
+  // The data is what it is: other kinds of input, or a changed one, there are none.
+  bool given = false;
 };
 
 class ReferenceRunner;  // reference.hpp
@@ -156,6 +159,8 @@ class Problem {
 
   // What a kernel takes that names no arguments itself, in order; nothing if it must.
   virtual std::vector<std::string> argument_names() const { return {}; }
+  // Tensors that a kernel finds in its `__constant__` variables.
+  virtual std::vector<std::string> constant_names() const { return {}; }
   // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
   virtual bool wants_reference() const { return false; }
   virtual void use_reference(std::shared_ptr<ReferenceRunner> runner) { static_cast<void>(runner); }

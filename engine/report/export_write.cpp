@@ -42,6 +42,15 @@ LaunchTexts launch_texts(const ExportFacts& facts) {
   return {joined("grid"), joined("block"), shared == nullptr ? "0" : shared->text("shared")};
 }
 
+// " --use_fast_math": what the manifest asks of the compiler, which nvcc knows by the same names.
+std::string option_texts(const ExportFacts& facts) {
+  const YamlNode root = YamlNode::parse(facts.manifest_text, facts.template_name + ".yaml");
+  std::string text;
+  if (const YamlNode* options = root.find("options"))
+    for (const std::string& option : options->texts("options")) text += " " + option;
+  return text;
+}
+
 class Comment {
  public:
   void line(const std::string& text) { text_ += text.empty() ? "//\n" : "// " + text + "\n"; }
@@ -76,7 +85,7 @@ std::string provenance(const ExportFacts& facts) {
   Comment comment;
   comment.prose(fmt::format("Kernel {} of template {}, exported by fa-tune {}.", facts.kernel,
                             facts.template_name, facts.version));
-  comment.prose(fmt::format("Build: nvcc -arch={} -c FILE.cu", facts.arch));
+  comment.prose(fmt::format("Build: nvcc -arch={}{} -c FILE.cu", facts.arch, option_texts(facts)));
   comment.line("");
   comment.fact("space", fmt::format("{}, hash {}", facts.space, facts.space_hash));
   comment.fact("problem", facts.problem + " " + settings_text(to_json(facts.shape)));

@@ -42,6 +42,8 @@ Notes argument_notes(const Template& from, const Config& config, const Problem& 
     const auto map = std::ranges::find(maps, name, &MappedTensor::argument);
     notes.emplace_back(name, map == maps.end() ? note_of(known, name) : map_note(*map, known));
   }
+  for (const std::string& name : problem.constant_names())
+    notes.emplace_back(name, note_of(known, name));
   return notes;
 }
 

@@ -36,6 +36,10 @@ Expression expression(const YamlNode& node, std::string_view what) {
   return Expression::parse(node.text(what), node.text_mark());
 }
 
+Value parameter_value(const YamlNode& node, const std::string& name) {
+  return node.is_real() ? Value(node.number(name)) : node.value(name);
+}
+
 Parameter read_parameter(const YamlEntry& entry) {
   Parameter parameter;
   parameter.name = key_name(entry, "parameter");
@@ -50,8 +54,7 @@ Parameter read_parameter(const YamlEntry& entry) {
     if (const YamlNode* when = entry.value.find("when")) parameter.when = expression(*when, "when");
   }
   for (const YamlNode& item : values->items(parameter.name))
-    parameter.values.push_back(item.is_real() ? Value(item.number(parameter.name))
-                                              : item.value(parameter.name));
+    parameter.values.push_back(parameter_value(item, parameter.name));
   return parameter;
 }
 
@@ -81,7 +84,8 @@ Preset read_preset(const YamlEntry& entry) {
     if (setting.key == "when")
       preset.when = expression(setting.value, "when");
     else
-      preset.config.set(key_name(setting, "parameter"), setting.value.value(setting.key));
+      preset.config.set(key_name(setting, "parameter"),
+                        parameter_value(setting.value, setting.key));
   }
   return preset;
 }
@@ -95,8 +99,9 @@ class SpaceFileReader {
   }
 
   SpaceFile read() {
-    root_.check_keys("a space file", {"space", "target", "problem", "templates", "parameters",
-                                      "derived", "constraints", "presets", "budget", "files"});
+    root_.check_keys("a space file",
+                     {"space", "target", "problem", "templates", "parameters", "derived",
+                      "constraints", "presets", "budget", "files", "arrays"});
     file_.name = file_name(root_.at("space"), "space");
     file_.target = file_name(root_.at("target"), "target");
     file_.target_mark = root_.at("target").mark();

@@ -1,10 +1,15 @@
 #include "engine/space/space_files.hpp"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <system_error>
 
+#include <fmt/format.h>
+
+#include "engine/base/file.hpp"
 #include "engine/base/flatten.hpp"
+#include "engine/base/hash.hpp"
 #include "engine/base/value.hpp"
 
 namespace fa_tune {
@@ -13,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = 256 << 10;
+constexpr std::uintmax_t kMostArrayBytes = std::uintmax_t{2} << 30;
 
 // A folder that sources may lie in.
 bool holds(const fs::path& folder, const fs::path& source) {
@@ -51,6 +57,34 @@ std::vector<const YamlNode*> maps_with_source(const YamlNode& root) {
   return found;
 }
 
+// The .npy files that a problem names: what fills its arguments, and what is expected of them.
+std::vector<const YamlNode*> array_names(const YamlNode& root) {
+  std::vector<const YamlNode*> names;
+  const YamlNode* problem = root.find("problem");
+  const YamlNode* arguments = problem == nullptr ? nullptr : problem->find("arguments");
+  if (arguments != nullptr && arguments->is_list())
+    for (const YamlNode& argument : arguments->items("arguments"))
+      if (const YamlNode* fill = argument.find("fill"))
+        if (const YamlNode* file = fill->find("file")) names.push_back(file);
+  const YamlNode* expected = problem == nullptr ? nullptr : problem->find("expected");
+  if (expected != nullptr && expected->is_map())
+    for (const YamlEntry& entry : expected->entries("expected")) names.push_back(&entry.value);
+  return names;
+}
+
+// Where one lies and what it is: too large for a text, it is known again by its hash.
+std::string array_entry(const YamlNode& node, const fs::path& own) {
+  const std::string& name = node.text("file");
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(own), at = fs::weakly_canonical(own / name);
+  if (std::ranges::mismatch(root, at).in1 != root.end())
+    node.fail(quote_text(name) + " lies outside " + root.string());
+  if (!fs::is_regular_file(at, error)) node.fail("there is no file " + quote_text(at.string()));
+  if (fs::file_size(at, error) > kMostArrayBytes) node.fail(quote_text(name) + " is above 2 GiB");
+  return fmt::format("  {}: {{at: {}, sha256: {}}}\n", to_json(Value(name)),
+                     to_json(Value(at.string())), sha256(read_file(at)));
+}
+
 }  // namespace
 
 std::string carried(const std::string& name, const std::string& text) {
@@ -75,10 +109,23 @@ std::string with_files(const std::string& text, const fs::path& path, const fs::
     if (is_there || !seen.insert(name).second) continue;
     added += carried(name, read_flat(source, map->find("include"), own, root / "kernel_templates"));
   }
-  if (added.empty()) return text;
+  std::string arrays;
+  std::set<std::string> seen_arrays;
+  const YamlNode* known = space.find("arrays");
+  for (const YamlNode* node : array_names(space)) {
+    const bool is_there = known != nullptr && known->find(node->text("file")) != nullptr;
+    if (!is_there && seen_arrays.insert(node->text("file")).second)
+      arrays += array_entry(*node, own);
+  }
+  if (!arrays.empty()) {
+    if (known != nullptr) known->fail("arrays: it knows some of its files and not all");
+    arrays = "arrays:\n" + arrays;
+  }
+  const std::string begun = text + (text.ends_with('\n') ? "" : "\n");
+  if (added.empty()) return arrays.empty() ? text : begun + arrays;
   if (files != nullptr)
     files->fail("files: it carries some of its sources and not all: add the others or none");
-  return text + (text.ends_with('\n') ? "" : "\n") + "files:\n" + added;
+  return begun + arrays + "files:\n" + added;
 }
 
 const std::string& carried_file(const YamlNode& space, const YamlNode& source) {

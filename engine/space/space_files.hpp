@@ -16,7 +16,8 @@ namespace fa_tune {
 //       extern "C" __global__ void scale_add(...) ...
 //
 // flat, by the names that `source` gives. Whoever wants one file only may write them there
-// himself.
+// himself. A problem's .npy files are too large for that: `arrays: {x.npy: {at: PATH, sha256:
+// ...}}` says where they are and what they must be.
 
 // The text of a space file with all such files that it does not carry yet; as it is if it names
 // none. They are looked for in the file's own folder, then in root/kernel_templates, and must lie

@@ -130,19 +130,17 @@ class T1Space {
                          number(*value, type));
     }
     if (memory != "Vector") node.at("MemoryType").expected("MemoryType", "Vector or Scalar");
-    if (const YamlNode* kind = given(node, "MemType");
-        kind != nullptr && kind->text("MemType") == "Constant")
-      kind->fail("'" + name +
-                 "' is a symbol in constant memory: that is not filled here; let the "
-                 "kernel take a pointer");
+    const YamlNode* kind = given(node, "MemType");
+    const bool constant = kind != nullptr && kind->text("MemType") == "Constant";
     const YamlNode* access = given(node, "AccessType");
     const std::string how = access == nullptr ? "ReadWrite" : access->text("AccessType");
     const std::string role = how == "ReadOnly" ? "input" : how == "WriteOnly" ? "output" : "inout";
     if (role == "inout" && how != "ReadWrite")
       access->expected("AccessType", "ReadOnly, WriteOnly or ReadWrite");
-    return fmt::format("    - {{name: {}, type: {}, shape: [{}], role: {}{}}}\n", name, type,
+    return fmt::format("    - {{name: {}, type: {}, shape: [{}], role: {}{}{}}}\n", name, type,
                        to_json(Value(expression(node.at("Size"), "Size", "", false))), role,
-                       role == "output" ? "" : ", fill: " + fill(node, type, value));
+                       role == "output" ? "" : ", fill: " + fill(node, type, value),
+                       constant ? ", constant: true" : "");
   }
 
   static std::string type_of(const YamlNode& node) {

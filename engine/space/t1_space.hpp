@@ -12,10 +12,11 @@ namespace fa_tune {
 // else block_size_x, _y and _z (256, 1 and 1 where there is none); a grid is ProblemSize over the
 // product of GridDivX, _Y and _Z (block_size_x, ... where they are not given), rounded up, else
 // GlobalSize, in threads if GlobalSizeType is OpenCL. Of the arguments: Vector or Scalar; a Type
-// whose name begins with float, double, half or int; AccessType ReadOnly, WriteOnly or ReadWrite;
-// FillType Random (over [0, FillValue)) or Constant; a Size may mention ProblemSize[0] and
-// max(parameter). Of CompilerOptions those that compile_options.hpp knows; the language is C++17
-// and code is always optimized, so -std and -O are left out, and others with a warning.
+// called float, double, half or int; MemType Constant, for a `__constant__` variable; AccessType
+// ReadOnly, WriteOnly or ReadWrite; FillType Random (over [0, FillValue)) or Constant; a Size may
+// mention ProblemSize[0] and max(parameter). Of CompilerOptions those that compile_options.hpp
+// knows; the language is C++17 and code is always optimized, so -std and -O are left out, and
+// others with a warning.
 //
 // The sizes are problem_size_x, _y and _z. The reference is the one __global__ function of its
 // file, else the one called as the T1 file's kernel; it takes the same arguments, one thread for

@@ -30,8 +30,12 @@ void fields(auto& archive, KernelImage& image) {
 void fields(auto& archive, Checks& checks) {
   archive(checks.initialized, checks.races, checks.sync);
 }
+void fields(auto& archive, ConstantData& data) {
+  archive(data.name, data.from, data.offset, data.bytes);
+}
 void fields(auto& archive, Launch& launch) {
-  archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule);
+  archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
+          launch.constants);
 }
 void fields(auto& archive, BufferCopy& copy) { archive(copy.from, copy.to, copy.bytes); }
 void fields(auto& archive, TimingPlan& plan) {

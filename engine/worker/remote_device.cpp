@@ -269,6 +269,11 @@ class RemoteDevice final : public Device {
       if (!held) return std::unexpected(held.error());
       *buffer = held->handle;
     }
+    for (ConstantData& data : there.constants) {
+      const auto held = find(data.from);
+      if (!held) return std::unexpected(held.error());
+      data.from = held->handle;
+    }
     return there;
   }
 

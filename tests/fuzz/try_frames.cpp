@@ -13,6 +13,7 @@ Launch sample_launch() {
   launch.arguments.emplace_back(BufferHandle{5});
   launch.checks = {false, true, false};
   launch.schedule = 3;
+  launch.constants = {{"table", BufferHandle{5}, 4096, 60}};
   return launch;
 }
 

@@ -132,6 +132,7 @@ class CudaDevice : public Device {
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
     if (auto admitted = prepared.admit(context_); !admitted) return admitted;
+    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
     return context_.synchronize(prepared.doing());
   }
@@ -153,6 +154,7 @@ class CudaDevice : public Device {
       if (auto sent = send(write.buffer, write.offset, piece); !sent) return sent;
       at += piece.size();
     }
+    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
     at = 0;
     for (const BufferRead& read : reads) {
@@ -175,6 +177,7 @@ class CudaDevice : public Device {
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
     if (auto admitted = prepared.admit(context_); !admitted) return admitted;
+    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     for (int i = 0; i < ahead; ++i)
       if (auto sent = prepared.enqueue(context_); !sent) return sent;
     for (const BufferCopy& copy : copies) {
@@ -183,6 +186,7 @@ class CudaDevice : public Device {
                                                          copy.bytes, context_.stream());
       if (auto sent = context_.check(code, "copy between buffers"); !sent) return sent;
     }
+    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
     return context_.synchronize(prepared.doing());
   }
@@ -194,6 +198,7 @@ class CudaDevice : public Device {
     if (auto admitted = prepared.admit(context_); !admitted) {
       return std::unexpected(admitted.error());
     }
+    if (auto sent = fill_constants(kernel, launch); !sent) return std::unexpected(sent.error());
     return time_launch(context_, prepared, plan, watch_, flush_);
   }
 
@@ -212,6 +217,22 @@ class CudaDevice : public Device {
     const Result code =
         context_->cuMemcpyHtoDAsync_v2(to, bytes.data(), bytes.size(), context_.stream());
     return context_.check(code, "write");
+  }
+  // Into the stream.
+  std::expected<void, Fault> fill_constants(const LoadedKernel& kernel, const Launch& launch) {
+    for (const ConstantData& data : launch.constants) {
+      DevicePointer to{};
+      std::size_t room = 0;
+      const Result found =
+          context_->cuModuleGetGlobal_v2(&to, &room, kernel.module.get(), data.name.c_str());
+      if (found == error_not_found) continue;
+      if (auto known = context_.check(found, "looking for " + data.name); !known) return known;
+      if (data.bytes > room) return std::unexpected(too_small(data, room));
+      const Result code = context_->cuMemcpyDtoDAsync_v2(
+          to, inside(data.from, data.offset, data.bytes), data.bytes, context_.stream());
+      if (auto sent = context_.check(code, "filling " + data.name); !sent) return sent;
+    }
+    return {};
   }
   std::expected<void, Fault> fetch(BufferHandle buffer, std::size_t offset,
                                    std::span<std::byte> bytes) {

@@ -62,6 +62,7 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuCtxSetCurrent, "cuCtxSetCurrent");
   library.required(api.cuModuleLoadDataEx, "cuModuleLoadDataEx");
   library.required(api.cuModuleUnload, "cuModuleUnload");
+  library.required(api.cuModuleGetGlobal_v2, "cuModuleGetGlobal_v2");
   library.required(api.cuModuleGetFunction, "cuModuleGetFunction");
   library.required(api.cuFuncGetAttribute, "cuFuncGetAttribute");
   library.required(api.cuFuncSetAttribute, "cuFuncSetAttribute");

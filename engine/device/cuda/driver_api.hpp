@@ -13,6 +13,7 @@ namespace fa_tune::cuda {
 using Result = int;  // CUresult
 inline constexpr Result success = 0;
 inline constexpr Result error_invalid_value = 1;
+inline constexpr Result error_not_found = 500;
 inline constexpr Result error_out_of_memory = 2;
 inline constexpr Result error_no_device = 100;
 inline constexpr Result error_not_ready = 600;
@@ -95,6 +96,8 @@ struct DriverApi {
   Result (*cuModuleLoadDataEx)(Module* module, const void* image, unsigned options, int* names,
                                void** values);
   Result (*cuModuleUnload)(Module module);
+  Result (*cuModuleGetGlobal_v2)(DevicePointer* pointer, std::size_t* bytes, Module module,
+                                 const char* name) = nullptr;
   Result (*cuModuleGetFunction)(Function* function, Module module, const char* name);
   Result (*cuFuncGetAttribute)(int* value, int attribute, Function function);
   Result (*cuFuncSetAttribute)(Function function, int attribute, int value);

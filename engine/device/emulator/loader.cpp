@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <new>
 
 #include "engine/device/emulator/decoder.hpp"
@@ -11,12 +12,14 @@ namespace fa_tune::emulator {
 std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_view kernel,
                                              TensorRule rule, GlobalMemory& memory) {
   std::vector<std::uint64_t> placed;
+  std::map<std::string, std::uint64_t> constants;
   const auto place = [&](const Symbol& symbol) {
     const Allocation& allocation = memory.allocate(symbol.size, symbol.space != Space::constant);
     std::memset(allocation.bytes, 0, symbol.size);
     std::copy_n(reinterpret_cast<const std::byte*>(symbol.initial.data()),
                 std::min<std::uint64_t>(symbol.initial.size(), symbol.size), allocation.bytes);
     placed.push_back(allocation.address);
+    if (symbol.space == Space::constant) constants[std::string(symbol.name)] = allocation.address;
     return allocation.address;
   };
   const auto write = [&](std::uint64_t address, std::uint64_t value, int bytes) {
@@ -26,7 +29,9 @@ std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_v
   };
   try {
     Module module = parse_module(ptx);
-    return Decoder(module, rule, {place, write}).decode(kernel);
+    Program program = Decoder(module, rule, {place, write}).decode(kernel);
+    program.constant_variables = std::move(constants);
+    return program;
   } catch (const LoadError& error) {
     for (const std::uint64_t address : placed) memory.release(address);
     return std::unexpected(error.trouble);

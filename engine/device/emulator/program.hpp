@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -170,8 +171,9 @@ struct Program {
   std::uint32_t local_bytes = 0;                 // a thread
   std::uint32_t shared_begin = 0;                // address of the first byte
   std::uint32_t static_shared_bytes = 0;
-  std::uint32_t dynamic_shared_begin = 0;  // address
-  std::vector<std::uint64_t> globals;      // addresses of the module's variables
+  std::uint32_t dynamic_shared_begin = 0;                   // address
+  std::vector<std::uint64_t> globals;                       // addresses of the module's variables
+  std::map<std::string, std::uint64_t> constant_variables;  // addresses of those a host may fill
   // Atomic operations on global memory whose outcome depends on the order of CTAs: such a grid runs
   // on one thread, in order, so that its result is one.
   bool order_dependent = false;

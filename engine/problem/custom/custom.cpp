@@ -8,6 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
+#include "engine/problem/custom/arrays.hpp"
 #include "engine/problem/custom/inputs.hpp"
 #include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/custom/widen.hpp"
@@ -50,7 +51,7 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
                     "are, to measure it by");
   for (const Constants& sizes : spec_.sizes) {
     describe_custom(spec_, sizes);
-    spec_.reference->launch(Config(), scope_of(sizes));
+    if (spec_.reference) spec_.reference->launch(Config(), scope_of(sizes));
   }
 }
 
@@ -63,7 +64,8 @@ std::string CustomProblem::describe(const Constants& shape) const {
 std::vector<Suite> CustomProblem::suites() const {
   Suite quick{.name = "quick", .shapes = {}};
   quick.shapes.assign(spec_.sizes.begin() + (spec_.sizes.size() > 1 ? 1 : 0), spec_.sizes.end());
-  return {quick, {.name = "mission", .shapes = {shape()}}};
+  quick.given = !spec_.reference;
+  return {quick, {.name = "mission", .shapes = {shape()}, .given = quick.given}};
 }
 
 std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {
@@ -103,6 +105,7 @@ ReferenceCall CustomProblem::call(const Constants& shape) const {
 }
 
 std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) const {
+  if (!spec_.reference) return expected_in_files(instance);
   if (runner_ == nullptr) throw std::logic_error("a custom problem without a reference runner");
   ReferenceCall plain = call(instance.shape);
   const auto trusted = runner_->run(plain, instance);
@@ -136,6 +139,15 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
   return expectations;
 }
 
+std::vector<Expectation> CustomProblem::expected_in_files(const Instance& instance) const {
+  std::vector<Expectation> expectations;
+  for (const Tensor& tensor : instance.tensors)
+    if (is_result(tensor.role))
+      expectations.push_back(stated_expectation(
+          tensor, array_values(spec_, spec_.expected.at(tensor.name), tensor), *spec_.tolerance));
+  return expectations;
+}
+
 std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
     const Constants& shape) const {
   std::vector<std::pair<std::string, std::string>> notes;
@@ -147,6 +159,12 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
       notes.emplace_back(argument.name,
                          type + (argument.value ? ", " + argument.value->text()
                                                 : fmt::format(", {}", argument.real)));
+      continue;
+    }
+    if (argument.constant) {
+      notes.emplace_back(argument.name,
+                         fmt::format("to be copied to the __constant__ variable: {} [{}]", type,
+                                     fmt::join(tensor->dims, ", ")));
       continue;
     }
     const char* const words = tensor->role == Role::input    ? "read"
@@ -161,7 +179,15 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
 
 std::vector<std::string> CustomProblem::argument_names() const {
   std::vector<std::string> names;
-  for (const CustomArgument& argument : spec_.arguments) names.push_back(argument.name);
+  for (const CustomArgument& argument : spec_.arguments)
+    if (!argument.constant) names.push_back(argument.name);
+  return names;
+}
+
+std::vector<std::string> CustomProblem::constant_names() const {
+  std::vector<std::string> names;
+  for (const CustomArgument& argument : spec_.arguments)
+    if (argument.constant) names.push_back(argument.name);
   return names;
 }
 

@@ -32,15 +32,17 @@ class CustomProblem final : public Problem {
   std::vector<std::pair<std::string, std::string>> argument_notes(
       const Constants& shape) const override;
   std::vector<std::string> argument_names() const override;
+  std::vector<std::string> constant_names() const override;
   double flop(const Constants& shape) const override;
   double bytes(const Constants& shape) const override;
-  bool wants_reference() const override { return true; }
+  bool wants_reference() const override { return spec_.reference.has_value(); }
   void use_reference(std::shared_ptr<ReferenceRunner> runner) override {
     runner_ = std::move(runner);
   }
 
  private:
   ReferenceCall call(const Constants& shape) const;
+  std::vector<Expectation> expected_in_files(const Instance& instance) const;
 
   CustomSpec spec_;
   std::shared_ptr<ReferenceRunner> runner_;

@@ -12,12 +12,14 @@
 #include "engine/base/half.hpp"
 #include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
+#include "engine/problem/custom/arrays.hpp"
 
 namespace fa_tune {
 namespace {
 
 // Of all buffers together: what a device can hold twice over beside their guards, and a host.
 constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
+constexpr std::int64_t kMostConstant = 64 << 10;  // CUDA C++ Programming Guide, all variables
 
 template <typename T>
 void put(std::byte* to, T value) {
@@ -161,7 +163,13 @@ Tensor tensor_of(const CustomArgument& argument, const Constants& sizes, std::in
     room /= dim;
     tensor.dims.push_back(dim);
   }
-  bytes_left -= tensor.elements() * static_cast<std::int64_t>(size_of(argument.type));
+  const std::int64_t bytes = tensor.elements() * static_cast<std::int64_t>(size_of(argument.type));
+  tensor.constant = argument.constant;
+  if (argument.constant && bytes > kMostConstant)
+    throw UserError(fmt::format("{}'{}' takes {} bytes for {}: constant memory has {}",
+                                prefix(argument.mark), argument.name, bytes, to_json(sizes),
+                                kMostConstant));
+  bytes_left -= bytes;
   return tensor;
 }
 
@@ -184,21 +192,31 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
   Instance instance = describe_custom(spec, sizes);
   instance.inputs = inputs;
   instance.seed = seed;
-  for (Tensor& tensor : instance.tensors)
-    if (is_given(tensor.role))
-      draw(tensor, std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill,
-           inputs, seed);
+  for (Tensor& tensor : instance.tensors) {
+    if (!is_given(tensor.role)) continue;
+    const Distribution& fill =
+        std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill;
+    if (fill.kind == Distribution::Kind::file)
+      tensor.bytes = array_bytes(spec, fill.file, tensor);
+    else
+      draw(tensor, fill, inputs, seed);
+  }
   return instance;
+}
+
+std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes) {
+  std::vector<double> numbers(bytes.size() / size_of(type));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = get(type, bytes.data() + i * size_of(type));
+  return numbers;
 }
 
 Instance widened(const CustomSpec& spec, const Instance& instance) {
   Instance wide = instance;
   const auto widen = [](DType type, std::vector<std::byte>& bytes) {
-    const std::size_t size = size_of(type);
-    std::vector<std::byte> made(bytes.size() / size * sizeof(double));
-    for (std::size_t i = 0; i * size < bytes.size(); ++i)
-      put(made.data() + i * sizeof(double), get(type, bytes.data() + i * size));
-    bytes = std::move(made);
+    const std::vector<double> numbers = numbers_of(type, bytes);
+    const auto made = std::as_bytes(std::span(numbers));
+    bytes.assign(made.begin(), made.end());
   };
   for (Tensor& tensor : wide.tensors) {
     if (tensor.type == DType::i32) continue;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "engine/problem/custom/spec.hpp"
 #include "engine/problem/problem.hpp"
 
@@ -13,6 +17,9 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
 
 // The same without data: what there is and how large.
 Instance describe_custom(const CustomSpec& spec, const Constants& sizes);
+
+// What the elements of a type are.
+std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes);
 
 // With the tensors and scalars of floating types as f64, which hold the very same numbers.
 Instance widened(const CustomSpec& spec, const Instance& instance);

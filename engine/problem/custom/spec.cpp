@@ -73,11 +73,12 @@ std::vector<DrawnSize> read_hidden(const YamlNode& node, const Constants& sizes)
 Distribution read_fill(const YamlNode& node) {
   using Kind = Distribution::Kind;
   constexpr const char* kWanted =
-      "normal, {normal: [mean, deviation]}, {uniform: [low, high]}, {integers: [least, most]} or "
-      "{value: x}";
+      "normal, {normal: [mean, deviation]}, {uniform: [low, high]}, {integers: [least, most]}, "
+      "{value: x} or {file: x.npy}";
   if (node.is_scalar() && node.text("fill") == "normal") return {};
   if (!node.is_map() || node.entries("fill").size() != 1) node.expected("fill", kWanted);
   const auto& [key, mark, how] = node.entries("fill")[0];
+  if (key == "file") return {Kind::file, 0, 0, how.text(key)};
   if (key == "value") return {Kind::value, how.number(key), 0};
   if (key != "normal" && key != "uniform" && key != "integers") node.expected("fill", kWanted);
   const auto& numbers = how.items(key);
@@ -104,6 +105,10 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
     shape.expected("shape", "one to six sizes");
   const YamlNode* role = node.find("role");
   argument.role = role == nullptr ? Role::input : choice(*role, "role", kRoles);
+  const YamlNode* constant = node.find("constant");
+  argument.constant = constant != nullptr && constant->boolean("constant");
+  if (argument.constant && argument.role != Role::input)
+    role->fail("role: a kernel can only read what is constant");
   const YamlNode* fill = node.find("fill");
   if (fill != nullptr) {
     if (!is_given(*argument.role)) fill->fail("fill: nobody fills what the kernel alone writes");
@@ -116,7 +121,7 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
 }
 
 CustomArgument read_argument(const YamlNode& node) {
-  node.check_keys("an argument", {"name", "type", "shape", "role", "fill", "value"});
+  node.check_keys("an argument", {"name", "type", "shape", "role", "fill", "value", "constant"});
   CustomArgument argument;
   argument.mark = node.mark();
   argument.name = node.at("name").name("name");
@@ -128,7 +133,7 @@ CustomArgument read_argument(const YamlNode& node) {
     read_buffer(node, argument);
     return argument;
   }
-  for (const char* key : {"role", "fill"})
+  for (const char* key : {"role", "fill", "constant"})
     if (const YamlNode* other = node.find(key))
       other->fail(std::string(key) + ": is of buffers, and '" + argument.name + "' has a value");
   if (value->is_real()) {
@@ -170,12 +175,45 @@ Tolerance read_tolerance(const YamlNode& node) {
   return tolerance;
 }
 
+void read_expected(const YamlNode& problem, const YamlNode& node, CustomSpec& spec) {
+  if (problem.find("reference") != nullptr)
+    node.fail("expected: a problem has either expected values or a reference");
+  if (!spec.tolerance)
+    node.fail("expected: say with a `tolerance` how far off they an element may be");
+  if (spec.sizes.size() > 1 || !spec.hidden.empty())
+    node.fail("expected: they are of one map of sizes, and there are others");
+  for (const YamlEntry& entry : node.entries("expected")) {
+    const auto of = std::ranges::find(spec.arguments, entry.key, &CustomArgument::name);
+    if (of == spec.arguments.end() || !of->role || !is_result(*of->role))
+      entry.value.fail("expected: '" + entry.key + "' is no result");
+    spec.expected[entry.key] = entry.value.text("expected");
+  }
+  for (const CustomArgument& argument : spec.arguments) {
+    if (!argument.role) continue;
+    const Distribution::Kind kind = argument.fill.kind;
+    if (is_result(*argument.role) && !spec.expected.contains(argument.name))
+      node.fail("expected: '" + argument.name + "' is missing");
+    if (is_given(*argument.role) && kind != Distribution::Kind::file &&
+        kind != Distribution::Kind::value)
+      throw UserError(prefix(argument.mark) + "'" + argument.name +
+                      "' needs the data that the expected values are of: `fill: {file: x.npy}`");
+  }
+}
+
+Template read_reference(const YamlNode& space, const YamlNode& node, const CustomSpec& spec) {
+  std::vector<std::string> names;
+  for (const CustomArgument& argument : spec.arguments)
+    if (!argument.constant) names.push_back(argument.name);
+  return Template::written_out("reference", node, carried_file(space, node.at("source")),
+                               {"custom", {}, names});
+}
+
 }  // namespace
 
 CustomSpec read_custom(const YamlNode& space) {
   const YamlNode& problem = space.at("problem");
   problem.check_keys("a custom problem", {"kind", "sizes", "hidden", "arguments", "defines",
-                                          "reference", "tolerance", "flop", "bytes"});
+                                          "reference", "expected", "tolerance", "flop", "bytes"});
   CustomSpec spec;
   spec.sizes = read_all_sizes(problem.at("sizes"));
   if (const YamlNode* node = problem.find("hidden"))
@@ -189,11 +227,14 @@ CustomSpec read_custom(const YamlNode& space) {
   if (const YamlNode* node = problem.find("tolerance")) spec.tolerance = read_tolerance(*node);
   for (auto [key, to] : {std::pair{"flop", &spec.flop}, std::pair{"bytes", &spec.bytes}})
     if (const YamlNode* node = problem.find(key)) *to = expression(*node, key);
-  std::vector<std::string> names;
-  for (const CustomArgument& argument : spec.arguments) names.push_back(argument.name);
-  const YamlNode& reference = problem.at("reference");
-  spec.reference = Template::written_out(
-      "reference", reference, carried_file(space, reference.at("source")), {"custom", {}, names});
+  if (const YamlNode* arrays = space.find("arrays"))
+    for (const YamlEntry& entry : arrays->entries("arrays"))
+      spec.arrays[entry.key] = {entry.value.at("at").text("at"),
+                                entry.value.at("sha256").text("sha256")};
+  if (const YamlNode* expected = problem.find("expected"))
+    read_expected(problem, *expected, spec);
+  else
+    spec.reference = read_reference(space, problem.at("reference"), spec);
   return spec;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,9 +33,10 @@ namespace fa_tune {
 //       kernel: scale_add_plain
 //       launch: {grid: ["ceil_div(problem.n, 256)"], block: [256]}
 //
-// Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with the role input (if none
-// is given), output, inout or workspace; what has a value is a scalar. Shapes and values are
-// expressions of the sizes (a value may be a real number).
+// A buffer with `constant: true` is no argument: it is what the `__constant__` variable of its name
+// holds, 64 KiB at most. Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with
+// the role input (if none is given), output, inout or workspace; what has a value is a scalar.
+// Shapes and values are expressions of the sizes (a value may be a real number).
 //
 // `fill` says what a buffer holds that is given: normal, which is {normal: [0, 1]} (mean and
 // deviation) and what floats get without it; {uniform: [low, high]}, {integers: [least, most]} or
@@ -41,27 +44,41 @@ namespace fa_tune {
 // way: a normal one becomes wider, narrower, mirrored, with a few elements thirty times as large,
 // constant in each row; the others do not leave their bounds.
 //
+// Instead of a reference, `expected: {y: y.npy}` names a .npy file for each output, of its type or
+// of float64. It knows one set of data alone: buffers that are given must be filled with {file:
+// x.npy} or {value: x}, sizes must be one map, and a `tolerance` must say how far off an element
+// may be. The gate then has one kind of input and no other truth to hold a kernel to that does not
+// look at it. Files lie in the space's folder, and are known by their SHA-256 from then on.
+//
 // Also, each may be left out: `defines: {N: n}`, #define lines for the kernels; `tolerance:
 // {absolute: 1e-6, relative: 1e-5}`, what an element may be off by, in place of what tolerance.hpp
 // finds; `flop` and `bytes`, expressions for the least that a kernel must do, which a time is held
 // against (without them: that it writes its outputs).
 
 struct Distribution {
-  enum class Kind { normal, uniform, integers, value };
+  enum class Kind { normal, uniform, integers, value, file };
   Kind kind = Kind::normal;
   double first = 0;   // mean, low, least or the value
   double second = 1;  // deviation, high or most
+  std::string file = {};
 };
 
 struct CustomArgument {
   std::string name;
   DType type = DType::f32;
   std::optional<Role> role;  // none: a scalar
+  bool constant = false;
   std::vector<Expression> shape;
   Distribution fill;
   std::optional<Expression> value;  // of a scalar
   double real = 0;                  // its value where there is no expression
   Mark mark;
+};
+
+// What the space's text says of a .npy file of its own.
+struct ArrayFile {
+  std::filesystem::path at;
+  std::string sha256;
 };
 
 struct Tolerance {
@@ -80,7 +97,9 @@ struct CustomSpec {
   std::vector<DrawnSize> hidden;
   std::vector<CustomArgument> arguments;
   std::vector<std::pair<std::string, Expression>> defines;
-  std::optional<Template> reference;
+  std::optional<Template> reference;            // or
+  std::map<std::string, std::string> expected;  // a file of `arrays` for each result
+  std::map<std::string, ArrayFile> arrays;
   std::optional<Tolerance> tolerance;
   std::optional<Expression> flop, bytes;
 };

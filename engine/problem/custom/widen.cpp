@@ -1,6 +1,8 @@
 #include "engine/problem/custom/widen.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,17 +14,17 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array kTypes = {Pair{"float", "double"},
-                               Pair{"float1", "double1"},
-                               Pair{"float2", "double2"},
-                               Pair{"float3", "double3"},
-                               Pair{"float4", "double4"},
-                               Pair{"make_float2", "make_double2"},
-                               Pair{"make_float3", "make_double3"},
-                               Pair{"make_float4", "make_double4"},
-                               Pair{"half", "double"},
-                               Pair{"__half", "double"},
-                               Pair{"__nv_bfloat16", "double"}};
+constexpr std::array kWideNames = {Pair{"float", "double"},
+                                   Pair{"float1", "double1"},
+                                   Pair{"float2", "double2"},
+                                   Pair{"float3", "double3"},
+                                   Pair{"float4", "double4"},
+                                   Pair{"make_float2", "make_double2"},
+                                   Pair{"make_float3", "make_double3"},
+                                   Pair{"make_float4", "make_double4"},
+                                   Pair{"half", "double"},
+                                   Pair{"__half", "double"},
+                                   Pair{"__nv_bfloat16", "double"}};
 
 // Names of functions with one more letter for floats.
 constexpr std::array kWithF = {
@@ -58,7 +60,7 @@ std::string defines() {
   const auto define = [&text](std::string_view name, std::string_view as) {
     text.append("#define ").append(name).append(" ").append(as).append("\n");
   };
-  for (const auto& [name, wide] : kTypes) define(name, wide);
+  for (const auto& [name, wide] : kWideNames) define(name, wide);
   for (const std::string name : kWithF) define(name + "f", name);
   for (const auto& [name, wide] : kFast) define(name, wide);
   return text;
@@ -84,7 +86,7 @@ std::size_t behind_includes(const std::string& text) {
 Source widened(const Source& plain) {
   Source wide = plain;
   wide.text.insert(behind_includes(wide.text), defines());
-  for (const auto& [name, as] : kTypes) {
+  for (const auto& [name, as] : kWideNames) {
     const auto in_word = [&](std::size_t at) {
       const auto c = at < wide.kernel.size() ? static_cast<unsigned char>(wide.kernel[at]) : ' ';
       return std::isalnum(c) != 0 || c == '_';

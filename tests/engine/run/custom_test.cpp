@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/npy.hpp"
+#include "engine/base/random.hpp"
 #include "engine/device/open.hpp"
 #include "engine/report/export.hpp"
 #include "engine/run/evolve.hpp"
@@ -87,7 +89,7 @@ class Place {
   // What a gate says of the first config.
   Verdict gate(const test::Replacements& space = {}, const std::string& suite = "quick") const {
     const Project opened = project(space);
-    test::Bench bench(opened, "emulator:l4");
+    test::Bench bench(opened, test::device_under_test());
     const Config config(
         {{"template", std::string("mine")}, {"BLOCK", std::int64_t{64}}, {"PER", std::int64_t{2}}});
     return bench.gate(opened.templates[0], config, suite);
@@ -207,6 +209,12 @@ TEST_CASE("custom: a reference is judged before it is believed") {
        "a `tolerance` in the space goes without it");
   says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
        "race");
+  // No integer tells that it was never written, but for a second run over other contents.
+  const std::string said = Place().refused_reference(
+      "__global__ void plain(const float* x, int* y, float a, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n / 2) y[i] = 1;\n}\n",
+      {{"y, type: f32, shape: [n], role: inout", "y, type: i32, shape: [n], role: output"}});
+  CHECK_MESSAGE(test::has(said, "is never written"), said);
 }
 
 TEST_CASE("custom: how far off a kernel may be is measured, or said") {
@@ -243,7 +251,9 @@ TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
 
 TEST_CASE("custom: an exported winner needs nothing of its space, and is gated again") {
   const Place place;
-  const Project project = place.project();
+  const Project project =
+      place.project({{"kernel: scale_add<PER, float>",
+                      "kernel: scale_add<PER, float>\n    options: [--fmad=false]"}});
   const Config config = project.space.at(3);
   const Template& from = project.templates[0];
   const Constants& shape = project.problem->shape();
@@ -263,6 +273,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const std::string text = export_text(facts);
   std::filesystem::remove_all(place.folder().path());
 
+  CHECK(test::has(text, "Build: nvcc -arch=sm_89 --fmad=false -c FILE.cu"));
   const Exported read = parse_exported(text, "winner.cu");
   CHECK(read.kernel == "scale_add<2, float>");
   const auto problem = make_problem(read.problem, read.settings, "winner.cu: ");
@@ -275,4 +286,104 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
                               .check([&](const Constants& each) { return kernel.bind(each); },
                                      gate_cases(problem->suites().front(), 7));
   CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message);
+}
+
+TEST_CASE("custom: what is constant is in the kernel's variable, for each launch") {
+  const auto finding = [](const std::string& use, const std::string& changed_use) {
+    const Place place;
+    write(
+        place.folder() / "mine.cu",
+        test::replace(kMine, {{"template <int per", "__constant__ float w[20];\ntemplate <int per"},
+                              {"step(x[i], y[i], a)", use}}));
+    write(place.folder() / "plain.cu",
+          "__constant__ float w[20];\n" + test::replace(kPlain, {{"+ y[i]", changed_use}}));
+    return place
+        .gate({{"    - {name: n,",
+                "    - {name: w, type: f32, shape: [20], constant: true}\n    - {name: n,"}})
+        .finding;
+  };
+  CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::right);
+  CHECK(finding("step(x[i], y[i], a) + w[i % 19]", "+ y[i] + w[i % 20]") == Finding::wrong);
+  CHECK(finding("step(x[i], y[i], a)", "+ y[i] + w[i % 20]") == Finding::wrong);
+  CHECK(test::has(Place().refused({{"    - {name: n,",
+                                    "    - {name: w, type: f32, shape: [20000], constant: true}\n"
+                                    "    - {name: n,"}}),
+                  "constant memory has 65536"));
+}
+
+TEST_CASE("custom: texts that are nearly such a space give a problem or an error") {
+  const std::string good = Place().file().text;
+  Random random(5);
+  int built = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string text = good;
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
+      const std::size_t at = random.below(text.size());
+      const std::size_t from = random.below(text.size()), length = random.below(12);
+      if (random.below(2) == 0)
+        text.erase(at, length);
+      else
+        text.insert(at, text.substr(from, length));
+    }
+    try {
+      const SpaceFile file = parse_space_file(text, "mutated.yaml");
+      const auto problem = make_problem(file.problem_kind, file.problem_settings, "mutated.yaml: ");
+      problem->argument_notes(problem->shape());
+      ++built;
+    } catch (const UserError&) {
+    }
+  }
+  CHECK(built > 50);
+  CHECK(built < 1500);
+}
+
+TEST_CASE("custom: expected values may stand in a file instead of a reference") {
+  const Place place;
+  std::vector<float> x(777), y(777), right(777);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i % 31) - 15;
+    y[i] = static_cast<float>(i % 7);
+    right[i] = 2.5F * x[i] + y[i];
+  }
+  const auto save = [&](const char* name, const std::vector<float>& values) {
+    write(place.folder() / name, npy_text("<f4", {777}, std::as_bytes(std::span(values))));
+  };
+  save("x.npy", x);
+  save("y.npy", y);
+  save("right.npy", right);
+  const test::Replacements in_files = {
+      {"sizes: [{n: 5000}, {n: 1}, {n: 777}]", "sizes: {n: 777}\n  tolerance: {relative: 1e-6}"},
+      {"{name: x, type: f32, shape: [n]}", "{name: x, type: f32, shape: [n], fill: {file: x.npy}}"},
+      {"role: inout}", "role: inout, fill: {file: y.npy}}"},
+      {"  reference:\n    source: plain.cu\n    kernel: plain\n"
+       "    launch: {grid: [\"ceil_div(problem.n, 256)\"], block: [256]}\n",
+       "  expected: {y: right.npy}\n"}};
+  CHECK(place.gate(in_files).right());
+  const Verdict verdict = place.gate(in_files, "mission");
+  CHECK(verdict.cases == 1);
+
+  right[700] += 1;
+  save("right.npy", right);
+  CHECK(place.gate(in_files).finding == Finding::wrong);
+  // A file is the one that the space was read with, or none.
+  const SpaceFile before = place.file(in_files);
+  right[700] -= 1;
+  save("right.npy", right);
+  const Project project = open_project(before, test::root());
+  CHECK(test::has(test::message_of<UserError>([&] {
+                    test::Bench(project, "emulator:l4")
+                        .gate(project.templates[0], project.space.at(0), "quick");
+                  }),
+                  "is not the file any more"));
+  const auto says = [&](const std::string& from, const std::string& to, const char* words) {
+    test::Replacements changes = in_files;
+    changes[3].second = test::replace(changes[3].second, {{from, to}});
+    const std::string said = test::message_of<UserError>([&] { place.gate(changes); });
+    CHECK_MESSAGE(test::has(said, words), said);
+  };
+  says("right.npy", "none.npy", "there is no file");
+  says("right.npy", "../right.npy", "lies outside");
+  says("{y: right", "{x: right", "'x' is no result");
+  write(place.folder() / "right.npy", "\x93NUMPY");
+  says("right", "./right", "is no .npy file");
 }

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "engine/base/environment.hpp"
 #include "engine/base/file.hpp"
 #include "engine/device/open.hpp"
 #include "engine/run/variant.hpp"
@@ -26,6 +27,11 @@ Project project(const std::string& name, const Replacements& replacements) {
   return open_project(
       parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path),
       root());
+}
+
+std::string device_under_test() {
+  const std::string named = environment("FA_TUNE_TEST_DEVICE");
+  return named.empty() ? "emulator:l4" : named;
 }
 
 Bench::Bench(const Project& project, const std::string& device)

@@ -25,6 +25,9 @@ std::string replace(std::string text, const Replacements& replacements);
 // The shipped space of that name, its YAML changed by `replacements`.
 Project project(const std::string& name, const Replacements& replacements = {});
 
+// FA_TUNE_TEST_DEVICE, or the emulator of an L4.
+std::string device_under_test();
+
 // All that gates a kernel on one device, with a compiler that has no cache.
 class Bench {
  public:

@@ -102,6 +102,21 @@ TEST_CASE("space file: what a good one says") {
   CHECK(space_of(file).count() == 7 + 21);
   CHECK(parse(replaced("minutes: 3", "seconds: 1.5")).budget_seconds == 1.5);
   CHECK_FALSE(parse(replaced("budget: {trials: 120, minutes: 3}", "")).budget_trials.has_value());
+  CHECK(parse(replaced("[16, 32", "[0.5, 32")).parameters[1].values[0] == Value(0.5));
+}
+
+TEST_CASE("space file: a constraint may be Python's, as in T1 files") {
+  const SpaceFile file =
+      parse(replaced("  - {expr:", "  - {python: \"BLOCK_M // 3 == 5\"}\n  - {expr:"));
+  const Value fits = number(17), not_fits = number(18);
+  const auto holds = [&](const Value& value) {
+    return file.constraints[1].expression.evaluate_bool([&](const std::string&) { return &value; });
+  };
+  CHECK(holds(fits));
+  CHECK_FALSE(holds(not_fits));
+  CHECK(error_of([] {
+          parse(replaced("  - {expr:", "  - {python: \"1\", expr:"));
+        }).find("either `expr` or `python`") != std::string::npos);
 }
 
 TEST_CASE("space file: every slip is answered with its place") {
@@ -110,7 +125,7 @@ TEST_CASE("space file: every slip is answered with its place") {
   CHECK(error_after("values:", "vals:") ==
         "l4.yaml:13:12: unknown key 'vals', did you mean 'values'?");
   CHECK(error_after("because:", "why:") ==
-        "l4.yaml:19:44: unknown key 'why'; expected one of expr, because");
+        "l4.yaml:19:44: unknown key 'why'; expected one of expr, python, because");
   CHECK(error_after("trials:", "trails:") ==
         "l4.yaml:22:10: unknown key 'trails', did you mean 'trials'?");
   CHECK(error_after("target: l4 ", "targets: [l4]") ==
@@ -122,9 +137,9 @@ TEST_CASE("space file: every slip is answered with its place") {
   CHECK(error_after("[16, 32", "[16, yes") ==
         "l4.yaml:12:17: BLOCK_M: expected true or false (put a word that is meant as a name in "
         "quotes), found 'yes'");
-  CHECK(error_after("[16, 32", "[16, 1.5") ==
+  CHECK(error_after("[16, 32", "[16, 1-5") ==
         "l4.yaml:12:17: BLOCK_M: expected an integer, true, false or a name (letters, digits and "
-        "_), found '1.5'");
+        "_), found '1-5'");
   CHECK(error_after("BLOCK_M: [", "template: [") ==
         "l4.yaml:12:3: parameter 'template' is made from `templates`, choose another name");
   CHECK(error_after("STAGES: {", "BLOCK_M: {") ==

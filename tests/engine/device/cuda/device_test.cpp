@@ -124,6 +124,43 @@ TEST_CASE("inputs are exchanged in the midst of launches, without a wait between
                                          "cuEventQuery"});
 }
 
+TEST_CASE("what is constant is copied to the module's variable before each launch") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  driver->variables["table"].resize(8);
+  const auto held = [&] {
+    std::vector<float> values(2);
+    std::memcpy(values.data(), driver->variables["table"].data(), 8);
+    return values;
+  };
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(image_of("scale"));
+  REQUIRE(kernel);
+  const BufferHandle x = device->allocate(8);
+  const BufferHandle other = device->allocate(8);
+  REQUIRE(device->write(x, 0, bytes_of({1, 2})));
+  REQUIRE(device->write(other, 0, bytes_of({3, 4})));
+  Launch launch{*kernel, {}, {x, device->allocate(8), scalar(2.0F), scalar(2)}};
+  launch.constants = {{"table", x, 0, 8}, {"left out by the compiler", x, 0, 8}};
+  REQUIRE(device->launch(launch));
+  CHECK(held() == std::vector<float>{1, 2});
+  const std::vector<BufferCopy> copies = {{other, x, 8}};
+  REQUIRE(device->launch_exchanging(launch, 2, copies));
+  CHECK(held() == std::vector<float>{3, 4});
+  const std::vector<float> numbers = {5, 6};
+  const std::vector<BufferWrite> writes = {{x, 0, std::as_bytes(std::span(numbers))}};
+  REQUIRE(device->launch_between(writes, launch, {}));
+  CHECK(held() == std::vector<float>{5, 6});
+  launch.constants[0].bytes = 4;
+  launch.constants[0].offset = 4;
+  REQUIRE(device->time(launch, {}));
+  CHECK(held() == std::vector<float>{6, 6});
+  driver->variables["table"].resize(2);
+  const auto refused = device->launch(launch);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == FaultKind::resources);
+}
+
 TEST_CASE("a kernel gets its arguments: buffers, addresses within them, scalars") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();

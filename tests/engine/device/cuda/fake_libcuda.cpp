@@ -120,6 +120,14 @@ Result cuModuleGetFunction(Function* function, Module module, const char* name) 
   *function = made.get();
   return success;
 }
+Result cuModuleGetGlobal_v2(DevicePointer* pointer, std::size_t* bytes, Module, const char* name) {
+  if (const Result failed = enter("cuModuleGetGlobal_v2")) return failed;
+  const auto found = state().variables.find(name);
+  if (found == state().variables.end()) return error_not_found;
+  *pointer = reinterpret_cast<DevicePointer>(found->second.data());
+  *bytes = found->second.size();
+  return success;
+}
 Result cuFuncGetAttribute(int* value, int attribute, Function function) {
   if (const Result failed = enter("cuFuncGetAttribute")) return failed;
   if (attribute != function_max_dynamic_shared) return error_invalid_value;

@@ -43,6 +43,7 @@ struct State {
   int l2_bytes = 1 << 20;
   double memset_us = 40;
   std::string jit_log;
+  std::map<std::string, std::vector<std::byte>> variables;  // of every module
   double graph_gap_us = 0;  // between a graph's launch and its first kernel
 
   // Seen by the test.

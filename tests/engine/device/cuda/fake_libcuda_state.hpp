@@ -121,6 +121,10 @@ inline bool inside(DevicePointer pointer, std::size_t bytes) {
   for (const auto& [start, size] : state().blocks) {
     if (pointer >= start && pointer + bytes <= start + size) return true;
   }
+  for (const auto& [name, held] : state().variables) {
+    const auto start = reinterpret_cast<DevicePointer>(held.data());
+    if (pointer >= start && pointer + bytes <= start + held.size()) return true;
+  }
   return false;
 }
 

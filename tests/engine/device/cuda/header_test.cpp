@@ -52,6 +52,7 @@ static_assert(same<&::cuCtxSetCurrent, &ours::DriverApi::cuCtxSetCurrent>);
 static_assert(same<&::cuModuleLoadDataEx, &ours::DriverApi::cuModuleLoadDataEx>);
 static_assert(same<&::cuModuleUnload, &ours::DriverApi::cuModuleUnload>);
 static_assert(same<&::cuModuleGetFunction, &ours::DriverApi::cuModuleGetFunction>);
+static_assert(same<&::cuModuleGetGlobal_v2, &ours::DriverApi::cuModuleGetGlobal_v2>);
 static_assert(same<&::cuFuncGetAttribute, &ours::DriverApi::cuFuncGetAttribute>);
 static_assert(same<&::cuFuncSetAttribute, &ours::DriverApi::cuFuncSetAttribute>);
 static_assert(same<&::cuFuncGetParamInfo, &ours::DriverApi::cuFuncGetParamInfo>);
