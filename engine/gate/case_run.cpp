@@ -52,13 +52,12 @@ CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, Orig
     : device_(device), truth_(std::move(truth)), originals_(originals) {
   const Instance& instance = truth_->instance;
   for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
-  auto arguments =
-      make_arguments(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
-  if (!arguments)
-    unbound_ = refusal_of(arguments.error());
+  auto launch =
+      make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
+  if (!launch)
+    unbound_ = refusal_of(launch.error());
   else
-    launch_ = {
-        .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+    launch_ = std::move(*launch);
 }
 
 bool CaseRun::rests_on_originals() const {

@@ -34,11 +34,11 @@ void require(const std::expected<void, Fault>& done, const Tensor& tensor) {
 }
 
 // Tensors to write to a device: what is given, NaN for all else.
-class Source {
+class TensorSource {
  public:
   // `instance` as the originals know it: null without them.
-  Source(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
-         Originals* originals)
+  TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
+               Originals* originals)
       : device_(device), instance_(instance), known_(std::move(known)), originals_(originals) {}
 
   // Whether the device has the tensor already: then original() is where.
@@ -82,7 +82,8 @@ class Source {
 // Buffers with the inputs that a row of launches is to find from some moment on.
 class Exchange {
  public:
-  Exchange(const Source& source, const std::vector<BufferHandle>& to) : device_(source.device()) {
+  Exchange(const TensorSource& source, const std::vector<BufferHandle>& to)
+      : device_(source.device()) {
     try {
       for (std::size_t i = 0; i < to.size(); ++i) {
         const Tensor& tensor = source.tensors()[i];
@@ -116,7 +117,7 @@ class Exchange {
 // One for each tensor of an instance.
 class TimedLaunch::Buffers {
  public:
-  explicit Buffers(const Source& source) : device_(source.device()) {
+  explicit Buffers(const TensorSource& source) : device_(source.device()) {
     try {
       for (std::size_t i = 0; i < source.tensors().size(); ++i) {
         buffers_.push_back(device_.allocate(bytes_of(source.tensors()[i])));
@@ -140,7 +141,7 @@ class TimedLaunch::Buffers {
 
 TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance)
     : device_(device),
-      held_(std::make_shared<const Buffers>(Source(device, instance, nullptr, nullptr))),
+      held_(std::make_shared<const Buffers>(TensorSource(device, instance, nullptr, nullptr))),
       buffers_(held_->all()) {
   bind(kernel, instance);
 }
@@ -150,7 +151,7 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const EntryP
     : device_(device),
       originals_(originals),
       held_(std::make_shared<const Buffers>(
-          Source(device, truth->instance, {truth, &truth->instance}, originals))),
+          TensorSource(device, truth->instance, {truth, &truth->instance}, originals))),
       buffers_(held_->all()) {
   bind(kernel, truth->instance);
 }
@@ -180,7 +181,7 @@ std::optional<Refusal> TimedLaunch::check(const EntryPtr& truth) {
 }
 
 std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
-  const Source source(device_, other->instance, {other, &other->instance}, originals_);
+  const TensorSource source(device_, other->instance, {other, &other->instance}, originals_);
   const Exchange exchange(source, buffers_);
   // A launch at the timed shape takes an emulator seconds.
   const double wanted = us > 0 ? kAheadUs / us : kLaunchesAhead;

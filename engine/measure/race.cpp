@@ -9,9 +9,16 @@
 namespace fa_tune {
 namespace {
 
-// Logarithms of times over the block's baseline, a row a good block; not there (NaN) for who was
-// out.
+// A block's logarithms of times over its baseline's; not there (NaN) for who was out.
 using Row = std::vector<double>;
+
+struct Block {
+  Row ratios;
+  double before = 0, after = 0;  // its baseline's times, in microseconds
+
+  double drift() const { return std::abs(std::log(after / before)); }
+  double baseline() const { return (std::log(before) + std::log(after)) / 2; }
+};
 
 class Race {
  public:
@@ -22,7 +29,6 @@ class Race {
         order_(derive_seed(options.seed, "order")) {
     constexpr RaceRatio unknown{1, 0, std::numeric_limits<double>::infinity()};
     result_.standings.assign(count, {.to_baseline = unknown, .to_winner = unknown});
-    times_.resize(count);
     for (std::size_t i = 0; i < count; ++i) alive_.push_back(i);
     // Looks after fewest, 2 x fewest, ... and a last one.
     int looks = 1;
@@ -31,64 +37,88 @@ class Race {
   }
 
   std::expected<RaceResult, Fault> run() {
-    std::size_t next_look = static_cast<std::size_t>(options_.fewest_blocks);
+    const auto fewest = static_cast<std::size_t>(options_.fewest_blocks);
+    std::size_t next_look = fewest, good = 0;
     while (result_.blocks < options_.most_blocks && !result_.settled) {
       if (auto done = run_block(); !done) return std::unexpected(done.error());
-      if (rows_.size() < next_look) continue;
+      good = count_good();
+      if (good < next_look) continue;
       look();
       next_look *= 2;
     }
     // Too few good blocks say nothing at all.
-    if (!result_.settled && rows_.size() >= static_cast<std::size_t>(options_.fewest_blocks))
-      look();
-    for (std::size_t i = 0; i < count_; ++i) {
-      result_.standings[i].blocks = static_cast<int>(
-          std::ranges::count_if(rows_, [i](const Row& row) { return !std::isnan(row[i]); }));
-      result_.standings[i].time_us =
-          estimate(times_[i], derive_seed(options_.seed, "times", i), options_.resamples);
-    }
+    if (!result_.settled && good >= fewest) look();
+    for (std::size_t i = 0; i < count_; ++i) stand(i);
+    result_.void_blocks = result_.blocks - static_cast<int>(good);
+    for (const Block& block : blocks_) result_.good.push_back(is_good(block));
     return std::move(result_);
   }
 
  private:
   std::expected<void, Fault> run_block() {
-    const int block = result_.blocks++;
-    result_.good.push_back(false);
+    const int number = result_.blocks++;
     std::vector<std::size_t> order(alive_.begin() + 1, alive_.end());
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[order_.below(i)]);
-    Row row(count_, std::nan(""));
-    const auto before = clock_(0, block);
+    Block block{Row(count_, std::nan(""))};
+    const auto before = clock_(0, number);
     if (!before) return std::unexpected(before.error());
     for (const std::size_t contestant : order) {
-      const auto us = clock_(contestant, block);
+      const auto us = clock_(contestant, number);
       if (!us) return std::unexpected(us.error());
-      row[contestant] = std::log(*us);
+      block.ratios[contestant] = std::log(*us);
     }
-    const auto after = clock_(0, block);
+    const auto after = clock_(0, number);
     if (!after) return std::unexpected(after.error());
-    const double drift = std::log(*after / *before);
-    if (!(std::abs(drift) <= options_.most_drift)) {
-      ++result_.void_blocks;
-      return {};
-    }
-    result_.good.back() = true;
-    times_[0].insert(times_[0].end(), {*before, *after});
-    for (const std::size_t contestant : order)
-      times_[contestant].push_back(std::exp(row[contestant]));
-    const double baseline = (std::log(*before) + std::log(*after)) / 2;
-    for (double& value : row) value -= baseline;
-    row[0] = 0;
-    rows_.push_back(std::move(row));
+    block.before = *before;
+    block.after = *after;
+    for (double& value : block.ratios) value -= block.baseline();
+    block.ratios[0] = 0;
+    blocks_.push_back(std::move(block));
     return {};
+  }
+
+  bool is_good(const Block& block) const { return block.drift() <= most_drift_; }
+
+  // Draws the line anew.
+  std::size_t count_good() {
+    const auto count = [this] {
+      return static_cast<std::size_t>(
+          std::ranges::count_if(blocks_, [this](const Block& each) { return is_good(each); }));
+    };
+    most_drift_ = options_.most_drift;
+    const std::size_t still = count();
+    if (blocks_.size() < static_cast<std::size_t>(options_.fewest_blocks) ||
+        2 * still >= blocks_.size())
+      return still;
+    std::vector<double> drifts;
+    for (const Block& each : blocks_) drifts.push_back(each.drift());
+    most_drift_ = std::min(options_.restless * median(drifts), options_.most_drift_ever);
+    return count();
+  }
+
+  void stand(std::size_t contestant) {
+    RaceStanding& standing = result_.standings[contestant];
+    std::vector<double> times;
+    for (const Block& block : blocks_) {
+      if (!is_good(block) || std::isnan(block.ratios[contestant])) continue;
+      ++standing.blocks;
+      if (contestant == 0)
+        times.insert(times.end(), {block.before, block.after});
+      else
+        times.push_back(std::exp(block.ratios[contestant] + block.baseline()));
+    }
+    standing.time_us =
+        estimate(times, derive_seed(options_.seed, "times", contestant), options_.resamples);
   }
 
   // Of one contestant's time over another's, from the blocks that had both.
   RaceRatio compare(std::size_t one, std::size_t other) const {
     if (one == other) return {};
     std::vector<double> differences;
-    for (const Row& row : rows_)
-      if (!std::isnan(row[one]) && !std::isnan(row[other]))
-        differences.push_back(row[one] - row[other]);
+    for (const Block& block : blocks_) {
+      const double difference = block.ratios[one] - block.ratios[other];
+      if (is_good(block) && !std::isnan(difference)) differences.push_back(difference);
+    }
     const std::uint64_t seed = derive_seed(options_.seed, "bootstrap", one * count_ + other);
     const Estimate log_ratio = estimate(differences, seed, options_.resamples, confidence_);
     return {std::exp(log_ratio.median), std::exp(log_ratio.low), std::exp(log_ratio.high)};
@@ -118,8 +148,8 @@ class Race {
   Random order_;
   double confidence_;
   std::vector<std::size_t> alive_;  // the baseline first
-  std::vector<Row> rows_;
-  std::vector<std::vector<double>> times_;  // in microseconds, of good blocks, by contestant
+  std::vector<Block> blocks_;
+  double most_drift_ = 0;  // of a good block, as it now is
   RaceResult result_;
 };
 

@@ -17,13 +17,17 @@ namespace fa_tune {
 // in an order drawn anew, the baseline again. What counts is the logarithm of a kernel's time over
 // the mean of the block's two baselines, in which every drift slower than a block cancels (a linear
 // one exactly), and of these the median over blocks, with a seeded percentile bootstrap interval. A
-// block whose two baselines differ by more than `most_drift` is void.
+// block whose two baselines differ by more than `most_drift` is void. Where most blocks do, since
+// the clock never keeps still, as that of a GPU at its power limit, the line is drawn at `restless`
+// times their median drift instead, up to `most_drift_ever`: beyond it nothing can be told.
 struct RaceOptions {
   std::uint64_t seed = 1;
   int fewest_blocks = 16;         // before the first look
   int most_blocks = 256;          // the budget; void ones count
   double tie_half_width = 0.005;  // of the ratio: two kernels nearer than this need no more blocks
   double most_drift = 0.02;
+  double restless = 2;
+  double most_drift_ever = 0.15;
   double confidence = 0.95;  // of the whole race: all looks at all pairs share what is left to 1
   int resamples = 2000;
 };

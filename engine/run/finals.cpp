@@ -34,10 +34,11 @@ void take_figure(TrialRow& trial, const FinalTime& time) {
 }
 
 // The contestant that others are timed beside: the first preset, if it is there. One that takes
-// many times as long as the fastest would take most of the race's time, which is to be spent on
-// those that are near one another: then it runs as any other, and is soon told apart.
+// much longer than the fastest would take most of the race's time, which is to be spent on those
+// that are near one another, and draws other power: then it runs as any other, and is soon told
+// apart.
 std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& standing) {
-  constexpr double kMostTimes = 5;
+  constexpr double kMostTimes = 1.5;
   const auto& presets = project.space.presets();
   if (presets.empty()) return 0;
   const std::string config = presets.front().config.to_json();
