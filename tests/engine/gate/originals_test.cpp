@@ -85,28 +85,28 @@ void teach_sampling(FakeDevice& device) {
   });
 }
 
-constexpr std::int64_t numbers = std::int64_t{3} << 18;  // 3 MB of each
+constexpr std::int64_t kElements = std::int64_t{3} << 18;  // 3 MB of each
 
 // y is x plus one.
 class PlusOne final : public test::FourNumbers {
  public:
   std::string kind() const override { return "plus one"; }
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
-    std::vector<float> x(numbers);
+    std::vector<float> x(kElements);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000 + seed);
     Tensor given{
-        .name = "x", .type = DType::f32, .role = Role::input, .dims = {numbers}, .bytes = {}};
+        .name = "x", .type = DType::f32, .role = Role::input, .dims = {kElements}, .bytes = {}};
     given.bytes.resize(x.size() * sizeof(float));
     std::memcpy(given.bytes.data(), x.data(), given.bytes.size());
     Tensor wanted{
-        .name = "y", .type = DType::f32, .role = Role::output, .dims = {numbers}, .bytes = {}};
+        .name = "y", .type = DType::f32, .role = Role::output, .dims = {kElements}, .bytes = {}};
     return {
         .shape = shape, .inputs = inputs, .seed = seed, .tensors = {given, wanted}, .scalars = {}};
   }
   std::vector<Expectation> expect(const Instance& instance, Truth) const override {
     Expectation y{
-        .tensor = "y", .exact = {}, .bound = std::vector<double>(numbers, 0.0), .rms_bound = 0};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(numbers); ++i)
+        .tensor = "y", .exact = {}, .bound = std::vector<double>(kElements, 0.0), .rms_bound = 0};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kElements); ++i)
       y.exact.push_back(static_cast<double>(i % 1000 + instance.seed + 1));
     return {y};
   }
@@ -121,7 +121,7 @@ class Bench {
         device.add([&](const FakeDevice::Call& call) -> std::optional<Fault> {
           ++run;
           ++launches;
-          for (std::int64_t i = 0; i < numbers; ++i) {
+          for (std::int64_t i = 0; i < kElements; ++i) {
             float x = 0;
             std::memcpy(&x, call.pointers[0] + 4 * i, 4);
             x += 1;
@@ -211,7 +211,7 @@ TEST_CASE("originals: a gate with them sees what one without sees") {
     CHECK(output.message.find("y[123457]") != std::string::npos);
     const Verdict input = finding([](std::byte* x, std::byte*) { x[kPlace + 2] ^= std::byte{1}; });
     CHECK(input.finding == (wrong_run == 1 ? Finding::not_deterministic : Finding::input_changed));
-    CHECK(finding([](std::byte*, std::byte* y) { y[4 * numbers] ^= std::byte{1}; }).finding ==
+    CHECK(finding([](std::byte*, std::byte* y) { y[4 * kElements] ^= std::byte{1}; }).finding ==
           Finding::guard_damaged);
     CHECK(finding([](std::byte* x, std::byte*) { x[-1] ^= std::byte{1}; }).finding ==
           Finding::guard_damaged);
