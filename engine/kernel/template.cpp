@@ -14,6 +14,7 @@
 #include "engine/base/yaml.hpp"
 #include "engine/kernel/compile_options.hpp"
 #include "engine/kernel/derived_scope.hpp"
+#include "engine/kernel/foreign_includes.hpp"
 
 namespace fa_tune {
 namespace {
@@ -177,6 +178,7 @@ Template Template::read(const std::string& name, const YamlNode& root) {
 
 Template Template::parse(const std::string& name, const std::string& manifest_text,
                          const std::string& cuda_text, const std::filesystem::path& manifest) {
+  refuse_foreign_includes(cuda_text, "template '" + name + "'");
   Template result = read(name, YamlNode::parse(manifest_text, manifest));
   result.manifest_text_ = manifest_text;
   result.cuda_text_ = cuda_text;
@@ -185,6 +187,7 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
 
 Template Template::written_out(const std::string& name, const YamlNode& manifest,
                                const std::string& cuda_text, const Given& given) {
+  refuse_foreign_includes(cuda_text, prefix(manifest.mark()) + "template '" + name + "'");
   // The keys that are there keep their places for messages; the rest comes from a text of our own.
   std::string rest = "problem: " + given.problem + "\n";
   const auto list = [&](const char* key, const std::vector<std::string>& all) {

@@ -172,6 +172,22 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
   write(place.folder() / "reads.cu",
         "#include \"" + (elsewhere / "secret.cu").string() + "\"\n" + kPlain);
   says({{"source: plain.cu", "source: reads.cu"}}, "is absolute");
+  // Nor by any other way of asking the compiler to read it.
+  const std::string secret = (elsewhere / "secret.cu").string();
+  for (const std::string& line :
+       {"#include <" + secret + ">", "# include/**/<" + secret + ">",
+        "%:include \"" + secret + "\"", "#inc\\\nlude \"" + secret + "\"",
+        "#/*\n*/include \"" + secret + "\"", std::string("#include <../secret.cu>")}) {
+    write(place.folder() / "reads.cu", line + "\n" + kPlain);
+    says({{"source: plain.cu", "source: reads.cu"}}, "none of its own");
+  }
+  for (const std::string line : {"#include X", "#/* */include X", "#/*\n*/include_next X"}) {
+    write(place.folder() / "reads.cu", "#define X \"" + secret + "\"\n" + line + "\n" + kPlain);
+    says({{"source: plain.cu", "source: reads.cu"}}, "what a macro says");
+  }
+  write(place.folder() / "reads.cu",
+        "// to include x\n#include <cuda_fp16.h>\n" + std::string(kPlain));
+  CHECK(place.refused({{"source: plain.cu", "source: reads.cu"}}) == "nothing was thrown");
 }
 
 TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
