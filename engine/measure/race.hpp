@@ -26,7 +26,7 @@ struct RaceOptions {
   int most_blocks = 256;          // the budget; void ones count
   double tie_half_width = 0.005;  // of the ratio: two kernels nearer than this need no more blocks
   double most_drift = 0.02;
-  double restless = 2;
+  double restless = 3;
   double most_drift_ever = 0.15;
   double confidence = 0.95;  // of the whole race: all looks at all pairs share what is left to 1
   int resamples = 2000;

@@ -94,6 +94,32 @@ TEST_CASE("race: blocks in which the baseline moved are void; with none good not
   CHECK(std::isinf(result.standings[1].to_baseline.high));
 }
 
+TEST_CASE("race: a clock that never keeps still has good blocks, and tells what is plain") {
+  // As a GPU at its power limit: from launch to launch some percent, either way.
+  const Vice restless{.name = "restless", .drift = 0.03, .memory = 0.7};
+  const RaceOptions of_a_process = ProcessSeries::options(1);
+  int winners = 0, found = 0, enough = 0;
+  for (int seed = 1; seed <= kRaces; ++seed) {
+    winners += test::series_on(restless, {20, 20}, seed).tied_first().size() != 2;
+    found += test::series_on(restless, {20, 18}, 7000 + seed).standings[1].to_baseline.faster();
+    const RaceResult one = race_on(restless, {20, 20}, seed, of_a_process);
+    enough += one.blocks - one.void_blocks >= of_a_process.fewest_blocks;
+  }
+  CHECK(winners <= kRaces / 20);
+  CHECK(found >= kRaces * 95 / 100);
+  CHECK(enough >= kRaces * 95 / 100);
+}
+
+TEST_CASE("race: one time of throttling among still blocks stays void") {
+  int taken = 0;
+  const auto clock = [&](std::size_t, int block) -> std::expected<double, Fault> {
+    return block == 3 && taken++ % 3 == 2 ? 30.0 : 20.0;
+  };
+  const RaceResult result = *race(2, clock, {});
+  CHECK(result.void_blocks == 1);
+  CHECK_FALSE(result.good[3]);
+}
+
 TEST_CASE("race: ends early where all is clear, is the same for a seed, and passes a fault on") {
   const RaceResult clear = race_on(kVices[0], {20, 30}, 1);
   CHECK(clear.settled);
