@@ -88,7 +88,7 @@ class Race {
     most_drift_ = options_.most_drift;
     const std::size_t still = count();
     if (blocks_.size() < static_cast<std::size_t>(options_.fewest_blocks) ||
-        2 * still >= blocks_.size())
+        3 * still >= 2 * blocks_.size())
       return still;
     std::vector<double> drifts;
     for (const Block& each : blocks_) drifts.push_back(each.drift());
