@@ -26,7 +26,7 @@ namespace fa_tune {
 // run them.
 //
 // They lie in the memory of strangers' kernels. So a refusal that rests on them stands only if they
-// are intact(). And what is told to others is judged without from the start.
+// are intact(), and finals judge the timed shape once more without.
 class Originals {
  public:
   // A tensor of fewer bytes is not worth it.

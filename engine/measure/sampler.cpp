@@ -32,6 +32,8 @@ constexpr int screen_samples = 25;
 constexpr int least_screen_samples = 9;
 constexpr double screen_budget_us = 30'000;
 constexpr int final_samples = 100;
+constexpr int least_final_samples = 30;
+constexpr double final_budget_us = 300'000;
 constexpr int more_samples = 50;
 constexpr int block_samples = 3;  // of one kernel in one block of a race
 constexpr int most_samples = 300;
@@ -161,9 +163,11 @@ std::expected<Timing, Fault> take_cool(Device& device, const Launch& launch, Tim
 }
 
 int samples_for(Effort effort, const Settled& pace) {
-  if (effort == Effort::final_) return final_samples;
-  return static_cast<int>(std::clamp(screen_budget_us / (pace.us * pace.launches),
-                                     double{least_screen_samples}, double{screen_samples}));
+  const auto within = [&](double budget_us, double least, double most) {
+    return static_cast<int>(std::clamp(budget_us / (pace.us * pace.launches), least, most));
+  };
+  return effort == Effort::final_ ? within(final_budget_us, least_final_samples, final_samples)
+                                  : within(screen_budget_us, least_screen_samples, screen_samples);
 }
 
 bool narrow(const Estimate& time) {
@@ -189,8 +193,11 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   Estimate time = estimate(timing->samples_us);
 
   plan.samples = more_samples;
+  const int fewest = samples_for(effort, *launches);
+  // One that fills the budget with fewer samples is not given three times as many.
+  const int most = fewest < final_samples ? fewest : most_samples;
   while (effort == Effort::final_ &&
-         (time.samples < final_samples || (!narrow(time) && time.samples < most_samples))) {
+         (time.samples < fewest || (!narrow(time) && time.samples < most))) {
     const int before = plan.launches_per_sample;
     auto more = take_cool(device, launch, plan, patience);
     if (!more) return std::unexpected(more.error());

@@ -17,7 +17,7 @@ struct Measurement {
 // How much care a measurement takes.
 enum class Effort {
   screen,  // every right variant: enough to rank it
-  final_,  // the few that may be published: at least 100 samples
+  final_,  // the few that may be published: at least 100 samples, of launches of milliseconds 30
 };
 
 // Times one launch: picks how many launches make a sample (so that a sample lasts long enough for

@@ -25,12 +25,14 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
       device_(device),
       pool_(pool),
       truth_(*project.problem, Truth::thorough),
+      originals_(device),
       clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
-               Clocked::Proof::always) {
+               Clocked::Proof::always, &originals_) {
   for (const Suite& suite : project.problem->suites()) {
     if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
     const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
     cases_.insert(cases_.end(), cases.begin(), cases.end());
+    if (suite.name == "mission" && !cases.empty()) apart_ = {cases.front()};
   }
   const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
   cases_.insert(cases_.end(), hidden.begin(), hidden.end());
@@ -60,7 +62,10 @@ void FinalJudge::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(tr
 FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
-  const Verdict verdict = Gate(device_, truth_).check(variant->binder(), cases_);
+  Verdict verdict = Gate(device_, truth_, &originals_).check(variant->binder(), cases_);
+  // At the timed shape once without anything kept on the device.
+  if (verdict.right() && originals_.usable())
+    verdict = Gate(device_, truth_).check(variant->binder(), apart_);
   if (!verdict.right())
     return refused(to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
   const auto bound = variant->bind(project_.problem->shape());

@@ -46,6 +46,8 @@ class FinalJudge {
   CompilePool& pool_;
   TruthCache truth_;
   std::vector<GateCase> cases_;
+  std::vector<GateCase> apart_;  // of them, those that are asked again without originals
+  Originals originals_;
   Clocked clocked_;
   std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged
 };

@@ -130,6 +130,17 @@ TEST_CASE("screening a kernel of milliseconds takes fewer samples, and nine at l
   CHECK(samples_at(50'000) == 9);
 }
 
+TEST_CASE("a final measurement of a kernel of milliseconds takes fewer samples too, noisy or not") {
+  const auto samples_at = [](double us, double spread) {
+    ClockDevice device([=](const TimingPlan&, int n) { return us * (1 + spread * noise(n)); });
+    return measure(device, {}, Effort::final_)->time_us.samples;
+  };
+  CHECK(samples_at(2000, 0) == 100);
+  CHECK(samples_at(6000, 0) == 50);
+  CHECK(samples_at(6000, 0.1) == doctest::Approx(50).epsilon(0.2));
+  CHECK(samples_at(50'000, 0) == 30);
+}
+
 TEST_CASE("a final measurement stops at 100 samples when they agree") {
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
   const auto result = measure(device, {}, Effort::final_);
