@@ -70,9 +70,9 @@ void write(const std::filesystem::path& path, const std::string& text) {
 }
 
 // The space in a folder of its own, with what is to be changed in its texts.
-class Place {
+class Fixture {
  public:
-  Place() {
+  Fixture() {
     write(folder_ / "plain.cu", kPlain);
     write(folder_ / "mine.cu", kMine);
     write(folder_ / "step.cuh", kStep);
@@ -115,7 +115,7 @@ class Place {
 }  // namespace
 
 TEST_CASE("custom: a user's kernel is searched to the end, and is what it was without its files") {
-  const Place place;
+  const Fixture place;
   const Project project = place.project();
   const auto device = open_device("emulator:l4", project.target, test::root());
   const auto compiler = open_nvrtc();
@@ -139,7 +139,7 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
 }
 
 TEST_CASE("custom: a space that cannot be used says so, with the place") {
-  const Place place;
+  const Fixture place;
   const auto says = [&](const test::Replacements& changes, const char* words) {
     const std::string said = place.refused(changes);
     CHECK_MESSAGE(test::has(said, words), said);
@@ -192,10 +192,10 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
 
 TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
   const auto finding = [](const std::string& from, const std::string& to) {
-    const Verdict verdict = Place().gate_kernel(from, to);
+    const Verdict verdict = Fixture().gate_kernel(from, to);
     return to_text(verdict.finding) + ": " + verdict.message;
   };
-  CHECK(Place().gate().right());
+  CHECK(Fixture().gate().right());
   CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], a) * 1.0001f"), "wrong: y["));
   // One element of the last, incomplete block.
   CHECK(test::has(finding("if (i < n) y", "if (i < n - 1) y"), "wrong: y["));
@@ -211,7 +211,8 @@ TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
 TEST_CASE("custom: a reference is judged before it is believed") {
   const auto says = [](const std::string& from, const std::string& to, const char* words,
                        const test::Replacements& space = {}) {
-    const std::string said = Place().refused_reference(test::replace(kPlain, {{from, to}}), space);
+    const std::string said =
+        Fixture().refused_reference(test::replace(kPlain, {{from, to}}), space);
     CHECK_MESSAGE(test::has(said, words), said);
   };
   const test::Replacements written = {{"role: inout", "role: output"}};
@@ -226,7 +227,7 @@ TEST_CASE("custom: a reference is judged before it is believed") {
   says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
        "race");
   // No integer tells that it was never written, but for a second run over other contents.
-  const std::string said = Place().refused_reference(
+  const std::string said = Fixture().refused_reference(
       "__global__ void plain(const float* x, int* y, float a, int n) {\n"
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n / 2) y[i] = 1;\n}\n",
       {{"y, type: f32, shape: [n], role: inout", "y, type: i32, shape: [n], role: output"}});
@@ -235,8 +236,8 @@ TEST_CASE("custom: a reference is judged before it is believed") {
 
 TEST_CASE("custom: how far off a kernel may be is measured, or said") {
   // A sum in another order, in float, is right; in 16 bits it is not.
-  CHECK(Place().gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).right());
-  Place strict;
+  CHECK(Fixture().gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).right());
+  Fixture strict;
   write(strict.folder() / "step.cuh", test::replace(kStep, {{"a * x + y", "a * x + y + T(1e-4)"}}));
   CHECK(strict.gate().finding == Finding::wrong);
   CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).right());
@@ -245,7 +246,7 @@ TEST_CASE("custom: how far off a kernel may be is measured, or said") {
 }
 
 TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
-  const Place place;
+  const Fixture place;
   const SpaceFile larger = with_settings(place.file(), {"sizes.n=6000"});
   CHECK(open_project(larger, test::root()).problem->describe({{"n", std::int64_t{6000}}}) ==
         "n=6000");
@@ -266,7 +267,7 @@ TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
 }
 
 TEST_CASE("custom: an exported winner needs nothing of its space, and is gated again") {
-  const Place place;
+  const Fixture place;
   const Project project =
       place.project({{"kernel: scale_add<PER, float>",
                       "kernel: scale_add<PER, float>\n    options: [--fmad=false]"}});
@@ -306,7 +307,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
 
 TEST_CASE("custom: what is constant is in the kernel's variable, for each launch") {
   const auto finding = [](const std::string& use, const std::string& changed_use) {
-    const Place place;
+    const Fixture place;
     write(
         place.folder() / "mine.cu",
         test::replace(kMine, {{"template <int per", "__constant__ float w[20];\ntemplate <int per"},
@@ -321,14 +322,14 @@ TEST_CASE("custom: what is constant is in the kernel's variable, for each launch
   CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::right);
   CHECK(finding("step(x[i], y[i], a) + w[i % 19]", "+ y[i] + w[i % 20]") == Finding::wrong);
   CHECK(finding("step(x[i], y[i], a)", "+ y[i] + w[i % 20]") == Finding::wrong);
-  CHECK(test::has(Place().refused({{"    - {name: n,",
-                                    "    - {name: w, type: f32, shape: [20000], constant: true}\n"
-                                    "    - {name: n,"}}),
+  CHECK(test::has(Fixture().refused({{"    - {name: n,",
+                                      "    - {name: w, type: f32, shape: [20000], constant: true}\n"
+                                      "    - {name: n,"}}),
                   "constant memory has 65536"));
 }
 
 TEST_CASE("custom: texts that are nearly such a space give a problem or an error") {
-  const std::string good = Place().file().text;
+  const std::string good = Fixture().file().text;
   Random random(5);
   int built = 0;
   for (int i = 0; i < 1500; ++i) {
@@ -354,7 +355,7 @@ TEST_CASE("custom: texts that are nearly such a space give a problem or an error
 }
 
 TEST_CASE("custom: expected values may stand in a file instead of a reference") {
-  const Place place;
+  const Fixture place;
   std::vector<float> x(777), y(777), right(777);
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = static_cast<float>(i % 31) - 15;

@@ -77,19 +77,21 @@ std::unique_ptr<Device> device_for(const Project& project) {
   return open_device(given, project.target, test::root());
 }
 
-struct Place {
-  explicit Place(Project of) : project(std::move(of)), bench(project, device_for(project)) {}
+struct Fixture {
+  explicit Fixture(Project of) : project(std::move(of)), bench(project, device_for(project)) {}
 
   Project project;
   test::Bench bench;
 };
 
-Place on_l4(const Attention& problem) { return Place(test::project("l4.yaml", space_of(problem))); }
-Place on_h100(const Attention& problem) {
-  return Place(test::project("h100.yaml", hopper_space_of(problem)));
+Fixture on_l4(const Attention& problem) {
+  return Fixture(test::project("l4.yaml", space_of(problem)));
+}
+Fixture on_h100(const Attention& problem) {
+  return Fixture(test::project("h100.yaml", hopper_space_of(problem)));
 }
 
-void accept(Place& place, const std::string& base, const test::Replacements& change = {}) {
+void accept(Fixture& place, const std::string& base, const test::Replacements& change = {}) {
   const Config config = Config::from_json(test::replace(base, change));
   CAPTURE(place.project.problem->describe(place.project.problem->shape()));
   CAPTURE(config.to_json());
@@ -100,7 +102,7 @@ void accept(Place& place, const std::string& base, const test::Replacements& cha
 }
 
 // Refused by the gate, not for want of compiling.
-void refuse(Place& place, const std::string& name, const test::Replacements& fault,
+void refuse(Fixture& place, const std::string& name, const test::Replacements& fault,
             const std::string& base = kMma) {
   CAPTURE(name);
   const Config config = Config::from_json(base);
@@ -133,13 +135,13 @@ TEST_CASE("features: each alone") {
                               {"  softcap: 20"},
                               {"  alibi: true"},
                               {"  dtype: fp16", 2}}) {
-    Place place = on_l4(problem);
+    Fixture place = on_l4(problem);
     accept(place, kMma);
   }
 }
 
 TEST_CASE("features: all together, in other variants too") {
-  Place place = on_l4({kAll, 2});
+  Fixture place = on_l4({kAll, 2});
   accept(place, kScalar);
   accept(place, kMma);
   accept(place, kMma, kTogether);
@@ -147,7 +149,7 @@ TEST_CASE("features: all together, in other variants too") {
 
 TEST_CASE("features: every head dimension") {
   for (const int head_dim : {32, 96, 192, 256}) {
-    Place place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
+    Fixture place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
     accept(place, kMma);
   }
 }
@@ -158,10 +160,10 @@ TEST_CASE("features: wgmma, each alone and all together") {
        std::vector<Attention>{{"  layout: BSHD\n  lse: true", 2},
                               {"  window: [64, -1]\n  causal_alignment: bottom_right"},
                               {"  window: [-1, 64]\n  softcap: 20\n  alibi: true"}}) {
-    Place place = on_h100(problem);
+    Fixture place = on_h100(problem);
     accept(place, plain);
   }
-  Place place = on_h100({kAll, 2});
+  Fixture place = on_h100({kAll, 2});
   accept(place, plain);
   accept(place, plain,
          {{R"("ahead")", R"("chained")"},
@@ -177,23 +179,23 @@ TEST_CASE("features: wgmma, each alone and all together") {
 }
 
 TEST_CASE("features: wgmma packs heads") {
-  Place place = on_h100({kAll, 1});
+  Fixture place = on_h100({kAll, 1});
   accept(place, with_packing(true));
   accept(place, with_packing(true),
          {{R"("ahead")", R"("none")"}, {R"("CLUSTER":1)", R"("CLUSTER":2)"}});
-  Place rows = on_h100({"  lse: true", 2});
+  Fixture rows = on_h100({"  lse: true", 2});
   accept(rows, with_packing(true));
 }
 
 TEST_CASE("features: wgmma, every head dimension") {
   for (const int head_dim : {96, 192, 256}) {
-    Place place = on_h100({"  lse: true\n  window: [64, 0]", 4, head_dim});
+    Fixture place = on_h100({"  lse: true\n  window: [64, 0]", 4, head_dim});
     accept(place, with_packing(false), {{R"("CONSUMERS":2)", R"("CONSUMERS":1)"}});
   }
 }
 
 TEST_CASE("features: an exported kernel says what its arguments are, and is gated again") {
-  Place place = on_h100({kAll, 2});
+  Fixture place = on_h100({kAll, 2});
   const Project& project = place.project;
   const Problem& problem = *project.problem;
   const Config config = Config::from_json(with_packing(true));
@@ -232,7 +234,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
 }
 
 TEST_CASE("features: planted faults are refused") {
-  Place groups = on_l4({"  layout: BSHD", 2});
+  Fixture groups = on_l4({"  layout: BSHD", 2});
   const std::string k_start = "k += interleaved_start(batch, head / KV_GROUP, kv_heads, lk)";
   refuse(groups, "head h reads h % Hkv",
          {{k_start, "k += interleaved_start(batch, head % kv_heads, kv_heads, lk)"}});
@@ -245,7 +247,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"warp_n == 0)\n    store(state, o, q_stride,",
            "warp_n == 0)\n    store(state, o, HEAD_DIM,"}});
 
-  Place window = on_l4({"  window: [64, 64]"});
+  Fixture window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
          {{"key < row + shift - left)", "key < row + shift - left - 1)"}});
   refuse(window, "left end one key late",
@@ -260,7 +262,7 @@ TEST_CASE("features: planted faults are refused") {
   refuse(window, "mask forgotten at the left end",
          {{"if (past_end || past_last || before_first)", "if (past_end || past_last)"}});
 
-  Place scores =
+  Fixture scores =
       on_l4({"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"
              "  causal: true"});
   refuse(scores, "cap before the scale",
@@ -288,7 +290,7 @@ TEST_CASE("features: planted faults are refused") {
 
 TEST_CASE("features: planted faults in wgmma are refused") {
   const std::string base = with_packing(false);
-  Place all = on_h100({"  lse: true\n  window: [64, 64]\n  alibi: true", 2});
+  Fixture all = on_h100({"  lse: true\n  window: [64, 64]\n  alibi: true", 2});
   refuse(all, "head h reads h % Hkv",
          {{"PACK_HEADS ? head : head / KV_GROUP", "PACK_HEADS ? head : head % 2"}}, base);
   refuse(all, "left end one key early", {{"8 * i + c < first)", "8 * i + c + 1 < first)"}}, base);
@@ -304,7 +306,7 @@ TEST_CASE("features: planted faults in wgmma are refused") {
          base);
   refuse(all, "LSE of the first head", {{"+ head_of(work, row);", "+ 0;"}}, base);
 
-  Place packed = on_h100({"  lse: true\n  causal: true\n  alibi: true", 1});
+  Fixture packed = on_h100({"  lse: true\n  causal: true\n  alibi: true", 1});
   const std::string packing = with_packing(true);
   refuse(packed, "rows taken for positions",
          {{"int position_of(int row) { return row / kPacked; }",

@@ -10,8 +10,8 @@ using namespace fa_tune;
 
 namespace {
 
-struct Place {
-  explicit Place(const test::Replacements& change)
+struct Fixture {
+  explicit Fixture(const test::Replacements& change)
       : project(test::project("ladder.yaml", change)), bench(project, "emulator:l4") {}
 
   void accept(const Config& config) {
@@ -31,11 +31,11 @@ struct Place {
 };
 
 // The shipped problem with other settings, and without the presets, which may not fit them.
-Place with(const std::string& shape, const std::string& settings) {
+Fixture with(const std::string& shape, const std::string& settings) {
   const std::string text = test::project("ladder.yaml").file.text;
   const std::size_t begin = text.find("presets:");
   const std::size_t end = text.find("budget:");
-  return Place(
+  return Fixture(
       {{"shape: {B: 1, H: 8, Lq: 512, Lk: 512, D: 64}\n  causal: false\n  dtype: fp16",
         "shape: " + shape + "\n" + settings},
        {text.substr(begin, end - begin),
@@ -57,14 +57,14 @@ const std::string kAll =
 }  // namespace
 
 TEST_CASE("ladder: every step is right") {
-  Place place({});
+  Fixture place({});
   const auto& presets = place.project.file.presets;
   CHECK(presets.size() >= 14);
   for (const Preset& preset : presets) place.accept(preset.config);
 }
 
 TEST_CASE("ladder: all features together") {
-  Place place = with("{B: 1, H: 4, Hkv: 2, L: 256, D: 64}", kAll);
+  Fixture place = with("{B: 1, H: 4, Hkv: 2, L: 256, D: 64}", kAll);
   place.accept(kTiled);
   place.accept(kTiled, {{R"("rows")", R"("elements")"},
                         {R"("REDUCTION":"warp")", R"("REDUCTION":"serial")"},
@@ -80,10 +80,10 @@ TEST_CASE("ladder: all features together") {
 
 TEST_CASE(
     "ladder: other head dimensions, one warp for each 16 rows and four, PV without tensor cores") {
-  Place wide = with("{B: 1, H: 2, L: 128, D: 96}", "  lse: true\n  window: [64, 0]");
+  Fixture wide = with("{B: 1, H: 2, L: 128, D: 96}", "  lse: true\n  window: [64, 0]");
   wide.accept(kTiled);
   wide.accept(kWmma);
-  Place narrow = with("{B: 1, H: 2, L: 128, D: 32}", "  causal: true");
+  Fixture narrow = with("{B: 1, H: 2, L: 128, D: 32}", "  causal: true");
   narrow.accept(kWmma);
   narrow.accept(kWmma, {{R"("PV":"wmma")", R"("PV":"scalar")"},
                         {R"("producer")", R"("plain")"},

@@ -28,8 +28,8 @@ test::Replacements space_of(const std::string& shape, const std::string& setting
           {"PERSISTENT: true}", "PERSISTENT: true, PACK_HEADS: false}"}};
 }
 
-struct Place {
-  Place(const std::string& shape, const std::string& settings)
+struct Fixture {
+  Fixture(const std::string& shape, const std::string& settings)
       : project(test::project("h100_fp8.yaml", space_of(shape, settings))),
         bench(project, "emulator:h100") {}
 
@@ -37,7 +37,7 @@ struct Place {
   test::Bench bench;
 };
 
-void accept(Place& place, const test::Replacements& change) {
+void accept(Fixture& place, const test::Replacements& change) {
   const Config config = Config::from_json(test::replace(kBase, change));
   CAPTURE(config.to_json());
   CHECK(place.project.space.index_of(config).has_value());
@@ -48,7 +48,7 @@ void accept(Place& place, const test::Replacements& change) {
 }
 
 // Refused by the gate, and for this reason.
-void refuse(Place& place, const std::string& name, const std::string& reason,
+void refuse(Fixture& place, const std::string& name, const std::string& reason,
             const test::Replacements& fault) {
   const Config config = Config::from_json(kBase);
   const Template& sound = place.project.template_of(config);
@@ -62,9 +62,9 @@ void refuse(Place& place, const std::string& name, const std::string& reason,
 }  // namespace
 
 TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
-  Place plain("B: 1, H: 4, L: 512, D: 128", "causal: false");
+  Fixture plain("B: 1, H: 4, L: 512, D: 128", "causal: false");
   accept(plain, {});
-  Place causal("B: 1, H: 4, L: 512, D: 64", "causal: true");
+  Fixture causal("B: 1, H: 4, L: 512, D: 64", "causal: true");
   accept(causal, {{R"("PING_PONG":false)", R"("PING_PONG":true)"},
                   {R"("CARRY":false)", R"("CARRY":true)"},
                   {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
@@ -73,9 +73,9 @@ TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
 }
 
 TEST_CASE("wgmma e4m3: every feature together, heads packed") {
-  Place place("B: 1, H: 4, Hkv: 2, L: 512, D: 96",
-              "layout: BSHD\n  lse: true\n  causal: true\n  causal_alignment: bottom_right\n"
-              "  window: [100, -1]\n  softcap: 20.5\n  alibi: true");
+  Fixture place("B: 1, H: 4, Hkv: 2, L: 512, D: 96",
+                "layout: BSHD\n  lse: true\n  causal: true\n  causal_alignment: bottom_right\n"
+                "  window: [100, -1]\n  softcap: 20.5\n  alibi: true");
   accept(place, {{R"("ahead")", R"("chained")"},
                  {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
                  {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
@@ -84,7 +84,7 @@ TEST_CASE("wgmma e4m3: every feature together, heads packed") {
 }
 
 TEST_CASE("wgmma e4m3: planted faults are refused") {
-  Place place("B: 1, H: 2, L: 512, D: 64", "lse: true");
+  Fixture place("B: 1, H: 2, L: 512, D: 64", "lse: true");
   refuse(
       place, "K's scale for V", "wrong",
       {{"next_v_unit = scales_.of_values(work, j);", "next_v_unit = scales_.of_keys(work, j);"}});

@@ -17,8 +17,8 @@ std::string config(const std::string& changes) {
          changes + "}";
 }
 
-struct Place {
-  Place(const std::string& space, const test::Replacements& change)
+struct Fixture {
+  Fixture(const std::string& space, const test::Replacements& change)
       : project(test::project(space, change)), bench(project, "emulator:h100") {}
 
   Project project;
@@ -30,26 +30,26 @@ const test::Replacements kGene = {
      "  SPLIT_KV: {values: [1, 2, 4, 8], when: \"template == 'wgmma'\"}\n  CLUSTER: {"},
     {"PERSISTENT: true}", "PERSISTENT: true, SPLIT_KV: 1}"}};
 
-Place on_h100(const std::string& settings) {
+Fixture on_h100(const std::string& settings) {
   test::Replacements change = kGene;
   change.emplace_back("causal: false", settings);
   return {"h100.yaml", change};
 }
 
-Verdict gate(Place& place, const Template& from, const std::string& text) {
+Verdict gate(Fixture& place, const Template& from, const std::string& text) {
   const Config wanted = Config::from_json(text);
   CAPTURE(text);
   CHECK(place.project.space.index_of(wanted).has_value());
   return place.bench.gate(from, wanted, "quick");
 }
 
-void accept(Place& place, const std::string& text) {
+void accept(Fixture& place, const std::string& text) {
   const Verdict verdict = gate(place, place.project.template_of(Config::from_json(text)), text);
   CHECK_MESSAGE(verdict.right(), text, ": ", to_text(verdict.finding), ": ", verdict.message,
                 " at ", verdict.where);
 }
 
-void refuse(Place& place, const std::string& name, const std::string& reason,
+void refuse(Fixture& place, const std::string& name, const std::string& reason,
             const test::Replacements& fault) {
   const std::string text = config(R"("OVERLAP":"ahead","O_PLACE":"over_q","SPLIT_KV":2)");
   const Template& sound = place.project.template_of(Config::from_json(text));
@@ -63,9 +63,9 @@ void refuse(Place& place, const std::string& name, const std::string& reason,
 }  // namespace
 
 TEST_CASE("wgmma split: two, four and eight blocks a tile") {
-  Place plain = on_h100("causal: false");
+  Fixture plain = on_h100("causal: false");
   accept(plain, config(R"("OVERLAP":"ahead","O_PLACE":"over_q","SPLIT_KV":2)"));
-  Place masked =
+  Fixture masked =
       on_h100("causal: true\n  causal_alignment: bottom_right\n  lse: true\n  window: [70, -1]");
   accept(masked, test::replace(config(R"("OVERLAP":"none","O_PLACE":"own","SPLIT_KV":4)"),
                                {{R"("CONSUMERS":1)", R"("CONSUMERS":2)"},
@@ -76,16 +76,16 @@ TEST_CASE("wgmma split: two, four and eight blocks a tile") {
 }
 
 TEST_CASE("wgmma split: e4m3") {
-  Place place("h100_fp8.yaml", {{"  CLUSTER: [1]", "  CLUSTER: [1]\n  SPLIT_KV: [1, 2, 4]"},
-                                {"PERSISTENT: true}", "PERSISTENT: true, SPLIT_KV: 1}"},
-                                {"scale_rows: 128", "scale_rows: 32\n  lse: true"},
-                                {"CONSUMERS: 2, BLOCK_N: 128", "CONSUMERS: 2, BLOCK_N: 32"},
-                                {"L: 4096, D: 128", "L: 4096, D: 64"}});
+  Fixture place("h100_fp8.yaml", {{"  CLUSTER: [1]", "  CLUSTER: [1]\n  SPLIT_KV: [1, 2, 4]"},
+                                  {"PERSISTENT: true}", "PERSISTENT: true, SPLIT_KV: 1}"},
+                                  {"scale_rows: 128", "scale_rows: 32\n  lse: true"},
+                                  {"CONSUMERS: 2, BLOCK_N: 128", "CONSUMERS: 2, BLOCK_N: 32"},
+                                  {"L: 4096, D: 128", "L: 4096, D: 64"}});
   accept(place, config(R"("OVERLAP":"ahead","O_PLACE":"own","SPLIT_KV":2)"));
 }
 
 TEST_CASE("wgmma split: planted faults are refused") {
-  Place place = on_h100("causal: true\n  lse: true");
+  Fixture place = on_h100("causal: true\n  lse: true");
   refuse(place, "the other block's reference is taken for this one's", "wrong",
          {{"take[h] = exp2_approx(theirs[h] * factor - subtract);",
            "take[h] = exp2_approx(before * factor - subtract);"}});

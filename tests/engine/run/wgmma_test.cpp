@@ -30,24 +30,24 @@ test::Replacements space_of(const Shape& shape) {
   return change;
 }
 
-struct Place {
-  explicit Place(const Shape& shape)
+struct Fixture {
+  explicit Fixture(const Shape& shape)
       : project(test::project("h100.yaml", space_of(shape))), bench(project, "emulator:h100") {}
 
   Project project;
   test::Bench bench;
 };
 
-Place& plain() {
-  static Place place({});
+Fixture& plain() {
+  static Fixture place({});
   return place;
 }
-Place& causal() {
-  static Place place({.head_dim = 64, .causal = true});
+Fixture& causal() {
+  static Fixture place({.head_dim = 64, .causal = true});
   return place;
 }
 
-void accept(Place& place, const test::Replacements& change, const std::string& suite = "quick") {
+void accept(Fixture& place, const test::Replacements& change, const std::string& suite = "quick") {
   const Config config = Config::from_json(test::replace(kBase, change));
   CAPTURE(config.to_json());
   CHECK(place.project.space.index_of(config).has_value());
@@ -74,7 +74,7 @@ TEST_CASE("wgmma: variants that use its parts together are accepted") {
 }
 
 TEST_CASE("wgmma: D = 128 and products in turns") {
-  Place place({.head_dim = 128, .causal = true});
+  Fixture place({.head_dim = 128, .causal = true});
   accept(place, {{R"("ahead")", R"("chained")"},
                  {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
                  {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
@@ -85,7 +85,7 @@ TEST_CASE("wgmma: D = 128 and products in turns") {
 }
 
 TEST_CASE("wgmma: zeros of a tile without keys do not meet the next tile's Q") {
-  Place place({.bottom_right = true});
+  Fixture place({.bottom_right = true});
   for (const char* overlap : {R"("none")", R"("ahead")"})
     accept(place,
            {{R"("ahead")", overlap},
@@ -95,7 +95,7 @@ TEST_CASE("wgmma: zeros of a tile without keys do not meet the next tile's Q") {
 }
 
 TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
-  Place& place = plain();
+  Fixture& place = plain();
   // The manifest knows better than to let this in: the fragments of 144 keys do not fit in 160
   // registers.
   const Config config = Config::from_json(test::replace(
