@@ -83,8 +83,9 @@ constexpr const char* kDifferByte = R"(  ld.global.u8 %r4, [%d10];
   setp.ne.u32 %p1, %r4, %r5;
   @%p1 red.global.min.u64 [%d3], %d4;)";
 
-// Over `elements`, every thread taking each so many-th: %d8 is which, in row %d12 of `length`, %d7
-// numbers, and there %d13. `parameters` are all, `begin` reads those besides elements and length.
+// Over `elements`, every thread taking each so many-th: %d8 is which, the %d13-th of row %d12,
+// which the list of u32 at %d1 calls another row; %d15 is the place of that number in that row, in
+// bytes. `parameters` are all, `begin` reads those besides elements and length.
 std::string over_elements(const char* name, const char* parameters, const char* begin,
                           const char* each) {
   return fmt::format(R"(.version 7.0
@@ -112,6 +113,12 @@ NEXT:
   div.u64 %d12, %d8, %d7;
   mul.lo.u64 %d13, %d12, %d7;
   sub.u64 %d13, %d8, %d13;
+  shl.b64 %d14, %d12, 2;
+  add.u64 %d14, %d1, %d14;
+  ld.global.u32 %r4, [%d14];
+  cvt.u64.u32 %d15, %r4;
+  mad.lo.u64 %d15, %d15, %d7, %d13;
+  shl.b64 %d15, %d15, 1;
 {}
   add.u64 %d8, %d8, %d9;
   bra NEXT;
@@ -137,13 +144,7 @@ constexpr const char* kLimitsBegin = R"(  ld.param.u64 %d0, [values];
   cvta.to.global.u64 %d4, %d4;)";
 // A number as an integer that is larger where the number is: all but the sign turned over in those
 // below zero.
-constexpr const char* kLimitsEach = R"(  shl.b64 %d14, %d12, 2;
-  add.u64 %d14, %d1, %d14;
-  ld.global.u32 %r4, [%d14];
-  cvt.u64.u32 %d15, %r4;
-  mad.lo.u64 %d15, %d15, %d7, %d13;
-  shl.b64 %d15, %d15, 1;
-  add.u64 %d16, %d2, %d15;
+constexpr const char* kLimitsEach = R"(  add.u64 %d16, %d2, %d15;
   add.u64 %d17, %d3, %d15;
   ld.global.s16 %r5, [%d16];
   ld.global.s16 %r6, [%d17];
@@ -164,13 +165,7 @@ constexpr const char* kRowsBegin = R"(  ld.param.u64 %d0, [values];
   cvta.to.global.u64 %d0, %d0;
   cvta.to.global.u64 %d1, %d1;
   cvta.to.global.u64 %d2, %d2;)";
-constexpr const char* kRowsEach = R"(  shl.b64 %d14, %d12, 2;
-  add.u64 %d14, %d1, %d14;
-  ld.global.u32 %r4, [%d14];
-  cvt.u64.u32 %d15, %r4;
-  mad.lo.u64 %d15, %d15, %d7, %d13;
-  shl.b64 %d15, %d15, 1;
-  add.u64 %d15, %d0, %d15;
+constexpr const char* kRowsEach = R"(  add.u64 %d15, %d0, %d15;
   ld.global.u16 %r5, [%d15];
   shl.b64 %d16, %d8, 1;
   add.u64 %d16, %d2, %d16;
