@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "tools/bench/tensor_core/need.hpp"
 
 namespace fa_tune::bench {
 namespace {
@@ -66,10 +67,6 @@ std::string source(const Load& load, const char* layout, int stride) {
       "  for (int i = 0; i < {}; ++i) out[i * 32 + threadIdx.x] = r[i];\n}}\n",
       instruction(load, layout), places, load.registers, stride, outputs, load.registers);
   return text;
-}
-
-void need(const std::expected<void, Fault>& outcome) {
-  if (!outcome) throw MachineError(outcome.error().message);
 }
 
 // The registers after a load of a matrix whose element p has the bits (p >> shift).

@@ -25,6 +25,7 @@
 #include "engine/device/open.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "tools/bench/tensor_core/layouts.hpp"
+#include "tools/bench/tensor_core/need.hpp"
 #include "tools/bench/tensor_core/operands.hpp"
 #include "tools/bench/tensor_core/wmma.hpp"
 
@@ -91,10 +92,6 @@ std::vector<std::byte> pack(const std::vector<Registers>& all, int count, auto m
   }
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
-}
-
-void need(const std::expected<void, Fault>& outcome) {
-  if (!outcome) throw MachineError(outcome.error().message);
 }
 
 // d of every warp.

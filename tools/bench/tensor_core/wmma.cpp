@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "tools/bench/tensor_core/need.hpp"
 #include "tools/bench/tensor_core/operands.hpp"
 
 namespace fa_tune::bench {
@@ -161,10 +162,6 @@ Buffers draw(const Form& form, int tiles, Random& random) {
     }
   }
   return result;
-}
-
-void need(const std::expected<void, Fault>& outcome) {
-  if (!outcome) throw MachineError(outcome.error().message);
 }
 
 std::vector<std::byte> run(Device& device, Compiler& compiler, const Form& form, int tiles,
