@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <functional>
-#include <regex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +13,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/yaml.hpp"
 #include "engine/space/python_expression.hpp"
+#include "engine/space/source_words.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/space/t1_file.hpp"
 
@@ -23,20 +23,6 @@ namespace {
 constexpr std::array kAxes = {"x", "y", "z"};
 constexpr std::array kUpper = {"X", "Y", "Z"};
 constexpr const char* kReferenceFile = "reference.cu";
-
-// `text` with each word that `meaning` knows exchanged for what it says.
-std::string with_words(const std::string& text,
-                       const std::function<std::string(const std::string&)>& meaning) {
-  static const std::regex word("[A-Za-z_][A-Za-z0-9_]*");
-  std::string made;
-  std::size_t at = 0;
-  for (std::sregex_iterator found(text.begin(), text.end(), word), end; found != end; ++found) {
-    const auto begin = static_cast<std::size_t>(found->position());
-    made += text.substr(at, begin - at) + meaning(found->str());
-    at = begin + found->str().size();
-  }
-  return made + text.substr(at);
-}
 
 class T1Space {
  public:
@@ -95,17 +81,16 @@ class T1Space {
       for (std::size_t at; (at = text.find(name)) != std::string::npos;)
         text.replace(at, name.size(), scope + "problem_size_" + kAxes[i]);
     }
-    static const std::regex extreme("(max|min)\\s*\\(\\s*([A-Za-z_][A-Za-z0-9_]*)\\s*\\)");
-    for (std::smatch found; std::regex_search(text, found, extreme);) {
-      const Parameter* of = parameter(found[2]);
-      if (of == nullptr) node.fail(fmt::format("{}: '{}' is no parameter", what, found[2].str()));
+    for (auto found = next_extreme(text, 0); found; found = next_extreme(text, found->begin)) {
+      const Parameter* of = parameter(found->name);
+      if (of == nullptr) node.fail(fmt::format("{}: '{}' is no parameter", what, found->name));
       std::vector<std::int64_t> values;
       for (const Value& value : of->values)
         if (const auto* whole = std::get_if<std::int64_t>(&value)) values.push_back(*whole);
       if (values.empty()) node.fail(fmt::format("{}: '{}' has no integers", what, of->name));
       const auto [least, most] = std::ranges::minmax(values);
-      text.replace(static_cast<std::size_t>(found.position()), found.length(),
-                   std::to_string(found[1] == "max" ? most : least));
+      text.replace(found->begin, found->end - found->begin,
+                   std::to_string(found->most ? most : least));
     }
     if (!of_parameters)
       with_words(text, [&](const std::string& word) {
@@ -301,13 +286,7 @@ class T1Space {
   }
 
   std::string reference_kernel() const {
-    static const std::regex global(
-        "__global__([^;{}()]|\\([^()]*\\)\\s*(?=[A-Za-z_]))*?"
-        "\\b([A-Za-z_][A-Za-z0-9_]*)\\s*\\((?!\\s*[0-9])");
-    const std::string text = reference_source();
-    std::vector<std::string> names;
-    for (std::sregex_iterator found(text.begin(), text.end(), global), end; found != end; ++found)
-      if ((*found)[2] != "__launch_bounds__") names.push_back((*found)[2]);
+    const std::vector<std::string> names = global_functions(reference_source());
     if (names.size() == 1) return names[0];
     if (std::ranges::find(names, file_.kernel_name) != names.end()) return file_.kernel_name;
     throw UserError(fmt::format(
