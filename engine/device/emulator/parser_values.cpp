@@ -53,7 +53,7 @@ void Parser::initial_value(Symbol& symbol, int element_size) {
     value = scalar(element_size);
   }
   for (int i = 0; i < element_size; ++i) {
-    symbol.initial.push_back(i < 8 ? static_cast<std::uint8_t>(value >> (8 * i)) : 0);
+    symbol.initial.push_back(static_cast<std::uint8_t>(i < 8 ? value >> (8 * i) : 0));
   }
   if (symbol.initial.size() > symbol.size) fail_load(line, "more values than the array holds");
 }
