@@ -81,7 +81,7 @@ TEST_CASE("a series' figures are those of its processes") {
 TEST_CASE("of one process a series knows the figures and nothing of their spread") {
   ProcessSeries series(2);
   series.add({0, 1}, clean_race({1, 1.5}));
-  const RaceRatio& ratio = series.result({0, 1}).result.standings[1].to_baseline;
+  const RaceRatio ratio = series.result({0, 1}).result.standings[1].to_baseline;
   CHECK(ratio.ratio == doctest::Approx(1.5));
   CHECK(ratio.low == 0);
   CHECK(ratio.high == std::numeric_limits<double>::infinity());
