@@ -5,24 +5,16 @@
 namespace fa_tune::originals_ptx {
 namespace {
 
-// Over `bytes` in words of 16, every thread taking each so many-th, and then over what is left, a
-// byte a thread. `word` and `byte` are what is done at offset %d4 from the places %d0 and %d1.
-std::string over_bytes(const char* name, const char* word, const char* byte) {
-  return fmt::format(R"(.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry {}(.param .u64 first, .param .u64 second, .param .u64 bytes, .param .u64 found)
-{{
+// What all begin and end with: %d5 is which of all threads this one is, %d9 how many there are.
+std::string kernel(const std::string& name, const std::string& parameters,
+                   const std::string& body) {
+  return ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry " + name + "(" +
+         parameters +
+         R"()
+{
   .reg .pred %p<4>;
   .reg .b32 %r<20>;
   .reg .b64 %d<20>;
-  ld.param.u64 %d0, [first];
-  ld.param.u64 %d1, [second];
-  ld.param.u64 %d2, [bytes];
-  ld.param.u64 %d3, [found];
-  cvta.to.global.u64 %d0, %d0;
-  cvta.to.global.u64 %d1, %d1;
-  cvta.to.global.u64 %d3, %d3;
   mov.u32 %r0, %ctaid.x;
   mov.u32 %r1, %ntid.x;
   mov.u32 %r2, %tid.x;
@@ -30,9 +22,28 @@ std::string over_bytes(const char* name, const char* word, const char* byte) {
   mad.lo.u32 %r0, %r0, %r1, %r2;
   mul.lo.u32 %r3, %r3, %r1;
   cvt.u64.u32 %d5, %r0;
-  cvt.u64.u32 %d6, %r3;
-  shr.u64 %d7, %d2, 4;
+  cvt.u64.u32 %d9, %r3;
   mov.u64 %d8, %d5;
+)" + body +
+         R"(
+DONE:
+  ret;
+}
+)";
+}
+
+// Over `bytes` in words of 16, every thread taking each so many-th, and then over what is left, a
+// byte a thread. `word` and `byte` are what is done at offset %d4 from the places %d0 and %d1.
+std::string over_bytes(const char* name, const char* word, const char* byte) {
+  return kernel(name, ".param .u64 first, .param .u64 second, .param .u64 bytes, .param .u64 found",
+                fmt::format(R"(  ld.param.u64 %d0, [first];
+  ld.param.u64 %d1, [second];
+  ld.param.u64 %d2, [bytes];
+  ld.param.u64 %d3, [found];
+  cvta.to.global.u64 %d0, %d0;
+  cvta.to.global.u64 %d1, %d1;
+  cvta.to.global.u64 %d3, %d3;
+  shr.u64 %d7, %d2, 4;
 NEXT:
   setp.ge.u64 %p0, %d8, %d7;
   @%p0 bra REST;
@@ -40,7 +51,7 @@ NEXT:
   add.u64 %d10, %d0, %d4;
   add.u64 %d11, %d1, %d4;
 {}
-  add.u64 %d8, %d8, %d6;
+  add.u64 %d8, %d8, %d9;
   bra NEXT;
 REST:
   shl.b64 %d4, %d7, 4;
@@ -49,12 +60,8 @@ REST:
   @%p0 bra DONE;
   add.u64 %d10, %d0, %d4;
   add.u64 %d11, %d1, %d4;
-{}
-DONE:
-  ret;
-}}
-)",
-                     name, word, byte);
+{})",
+                            word, byte));
 }
 
 constexpr const char* kCopyWord = R"(  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d10];
@@ -86,27 +93,12 @@ constexpr const char* kDifferByte = R"(  ld.global.u8 %r4, [%d10];
 // Over `elements`, every thread taking each so many-th: %d8 is which, the %d13-th of row %d12,
 // which the list of u32 at %d1 calls another row; %d15 is the place of that number in that row, in
 // bytes. `parameters` are all, `begin` reads those besides elements and length.
-std::string over_elements(const char* name, const char* parameters, const char* begin,
+std::string over_elements(const char* name, const std::string& parameters, const char* begin,
                           const char* each) {
-  return fmt::format(R"(.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry {}({}.param .u64 elements, .param .u64 length)
-{{
-  .reg .pred %p<4>;
-  .reg .b32 %r<20>;
-  .reg .b64 %d<30>;
-{}
+  return kernel(name, parameters + ".param .u64 elements, .param .u64 length",
+                fmt::format(R"({}
   ld.param.u64 %d6, [elements];
   ld.param.u64 %d7, [length];
-  mov.u32 %r0, %ctaid.x;
-  mov.u32 %r1, %ntid.x;
-  mov.u32 %r2, %tid.x;
-  mov.u32 %r3, %nctaid.x;
-  mad.lo.u32 %r0, %r0, %r1, %r2;
-  mul.lo.u32 %r3, %r3, %r1;
-  cvt.u64.u32 %d8, %r0;
-  cvt.u64.u32 %d9, %r3;
 NEXT:
   setp.ge.u64 %p0, %d8, %d6;
   @%p0 bra DONE;
@@ -121,12 +113,8 @@ NEXT:
   shl.b64 %d15, %d15, 1;
 {}
   add.u64 %d8, %d8, %d9;
-  bra NEXT;
-DONE:
-  ret;
-}}
-)",
-                     name, parameters, begin, each);
+  bra NEXT;)",
+                            begin, each));
 }
 
 constexpr const char* kLimitsParameters =

@@ -17,9 +17,9 @@ namespace fa_tune {
 // in an order drawn anew, the baseline again. What counts is the logarithm of a kernel's time over
 // the mean of the block's two baselines, in which every drift slower than a block cancels (a linear
 // one exactly), and of these the median over blocks, with a seeded percentile bootstrap interval. A
-// block whose two baselines differ by more than `most_drift` is void. Where a third do, since
-// the clock never keeps still, as that of a GPU at its power limit, the line is drawn at `restless`
-// times their median drift instead, up to `most_drift_ever`: beyond it nothing can be told.
+// block whose two baselines differ by more than `most_drift` is void. Where a third do, since the
+// clock never keeps still, as that of a GPU at its power limit, the line is drawn at `restless`
+// times the median drift instead, up to `most_drift_ever`: beyond it nothing can be told.
 struct RaceOptions {
   std::uint64_t seed = 1;
   int fewest_blocks = 16;         // before the first look

@@ -187,13 +187,13 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   const auto launches = settle(device, launch);
   if (!launches) return std::unexpected(launches.error());
   Patience patience(effort == Effort::screen ? 0 : final_patience);
-  TimingPlan plan{launches->launches, samples_for(effort, *launches), 3};
+  const int fewest = samples_for(effort, *launches);
+  TimingPlan plan{launches->launches, fewest, 3};
   auto timing = take_cool(device, launch, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Estimate time = estimate(timing->samples_us);
 
   plan.samples = more_samples;
-  const int fewest = samples_for(effort, *launches);
   // One that fills the budget with fewer samples is not given three times as many.
   const int most = fewest < final_samples ? fewest : most_samples;
   while (effort == Effort::final_ &&

@@ -1,0 +1,120 @@
+// What a user's kernel is judged by: a plain reference, how far off a kernel may be, expected
+// values.
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/npy.hpp"
+#include "tests/engine/run/custom_space.hpp"
+
+using namespace fa_tune;
+
+TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
+  const auto finding = [](const std::string& from, const std::string& to) {
+    const Verdict verdict = test::CustomSpace().gate_kernel(from, to);
+    return to_text(verdict.finding) + ": " + verdict.message;
+  };
+  CHECK(test::CustomSpace().gate().right());
+  CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], a) * 1.0001f"), "wrong: y["));
+  // One element of the last, incomplete block.
+  CHECK(test::has(finding("if (i < n) y", "if (i < n - 1) y"), "wrong: y["));
+  CHECK(test::has(finding("if (i < n) y", "if (i <= n) y"), "past the end of"));
+  CHECK(test::has(finding("if (i < n) y[i] =", "if (i < n) y[i] = x[i] == 0 ? 0 :"), "right"));
+  CHECK(test::has(finding("step(x[i], y[i], a);", "step(x[i], y[i], a), ((T*)x)[i] = 0;"),
+                  "wrote to an input"));
+  CHECK(test::has(finding("= step(x[i], y[i], a)", "+= blockIdx.x == 0 ? x[i] / 0 : 0"), "finite"));
+  // Right for the a that is always given.
+  CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], T(2.5))"), "right"));
+}
+
+TEST_CASE("custom: a reference is judged before it is believed") {
+  const auto says = [](const std::string& from, const std::string& to, const char* words,
+                       const test::Replacements& space = {}) {
+    const std::string said = test::CustomSpace().refused_reference(
+        test::replace(test::kCustomPlain, {{from, to}}), space);
+    CHECK_MESSAGE(test::has(said, words), said);
+  };
+  const test::Replacements written = {{"role: inout", "role: output"}};
+  says("if (i < n) y[i] = a * x[i] + y[i];", "if (i < n / 2) y[i] = a * x[i];", "is never written",
+       written);
+  says("y[i];", "x[i] / 0;", "a truth must be finite");
+  says("if (i < n)", "if (i <= n)", "y");
+  says("y[i];", "y[i]; if (i == 0) ((float*)x)[0] = 0;", "wrote to an input");
+  says("y[i];", "yy[i];", "it does not compile");
+  says("y[i];", "y[i]; asm(\"mov.b32 %0, %1;\" : \"=f\"(y[i]) : \"f\"(x[i]));",
+       "a `tolerance` in the space goes without it");
+  says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
+       "race");
+  // No integer tells that it was never written, but for a second run over other contents.
+  const std::string said = test::CustomSpace().refused_reference(
+      "__global__ void plain(const float* x, int* y, float a, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n / 2) y[i] = 1;\n}\n",
+      {{"y, type: f32, shape: [n], role: inout", "y, type: i32, shape: [n], role: output"}});
+  CHECK_MESSAGE(test::has(said, "is never written"), said);
+}
+
+TEST_CASE("custom: how far off a kernel may be is measured, or said") {
+  // A sum in another order, in float, is right; in 16 bits it is not.
+  CHECK(test::CustomSpace()
+            .gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}})
+            .right());
+  test::CustomSpace strict;
+  test::write_text(strict.folder() / "step.cuh",
+                   test::replace(test::kCustomStep, {{"a * x + y", "a * x + y + T(1e-4)"}}));
+  CHECK(strict.gate().finding == Finding::wrong);
+  CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).right());
+  CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-5}\n  reference:"}}).finding ==
+        Finding::wrong);
+}
+
+TEST_CASE("custom: expected values may stand in a file instead of a reference") {
+  const test::CustomSpace place;
+  std::vector<float> x(777), y(777), right(777);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i % 31) - 15;
+    y[i] = static_cast<float>(i % 7);
+    right[i] = 2.5F * x[i] + y[i];
+  }
+  const auto save = [&](const char* name, const std::vector<float>& values) {
+    test::write_text(place.folder() / name,
+                     npy_text("<f4", {777}, std::as_bytes(std::span(values))));
+  };
+  save("x.npy", x);
+  save("y.npy", y);
+  save("right.npy", right);
+  const test::Replacements in_files = {
+      {"sizes: [{n: 5000}, {n: 1}, {n: 777}]", "sizes: {n: 777}\n  tolerance: {relative: 1e-6}"},
+      {"{name: x, type: f32, shape: [n]}", "{name: x, type: f32, shape: [n], fill: {file: x.npy}}"},
+      {"role: inout}", "role: inout, fill: {file: y.npy}}"},
+      {"  reference:\n    source: plain.cu\n    kernel: plain\n"
+       "    launch: {grid: [\"ceil_div(problem.n, 256)\"], block: [256]}\n",
+       "  expected: {y: right.npy}\n"}};
+  CHECK(place.gate(in_files).right());
+  const Verdict verdict = place.gate(in_files, "mission");
+  CHECK(verdict.cases == 1);
+
+  right[700] += 1;
+  save("right.npy", right);
+  CHECK(place.gate(in_files).finding == Finding::wrong);
+  // A file is the one that the space was read with, or none.
+  const SpaceFile before = place.file(in_files);
+  right[700] -= 1;
+  save("right.npy", right);
+  const Project project = open_project(before, test::root());
+  CHECK(test::has(test::message_of<UserError>([&] {
+                    test::Bench(project, "emulator:l4")
+                        .gate(project.templates[0], project.space.at(0), "quick");
+                  }),
+                  "is not the file any more"));
+  const auto says = [&](const std::string& from, const std::string& to, const char* words) {
+    test::Replacements changes = in_files;
+    changes[3].second = test::replace(changes[3].second, {{from, to}});
+    const std::string said = test::message_of<UserError>([&] { place.gate(changes); });
+    CHECK_MESSAGE(test::has(said, words), said);
+  };
+  says("right.npy", "none.npy", "there is no file");
+  says("right.npy", "../right.npy", "lies outside");
+  says("{y: right", "{x: right", "'x' is no result");
+  test::write_text(place.folder() / "right.npy", "\x93NUMPY");
+  says("right", "./right", "is no .npy file");
+}
