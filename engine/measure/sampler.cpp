@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -20,12 +22,13 @@ constexpr int most_launches = 200;
 
 constexpr int look_samples = 5;
 constexpr int most_looks = 8;
-constexpr double look_budget_us = 50'000;  // a slow kernel warms the GPU up in a single look
-constexpr double settled = 0.01;           // two looks that differ by less, relatively
+constexpr double look_budget_us = 50'000;         // a slow kernel warms the GPU up in a single look
+constexpr double screen_look_budget_us = 20'000;  // the gate has kept the GPU warm
+constexpr double settled = 0.01;                  // two looks that differ by less, relatively
 
 constexpr double heating_us = 100'000;  // a look at the clock under load
 constexpr int most_heatings = 20;
-constexpr double steady = 0.003;  // two such looks that differ by less, relatively
+constexpr double steady = 0.003;  // a look that is lower by less, relatively, is as low
 
 // A launch of milliseconds varies less than a short one, and costs more.
 constexpr int screen_samples = 25;
@@ -75,23 +78,28 @@ bool close(int launches, int wanted) {
 }
 
 struct Settled {
-  int launches = 1;  // a sample
-  double us = 0;     // a launch, about
+  int launches = 1;              // a sample
+  double us = 0;                 // a launch, about
+  std::optional<Timing> enough;  // the first look, if that was all to be known
 };
 
 // Looks until the launches a sample needs are known and two looks agree: clocks rise, caches fill
-// and the driver settles meanwhile, so what the looks saw is thrown out.
-std::expected<Settled, Fault> settle(Device& device, const Launch& launch) {
+// and the driver settles meanwhile, so what the looks saw is thrown out. But of a kernel whose
+// launch lasts a sample, and longer than `slow_us`, one look is enough.
+std::expected<Settled, Fault> settle(Device& device, const Launch& launch,
+                                     double budget_us = look_budget_us,
+                                     double slow_us = std::numeric_limits<double>::infinity()) {
   TimingPlan plan{1, look_samples, 2};
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
   double previous_us = 0;
-  for (int look = 0; look < most_looks && spent_us < look_budget_us; ++look) {
+  for (int look = 0; look < most_looks && spent_us < budget_us; ++look) {
     const int asked = plan.launches_per_sample;
-    const auto timing = take(device, launch, plan);
+    auto timing = take(device, launch, plan);
     if (!timing) return std::unexpected(timing.error());
     if (plan.launches_per_sample > asked) fewest = plan.launches_per_sample;
     const double us = median(timing->samples_us);
+    if (us > slow_us && us >= sample_us) return Settled{1, us, std::move(*timing)};
     spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const int wanted = std::max(launches_for(us), fewest);
     const bool agree = std::abs(us - previous_us) <= settled * us;
@@ -102,12 +110,12 @@ std::expected<Settled, Fault> settle(Device& device, const Launch& launch) {
       break;
     }
   }
-  return Settled{plan.launches_per_sample, previous_us};
+  return Settled{plan.launches_per_sample, previous_us, {}};
 }
 
 // A GPU that has rested runs at its highest clock until its power control has met the load, some
-// tenths of a second. What is published is the clock that it keeps up: launches until that stands
-// still, or two seconds are over.
+// tenths of a second. What is published is the clock that it keeps up: launches until that falls no
+// further, or two seconds are over. (At its power limit it never stands still: up as well as down.)
 std::expected<void, Fault> heat(Device& device, const Launch& launch, const Settled& pace) {
   const double sample = pace.us * pace.launches;
   const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
@@ -116,8 +124,10 @@ std::expected<void, Fault> heat(Device& device, const Launch& launch, const Sett
     const auto timing = device.time(launch, {pace.launches, samples, 0});
     if (!timing) return std::unexpected(timing.error());
     const double mhz = median(timing->gpu.sm_mhz);
-    if (std::abs(mhz - previous) <= steady * mhz) break;
-    previous = mhz;
+    // Where nobody tells the clock, the kernel does.
+    const double speed = std::isfinite(mhz) ? mhz : 1 / median(timing->samples_us);
+    if (look > 0 && speed >= (1 - steady) * previous) break;
+    previous = speed;
   }
   return {};
 }
@@ -176,7 +186,8 @@ bool narrow(const Estimate& time) {
 
 }  // namespace
 
-std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort) {
+std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
+                                          double slow_us) {
   if (device.info().times == TimeKind::predicted) {
     auto timing = device.time(launch, TimingPlan{});
     if (!timing) return std::unexpected(timing.error());
@@ -184,8 +195,13 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
     return Measurement{std::move(*timing), time};
   }
 
-  const auto launches = settle(device, launch);
+  auto launches = effort == Effort::screen ? settle(device, launch, screen_look_budget_us, slow_us)
+                                           : settle(device, launch);
   if (!launches) return std::unexpected(launches.error());
+  if (launches->enough) {
+    const Estimate time = estimate(launches->enough->samples_us);
+    return Measurement{std::move(*launches->enough), time};
+  }
   Patience patience(effort == Effort::screen ? 0 : final_patience);
   const int fewest = samples_for(effort, *launches);
   TimingPlan plan{launches->launches, fewest, 3};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <expected>
+#include <limits>
 #include <vector>
 
 #include "engine/device/device.hpp"
@@ -24,7 +25,11 @@ enum class Effort {
 // the clock) from a first look, then samples and summarizes. In a final measurement, samples that a
 // throttled GPU gave are taken again after a pause, up to three times; what is throttled then too
 // stays and is marked. A device that predicts is asked once.
-std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort);
+//
+// `slow_us`: of launches of 200 us and more, a screen that sees one take longer than this ends with
+// its first five samples: enough to know that it is slow.
+std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
+                                          double slow_us = std::numeric_limits<double>::infinity());
 
 // The same with nothing of use in the second-level cache: 50 launches, each a sample. For devices
 // that measure.
@@ -42,7 +47,7 @@ struct RaceFault {
 };
 
 // Races launches on a device that measures, the first as the baseline. That runs until the clock
-// stands still under it, then it begins: a block's time of each is
+// falls no further under it, then it begins: a block's time of each is
 // the median of three samples, of 200 us or, with a cold cache, of a launch each. Throttled samples
 // are taken again as in a final measurement, up to five times in the whole race.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,

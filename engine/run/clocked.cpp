@@ -26,19 +26,21 @@ Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& de
         {.shape = shape, .inputs = Inputs::normal, .seed = derive_seed(seed, "exchanged")});
 }
 
-std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel, Effort effort) {
+std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel, Effort effort,
+                                                       double slow_us) {
   const std::uint64_t life = device_.life();
-  auto measured = time_with(kernel, effort, originals_);
+  auto measured = time_with(kernel, effort, slow_us, originals_);
   // Another kernel may have written over what this one was given.
   if (measured || originals_ == nullptr || device_.life() != life || originals_->intact())
     return measured;
-  return time_with(kernel, effort, nullptr);
+  return time_with(kernel, effort, slow_us, nullptr);
 }
 
 std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& kernel,
-                                                            Effort effort, Originals* originals) {
+                                                            Effort effort, double slow_us,
+                                                            Originals* originals) {
   TimedLaunch timed(device_, kernel, timed_, originals);
-  auto measured = measure(device_, timed.launch(), effort);
+  auto measured = measure(device_, timed.launch(), effort, slow_us);
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
   const double us = measured->time_us.median;

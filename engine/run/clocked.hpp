@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,14 +34,17 @@ class Clocked {
   Clocked(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
           std::uint64_t seed, Proof proof, Originals* originals = nullptr);
 
-  std::expected<Measurement, ClockRefusal> time(const BoundKernel& kernel, Effort effort);
+  // `slow_us`: see measure().
+  std::expected<Measurement, ClockRefusal> time(
+      const BoundKernel& kernel, Effort effort,
+      double slow_us = std::numeric_limits<double>::infinity());
   // Of one that has been timed: the same with a cold second-level cache, on a device that measures.
   // Its outputs are checked too.
   std::expected<Measurement, ClockRefusal> time_cold(const BoundKernel& kernel);
 
  private:
   std::expected<Measurement, ClockRefusal> time_with(const BoundKernel& kernel, Effort effort,
-                                                     Originals* originals);
+                                                     double slow_us, Originals* originals);
 
   Device& device_;
   Originals* originals_;

@@ -1,7 +1,7 @@
 #include "engine/run/finalists.hpp"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <utility>
 
 namespace fa_tune {
@@ -9,7 +9,10 @@ namespace {
 
 // How many of the best are measured again: enough that the truly fastest is among them although
 // screens differ by a few percent, few enough to take seconds.
-constexpr int kFinalists = 12;
+constexpr std::size_t kFinalists = 12;
+// Who is further behind by the screens than they can be wrong stays away, but for so many.
+constexpr double kBehind = 1.08;
+constexpr std::size_t kAtLeast = 4;
 
 bool is_preset(const Space& space, const TrialRow& trial) {
   return std::ranges::any_of(space.presets(), [&](const Preset& preset) {
@@ -17,17 +20,23 @@ bool is_preset(const Space& space, const TrialRow& trial) {
   });
 }
 
+struct Screened {
+  TrialRow trial;
+  double us = 0;
+};
+
 // Right by their screens, fastest first.
-std::vector<TrialRow> screened(const Store& store, std::int64_t run) {
-  std::vector<TrialRow> trials;
-  std::map<std::int64_t, std::pair<double, int>> rank;  // time and registers, by id
+std::vector<Screened> screened(const Store& store, std::int64_t run) {
+  std::vector<Screened> trials;
   for (TrialRow& trial : store.trials(run)) {
     if (trial.outcome != "right" && trial.stage != "final") continue;
+    std::optional<double> us;
     for (const TimeRow& time : store.times(trial.id))
-      if (time.phase == "screen") rank[trial.id] = {time.us, trial.registers};
-    if (rank.contains(trial.id)) trials.push_back(std::move(trial));
+      if (time.phase == "screen") us = time.us;
+    if (us) trials.push_back({std::move(trial), *us});
   }
-  std::ranges::stable_sort(trials, {}, [&](const TrialRow& trial) { return rank.at(trial.id); });
+  std::ranges::stable_sort(
+      trials, {}, [](const Screened& each) { return std::pair(each.us, each.trial.registers); });
   return trials;
 }
 
@@ -36,11 +45,14 @@ std::vector<TrialRow> screened(const Store& store, std::int64_t run) {
 std::vector<TrialRow> choose_finalists(const Project& project, const Store& store,
                                        std::int64_t run) {
   const bool measured = store.run(run).value().time_kind == "measured";
+  std::vector<Screened> trials = screened(store, run);
   std::vector<TrialRow> finalists;
-  for (TrialRow& trial : screened(store, run))
-    if (static_cast<int>(finalists.size()) < kFinalists ||
-        (measured && is_preset(project.space, trial)))
-      finalists.push_back(std::move(trial));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const bool close = trials[i].us <= kBehind * trials.front().us;
+    if (i < kAtLeast || (i < kFinalists && close) ||
+        (measured && is_preset(project.space, trials[i].trial)))
+      finalists.push_back(std::move(trials[i].trial));
+  }
   return finalists;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -80,6 +81,7 @@ class Judge {
   std::vector<GateCase> cases_;
   Originals originals_;
   Clocked clocked_;
+  double fastest_us_ = std::numeric_limits<double>::infinity();  // judged right so far
 };
 
 }  // namespace fa_tune

@@ -53,7 +53,7 @@ class ClockDevice : public Device {
     for (int i = 0; i < plan.samples; ++i) {
       const bool slow = throttled && throttled(taken_);
       if (slow) timing.gpu.throttled.push_back(static_cast<std::uint32_t>(i));
-      timing.gpu.sm_mhz.push_back(slow ? 1000 : mhz(taken_));
+      if (mhz) timing.gpu.sm_mhz.push_back(slow ? 1000 : mhz(taken_));
       timing.samples_us.push_back((slow ? 1.5 : 1) * factor * clock_(plan, taken_++));
     }
     return timing;
@@ -271,7 +271,7 @@ TEST_CASE("a race of launches: samples of 200 us, three a block, and what a race
   CHECK(broken.error().contestant <= 1);
 }
 
-TEST_CASE("a race begins when the clock stands still, or after twenty looks at it") {
+TEST_CASE("a race begins when the clock falls no further, or after twenty looks at it") {
   const auto looks = [](const ClockDevice& device) {
     return std::ranges::count(device.plans, 0, &TimingPlan::warm_up_samples);
   };
@@ -288,10 +288,40 @@ TEST_CASE("a race begins when the clock stands still, or after twenty looks at i
   CHECK(looks(falling) < 20);
   CHECK(std::ranges::all_of(raced->timings[0].gpu.sm_mhz, [](double mhz) { return mhz == 1800; }));
 
-  ClockDevice restless(clock);
-  restless.mhz = [](int n) { return 1500 + 0.1 * (n % 4000); };
-  REQUIRE(race_launches(restless, {{}, {}}, {}));
-  CHECK(looks(restless) == 20);
+  ClockDevice rising(clock);
+  rising.mhz = [](int n) { return 1500 + 0.1 * n; };
+  REQUIRE(race_launches(rising, {{}, {}}, {}));
+  CHECK(looks(rising) == 2);
+
+  ClockDevice endless(clock);
+  endless.mhz = [](int n) { return 1980 * std::exp(-1e-4 * n); };
+  REQUIRE(race_launches(endless, {{}, {}}, {}));
+  CHECK(looks(endless) == 20);
+}
+
+TEST_CASE("where nobody tells the clock, a race begins when the kernel gets no slower") {
+  const auto looks = [](const ClockDevice& device) {
+    return std::ranges::count(device.plans, 0, &TimingPlan::warm_up_samples);
+  };
+  ClockDevice cooling([](const TimingPlan&, int n) { return std::min(22.0, 20 + 0.001 * n); });
+  cooling.mhz = nullptr;
+  REQUIRE(race_launches(cooling, {{}, {}}, {}));
+  CHECK(looks(cooling) > 3);
+  CHECK(looks(cooling) < 20);
+}
+
+TEST_CASE("a screen of a long launch that is slow ends with its first look") {
+  const auto screen = [](double us, double slow_us) {
+    ClockDevice device([us](const TimingPlan&, int n) { return us + 0.02 * noise(n); });
+    const auto result = measure(device, {}, Effort::screen, slow_us);
+    REQUIRE(result);
+    CHECK(std::abs(result->time_us.median - us) < 0.01 * us);
+    return result->timing.samples_us.size();
+  };
+  CHECK(screen(300, 299) == 5);
+  CHECK(screen(300, 301) == 25);
+  // Several launches a sample: it costs little, and its first look is no figure.
+  CHECK(screen(150, 100) == 25);
 }
 
 TEST_CASE("a race leaves the samples of void blocks out") {

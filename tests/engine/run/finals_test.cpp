@@ -36,8 +36,14 @@ const Project& toy() {
   return project;
 }
 
-// The more a toy works, the longer its image.
-double by_work(const KernelImage& image) { return static_cast<double>(image.bytes.size()) / 100; }
+// The more a toy works, the longer its image. By a little: near enough for the finals.
+double by_work(const KernelImage& image) {
+  return 60 + static_cast<double>(image.bytes.size()) / 10000;
+}
+// By much.
+double far_apart(const KernelImage& image) {
+  return static_cast<double>(image.bytes.size()) / 100;
+}
 
 std::unique_ptr<test::MeasuringEmulator> device_of(test::MeasuringEmulator::Truth truth) {
   return std::make_unique<test::MeasuringEmulator>(
@@ -138,6 +144,26 @@ TEST_CASE("finalists are raced in new processes, and their figures are the race'
   filter.limit = 1;
   CHECK(store.best(filter).front().id == rows.front().trial);
   check_sound(folder / "a.db");
+}
+
+TEST_CASE("who is far behind by its screen stays away from the finals, but for the first four") {
+  const test::ScratchFolder folder(test::memory_folder());
+  Store store(folder / "a.db", Store::Mode::write);
+  const auto device = device_of(far_apart);
+  const EvolveResult result = run(store, *device, 60);
+  REQUIRE(result.tally.right > 12);
+  const auto finalists = choose_finalists(toy(), store, result.run);
+  CHECK(finalists.size() >= 5);
+  CHECK(finalists.size() < 12);
+  const auto screen_of = [&](const TrialRow& trial) {
+    const auto times = store.times(trial.id);
+    return std::ranges::find(times, "screen", &TimeRow::phase)->us;
+  };
+  const std::string preset = toy().space.presets().front().config.to_json();
+  CHECK(finalists.back().config_json == preset);
+  for (std::size_t i = 4; i + 1 < finalists.size(); ++i)
+    CHECK(screen_of(finalists[i]) <= 1.08 * screen_of(finalists.front()));
+  CHECK(screen_of(finalists.back()) > 1.08 * screen_of(finalists.front()));
 }
 
 TEST_CASE("the baseline is the first preset, in whatever order it was written") {
