@@ -41,7 +41,8 @@ class Problem:
                 value = argument["value"]
                 value = value if isinstance(value, (int, float)) else scope.value(value)
                 self.scalars[argument["name"]] = SCALARS[argument["type"]](value)
-        self.results = [a["name"] for a in self.spec["arguments"] if a.get("role") in ("output", "inout")]
+        outputs = [argument["name"] for argument in self.spec["arguments"] if argument.get("role") == "output"]
+        self.output = self.tensors[outputs[0]]
 
     def names(self):
         return [argument["name"] for argument in self.spec["arguments"]]

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 
 class Rivals:
-    """`calls`: functions by name that give the result; `truth()`: that in float64; `bytes` and `flop`: the least work."""
+    """`calls`: functions by name that give the result; `truth()`: the same in float64."""
 
     def __init__(self, calls, truth):
         self.calls, self.truth = calls, truth
@@ -49,4 +49,27 @@ def convolution(problem):
     return Rivals({"torch conv2d": lambda: F.conv2d(batch, kernel)[0, 0]}, truth)
 
 
-RIVALS = {"softmax": softmax, "rmsnorm": rmsnorm, "convolution": convolution}
+def reduction(problem):
+    x = problem.tensors["x"]
+    return Rivals(eager_and_compiled(lambda x: x.sum(), x), lambda: x.double().sum())
+
+
+def accelerations(of, by, softening):
+    away = by[None, :, :3] - of[:, None, :3]
+    factor = by[None, :, 3] * torch.rsqrt(away.pow(2).sum(-1) + softening).pow(3)
+    return (factor[..., None] * away).sum(1)
+
+
+def nbody(problem):
+    bodies, softening = problem.tensors["bodies"], problem.scalars["softening"].value
+
+    def truth():
+        wide = bodies.double()
+        # In parts: all pairs in float64 take more memory than some GPUs have.
+        parts = [accelerations(wide[i : i + 1024], wide, softening) for i in range(0, len(wide), 1024)]
+        return torch.cat(parts)
+
+    return Rivals(eager_and_compiled(accelerations, bodies, bodies, softening), truth)
+
+
+RIVALS = {"softmax": softmax, "rmsnorm": rmsnorm, "reduction": reduction, "convolution": convolution, "nbody": nbody}

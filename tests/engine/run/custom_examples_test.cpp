@@ -30,6 +30,8 @@ struct Example {
 const Example kExamples[] = {
     {"softmax", {"sizes.rows=16", "sizes.columns=512"}, 1.2},
     {"rmsnorm", {"sizes.rows=16", "sizes.columns=512"}, 1.2},
+    {"reduction", {"sizes.n=16384"}, 1.2},
+    {"nbody", {"sizes.n=96"}, 1.2},
     {"convolution", {"sizes.width=48", "sizes.height=32"}, 0},
 };
 
