@@ -54,6 +54,12 @@ def reduction(problem):
     return Rivals(eager_and_compiled(lambda x: x.sum(), x), lambda: x.double().sum())
 
 
+def gemm(problem):
+    a, b = problem.tensors["A"], problem.tensors["B"]
+    calls = {"torch matmul": lambda: torch.matmul(a, b.t())}
+    return Rivals(calls, lambda: torch.matmul(a.double(), b.double().t()))
+
+
 def accelerations(of, by, softening):
     away = by[None, :, :3] - of[:, None, :3]
     factor = by[None, :, 3] * torch.rsqrt(away.pow(2).sum(-1) + softening).pow(3)
@@ -72,4 +78,11 @@ def nbody(problem):
     return Rivals(eager_and_compiled(accelerations, bodies, bodies, softening), truth)
 
 
-RIVALS = {"softmax": softmax, "rmsnorm": rmsnorm, "reduction": reduction, "convolution": convolution, "nbody": nbody}
+RIVALS = {
+    "softmax": softmax,
+    "rmsnorm": rmsnorm,
+    "reduction": reduction,
+    "gemm": gemm,
+    "nbody": nbody,
+    "convolution": convolution,
+}
