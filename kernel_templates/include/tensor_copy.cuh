@@ -18,6 +18,16 @@ __device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, unsi
       : "memory");
 }
 
+// The same of two dimensions.
+__device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, unsigned barrier,
+                                         int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
+      "l"(&map), "r"(barrier), "r"(column), "r"(row)
+      : "memory");
+}
+
 // The same of five dimensions: a part of the heads lies between columns and rows.
 __device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, unsigned barrier,
                                          int column, int part, int row, int head, int batch) {
@@ -37,6 +47,23 @@ __device__ __forceinline__ void load_box_for(unsigned short blocks, unsigned to,
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".multicast::cluster [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
       "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(head), "r"(batch), "h"(blocks)
+      : "memory");
+}
+
+__device__ __forceinline__ void load_box_for(unsigned short blocks, unsigned to,
+                                             const TensorMap& map, unsigned barrier, int column,
+                                             int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
+      "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(blocks)
+      : "memory");
+}
+
+__device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+      "r"(from), "r"(column), "r"(row)
       : "memory");
 }
 

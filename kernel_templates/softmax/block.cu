@@ -2,6 +2,8 @@
 // in shared memory, for the row's largest element and for its sum. Three passes over the row.
 // THREADS: of a block, a power of two.
 
+#include "element.cuh"
+
 template <typename Join>
 __device__ float over_block(float value, Join join) {
   __shared__ float parts[THREADS];
@@ -14,14 +16,15 @@ __device__ float over_block(float value, Join join) {
   return parts[0];  // nobody writes it again: each kind of Join has parts of its own
 }
 
-__global__ void __launch_bounds__(THREADS) softmax_block(const float* x, float* y, int columns) {
+__global__ void __launch_bounds__(THREADS) softmax_block(const Element* x, Element* y, int columns) {
   x += (long long)blockIdx.x * columns;
   y += (long long)blockIdx.x * columns;
   float largest = -__int_as_float(0x7f800000);
-  for (int i = threadIdx.x; i < columns; i += THREADS) largest = fmaxf(largest, x[i]);
+  for (int i = threadIdx.x; i < columns; i += THREADS) largest = fmaxf(largest, to_float(x[i]));
   largest = over_block(largest, [](float a, float b) { return fmaxf(a, b); });
   float sum = 0;
-  for (int i = threadIdx.x; i < columns; i += THREADS) sum += expf(x[i] - largest);
+  for (int i = threadIdx.x; i < columns; i += THREADS) sum += expf(to_float(x[i]) - largest);
   sum = over_block(sum, [](float a, float b) { return a + b; });
-  for (int i = threadIdx.x; i < columns; i += THREADS) y[i] = expf(x[i] - largest) / sum;
+  for (int i = threadIdx.x; i < columns; i += THREADS)
+    y[i] = static_cast<Element>(pack(expf(to_float(x[i]) - largest) / sum, 0.0f));
 }

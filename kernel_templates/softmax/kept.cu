@@ -1,74 +1,77 @@
-// Softmax of each row from registers: a row is read once, in pieces of VECTOR elements, kept, and
-// written once. WARPS warps share a row and ROWS rows share a block; warps join by shuffles, and
-// through shared memory where a row has several. FAST_EXP: 2^x by the special function unit.
-// COLUMNS is the problem's.
+// Softmax of each row from registers: a row is read once, kept, and written once (rows.cuh has WARPS, ROWS,
+// VECTOR, LOAD and STORE). COLUMNS is the problem's.
+// JOIN: how a row's threads agree on its largest element and its sum.
+//   twice: first on the one, then on the other, as the formula is read;
+//   once: each thread subtracts its own largest element, and what that was wrong by is a factor of its sum
+//         and of its results (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+// FAST_EXP: 2^x by the special function unit.
 
-constexpr int row_threads = WARPS * 32;
-// A row whose length is no multiple of a piece has its pieces misaligned.
-constexpr int vector = COLUMNS % VECTOR == 0 ? VECTOR : 1;
-constexpr int pieces = (COLUMNS / vector + row_threads - 1) / row_threads;
+#include "rows.cuh"
+
+enum class JoinRow { twice, once };
+
 constexpr float log2_e = 1.44269504f;
+// Below every element, and finite: the difference of two of it is 0.
+constexpr float lowest = -1e30f;
 
-struct alignas(vector * 4) Piece {
-  float at[vector];
-};
-
-__device__ float exponential(float x) {
+__device__ __forceinline__ float exponential(float x) {
   return FAST_EXP ? exp2f(x * log2_e) : expf(x);
 }
 
-template <typename Join>
-__device__ float over_row(float value, Join join) {
-  for (int step = 16; step > 0; step /= 2)
-    value = join(value, __shfl_xor_sync(0xffffffff, value, step));
-  if (WARPS == 1) return value;
-  __shared__ float parts[ROWS][WARPS];  // of each kind of Join its own, and each joins once
-  int warp = threadIdx.x / 32;
-  if (threadIdx.x % 32 == 0) parts[threadIdx.y][warp] = value;
-  __syncthreads();
-  value = parts[threadIdx.y][0];
-  for (int i = 1; i < WARPS; ++i) value = join(value, parts[threadIdx.y][i]);
-  return value;
+// A sum of exponentials that `largest` was subtracted from.
+struct Exponentials {
+  float largest;
+  float sum;
+  __device__ __forceinline__ Exponentials from_lane(int step) const {
+    return {__shfl_xor_sync(0xffffffffu, largest, step), __shfl_xor_sync(0xffffffffu, sum, step)};
+  }
+};
+
+__device__ __forceinline__ Exponentials join_exponentials(Exponentials a, Exponentials b) {
+  float largest = fmaxf(a.largest, b.largest);
+  return {largest, a.sum * exponential(a.largest - largest) + b.sum * exponential(b.largest - largest)};
 }
 
 __global__ void __launch_bounds__(row_threads* ROWS)
-    softmax_kept(const float* x, float* y, int rows) {
+    softmax_kept(const Element* x, Element* y, int rows) {
   int row = blockIdx.x * ROWS + threadIdx.y;
   // A row beyond the last takes part in the barriers, with the last row's data.
-  int read = min(row, rows - 1);
-  const Piece* from = reinterpret_cast<const Piece*>(x + (long long)read * COLUMNS);
-  Piece* to = reinterpret_cast<Piece*>(y + (long long)read * COLUMNS);
-  const float nothing = -__int_as_float(0x7f800000);
-  Piece kept[pieces];
-  float largest = nothing;
+  long long start = (long long)min(row, rows - 1) * COLUMNS;
+  float kept[pieces][vector];
+  float largest = lowest;
 #pragma unroll
   for (int p = 0; p < pieces; ++p) {
-    int i = p * row_threads + threadIdx.x;
-    if (i < COLUMNS / vector) {
-      kept[p] = from[i];
+    if (piece_of(p) < row_pieces) {
+      load_piece<Use::LOAD>(x + start, piece_of(p), kept[p]);
     } else {
 #pragma unroll
-      for (int v = 0; v < vector; ++v) kept[p].at[v] = nothing;
+      for (int v = 0; v < vector; ++v) kept[p][v] = lowest;
     }
 #pragma unroll
-    for (int v = 0; v < vector; ++v) largest = fmaxf(largest, kept[p].at[v]);
+    for (int v = 0; v < vector; ++v) largest = fmaxf(largest, kept[p][v]);
   }
-  largest = over_row(largest, [](float a, float b) { return fmaxf(a, b); });
+  if (JoinRow::JOIN == JoinRow::twice)
+    largest = over_row(Scalar{largest}, [](Scalar a, Scalar b) { return Scalar{fmaxf(a.value, b.value)}; }).value;
+
   float sum = 0;
 #pragma unroll
   for (int p = 0; p < pieces; ++p)
 #pragma unroll
     for (int v = 0; v < vector; ++v) {
-      kept[p].at[v] = exponential(kept[p].at[v] - largest);
-      sum += kept[p].at[v];
+      kept[p][v] = exponential(kept[p][v] - largest);
+      sum += kept[p][v];
     }
-  sum = over_row(sum, [](float a, float b) { return a + b; });
-  float factor = 1 / sum;
+  float factor;
+  if (JoinRow::JOIN == JoinRow::twice) {
+    factor = 1 / sum_over_row(sum);
+  } else {
+    Exponentials of_row = over_row(Exponentials{largest, sum}, join_exponentials);
+    factor = exponential(largest - of_row.largest) / of_row.sum;
+  }
 #pragma unroll
   for (int p = 0; p < pieces; ++p) {
-    int i = p * row_threads + threadIdx.x;
 #pragma unroll
-    for (int v = 0; v < vector; ++v) kept[p].at[v] *= factor;
-    if (row < rows && i < COLUMNS / vector) to[i] = kept[p];
+    for (int v = 0; v < vector; ++v) kept[p][v] *= factor;
+    if (row < rows && piece_of(p) < row_pieces) store_piece<Use::STORE>(y + start, piece_of(p), kept[p]);
   }
 }
