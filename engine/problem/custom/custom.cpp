@@ -90,6 +90,10 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::defines(
   return lines;
 }
 
+Instance CustomProblem::outline(const Constants& shape) const {
+  return describe_custom(spec_, shape);
+}
+
 Instance CustomProblem::make(const Constants& shape, Inputs inputs, std::uint64_t seed) const {
   return make_custom(spec_, shape, inputs, seed);
 }
