@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "engine/base/normal.hpp"
 #include "engine/base/parallel.hpp"
@@ -18,7 +19,9 @@ namespace {
 
 template <typename T>
 Scalar scalar(const std::string& name, T value) {
-  Scalar made{.name = name, .bytes = std::vector<std::byte>(sizeof value)};
+  Scalar made{.name = name,
+              .bytes = std::vector<std::byte>(sizeof value),
+              .type = std::is_same_v<T, float> ? DType::f32 : DType::i32};
   std::memcpy(made.bytes.data(), &value, sizeof value);
   return made;
 }

@@ -39,6 +39,7 @@ struct Tensor {
 struct Scalar {
   std::string name;
   std::vector<std::byte> bytes;  // as the kernel takes it
+  DType type = DType::i32;
 };
 
 // How the inputs are drawn. Each catches faults the others hide.
@@ -143,6 +144,8 @@ class Problem {
       const Constants& shape) const = 0;
 
   virtual Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const = 0;
+  // The same without data: what a kernel is given, for those who will give it something else.
+  virtual Instance outline(const Constants& shape) const;
   // One for each output. Which rows a sampled truth is of, the instance's seed draws.
   virtual std::vector<Expectation> expect(const Instance& instance, Truth truth) const = 0;
   virtual Coverage coverage(const Constants& shape, Truth truth) const {

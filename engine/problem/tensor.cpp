@@ -26,6 +26,12 @@ std::int64_t Tensor::elements() const {
 
 std::vector<Constants> Problem::hidden_shapes(std::uint64_t) const { return {}; }
 
+Instance Problem::outline(const Constants& shape) const {
+  Instance made = make(shape, Inputs::normal, 0);
+  for (Tensor& tensor : made.tensors) tensor.bytes.clear();
+  return made;
+}
+
 std::string to_text(Inputs inputs) {
   switch (inputs) {
     case Inputs::normal:

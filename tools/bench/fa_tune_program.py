@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAM = os.environ.get("FA_TUNE") or os.path.join(HERE, "..", "fa-tune")
 
 

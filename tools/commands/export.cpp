@@ -10,6 +10,7 @@
 #include "engine/run/argument_notes.hpp"
 #include "engine/run/project.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/export_package.hpp"
 #include "tools/commands/filters.hpp"
 #include "tools/commands/options.hpp"
 
@@ -18,13 +19,17 @@ namespace {
 
 struct ExportArguments {
   Filters filters;
+  std::vector<std::string> kernels;
   std::optional<std::int64_t> trial;
   std::string form = "cu";
   std::string out;
 };
 
+bool is_table(const std::string& form) { return form == "t4" || form == "cachefile"; }
+
 std::int64_t chosen(const Store& store, const ExportArguments& arguments) {
   if (arguments.trial) return *arguments.trial;
+  if (arguments.kernels.size() == 1) return trial_number(arguments.kernels.front());
   TrialFilter filter = arguments.filters.resolved();
   filter.limit = 1;
   const auto best = store.best(filter);
@@ -35,7 +40,7 @@ std::int64_t chosen(const Store& store, const ExportArguments& arguments) {
 
 // A whole run for other tools.
 int export_run(const ExportArguments& arguments) {
-  if (!arguments.filters.filter.run || arguments.trial)
+  if (!arguments.filters.filter.run || arguments.trial || !arguments.kernels.empty())
     throw UserError("--as " + arguments.form + " writes a whole run: name it with --run alone");
   const Store store(arguments.filters.db, Store::Mode::read);
   const RecordedRun run = run_table(store, *arguments.filters.filter.run);
@@ -46,7 +51,15 @@ int export_run(const ExportArguments& arguments) {
 }
 
 int export_command(const ExportArguments& arguments) {
-  if (arguments.form != "cu") return export_run(arguments);
+  if (arguments.trial && !arguments.kernels.empty())
+    throw UserError("name the trial by --trial or by itself, not both");
+  if (is_table(arguments.form)) return export_run(arguments);
+  if (arguments.form != "cu") {
+    std::vector<std::string> kernels = arguments.kernels;
+    if (arguments.trial) kernels.push_back(std::to_string(*arguments.trial));
+    return export_package(arguments.filters, kernels, arguments.form, arguments.out);
+  }
+  if (arguments.kernels.size() > 1) throw UserError("--as cu writes one kernel: name one trial");
   const Store store(arguments.filters.db, Store::Mode::read);
   ExportFacts facts = export_facts(store, chosen(store, arguments));
   if (facts.verdict != "right")
@@ -78,15 +91,20 @@ int export_command(const ExportArguments& arguments) {
 
 void add_export(CLI::App& app, Action& action) {
   auto* command =
-      app.add_subcommand("export", "write a winner as one .cu file, or a run as a table");
+      app.add_subcommand("export", "write winners for programs to use, or a run as a table");
   auto arguments = std::make_shared<ExportArguments>();
+  command->add_option("kernels", arguments->kernels,
+                      "trials, or exported .cu files; if not given the best trial, with torch and "
+                      "header that of each shape and device");
   arguments->filters.add_to(*command);
   command->add_option("--trial", arguments->trial, "this trial; the best one if not given");
   command
-      ->add_option("--as", arguments->form,
-                   "cu: the winner's kernel; t4, cachefile: all trials of --run, for other tools")
+      ->add_option(
+          "--as", arguments->form,
+          "cu: the kernel's source; ptx: its PTX, with how it is launched; torch: a Python "
+          "module for PyTorch; t4, cachefile: all trials of --run, for other tools")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cu", "t4", "cachefile"}));
+      ->check(CLI::IsMember({"cu", "ptx", "torch", "t4", "cachefile"}));
   command
       ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
       ->required();

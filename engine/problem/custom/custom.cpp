@@ -10,6 +10,7 @@
 #include "engine/base/random.hpp"
 #include "engine/problem/custom/arrays.hpp"
 #include "engine/problem/custom/inputs.hpp"
+#include "engine/problem/custom/nearby.hpp"
 #include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/custom/widen.hpp"
 #include "engine/space/space_file.hpp"
@@ -90,6 +91,10 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::defines(
   return lines;
 }
 
+Instance CustomProblem::outline(const Constants& shape) const {
+  return describe_custom(spec_, shape);
+}
+
 Instance CustomProblem::make(const Constants& shape, Inputs inputs, std::uint64_t seed) const {
   return make_custom(spec_, shape, inputs, seed);
 }
@@ -113,12 +118,14 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
       !spec_.tolerance && std::ranges::any_of(instance.tensors, [](const Tensor& tensor) {
         return is_result(tensor.role) && is_floating(tensor);
       });
-  std::vector<std::vector<double>> exact;
+  std::vector<std::vector<double>> exact, near;
   if (measured) {
     plain.source = widened(plain.source);
     plain.twice = false;  // the plain one has just been judged
     try {
-      exact = runner_->run(plain, widened(spec_, instance));
+      const Instance wide = widened(spec_, instance);
+      exact = runner_->run(plain, wide);
+      near = runner_->run(plain, nearby(spec_, wide, instance.seed));
     } catch (const UserError& error) {
       throw UserError(std::string(error.what()) +
                       " (the reference in double, by which the tolerance is measured; a "
@@ -134,7 +141,7 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
     else if (spec_.tolerance)
       expectations.push_back(stated_expectation(tensor, trusted[at], *spec_.tolerance));
     else
-      expectations.push_back(measured_expectation(tensor, exact[at], trusted[at]));
+      expectations.push_back(measured_expectation(tensor, exact[at], trusted[at], near[at]));
   }
   return expectations;
 }

@@ -26,6 +26,7 @@ class CustomProblem final : public Problem {
   std::vector<Constants> hidden_shapes(std::uint64_t seed) const override;
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
+  Instance outline(const Constants& shape) const override;
   // Of every element, whatever the truth asked for: the reference gives them all. Throws
   // std::logic_error if nobody has given a runner.
   std::vector<Expectation> expect(const Instance& instance, Truth truth) const override;

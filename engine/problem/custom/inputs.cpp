@@ -137,7 +137,9 @@ Scalar scalar_of(const CustomArgument& argument, const Constants& sizes) {
   if (argument.type == DType::i32 && (whole < INT32_MIN || whole > INT32_MAX))
     throw UserError(fmt::format("{}'{}' is {}, which an i32 cannot hold", prefix(argument.mark),
                                 argument.name, whole));
-  Scalar scalar{.name = argument.name, .bytes = std::vector<std::byte>(size_of(argument.type))};
+  Scalar scalar{.name = argument.name,
+                .bytes = std::vector<std::byte>(size_of(argument.type)),
+                .type = argument.type};
   put(argument.type, argument.value ? static_cast<double>(whole) : argument.real,
       scalar.bytes.data());
   return scalar;
@@ -225,7 +227,9 @@ Instance widened(const CustomSpec& spec, const Instance& instance) {
   }
   for (Scalar& scalar : wide.scalars) {
     const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
-    if (argument.type != DType::i32) widen(argument.type, scalar.bytes);
+    if (argument.type == DType::i32) continue;
+    widen(argument.type, scalar.bytes);
+    scalar.type = DType::f64;
   }
   return wide;
 }

@@ -39,14 +39,23 @@ double half_ulp(const Grid& grid, double value) {
   return std::ldexp(1.0, exponent - grid.fraction_bits - 1);
 }
 
+// What flushing to zero changes: a number below the normal ones. Nobody computes in 16 bits with
+// that, so it is nothing to f16.
+double flushed(DType type) {
+  return type == DType::f32 || type == DType::bf16 ? std::ldexp(1.0, grid_of(type).min_exponent)
+                                                   : 0;
+}
+
 // Of each element, the mean square of the errors around it. Not by differences of sums from the
 // first element on: a row of small numbers behind one of large ones would drown in those.
 std::vector<double> local_energy(const std::vector<double>& exact,
-                                 const std::vector<double>& trusted) {
+                                 const std::vector<double>& trusted,
+                                 const std::vector<double>& near) {
   const std::size_t count = exact.size();
   std::vector<double> sums((count + kPiece - 1) / kPiece, 0.0);
   for (std::size_t i = 0; i < count; ++i)
-    sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]);
+    sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]) +
+                        (near[i] - exact[i]) * (near[i] - exact[i]);
   std::vector<double> energy(count);
   for (std::size_t piece = 0; piece < sums.size(); ++piece) {
     const std::size_t from = piece - std::min<std::size_t>(piece, 1);
@@ -63,16 +72,17 @@ std::vector<double> local_energy(const std::vector<double>& exact,
 }  // namespace
 
 Expectation measured_expectation(const Tensor& output, std::vector<double> exact,
-                                 const std::vector<double>& trusted) {
+                                 const std::vector<double>& trusted,
+                                 const std::vector<double>& near) {
   const Grid grid = grid_of(output.type);
-  Expectation made{.tensor = output.name, .exact = {}, .bound = local_energy(exact, trusted)};
+  Expectation made{.tensor = output.name, .exact = {}, .bound = local_energy(exact, trusted, near)};
   double exact_energy = 0, noise_energy = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const double rounding = half_ulp(grid, exact[i]);
     const double energy = made.bound[i] + rounding * rounding;
     exact_energy += exact[i] * exact[i];
     noise_energy += energy;
-    made.bound[i] = kElementFactor * std::sqrt(energy);
+    made.bound[i] = kElementFactor * std::sqrt(energy) + flushed(output.type);
   }
   made.exact = std::move(exact);
   made.rms_bound = exact_energy > 0 ? kRmsFactor * std::sqrt(noise_energy / exact_energy)

@@ -67,6 +67,26 @@ TEST_CASE("custom: how far off a kernel may be is measured, or said") {
         Finding::wrong);
 }
 
+TEST_CASE("custom: a right kernel may compute e^x another way") {
+  // Small results of exp are off by as much as the last place of x is worth: 60 at e^-60.
+  const test::CustomSpace place;
+  const test::Replacements space = {{"{name: x, type: f32, shape: [n]}",
+                                     "{name: x, type: f32, shape: [n], fill: {uniform: [-86, 0]}}"},
+                                    {"role: inout", "role: output"}};
+  test::write_text(place.folder() / "plain.cu",
+                   test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", "expf(x[i])"}}));
+  const auto finding = [&](const std::string& way) {
+    test::write_text(place.folder() / "mine.cu",
+                     test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", way}}));
+    const Verdict verdict = place.gate(space);
+    return to_text(verdict.finding) + ": " + verdict.message;
+  };
+  CHECK(finding("expf(x[i])") == "right: ");
+  CHECK(finding("exp2f(x[i] * 1.44269504f)") == "right: ");
+  CHECK(test::has(finding("exp2f(x[i] * 1.4427f)"), "wrong"));
+  CHECK(test::has(finding("expf(x[i]) * (x[i] < -40 ? 1.0005f : 1)"), "wrong"));
+}
+
 TEST_CASE("custom: expected values may stand in a file instead of a reference") {
   const test::CustomSpace place;
   std::vector<float> x(777), y(777), right(777);

@@ -1,0 +1,23 @@
+#include "engine/export/package.hpp"
+
+#include "engine/base/hash.hpp"
+#include "engine/export/package_json.hpp"
+#include "engine/export/text.hpp"
+
+namespace fa_tune {
+
+Capability capability_of(const std::string& arch) {
+  int number = 0;
+  for (const char c : arch)
+    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+  return {number / 10, number % 10};
+}
+
+std::string identity(const Package& package) {
+  std::string all = package.problem;
+  for (const PackagedKernel& kernel : package.kernels) all += sha256(kernel.image.bytes);
+  for (const PackagedCall& call : package.calls) all += literal(call_json(package, call), Notation::json);
+  return sha256(all).substr(0, 16);
+}
+
+}  // namespace fa_tune

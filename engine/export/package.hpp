@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/base/kernel_image.hpp"
+#include "engine/base/value.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// What leaves fa-tune with a winner: code, and all that a host must know to launch it, in figures.
+// Nothing of the engine is needed to use it.
+
+struct PackagedKernel {
+  KernelImage image;
+  std::string source_hash;
+};
+
+// A kernel at one shape, as it was tuned there.
+struct PackagedCall {
+  std::size_t kernel = 0;  // of Package::kernels
+  Constants shape;         // complete
+  LaunchConfig launch;
+  std::vector<std::string> arguments;  // names of tensors, scalars or maps, in the kernel's order
+  std::vector<MappedTensor> maps;
+  std::vector<Tensor> tensors;  // without data; those alone that the kernel sees
+  std::vector<Scalar> scalars;  // with what they were at this shape; the same
+  std::string described;        // the shape, for a person
+  std::string device;           // what it was tuned on: "NVIDIA H100 80GB HBM3"; may be empty
+  std::string origin;           // one line for a person: trial, space, time, verdict
+};
+
+struct Package {
+  std::string version;  // of fa-tune
+  std::string problem;  // kind
+  std::string name;     // what the user's code calls it; an identifier
+  std::vector<PackagedKernel> kernels;
+  std::vector<PackagedCall> calls;
+};
+
+// Compute capability: {9, 0} of "sm_90a".
+struct Capability {
+  int major = 0;
+  int minor = 0;
+};
+Capability capability_of(const std::string& arch);
+
+// A digest of all code and launches: two packages with the same one do the same.
+std::string identity(const Package& package);
+
+// Each as the whole text of a file. Where a package cannot be said in that form, UserError.
+std::string torch_module(const Package& package);
+std::string cxx_header(const Package& package);
+// Of one call, whose image is PTX.
+std::string ptx_text(const Package& package);
+
+}  // namespace fa_tune

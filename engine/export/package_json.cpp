@@ -1,0 +1,165 @@
+#include "engine/export/package_json.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/half.hpp"
+#include "engine/problem/custom/spec.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+T number_in(const Scalar& scalar) {
+  T value{};
+  std::memcpy(&value, scalar.bytes.data(), std::min(sizeof value, scalar.bytes.size()));
+  return value;
+}
+
+template <typename T>
+const T* named(const std::vector<T>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &T::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+Json triple(const Dim3& dims) { return {dims.x, dims.y, dims.z}; }
+
+Json map_json(const MappedTensor& map, const Tensor& tensor) {
+  Json axes = Json::array();
+  if (map.axes.empty())
+    for (std::size_t at = tensor.dims.size(); at-- > 0;) axes.push_back({at, 0, 1});
+  for (const MapAxis& axis : map.axes) {
+    const std::size_t at = tensor.axes.find(axis.letter);
+    if (at == std::string::npos)
+      throw UserError(fmt::format("map '{}': {} has no axis {}", map.argument, tensor.name,
+                                  std::string(1, axis.letter)));
+    axes.push_back({at, axis.modulo, axis.divisor});
+  }
+  return {{"map", map.argument}, {"tensor", map.tensor},         {"type", type_name(tensor.type)},
+          {"box", map.box},      {"swizzle", map.swizzle_bytes}, {"axes", axes}};
+}
+
+Json argument_json(const PackagedCall& call, const std::string& name) {
+  const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
+  const Tensor* const tensor = named(call.tensors, map == call.maps.end() ? name : map->tensor);
+  if (map != call.maps.end() && tensor != nullptr) return map_json(*map, *tensor);
+  if (tensor != nullptr) return {{"tensor", name}};
+  if (const Scalar* scalar = named(call.scalars, name))
+    return {{"scalar", name}, {"type", type_name(scalar->type)}, {"value", scalar_json(*scalar)}};
+  throw UserError("argument '" + name + "' of the kernel is unknown to its problem");
+}
+
+std::string role_name(Role role) {
+  switch (role) {
+    case Role::input:
+      return "input";
+    case Role::output:
+      return "output";
+    case Role::workspace:
+      return "workspace";
+    case Role::inout:
+      return "inout";
+  }
+  return "input";
+}
+
+Json shape_json(const Constants& shape) {
+  Json json = Json::object();
+  for (const auto& [name, value] : shape)
+    std::visit([&, &key = name](const auto& held) { json[key] = held; }, value);
+  return json;
+}
+
+std::string signature(const PackagedCall& call) {
+  std::string text;
+  for (const Tensor& tensor : tensors_in_order(call))
+    text += fmt::format("{} {} {} {}; ", type_name(tensor.type), tensor.name,
+                        role_name(tensor.role), tensor.dims.size());
+  for (const Scalar& scalar : scalars_in_order(call))
+    text += fmt::format("{} {}; ", type_name(scalar.type), scalar.name);
+  return text;
+}
+
+}  // namespace
+
+Json scalar_json(const Scalar& scalar) {
+  switch (scalar.type) {
+    case DType::f16:
+      return static_cast<double>(from_f16(number_in<std::uint16_t>(scalar)));
+    case DType::bf16:
+      return static_cast<double>(from_bf16(number_in<std::uint16_t>(scalar)));
+    case DType::f32:
+      return static_cast<double>(number_in<float>(scalar));
+    case DType::f64:
+      return number_in<double>(scalar);
+    case DType::i32:
+      return number_in<std::int32_t>(scalar);
+    case DType::e4m3:
+      return static_cast<double>(from_e4m3(number_in<std::uint8_t>(scalar)));
+  }
+  return 0;
+}
+
+Json call_json(const Package& package, const PackagedCall& call) {
+  const Capability capability = capability_of(package.kernels.at(call.kernel).image.arch);
+  Json json{{"kernel", call.kernel},
+            {"device", call.device},
+            {"capability", {capability.major, capability.minor}},
+            {"shape", shape_json(call.shape)},
+            {"grid", triple(call.launch.grid)},
+            {"block", triple(call.launch.block)},
+            {"cluster", triple(call.launch.cluster)},
+            {"shared", call.launch.dynamic_shared_bytes},
+            {"tensors", Json::array()},
+            {"arguments", Json::array()},
+            {"constants", Json::array()}};
+  for (const Tensor& tensor : tensors_in_order(call)) {
+    json["tensors"].push_back({{"name", tensor.name},
+                               {"role", role_name(tensor.role)},
+                               {"type", type_name(tensor.type)},
+                               {"dims", tensor.dims}});
+    if (tensor.constant) json["constants"].push_back(tensor.name);
+  }
+  for (const std::string& name : call.arguments)
+    json["arguments"].push_back(argument_json(call, name));
+  return json;
+}
+
+std::vector<Tensor> tensors_in_order(const PackagedCall& call) {
+  std::vector<Tensor> ordered;
+  const auto take = [&](const std::string& name) {
+    const Tensor* tensor = named(call.tensors, name);
+    if (tensor != nullptr && named(ordered, name) == nullptr) ordered.push_back(*tensor);
+  };
+  for (const std::string& name : call.arguments) {
+    const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
+    take(map == call.maps.end() ? name : map->tensor);
+  }
+  for (const Tensor& tensor : call.tensors)
+    if (tensor.constant) take(tensor.name);
+  return ordered;
+}
+
+std::vector<Scalar> scalars_in_order(const PackagedCall& call) {
+  std::vector<Scalar> ordered;
+  for (const std::string& name : call.arguments)
+    if (const Scalar* scalar = named(call.scalars, name)) ordered.push_back(*scalar);
+  return ordered;
+}
+
+void check_one_signature(const Package& package) {
+  const std::string first = signature(package.calls.front());
+  for (const PackagedCall& call : package.calls)
+    if (signature(call) != first)
+      throw UserError(fmt::format(
+          "one function cannot launch all of these kernels: one takes {}another {}export them into "
+          "files of their own",
+          first, signature(call)));
+}
+
+}  // namespace fa_tune

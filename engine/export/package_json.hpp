@@ -1,0 +1,33 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "engine/export/package.hpp"
+
+namespace fa_tune {
+
+// A call in figures:
+//   {"kernel": 0, "device": "NVIDIA H100 80GB HBM3", "capability": [9, 0], "shape": {...},
+//    "grid": [x, y, z], "block": [...], "cluster": [...], "shared": bytes,
+//    "tensors": [{"name", "role", "type", "dims"}],       row-major, innermost dimension last
+//    "arguments": [{"tensor": name} |
+//                  {"scalar": name, "type", "value"} |
+//                  {"map": name, "tensor", "type", "box", "swizzle", "axes"}],
+//    "constants": [names of tensors that `__constant__` variables of those names hold]}
+// "axes" of a tensor map, innermost dimension first: [dimension of the tensor, modulo, divisor]. It
+// is as large as the dimension, or as `modulo` where that is not 0, else the divisor-th part.
+nlohmann::ordered_json call_json(const Package& package, const PackagedCall& call);
+
+// Its number.
+nlohmann::ordered_json scalar_json(const Scalar& scalar);
+
+// Throws UserError unless all calls take the same tensors (names, types, roles) and scalars in one
+// order: what one typed function can launch.
+void check_one_signature(const Package& package);
+
+// Names that both forms of function go by, in the order in which the kernel takes them; tensors of
+// `__constant__` variables last.
+std::vector<Tensor> tensors_in_order(const PackagedCall& call);
+std::vector<Scalar> scalars_in_order(const PackagedCall& call);
+
+}  // namespace fa_tune

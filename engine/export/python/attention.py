@@ -1,0 +1,152 @@
+# --- Attention, as torch.nn.functional.scaled_dot_product_attention has it.
+
+_sdpa = torch.nn.functional.scaled_dot_product_attention
+
+
+def _shape_of(call):
+    shape = call["shape"]
+    return tuple(shape[name] for name in ("B", "H", "Hkv", "Lq", "Lk", "D", "causal"))
+
+
+_by_shape = {}
+for _index, _call in enumerate(_CALLS):
+    _by_shape.setdefault(_shape_of(_call), []).append(_index)
+_shapes = list(_by_shape.items())
+_dtypes = [_TYPES[_call["tensors"][0]["type"]][0] for _call in _CALLS]
+_heads_inside = [_call["shape"]["layout"] == "BSHD" for _call in _CALLS]
+_any_strides = [all(_only_by_maps(i, name) for name in "QKVO") for i in range(len(_CALLS))]
+_chosen = {}  # by all that a choice rests on; sizes that a compiler makes symbols of have no hash
+
+
+def _candidates(shape):
+    if not torch.compiler.is_compiling():
+        return _by_shape.get(shape, ())
+    for known, calls in _shapes:  # sizes may be symbols here, which have no hash
+        if known == shape:
+            return calls
+    return ()
+
+
+def _strides_fit(call, tensor):
+    if _any_strides[call]:
+        return _is_mappable(tensor)
+    return _is_packed(tensor.transpose(1, 2) if _heads_inside[call] else tensor)
+
+
+def _is_plain(tensor):
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.dim() == 4 and tensor.is_cuda
+
+
+def _obstacle(query, key, value, attn_mask, dropout_p, scale, enable_gqa):
+    """Why none of the kernels can be asked, whatever the shape."""
+    if not (_is_plain(query) and _is_plain(key) and _is_plain(value)):
+        return "query, key and value must be plain CUDA tensors [B, H, L, D]"
+    wanted = torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad)
+    if wanted or torch.autograd.forward_ad._current_level >= 0:
+        return "the kernels are forward only, and a gradient is wanted"
+    if attn_mask is not None or dropout_p != 0.0:
+        return "the kernels know neither masks but the causal one nor dropout"
+    if scale is not None and not scale > 0:
+        return "the scale must be above zero"
+    if not (query.device == key.device == value.device and query.dtype == key.dtype == value.dtype):
+        return "query, key and value must be of one device and one dtype"
+    if key.size(0) != query.size(0) or key.size(3) != query.size(3) or key.shape != value.shape:
+        return "the sizes of query, key and value do not go together"
+    if key.size(1) != query.size(1) and not enable_gqa:
+        return "fewer heads of keys than of queries are taken with enable_gqa=True"
+    return None
+
+
+def _choice(query, key, value, is_causal):
+    """(which of _CALLS, None), or (-1, why there is none)."""
+    if torch.compiler.is_compiling():
+        return _chosen_anew(query, key, value, is_causal)
+    where = (query.shape, query.stride(), key.shape, key.stride(), value.stride(), query.dtype, query.device, is_causal)
+    choice = _chosen.get(where)
+    if choice is None:
+        if len(_chosen) >= _MOST_PREPARED:
+            _chosen.clear()
+        choice = _chosen[where] = _chosen_anew(query, key, value, is_causal)
+    return choice
+
+
+def _chosen_anew(query, key, value, is_causal):
+    B, H, Lq, D = query.shape
+    found = _candidates((B, H, key.size(1), Lq, key.size(2), D, bool(is_causal)))
+    if len(found) == 0:
+        return -1, "no kernel was tuned for this shape"
+    found = [call for call in found if _dtypes[call] == query.dtype]
+    if len(found) == 0:
+        return -1, "no kernel of this shape was tuned for this dtype"
+    usable = [call for call in _calls_on(query.device.index) if call in found]
+    if len(usable) == 0:
+        return -1, "no kernel of this shape was tuned for this device"
+    for call in usable:
+        if _strides_fit(call, query) and _strides_fit(call, key) and _strides_fit(call, value):
+            return call, None
+    return -1, "the kernels of this shape want other strides: BSHD or BHSD, closely packed, as they were tuned"
+
+
+def _empty_output(query, heads_inside):
+    B, H, L, D = query.shape
+    if heads_inside:
+        return query.new_empty((B, L, H, D)).transpose(1, 2)
+    return query.new_empty((B, H, L, D))
+
+
+def _attention(query, key, value, call, scale, heads_inside):
+    output = _empty_output(query, heads_inside)
+    device = query.device.index
+    stream = _stream_of(device)
+    where = (call, device, stream, scale, heads_inside, output.data_ptr(), query.data_ptr(), query.stride())
+    where += (key.data_ptr(), key.stride(), value.data_ptr(), value.stride())
+    prepared = _prepared.get(where)
+    if prepared is None:
+        tensors = {"Q": query, "K": key, "V": value, "O": output}
+        if _heads_inside[call]:
+            tensors = {name: tensor.transpose(1, 2) for name, tensor in tensors.items()}
+        taken = {name: _taken(tensor, _any_strides[call]) for name, tensor in tensors.items()}
+        as_given = all(taken[name] is tensor for name, tensor in tensors.items())
+        prepared = _ready(where if as_given else None, call, taken, {"scale": scale}, device, stream)
+    prepared.launch()
+    return output
+
+
+def _attention_fake(query, key, value, call, scale, heads_inside):
+    return _empty_output(query, heads_inside)
+
+
+if "_library" not in globals():  # a module that is loaded again keeps its operator
+    _library = torch.library.Library(_OPERATORS, "FRAGMENT")
+    if not hasattr(getattr(torch.ops, _OPERATORS), "attention"):
+        _library.define(
+            "attention(Tensor query, Tensor key, Tensor value, int call, float scale, bool heads_inside) -> Tensor",
+            tags=(torch.Tag.needs_fixed_stride_order,),
+        )
+        _library.impl("attention", _attention, "CUDA")
+        torch.library.register_fake(f"{_OPERATORS}::attention", _attention_fake, lib=_library)
+    _operator = getattr(getattr(torch.ops, _OPERATORS), "attention").default
+
+
+def attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False, strict=False
+):
+    """torch.nn.functional.scaled_dot_product_attention, forward, by the kernels of this module.
+
+    Takes and gives what that does: [B, H, L, D]. Where a kernel was tuned for the shape, the dtype, the
+    strides and the device, it runs; everything else goes to PyTorch's own, gradients too, as the kernels
+    have no backward pass. With strict=True what no kernel is for is a ValueError that says why.
+    """
+    call = -1
+    reason = _obstacle(query, key, value, attn_mask, dropout_p, scale, enable_gqa)
+    if reason is None:
+        call, reason = _choice(query, key, value, is_causal)
+    if call < 0:
+        if strict:
+            raise ValueError(f"attention: {reason}")
+        more = {"enable_gqa": True} if enable_gqa else {}
+        return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
+    if scale is None:
+        scale = query.size(3) ** -0.5
+    inside = query.stride(1) < query.stride(2) if _any_strides[call] else _heads_inside[call]
+    return _operator(query, key, value, call, scale, inside)

@@ -1,0 +1,311 @@
+import base64
+import ctypes
+import gzip
+import threading
+
+import torch
+
+# --- Launching, through the driver that PyTorch has loaded: nothing is compiled or built here.
+
+_TYPES = {
+    "f16": (torch.float16, None, 6),  # element type, ctypes' scalar, CUtensorMapDataType
+    "bf16": (torch.bfloat16, None, 9),
+    "f32": (torch.float32, ctypes.c_float, 7),
+    "f64": (torch.float64, ctypes.c_double, 8),
+    "i32": (torch.int32, ctypes.c_int32, 4),
+    "e4m3": (getattr(torch, "float8_e4m3fn", None), None, 0),
+}
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CUtensorMapSwizzle
+_L2_PROMOTION = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+_CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+_ALIGNMENT = 16  # bytes: what copies of 16 bytes and tensor maps ask of an address
+_MOST_PREPARED = 1024  # launches that are kept ready
+
+_raw_stream = torch._C._cuda_getCurrentRawStream if hasattr(torch._C, "_cuda_getCurrentRawStream") else None
+_driver_library = None
+_here = threading.local()  # .device: whose context this thread has had made its own
+_lock = threading.Lock()
+_contexts = {}  # of devices, by index
+_functions = {}  # (function, module) by (kernel, device)
+_prepared = {}
+
+
+class _Attribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_uint32 * 16)]
+
+
+class _LaunchConfig(ctypes.Structure):
+    _fields_ = [("sizes", ctypes.c_uint * 7), ("stream", ctypes.c_void_p)]
+    _fields_ += [("attributes", ctypes.POINTER(_Attribute)), ("count", ctypes.c_uint)]
+
+
+class _Map(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_ubyte * 128)]
+
+
+def _driver():
+    global _driver_library
+    if _driver_library is None:
+        _driver_library = ctypes.CDLL("libcuda.so.1")
+    return _driver_library
+
+
+def _check(code, what):
+    if code == 0:
+        return
+    text = ctypes.c_char_p()
+    _driver().cuGetErrorString(code, ctypes.byref(text))
+    raise RuntimeError(f"{what} failed: {(text.value or b'unknown error').decode()} ({code})")
+
+
+def _context(device):
+    """PyTorch's own: the primary context of the device, by its number among those visible."""
+    context = _contexts.get(device)
+    if context is None:
+        torch.cuda.current_stream(device)  # starts CUDA where nothing has
+        context, handle = ctypes.c_void_p(), ctypes.c_int()
+        _check(_driver().cuDeviceGet(ctypes.byref(handle), device), "cuDeviceGet")
+        _check(_driver().cuDevicePrimaryCtxRetain(ctypes.byref(context), handle), "cuDevicePrimaryCtxRetain")
+        _contexts[device] = context
+    return context
+
+
+def _current_device():
+    return torch.cuda.current_device()
+
+
+class _Entered:
+    """Makes a device's context the thread's for a while. A new thread of Python has none."""
+
+    def __init__(self, device):
+        self._device, self._wanted = device, _context(device)
+        self._before = ctypes.c_void_p()
+
+    def __enter__(self):
+        _check(_driver().cuCtxGetCurrent(ctypes.byref(self._before)), "cuCtxGetCurrent")
+        if self._before.value != self._wanted.value:
+            _check(_driver().cuCtxSetCurrent(self._wanted), "cuCtxSetCurrent")
+
+    def __exit__(self, *_):
+        if self._before.value not in (None, self._wanted.value):
+            _driver().cuCtxSetCurrent(self._before)
+        else:
+            _here.device = self._device
+
+
+def _load(kernel, device):
+    """The kernel's function and module in the context of `device`, which is current."""
+    loaded = _functions.get((kernel, device))
+    if loaded is not None:
+        return loaded
+    with _lock:
+        loaded = _functions.get((kernel, device))
+        if loaded is not None:
+            return loaded
+        cuda, mode = _driver(), ctypes.c_int(_RELAXED)  # loading is no part of a graph under capture
+        _check(cuda.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode)), "cuThreadExchangeStreamCaptureMode")
+        try:
+            function, module = ctypes.c_void_p(), ctypes.c_void_p()
+            code = gzip.decompress(base64.b64decode(_KERNELS[kernel]["code"]))
+            _check(cuda.cuModuleLoadData(ctypes.byref(module), code), "cuModuleLoadData")
+            name = _KERNELS[kernel]["entry"].encode()
+            _check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name), "cuModuleGetFunction")
+            calls = [call for call in _CALLS if call["kernel"] == kernel]
+            shared = max(call["shared"] for call in calls)
+            _check(cuda.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, shared), "cuFuncSetAttribute")
+            if any(call["cluster"][0] * call["cluster"][1] * call["cluster"][2] > 8 for call in calls):
+                _check(cuda.cuFuncSetAttribute(function, _NON_PORTABLE_CLUSTER, 1), "cuFuncSetAttribute")
+        finally:
+            cuda.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
+        _functions[kernel, device] = function, module
+        return function, module
+
+
+def _strides(tensor):
+    """Its strides in elements; where a size is 1, what they would be if it were closely packed."""
+    result, packed = [], 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride())):
+        result.append(packed if size == 1 else stride)
+        packed = result[-1] * size
+    return result[::-1]
+
+
+def _tensor_map(tensor, argument):
+    """The 128 bytes through which the copy engine sees a tensor; its dimensions innermost first."""
+    dims, strides, element = [], [], tensor.element_size()
+    of_tensor = _strides(tensor)
+    for at, modulo, divisor in argument["axes"]:
+        dims.append(modulo or tensor.shape[at] // divisor)
+        strides.append(of_tensor[at] * divisor * element)
+    rank = len(dims)
+    room = ctypes.create_string_buffer(192)  # the map must lie at a multiple of 64
+    place = (ctypes.addressof(room) + 63) & ~63
+    code = _driver().cuTensorMapEncodeTiled(
+        ctypes.c_void_p(place),
+        ctypes.c_int(_TYPES[argument["type"]][2]),
+        ctypes.c_uint32(rank),
+        ctypes.c_void_p(tensor.data_ptr()),
+        (ctypes.c_uint64 * rank)(*dims),
+        (ctypes.c_uint64 * rank)(*strides[1:]),
+        (ctypes.c_uint32 * rank)(*argument["box"]),
+        (ctypes.c_uint32 * rank)(*[1] * rank),
+        ctypes.c_int(0),
+        ctypes.c_int(_SWIZZLES[argument["swizzle"]]),
+        ctypes.c_int(_L2_PROMOTION),
+        ctypes.c_int(0),
+    )
+    _check(code, "cuTensorMapEncodeTiled")
+    result = _Map()
+    ctypes.memmove(ctypes.byref(result), place, 128)
+    return result
+
+
+def _bits(type_name, value):
+    """A scalar as the kernel takes it."""
+    kind = _TYPES[type_name][1]
+    if kind is not None:
+        return kind(value)
+    number = torch.tensor(value, dtype=_TYPES[type_name][0])
+    return ctypes.c_uint16(number.view(torch.int16).item() & 0xFFFF)
+
+
+class _Prepared:
+    """A launch with its arguments, ready to be made again."""
+
+    def __init__(self, call, tensors, scalars, device, stream):
+        self.function, module = _load(call["kernel"], device)
+        self.values = []
+        for argument in call["arguments"]:
+            if "map" in argument:
+                self.values.append(_tensor_map(tensors[argument["tensor"]], argument))
+            elif "tensor" in argument:
+                self.values.append(ctypes.c_uint64(tensors[argument["tensor"]].data_ptr()))
+            else:
+                name = argument["scalar"]
+                self.values.append(_bits(argument["type"], scalars.get(name, argument["value"])))
+        pointers = [ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in self.values]
+        self.arguments = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
+        self.attribute = _Attribute(_CLUSTER_DIMENSION)
+        self.attribute.value[:3] = call["cluster"]
+        self.config = _LaunchConfig()
+        self.config.sizes[:] = [*call["grid"], *call["block"], call["shared"]]
+        self.config.stream = stream
+        self.config.attributes = ctypes.pointer(self.attribute)
+        self.config.count = 0 if call["cluster"] == [1, 1, 1] else 1
+        self.config_at = ctypes.byref(self.config)
+        self.copies = [self._constant(module, name, tensors[name]) for name in call["constants"]]
+        self.stream, self.device = ctypes.c_void_p(stream), device
+        self.start = _driver().cuLaunchKernelEx
+
+    @staticmethod
+    def _constant(module, name, tensor):
+        """Where a `__constant__` variable lies, where its data does, and how many bytes."""
+        address, room = ctypes.c_uint64(), ctypes.c_size_t()
+        code = _driver().cuModuleGetGlobal_v2(ctypes.byref(address), ctypes.byref(room), module, name.encode())
+        _check(code, f"cuModuleGetGlobal of {name}")
+        return address, ctypes.c_uint64(tensor.data_ptr()), ctypes.c_size_t(tensor.numel() * tensor.element_size())
+
+    def launch(self):
+        if getattr(_here, "device", None) == self.device == _current_device():
+            self._launch()
+        else:
+            with _Entered(self.device):
+                self._launch()
+
+    def _launch(self):
+        for to, source, size in self.copies:
+            _check(_driver().cuMemcpyDtoDAsync_v2(to, source, size, self.stream), "cuMemcpyDtoDAsync")
+        code = self.start(self.config_at, self.function, self.arguments, None)
+        if code != 0:
+            _check(code, "cuLaunchKernelEx")
+
+
+def _stream_of(device):
+    """The current one. The public way to it makes an object, which takes longer than the rest."""
+    return _raw_stream(device) if _raw_stream is not None else torch.cuda.current_stream(device).cuda_stream
+
+
+def _ready(key, call_index, tensors, scalars, device, stream):
+    """A launch, kept under a key that says all it rests on; with None it is not kept. `tensors`: all of
+    the call's, by name, of its sizes; `scalars`: what is not as it was tuned."""
+    with _Entered(device):
+        prepared = _Prepared(_CALLS[call_index], tensors, scalars, device, stream)
+    if key is not None:
+        if len(_prepared) >= _MOST_PREPARED:
+            _prepared.clear()
+        _prepared[key] = prepared
+    return prepared
+
+
+def _is_packed(tensor):
+    expected = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride())):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _is_mappable(tensor):
+    """What a tensor map takes: elements side by side, rows at multiples of 16 bytes."""
+    if tensor.stride(-1) != 1:
+        return False
+    for size, stride in zip(tensor.shape[:-1], tensor.stride()[:-1]):
+        if size != 1 and (stride <= 0 or stride * tensor.element_size() % _ALIGNMENT != 0):
+            return False
+    return True
+
+
+def _taken(tensor, by_maps):
+    """The tensor as the kernel can read it: itself, unless its strides or its address do not fit."""
+    fits = _is_mappable(tensor) if by_maps else _is_packed(tensor)
+    if fits and tensor.data_ptr() % _ALIGNMENT == 0:
+        return tensor
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+_by_maps = {}
+
+
+def _only_by_maps(call_index, name):
+    """Whether a kernel sees a tensor through maps alone, which know of strides."""
+    known = _by_maps.get((call_index, name))
+    if known is None:
+        uses = [argument for argument in _CALLS[call_index]["arguments"] if argument.get("tensor") == name]
+        known = len(uses) > 0 and all("map" in argument for argument in uses)
+        known = known and name not in _CALLS[call_index]["constants"]
+        _by_maps[call_index, name] = known
+    return known
+
+
+def _device_facts(device):
+    return torch.cuda.get_device_capability(device), torch.cuda.get_device_name(device)
+
+
+@torch.compiler.assume_constant_result
+def _calls_on(device):
+    """What of _CALLS can run there, what was tuned on a device of that name first."""
+    known = _on_device.get(device)
+    if known is None:
+        capability, name = _device_facts(device)
+        fitting = [i for i, call in enumerate(_CALLS) if tuple(call["capability"]) == tuple(capability)]
+        fitting.sort(key=lambda i: _CALLS[i]["device"] != name)
+        known = _on_device[device] = tuple(fitting)
+    return known
+
+
+_on_device = {}
+
+
+def prepare(device=None):
+    """Loads every kernel that the device can run; else each is loaded at its first use."""
+    device = torch.cuda.current_device() if device is None else torch.device(device).index
+    with _Entered(device):
+        for call in _calls_on(device):
+            _load(_CALLS[call]["kernel"], device)
+
+
+_OPERATORS = "fa_tune_" + _IDENTITY  # the namespace in torch.ops

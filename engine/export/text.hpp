@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace fa_tune {
+
+// Names and messages come from strangers: whatever they hold, they end up within the comment or the
+// string that they are written into.
+
+// One line of printable ASCII that ends no comment of C++ or Python and joins no lines.
+std::string comment_text(std::string_view text);
+
+// Lines of at most 100 columns, each behind `mark` ("# ", "// ").
+std::string comment_lines(std::string_view text, std::string_view mark);
+
+// JSON, or the same as a literal of Python: what does not fit in a line over several, those after
+// the first indented by `indent` spaces. ASCII alone.
+enum class Notation { json, python };
+std::string literal(const nlohmann::ordered_json& json, Notation notation, std::size_t indent = 0);
+
+// A string literal of C++ (and of C), without the line breaks of raw ones.
+std::string cxx_literal(std::string_view text);
+
+std::string base64(std::string_view bytes);
+
+}  // namespace fa_tune

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/gzip.hpp"
+#include "engine/export/package_json.hpp"
+#include "engine/export/parts.hpp"
+#include "engine/export/text.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is(const PackagedCall& call, const char* name, const Value& value) {
+  const auto found = call.shape.find(name);
+  return found != call.shape.end() && found->second == value;
+}
+
+// What PyTorch's scaled_dot_product_attention computes too. Its causal mask starts at the top left.
+bool is_plain_attention(const PackagedCall& call) {
+  const bool cornered = is(call, "causal", true) && call.shape.at("Lq") != call.shape.at("Lk");
+  return is(call, "lse", false) && is(call, "capped", false) && is(call, "alibi", false) &&
+         is(call, "window_left", std::int64_t{-1}) && is(call, "window_right", std::int64_t{-1}) &&
+         !is(call, "dtype", std::string("e4m3")) &&
+         (!cornered || is(call, "causal_alignment", std::string("top_left")));
+}
+
+bool takes_the_place_of_sdpa(const Package& package) {
+  if (package.problem != "attention") return false;
+  const auto plain = std::ranges::count_if(package.calls, is_plain_attention);
+  if (plain != 0 && plain != std::ssize(package.calls))
+    throw UserError(
+        "some of these kernels compute what scaled_dot_product_attention does, others have "
+        "features of their own: export them into modules of their own");
+  return plain != 0;
+}
+
+std::string head(const Package& package, bool attention) {
+  std::string text = comment_lines(
+      fmt::format(
+          "Kernels for {}, exported by fa-tune {}: one module, complete in itself. It needs "
+          "PyTorch (2.4 or newer, Linux) and an NVIDIA GPU that a kernel is for.",
+          package.problem, package.version),
+      "# ");
+  text += "#\n";
+  const std::string use =
+      attention
+          ? "attention(q, k, v, is_causal=False, scale=None): in the place of "
+            "scaled_dot_product_attention, forward; what no kernel is for goes there."
+          : "launch(...): the tensors that the kernel reads, in its order; gives its outputs.";
+  text += comment_lines(use, "# ");
+  text += "#\n";
+  for (const PackagedCall& call : package.calls) {
+    text +=
+        comment_lines(call.described + " on " + (call.device.empty() ? "any device" : call.device) +
+                          ", " + package.kernels[call.kernel].image.arch,
+                      "# ");
+    text += comment_lines("  " + call.origin, "# ");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string torch_module(const Package& package) {
+  const bool attention = takes_the_place_of_sdpa(package);
+  if (!attention) check_one_signature(package);
+  Json kernels = Json::array();
+  for (const PackagedKernel& kernel : package.kernels)
+    kernels.push_back({{"entry", kernel.image.kernel},
+                       {"arch", kernel.image.arch},
+                       {"source_sha256", kernel.source_hash},
+                       {"code", base64(gzip(kernel.image.bytes))}});
+  Json calls = Json::array();
+  for (const PackagedCall& call : package.calls) calls.push_back(call_json(package, call));
+  std::string text = head(package, attention);
+  text += fmt::format("\n_IDENTITY = {}  # of code and launches\n\n",
+                      literal(identity(package), Notation::python));
+  text += "# Machine code, as it was gated and timed: gzip, base64.\n";
+  text += "_KERNELS = " + literal(kernels, Notation::python) + "\n\n";
+  text += "_CALLS = " + literal(calls, Notation::python) + "\n\n";
+  text += std::string(python_driver_part()) + "\n\n";
+  text += attention ? python_attention_part() : python_function_part();
+  return text;
+}
+
+}  // namespace fa_tune

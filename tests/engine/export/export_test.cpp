@@ -1,0 +1,173 @@
+#include <cstdlib>
+#include <cstring>
+
+#include <doctest/doctest.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/export/package_json.hpp"
+#include "engine/export/text.hpp"
+#include "tests/helpers.hpp"
+
+using namespace fa_tune;
+using namespace fa_tune::test;
+
+namespace {
+
+Scalar real(const std::string& name, float value) {
+  Scalar scalar{.name = name, .bytes = std::vector<std::byte>(sizeof value), .type = DType::f32};
+  std::memcpy(scalar.bytes.data(), &value, sizeof value);
+  return scalar;
+}
+
+Scalar whole(const std::string& name, std::int32_t value) {
+  Scalar scalar{.name = name, .bytes = std::vector<std::byte>(sizeof value)};
+  std::memcpy(scalar.bytes.data(), &value, sizeof value);
+  return scalar;
+}
+
+// y = a * x, with a table in constant memory and x seen through a map.
+Package some_package() {
+  PackagedCall call{.kernel = 0,
+                    .shape = {{"n", std::int64_t{64}}, {"rows", std::int64_t{32}}},
+                    .launch = {{4, 2, 1}, {128, 1, 1}, {2, 1, 1}, 512},
+                    .arguments = {"X_map", "y", "a", "n"},
+                    .maps = {{"X_map", "x", {64, 8}, 128, {}}},
+                    .tensors = {{"x", DType::f16, Role::input, {32, 64}, {}, "RN"},
+                                {"y", DType::f32, Role::output, {32, 64}, {}, "RN"},
+                                {"unused", DType::f32, Role::input, {1}, {}, "N"},
+                                {"table", DType::f32, Role::input, {16}, {}, "N", true}},
+                    .scalars = {whole("n", 64), real("a", 2.5F), whole("unseen", 3)},
+                    .described = "n=64 rows=32",
+                    .device = "NVIDIA H100",
+                    .origin = "trial 7"};
+  return {.version = "0.1.0",
+          .problem = "custom",
+          .name = "scale_add",
+          .kernels = {{{BinaryKind::cubin,
+                        "sm_90a",
+                        "scale",
+                        "\x7f"
+                        "ELF and code",
+                        {}},
+                       "5ace"}},
+          .calls = {call}};
+}
+
+bool runs(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;  // NOLINT(cert-env33-c)
+}
+
+// Python's own verdict: it compiles, and what stands before the common part has these values.
+bool is_python(const ScratchFolder& folder, const std::string& module, const std::string& check) {
+  const std::string head = module.substr(0, module.find("\nimport base64"));
+  write_file(folder / "module.py", module);
+  write_file(folder / "head.py", head + "\nassert " + check + "\n");
+  const std::string python = std::string(FA_TUNE_PYTHON) + " ";
+  return runs(python + "-m py_compile " + (folder / "module.py").string()) &&
+         runs(python + (folder / "head.py").string());
+}
+
+const char* const kHostile =
+    "a\" ' \"\"\" ''' \\ */ ``` ?\?/ \n\r\t import os; os.abort() // # \xff \xc3\xbc "
+    "\xf0\x9f\x98\x80 ${x} {0} %s "
+    "\xe2\x80\xa8 end";
+
+Package hostile_package() {
+  Package package = some_package();
+  package.version = package.calls[0].described = package.calls[0].device = kHostile;
+  package.calls[0].origin = std::string("ends in a backslash \\") + kHostile + "\\";
+  package.kernels[0].source_hash = kHostile;
+  package.problem = kHostile;
+  return package;
+}
+
+}  // namespace
+
+TEST_CASE("export: a call in figures") {
+  const Package package = some_package();
+  const auto json = call_json(package, package.calls[0]);
+  CHECK(json["capability"] == nlohmann::json({9, 0}));
+  CHECK(json["grid"] == nlohmann::json({4, 2, 1}));
+  CHECK(json["cluster"] == nlohmann::json({2, 1, 1}));
+  REQUIRE(json["tensors"].size() == 3);  // in the kernel's order, and what it does not see left out
+  CHECK(json["tensors"][0]["name"] == "x");
+  CHECK(json["tensors"][1]["role"] == "output");
+  CHECK(json["tensors"][2]["name"] == "table");
+  CHECK(json["constants"] == nlohmann::json({"table"}));
+  REQUIRE(json["arguments"].size() == 4);
+  CHECK(json["arguments"][0]["axes"].dump() == "[[1,0,1],[0,0,1]]");
+  CHECK(json["arguments"][1]["tensor"] == "y");
+  CHECK(json["arguments"][2]["value"] == 2.5);
+  CHECK(json["arguments"][3]["value"] == 64);
+  PackagedCall strange = package.calls[0];
+  strange.arguments.emplace_back("nobody");
+  CHECK(has(message_of<UserError>([&] { (void)call_json(package, strange); }), "'nobody'"));
+}
+
+TEST_CASE("export: the digest sees code and launches, not words") {
+  const Package package = some_package();
+  Package words = package;
+  words.calls[0].origin = "elsewhere";
+  CHECK(identity(words) == identity(package));
+  Package code = package;
+  code.kernels[0].image.bytes += ' ';
+  CHECK(identity(code) != identity(package));
+  Package grid = package;
+  ++grid.calls[0].launch.grid.x;
+  CHECK(identity(grid) != identity(package));
+}
+
+TEST_CASE("export: a module is Python") {
+  const ScratchFolder folder;
+  const std::string module = torch_module(some_package());
+  CHECK(is_python(folder, module,
+                  "_CALLS[0]['arguments'][2]['value'] == 2.5 and _KERNELS[0]['entry'] == 'scale'"));
+  CHECK_FALSE(is_python(folder, module, "_CALLS[0]['shared'] == 513"));
+  CHECK_FALSE(is_python(folder, "(" + module, "True"));
+  CHECK(has(module, "def launch("));
+}
+
+TEST_CASE("export: names of strangers stay where they are written") {
+  const ScratchFolder folder;
+  const Package package = hostile_package();
+  CHECK(is_python(folder, torch_module(package),
+                  "len(_CALLS) == 1 and _CALLS[0]['device'].startswith('a\\\" \\'')"));
+  const std::string ptx = ptx_text(package);
+  const std::size_t code = ptx.find(package.kernels[0].image.bytes);
+  REQUIRE(code != std::string::npos);
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < code; at = ptx.find('\n', at) + 1, ++lines)
+    CHECK(ptx.substr(at, 3) == "// ");
+  CHECK(lines > 10);
+  CHECK(comment_text("a */ b \\ c \n d ?\?/ **/") == "a * / b _ c _ d __/ ** /");
+}
+
+TEST_CASE("export: a PTX file says as JSON how it is launched") {
+  const std::string text = ptx_text(some_package());
+  const std::string begin = "// launch begin\n", end = "// launch end\n";
+  std::string block = text.substr(text.find(begin) + begin.size(),
+                                  text.find(end) - text.find(begin) - begin.size());
+  for (std::size_t at = 0; (at = block.find("\n// ", at)) != std::string::npos;)
+    block.erase(at + 1, 3);
+  const auto json = nlohmann::json::parse(block.substr(3));
+  CHECK(json["entry"] == "scale");
+  CHECK(json["block"] == nlohmann::json({128, 1, 1}));
+  CHECK(text.ends_with("ELF and code"));
+}
+
+TEST_CASE("export: one function for one kind of kernel") {
+  Package package = some_package();
+  package.calls.push_back(package.calls[0]);
+  CHECK_NOTHROW(check_one_signature(package));
+  package.calls[1].tensors[1].type = DType::f16;
+  CHECK(has(message_of<UserError>([&] { (void)torch_module(package); }), "f16 y output"));
+}
+
+TEST_CASE("export: base64 is RFC 4648's") {
+  CHECK(base64("") == "");
+  CHECK(base64("f") == "Zg==");
+  CHECK(base64("fo") == "Zm8=");
+  CHECK(base64("foo") == "Zm9v");
+  CHECK(base64("foobar") == "Zm9vYmFy");
+}

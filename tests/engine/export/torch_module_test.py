@@ -1,0 +1,295 @@
+"""An exported module for PyTorch, on a machine without a GPU: a libcuda that runs nothing says what it was asked
+to launch, and PyTorch computes it instead on the CPU. So this holds the module's dispatch, its structures, its
+tensor maps, its operator and its fallbacks against PyTorch; that the kernels are right is the gate's to say.
+
+  torch_module_test.py FAKE_CUDA.so MMA_AND_BSHD.py WGMMA.py CUSTOM.py      (exit code 77 without PyTorch)
+"""
+
+import ctypes
+import importlib.util
+import sys
+
+try:
+    import torch
+except ImportError:
+    print("skipped: no PyTorch here")
+    sys.exit(77)
+
+sdpa = torch.nn.functional.scaled_dot_product_attention
+
+
+class Seen(ctypes.Structure):
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint)]
+    _fields_ += [("attributes", ctypes.c_uint), ("cluster", ctypes.c_uint * 3), ("stream", ctypes.c_void_p)]
+    _fields_ += [("parameters", ctypes.POINTER(ctypes.c_void_p))]
+
+
+class Map(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_uint64), ("type", ctypes.c_uint), ("rank", ctypes.c_uint)]
+    _fields_ += [("box", ctypes.c_uint * 5), ("swizzle", ctypes.c_uint), ("dims", ctypes.c_uint64 * 5)]
+    _fields_ += [("strides", ctypes.c_uint * 4)]
+
+
+TELLER = ctypes.CFUNCTYPE(None, ctypes.POINTER(Seen))
+fake = ctypes.CDLL(sys.argv[1])
+launches = []  # the last in full
+
+
+def view(address, sizes, strides, dtype):
+    """The memory behind an address as a tensor."""
+    length = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
+    room = (ctypes.c_uint8 * (length * dtype.itemsize)).from_address(address)
+    return torch.frombuffer(room, dtype=dtype).as_strided(sizes, strides)
+
+
+def packed(sizes):
+    strides = [1]
+    for size in reversed(sizes[1:]):
+        strides.insert(0, strides[0] * size)
+    return strides
+
+
+def at(pointer, kind):
+    return ctypes.cast(pointer, ctypes.POINTER(kind)).contents
+
+
+def tensors_of(call, seen):
+    """What the kernel would see, by name, and the scalars."""
+    facts = {tensor["name"]: tensor for tensor in call["tensors"]}
+    types = {"f16": torch.float16, "f32": torch.float32, "bf16": torch.bfloat16}
+    tensors, scalars = {}, {}
+    for pointer, argument in zip(seen.parameters, call["arguments"]):
+        if "map" in argument:
+            seen_map = at(pointer, Map)
+            assert list(seen_map.box)[: seen_map.rank] == argument["box"]
+            dims = list(seen_map.dims)[: seen_map.rank][::-1]
+            strides = [stride // 2 for stride in seen_map.strides[: seen_map.rank - 1]][::-1] + [1]
+            tensors[argument["tensor"]] = view(seen_map.address, dims, strides, torch.float16)
+        elif "tensor" in argument:
+            fact = facts[argument["tensor"]]
+            address = at(pointer, ctypes.c_uint64).value
+            tensors[fact["name"]] = view(address, fact["dims"], packed(fact["dims"]), types[fact["type"]])
+        else:
+            kind = ctypes.c_float if argument["type"] == "f32" else ctypes.c_int32
+            scalars[argument["scalar"]] = at(pointer, kind).value
+            if argument["type"] == "i32":
+                assert scalars[argument["scalar"]] == argument["value"]
+    return tensors, scalars
+
+
+def load(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # torch.compile looks there
+    spec.loader.exec_module(module)
+    module._driver_library = fake
+    module._context = lambda device: ctypes.c_void_p(0x1000)
+    module._raw_stream = lambda device: 0x77
+    module._current_device = lambda: None
+    module._device_facts = lambda device: ((9, 0), "a GPU")
+    module._calls_on(0), module._on_device.update({None: module._on_device[0]})  # the CPU has no index
+    for operator, function in (("attention", "_attention"), ("launch", "_run")):
+        if hasattr(module, function) and not name.startswith("again"):
+            module._library.impl(operator, getattr(module, function), "CPU")
+    return module
+
+
+def pretend_cuda(module):
+    """From now on its tests of `is_cuda` hold for the CPU's tensors, by another name."""
+    module.torch = torch
+    if hasattr(module, "_is_plain"):
+        module._is_plain = lambda t: type(t) in (torch.Tensor, torch.nn.Parameter) and t.dim() == 4
+
+
+def failure(kind, call):
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError("nothing was raised")
+
+
+def qkv(shape=(1, 8, 512, 64), dtype=torch.float16):
+    return [torch.randn(shape).to(dtype) for _ in range(3)]
+
+
+def teller_of(module, compute):
+    def teller(seen):
+        calls = [call for call in module._CALLS if list(seen.contents.grid) == call["grid"]]
+        calls = [call for call in calls if list(seen.contents.block) == call["block"]]
+        assert calls, "no such launch was packed"
+        call = calls[0]
+        layout = expected_layout[0]
+        if layout is not None:
+            call = [each for each in calls if each["shape"]["layout"] == layout][0]
+        assert seen.contents.shared == call["shared"] and list(seen.contents.cluster) == call["cluster"]
+        assert seen.contents.attributes == (0 if call["cluster"] == [1, 1, 1] else 1)
+        assert seen.contents.stream == 0x77
+        compute(*tensors_of(call, seen.contents), call)
+        launches.append(call)
+
+    return TELLER(teller)
+
+
+expected_layout = [None]
+
+
+def compute_attention(tensors, scalars, call):
+    q, k, v, o = (tensors[name] for name in "QKVO")
+    if call["shape"]["layout"] == "BSHD" and not any("map" in argument for argument in call["arguments"]):
+        q, k, v, o = (each.transpose(1, 2) for each in (q, k, v, o))
+    o.copy_(sdpa(q, k, v, scale=scalars["scale"]))
+
+
+def check_launched(module, q, k, v, layout="BHSD", **more):
+    expected_layout[0] = layout
+    before = len(launches)
+    result = module.attention(q, k, v, strict=True, **more)
+    assert len(launches) == before + 1, "nothing was launched"
+    assert torch.equal(result, sdpa(q, k, v, **more)), "another result"
+    assert result.shape == q.shape and result.dtype == q.dtype
+    return result
+
+
+def check_fallback(module, q, k, v, why, **more):
+    before = len(launches)
+    assert torch.equal(module.attention(q, k, v, **more), sdpa(q, k, v, **more))
+    said = failure(ValueError, lambda: module.attention(q, k, v, strict=True, **more))
+    assert why in said, said
+    assert len(launches) == before, "it was launched"
+
+
+def inside(tensors):
+    """The same values in BSHD."""
+    return [tensor.transpose(1, 2).contiguous().transpose(1, 2) for tensor in tensors]
+
+
+def test_fallbacks_of_the_cpu(module):
+    check_fallback(module, *qkv(), "plain CUDA tensors")
+
+
+def test_pointers(module):
+    """Kernels that read through pointers: one for BHSD, one for BSHD."""
+    q, k, v = qkv()
+    check_launched(module, q, k, v)
+    assert check_launched(module, q, k, v, scale=0.3).is_contiguous()
+    result = check_launched(module, *inside((q, k, v)), layout="BSHD")
+    assert result.transpose(1, 2).is_contiguous()
+    wide = [torch.randn(1, 8, 512, 128).half()[..., :64] for _ in range(3)]
+    check_fallback(module, *wide, "strides")
+    check_fallback(module, q, inside((k,))[0], v, "strides")
+    check_fallback(module, *qkv((1, 8, 512, 32)), "this shape")
+    check_fallback(module, *qkv((2, 8, 512, 64)), "this shape")
+    check_fallback(module, *qkv(dtype=torch.float32), "this dtype")
+    check_fallback(module, q, k, v, "this shape", is_causal=True)
+    check_fallback(module, q, k, v, "masks", attn_mask=torch.ones(512, 512, dtype=torch.bool))
+    check_fallback(module, q, k, v, "above zero", scale=-1.0)
+    check_fallback(module, q, k[:, :, :256], v[:, :, :256], "this shape")
+    check_fallback(module, q, k, v.float().half().requires_grad_(), "gradient")
+    with torch.no_grad():
+        check_launched(module, q, k, v.clone().requires_grad_())
+    # An address that copies of 16 bytes cannot begin at: closely packed, and copied first.
+    odd = torch.randn(8 * 512 * 64 + 1).half()[1:].view(1, 8, 512, 64)
+    assert odd.data_ptr() % 16 != 0
+    check_launched(module, odd, k, v)
+    loads = fake.fake_loads()
+    for _ in range(3):
+        check_launched(module, q, k, v)
+    assert fake.fake_loads() == loads, "a kernel was loaded again"
+    module.prepare("cuda:0")
+
+
+def test_maps(module):
+    """A kernel that sees all through tensor maps takes any strides."""
+    q, k, v = qkv()
+    check_launched(module, q, k, v)
+    assert check_launched(module, *inside((q, k, v))).transpose(1, 2).is_contiguous()
+    together = torch.randn(1, 512, 3, 8, 64).half()
+    check_launched(module, *[each.transpose(1, 2) for each in together.unbind(2)])
+    check_launched(module, q, inside((k,))[0], v)
+    check_fallback(module, q[..., ::1].transpose(2, 3).contiguous().transpose(2, 3), k, v, "strides")
+
+
+def test_compiled(module):
+    expected_layout[0] = "BHSD"
+
+    def block(x, weight):
+        q, k, v = (x @ weight).view(1, 512, 3, 8, 64).permute(2, 0, 3, 1, 4).contiguous()
+        return module.attention(q, k, v, strict=True).transpose(1, 2).reshape(1, 512, 512) + x
+
+    x, weight = torch.randn(1, 512, 512).half(), (torch.randn(512, 1536) / 20).half()
+    with torch.no_grad():
+        wanted = block(x, weight)
+        before = len(launches)
+        compiled = torch.compile(block, backend="aot_eager", fullgraph=True)
+        assert torch.equal(compiled(x, weight), wanted)
+        assert len(launches) == before + 1
+        dynamic = torch.compile(module.attention, backend="aot_eager", fullgraph=True, dynamic=True)
+        q, k, v = qkv()
+        assert torch.equal(dynamic(q, k, v), sdpa(q, k, v))
+        assert len(launches) == before + 2
+        for length in (100, 200):
+            q, k, v = qkv((1, 8, length, 64))
+            assert torch.equal(dynamic(q, k, v), sdpa(q, k, v))
+        assert len(launches) == before + 2
+    q, k, v = qkv()
+    torch.library.opcheck(module._operator, (q, k, v, 0, 0.125, module._heads_inside[0]))
+
+
+def test_drop_in(module):
+    """Put in SDPA's place, its fallback is still PyTorch's own."""
+    functional = torch.nn.functional
+    functional.scaled_dot_product_attention = module.attention
+    try:
+        q, k, v = qkv((1, 2, 10, 16))
+        assert torch.equal(functional.scaled_dot_product_attention(q, k, v, None, 0.0, True), sdpa(q, k, v, is_causal=True))
+    finally:
+        functional.scaled_dot_product_attention = sdpa
+
+
+def test_twice(path):
+    again = load(path, "again")  # the same module under another name shares the operator
+    assert again._OPERATORS == load(path, "again_too")._OPERATORS
+    spec = again.__spec__
+    spec.loader.exec_module(again)  # and it can be loaded anew
+
+
+def compute_softmax(tensors, scalars, call):
+    tensors["y"].copy_(torch.softmax(tensors["x"], -1))
+
+
+def test_function(module):
+    expected_layout[0] = None
+    x = torch.randn(1024, 1024)
+    assert "CUDA tensor" in failure(ValueError, lambda: module.launch(x))
+    assert "x: 1 tensors" in failure(TypeError, lambda: module.launch())
+    assert "no scalar" in failure(TypeError, lambda: module.launch(x, a=1.0))
+    module._chosen = lambda tensors: 0
+    before = len(launches)
+    assert torch.equal(module.launch(x), torch.softmax(x, -1))
+    assert torch.equal(module.launch(x.t()), torch.softmax(x.t(), -1)), "strides"
+    compiled = torch.compile(lambda x: module.launch(x * 2) + 1, backend="aot_eager", fullgraph=True)
+    assert torch.allclose(compiled(x), torch.softmax(x * 2, -1) + 1)
+    assert len(launches) == before + 3
+    assert module._misfit(0, [torch.randn(3, 1024)]) == "no kernel was tuned for these sizes"
+    assert "float32" in module._misfit(0, [x.half()])
+    torch.library.opcheck(module._operator, (x, 0))
+
+
+def main():
+    pointers, maps, custom = (load(path, f"exported_{i}") for i, path in enumerate(sys.argv[2:5]))
+    test_fallbacks_of_the_cpu(pointers)
+    for module, tests in ((pointers, (test_pointers, test_compiled, test_drop_in)), (maps, (test_maps, test_compiled))):
+        pretend_cuda(module)
+        teller = teller_of(module, compute_attention)
+        fake.fake_tell(teller)
+        for test in tests:
+            test(module)
+            print("passed:", test.__name__)
+    teller = teller_of(custom, compute_softmax)
+    fake.fake_tell(teller)
+    test_function(custom)
+    test_twice(sys.argv[2])
+    print("all passed")
+
+
+main()

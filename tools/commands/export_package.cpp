@@ -1,0 +1,90 @@
+#include "tools/commands/export_package.hpp"
+
+#include <charconv>
+#include <set>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/log.hpp"
+#include "engine/run/packaging.hpp"
+#include "tools/commands/options.hpp"
+
+namespace fa_tune {
+namespace {
+
+// The best of each problem, shape and device, in the order of the store's best.
+std::vector<std::int64_t> best_of_each(const Store& store, const Filters& filters) {
+  TrialFilter filter = filters.resolved();
+  filter.limit = -1;
+  std::vector<std::int64_t> chosen;
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const TrialRow& trial : store.best(filter)) {
+    const auto run = store.run(trial.run);
+    if (seen.emplace(run->problem, run->shape_json, run->device_name).second)
+      chosen.push_back(trial.id);
+  }
+  if (chosen.empty()) throw UserError(filters.db + ": no trial that passed answers to this");
+  return chosen;
+}
+
+void take_trials(const std::vector<std::int64_t>& trials, const Store& store, Packager& packager) {
+  for (const std::int64_t trial : trials) packager.add_trial(store, trial);
+}
+
+void take_best(const Filters& filters, bool one, Packager& packager) {
+  const Store store(filters.db, Store::Mode::read);
+  auto trials = best_of_each(store, filters);
+  if (one) trials.resize(1);
+  take_trials(trials, store, packager);
+}
+
+void take_named(const std::vector<std::string>& kernels, const std::string& db,
+                Packager& packager) {
+  std::optional<Store> store;
+  for (const std::string& kernel : kernels) {
+    if (kernel.ends_with(".cu")) {
+      packager.add_file(kernel);
+      continue;
+    }
+    const std::int64_t trial = trial_number(kernel);
+    if (!store) store.emplace(db, Store::Mode::read);
+    packager.add_trial(*store, trial);
+  }
+}
+
+}  // namespace
+
+std::int64_t trial_number(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || stop != text.data() + text.size() || number < 1)
+    throw UserError("'" + text + "' names no kernel: write a trial's ID or an exported .cu file");
+  return number;
+}
+
+int export_package(const Filters& filters, const std::vector<std::string>& kernels,
+                   const std::string& form, const std::string& out) {
+  const bool one = form == "ptx";
+  if (one && kernels.size() > 1) throw UserError("--as ptx writes one kernel: name one");
+  const auto compiler = open_compiler();
+  Packager packager(*compiler, one ? BinaryKind::ptx : BinaryKind::cubin, require_root(),
+                    FA_TUNE_VERSION);
+  if (kernels.empty())
+    take_best(filters, one, packager);
+  else
+    take_named(kernels, filters.db, packager);
+  const Package& package = packager.package();
+  write_file(out, one ? ptx_text(package) : torch_module(package));
+  log_info("{} {}, for {} {}, in {}:", package.kernels.size(),
+           package.kernels.size() == 1 ? "kernel" : "kernels", package.calls.size(),
+           package.calls.size() == 1 ? "shape" : "shapes", out);
+  for (const PackagedCall& call : package.calls)
+    log_info("  {} on {}: {}", call.described, call.device.empty() ? "any" : call.device,
+             call.origin);
+  return 0;
+}
+
+}  // namespace fa_tune
