@@ -21,10 +21,10 @@ constexpr double sample_us = 200;
 constexpr int most_launches = 200;
 
 constexpr int look_samples = 5;
+constexpr int quick_look_samples = 3;
 constexpr int most_looks = 8;
-constexpr double look_budget_us = 50'000;         // a slow kernel warms the GPU up in a single look
-constexpr double screen_look_budget_us = 20'000;  // the gate has kept the GPU warm
-constexpr double settled = 0.01;                  // two looks that differ by less, relatively
+constexpr double look_budget_us = 50'000;  // a slow kernel warms the GPU up in a single look
+constexpr double settled = 0.01;           // two looks that differ by less, relatively
 
 constexpr double heating_us = 100'000;  // a look at the clock under load
 constexpr int most_heatings = 20;
@@ -33,7 +33,7 @@ constexpr double steady = 0.003;  // a look that is lower by less, relatively, i
 // A launch of milliseconds varies less than a short one, and costs more.
 constexpr int screen_samples = 25;
 constexpr int least_screen_samples = 9;
-constexpr double screen_budget_us = 30'000;
+constexpr double screen_budget_us = 15'000;
 constexpr int final_samples = 100;
 constexpr int least_final_samples = 30;
 constexpr double final_budget_us = 300'000;
@@ -84,22 +84,28 @@ struct Settled {
 };
 
 // Looks until the launches a sample needs are known and two looks agree: clocks rise, caches fill
-// and the driver settles meanwhile, so what the looks saw is thrown out. But of a kernel whose
-// launch lasts a sample, and longer than `slow_us`, one look is enough.
+// and the driver settles meanwhile, so what the looks saw is thrown out. A screen comes after the
+// gate, and of a launch that lasts a sample one look is enough; if it takes longer than `slow_us`
+// that is all that is taken.
 std::expected<Settled, Fault> settle(Device& device, const Launch& launch,
-                                     double budget_us = look_budget_us,
+                                     Effort effort = Effort::final_,
                                      double slow_us = std::numeric_limits<double>::infinity()) {
-  TimingPlan plan{1, look_samples, 2};
+  const bool quick = effort == Effort::screen;
+  TimingPlan plan{1, quick ? quick_look_samples : look_samples, 2};
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
   double previous_us = 0;
-  for (int look = 0; look < most_looks && spent_us < budget_us; ++look) {
+  for (int look = 0; look < most_looks && spent_us < look_budget_us; ++look) {
     const int asked = plan.launches_per_sample;
     auto timing = take(device, launch, plan);
     if (!timing) return std::unexpected(timing.error());
     if (plan.launches_per_sample > asked) fewest = plan.launches_per_sample;
     const double us = median(timing->samples_us);
-    if (us > slow_us && us >= sample_us) return Settled{1, us, std::move(*timing)};
+    if (quick && us >= sample_us) {
+      Settled known{1, us, {}};
+      if (us > slow_us) known.enough = std::move(*timing);
+      return known;
+    }
     spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const int wanted = std::max(launches_for(us), fewest);
     const bool agree = std::abs(us - previous_us) <= settled * us;
@@ -195,8 +201,7 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
     return Measurement{std::move(*timing), time};
   }
 
-  auto launches = effort == Effort::screen ? settle(device, launch, screen_look_budget_us, slow_us)
-                                           : settle(device, launch);
+  auto launches = settle(device, launch, effort, slow_us);
   if (!launches) return std::unexpected(launches.error());
   if (launches->enough) {
     const Estimate time = estimate(launches->enough->samples_us);

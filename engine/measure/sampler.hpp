@@ -27,7 +27,7 @@ enum class Effort {
 // stays and is marked. A device that predicts is asked once.
 //
 // `slow_us`: of launches of 200 us and more, a screen that sees one take longer than this ends with
-// its first five samples: enough to know that it is slow.
+// its first three samples: enough to know that it is slow.
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
                                           double slow_us = std::numeric_limits<double>::infinity());
 

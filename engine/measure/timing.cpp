@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +22,15 @@ Json clocks(const std::vector<double>& mhz) {
   if (mhz.empty()) return {};
   const auto [low, high] = std::ranges::minmax_element(mhz);
   return {{"low", rounded(*low)}, {"median", rounded(median(mhz))}, {"high", rounded(*high)}};
+}
+
+// The median sample's; null if the clock is not known.
+Json kilocycles(const Timing& timing) {
+  const std::vector<double>& mhz = timing.gpu.sm_mhz;
+  if (mhz.empty() || mhz.size() != timing.samples_us.size()) return {};
+  std::vector<double> cycles;
+  std::ranges::transform(timing.samples_us, mhz, std::back_inserter(cycles), std::multiplies());
+  return median(cycles) / 1000;
 }
 
 }  // namespace
@@ -67,6 +78,7 @@ std::string detail_json_of(const Timing& timing) {
       {"launches_a_sample", timing.launches_per_sample},
       {"l2", to_text(timing.l2)},
       {"sm_mhz", clocks(gpu.sm_mhz)},
+      {"kilocycles", kilocycles(timing)},
       {"throttled_samples", gpu.throttled.size()},
       {"taken_again", gpu.taken_again},
       {"held_down_by", gpu.held_down_by},
@@ -74,6 +86,19 @@ std::string detail_json_of(const Timing& timing) {
       {"celsius", known(gpu.celsius)},
       {"readings", gpu.no_readings.empty() ? "available" : "not available: " + gpu.no_readings}}
       .dump();
+}
+
+double mhz_of(double us, const std::string& detail_json) {
+  if (detail_json.empty() || !(us > 0)) return 0;
+  const Json detail = Json::parse(detail_json);
+  const auto kilocycles = detail.find("kilocycles");
+  if (kilocycles == detail.end() || !kilocycles->is_number()) return 0;
+  return kilocycles->get<double>() * 1000 / us;
+}
+
+double us_at_clock(double us, const std::string& detail_json, double mhz) {
+  const double own_mhz = mhz_of(us, detail_json);
+  return own_mhz > 0 && mhz > 0 ? us * (own_mhz / mhz) : us;
 }
 
 }  // namespace fa_tune

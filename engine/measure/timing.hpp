@@ -15,9 +15,20 @@ void drop_throttled(Timing& timing);
 
 // How the samples were taken and how the GPU was, as a JSON object; null where nobody knows:
 //   {"samples":100,"launches_a_sample":20,"l2":"warm",
-//    "sm_mhz":{"low":1740,"median":1755,"high":1755},"throttled_samples":0,"taken_again":0,
+//    "sm_mhz":{"low":1740,"median":1755,"high":1755},"kilocycles":9.57,
+//    "throttled_samples":0,"taken_again":0,
 //    "held_down_by":["power limit"],"watts":412.5,"celsius":61,"readings":"available"}
 // For a prediction: its own detail.
 std::string detail_json_of(const Timing& timing);
+
+// The clock that a screen was taken at, from the same; 0 where it is not known.
+double mhz_of(double us, const std::string& detail_json);
+
+// What a kernel would take at a clock of `mhz`, from what detail_json_of() kept beside the `us`
+// that it took. At its power limit a GPU's clock wanders by several percent within seconds, so
+// screens taken at different times are told apart by their cycles and not by their microseconds;
+// finals, which interleave, compare the time itself. `us` where the clock is not known, as where
+// the time is predicted.
+double us_at_clock(double us, const std::string& detail_json, double mhz);
 
 }  // namespace fa_tune

@@ -28,10 +28,14 @@ std::vector<std::uint32_t> edges_of(const AttentionShape& shape) {
 
 }  // namespace
 
+double work_of_rows(const AttentionShape& shape) {
+  const std::int64_t pairs = std::max(shape.visible_pairs(), shape.Lq * RowSample::least_keys);
+  return static_cast<double>(shape.B * shape.H) * static_cast<double>(pairs * shape.D);
+}
+
 std::size_t stride_of_rows(const AttentionShape& shape, double cap) {
-  const double work =
-      static_cast<double>(shape.B * shape.H) * static_cast<double>(shape.visible_pairs() * shape.D);
-  return std::bit_ceil(static_cast<std::size_t>(std::max(1.0, std::ceil(work / cap))));
+  const double strides = std::ceil(work_of_rows(shape) / cap);
+  return std::bit_ceil(static_cast<std::size_t>(std::max(1.0, strides)));
 }
 
 RowSample RowSample::all(const AttentionShape& shape) {

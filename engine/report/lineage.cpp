@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/measure/timing.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
@@ -20,7 +21,21 @@ std::string changes_text(const std::vector<ParentRow>& parents) {
   return text;
 }
 
+std::optional<double> screen_of(const Store& store, std::int64_t trial) {
+  for (const TimeRow& time : store.times(trial))
+    if (time.phase == "screen") return time.us;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<double> screen_beside(const Store& store, const TrialRow& trial,
+                                    const TrialRow& beside) {
+  const auto us = screen_of(store, trial.id);
+  const auto other_us = screen_of(store, beside.id);
+  if (!us || !other_us) return us;
+  return us_at_clock(*us, trial.detail_json, mhz_of(*other_us, beside.detail_json));
+}
 
 std::vector<LineageStep> main_line(const Store& store, std::int64_t trial) {
   std::vector<LineageStep> steps;
@@ -40,27 +55,34 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
                {"number", Align::right},
                {"operator"},
                {"outcome"},
-               {run.time_kind + " us", Align::right},
+               {run.time_kind == "measured" ? "screen us" : run.time_kind + " us", Align::right},
                {"gain", Align::right},
                {"genes changed", Align::wrap}});
-  std::optional<double> parent_us;
+  const TrialRow& last = steps.back().trial;
+  std::optional<double> first_us, us;
   for (const auto& [row, parents] : steps) {
+    const auto parent_us = us;
+    us = screen_beside(store, row, last);
+    if (&row == &steps.front().trial) first_us = us;
     table.add({std::to_string(row.id), std::to_string(row.number), row.operation,
-               row.outcome + " (" + row.stage + ")", time_text(row.time_us),
-               gain_text(parent_us, row.time_us), changes_text(parents)});
-    parent_us = row.time_us;
+               row.outcome + " (" + row.stage + ")", time_text(us), gain_text(parent_us, us),
+               changes_text(parents)});
   }
   std::string text;
   const std::string title =
       fmt::format("Lineage of trial {}, run {}. {}", trial, run.id, context_text(run));
   for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
   text += '\n' + table.text();
-  const TrialRow &first = steps.front().trial, &last = steps.back().trial;
-  if (steps.size() > 1 && first.time_us && last.time_us)
+  if (steps.size() > 1 && first_us && us)
     text += fmt::format("\nFrom {} to {} us in {} step{}: gain {}, {} times.\n",
-                        time_text(first.time_us), time_text(last.time_us), steps.size() - 1,
-                        steps.size() == 2 ? "" : "s", gain_text(first.time_us, last.time_us),
-                        run.time_kind);
+                        time_text(first_us), time_text(us), steps.size() - 1,
+                        steps.size() == 2 ? "" : "s", gain_text(first_us, us), run.time_kind);
+  const double mhz = us ? mhz_of(*us, last.detail_json) : 0;
+  if (mhz > 0)
+    text +=
+        fmt::format("Screens as if at {:.0f} MHz, at which trial {} had its own.\n", mhz, trial);
+  if (last.stage == "final" && last.time_us)
+    text += fmt::format("In the finals trial {} took {} us.\n", trial, time_text(last.time_us));
   return text;
 }
 

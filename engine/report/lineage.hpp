@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,14 @@ struct LineageStep {
 // The main line from the root to `trial`, oldest first. Throws UserError for an unknown trial.
 std::vector<LineageStep> main_line(const Store& store, std::int64_t trial);
 
-// That line as a page: trial, operator, genes changed, time, gain against the main parent, and what
-// it all brought. Other parents stand with the genes they gave.
+// A trial's screen, in us; as if at the clock of `beside`'s screen, where both are known, since a
+// GPU's clock wanders between them. Nothing if it has none.
+std::optional<double> screen_beside(const Store& store, const TrialRow& trial,
+                                    const TrialRow& beside);
+
+// That line as a page: trial, operator, genes changed, screen, gain against the main parent, and
+// what it all brought. Other parents stand with the genes they gave. Screens throughout: finals are
+// another measurement, and few have them.
 std::string lineage_text(const Store& store, std::int64_t trial);
 
 }  // namespace fa_tune

@@ -124,8 +124,8 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
   // Many are compared with one, so each takes more to be told apart than in finals.
   constexpr int kProcesses = 8;
   const std::atomic<bool> never = false;
-  const FinalRace raced =
-      race_finalists(project_, device_, pool_, configs, 0, seed, never, confidence, kProcesses);
+  const FinalRace raced = race_finalists(project_, device_, pool_, configs, 0, seed, never,
+                                         {.confidence = confidence, .processes = kProcesses});
   if (raced.lost) throw MachineError("the device was lost in a race");
   for (const RaceRefusal& refusal : raced.refused)
     if (refusal.finalist == 0)

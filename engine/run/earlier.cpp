@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/measure/timing.hpp"
 
 namespace fa_tune {
 namespace {
@@ -22,8 +23,13 @@ EarlierRun load(const Store& store, const Project& project, const EarlierChoice&
     if (row.outcome != "right" || !row.time_us) continue;
     Config config = Config::from_json(row.config_json);
     if (project.space.why_invalid(config)) continue;
-    earlier.trials.push_back(
-        {static_cast<std::uint64_t>(row.number), std::move(config), true, row.time_us, 0});
+    std::optional<double> us;
+    for (const TimeRow& time : store.times(row.id))
+      if (time.phase == "screen")
+        us = us_at_clock(time.us, row.detail_json, project.target.clock_mhz);
+    if (us)
+      earlier.trials.push_back(
+          {static_cast<std::uint64_t>(row.number), std::move(config), true, us, 0});
   }
   return earlier;
 }

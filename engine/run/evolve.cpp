@@ -61,7 +61,9 @@ class Evolution {
     Device* device = search();
     fault_point("search_over");
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
-    if (device != nullptr && !result_.interrupted && result_.trouble.empty()) {
+    result_.finals_left = !options_.finals;
+    if (device != nullptr && !result_.interrupted && result_.trouble.empty() &&
+        !result_.finals_left) {
       result_.interrupted = !run_finals(project_, *device, pool_, store_, result_.run, seed_,
                                         options_.final_suites, listener_, stop_);
       result_.device_lost = device->lost();
@@ -69,7 +71,8 @@ class Evolution {
     fault_point("finals_over");
     store_.record_insights(result_.run,
                            insight_rows(insights_of(store_, result_.run), to_text(info_.times)));
-    const bool done = !result_.interrupted && !result_.device_lost && result_.trouble.empty();
+    const bool done = !result_.interrupted && !result_.finals_left && !result_.device_lost &&
+                      result_.trouble.empty();
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
     return result_;
   }

@@ -44,6 +44,7 @@ struct EvolveOptions {
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
   std::optional<ProposerOptions> proposer;
+  bool finals = true;                     // else they are left to whoever goes on with the run
   std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
 };
 
@@ -63,6 +64,8 @@ class EvolveListener {
  public:
   virtual ~EvolveListener() = default;
   virtual void on_trial(const TrialRow& trial, const Tally& tally) = 0;
+  // Finals take a while: "judged" so many of so many kernels, "raced" in so many processes.
+  virtual void on_final_step(const std::string& /*step*/, int /*done*/, int /*of*/) {}
   virtual void on_final(const TrialRow& trial, int done, int of) = 0;
 };
 
@@ -71,6 +74,7 @@ struct EvolveResult {
   Tally tally;
   Breakdown breakdown;  // of this session's search
   bool interrupted = false;
+  bool finals_left = false;  // EvolveOptions::finals
   bool device_lost = false;  // the last one that was left
   std::string
       trouble;  // why the run was given up, one line; empty if it was not, or by a lost device

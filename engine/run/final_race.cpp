@@ -79,8 +79,8 @@ class Race {
 
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
-                         std::uint64_t seed, const std::atomic<bool>& stop, double confidence,
-                         int processes) {
+                         std::uint64_t seed, const std::atomic<bool>& stop,
+                         const RaceSettings& settings) {
   FinalRace outcome;
   std::vector<std::size_t> in = {baseline};
   for (std::size_t i = 0; i < finalists.size(); ++i)
@@ -94,7 +94,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
     nothing.lost = true;
     return nothing;
   };
-  for (int number = 0; number < processes && in.size() >= 2;) {
+  for (int number = 0; number < settings.processes && in.size() >= 2;) {
     if (unexplained == kMostDeaths) return outcome;
     if (stop || !device.renew() || !device.ready()) return lost();
     const std::size_t before = device.deaths().size();
@@ -109,7 +109,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
     }
     if (run) {
       series.add(in, *run);
-      ++number;
+      settings.process_over(++number);
       continue;
     }
     if (device.lost()) return lost();
@@ -127,7 +127,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
   }
   if (in.size() < 2 || series.processes() < ProcessSeries::kFewest) return outcome;
   outcome.ran = std::move(in);
-  outcome.race = series.result(outcome.ran, confidence);
+  outcome.race = series.result(outcome.ran, settings.confidence);
   outcome.processes = series.processes();
   return outcome;
 }

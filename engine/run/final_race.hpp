@@ -28,15 +28,21 @@ struct FinalRace {
   int processes = 0;  // that it was run in
 };
 
+struct RaceSettings {
+  double confidence = 0.95;  // that all intervals hold together
+  int processes = ProcessSeries::kProcesses;
+  std::function<void(int done)> process_over = [](int) {};
+};
+
 // Races finalists on a device that measures, in processes one after the other (ProcessSeries): in
 // each all kernels loaded anew, with one set of inputs (of another seed than trials and judges had,
 // at another place in memory each time), in interleaved blocks beside `baseline`, which is one of
-// them. Intervals hold together with `confidence`. Who ends the process it runs in, twice, or
+// them. Who ends the process it runs in, twice, or
 // faults is refused and the others go on. Stopped, it says nothing of anyone, as if the device were
 // lost.
 FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
                          std::uint64_t seed, const std::atomic<bool>& stop,
-                         double confidence = 0.95, int processes = ProcessSeries::kProcesses);
+                         const RaceSettings& settings = {});
 
 }  // namespace fa_tune

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/measure/timing.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -22,17 +24,17 @@ bool is_preset(const Space& space, const TrialRow& trial) {
 
 struct Screened {
   TrialRow trial;
-  double us = 0;
+  double us = 0;  // at the target's clock, see us_at_clock()
 };
 
 // Right by their screens, fastest first.
-std::vector<Screened> screened(const Store& store, std::int64_t run) {
+std::vector<Screened> screened(const Store& store, std::int64_t run, double clock_mhz) {
   std::vector<Screened> trials;
   for (TrialRow& trial : store.trials(run)) {
     if (trial.outcome != "right" && trial.stage != "final") continue;
     std::optional<double> us;
     for (const TimeRow& time : store.times(trial.id))
-      if (time.phase == "screen") us = time.us;
+      if (time.phase == "screen") us = us_at_clock(time.us, trial.detail_json, clock_mhz);
     if (us) trials.push_back({std::move(trial), *us});
   }
   std::ranges::stable_sort(
@@ -45,7 +47,7 @@ std::vector<Screened> screened(const Store& store, std::int64_t run) {
 std::vector<TrialRow> choose_finalists(const Project& project, const Store& store,
                                        std::int64_t run) {
   const bool measured = store.run(run).value().time_kind == "measured";
-  std::vector<Screened> trials = screened(store, run);
+  std::vector<Screened> trials = screened(store, run, project.target.clock_mhz);
   std::vector<TrialRow> finalists;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const bool close = trials[i].us <= kBehind * trials.front().us;

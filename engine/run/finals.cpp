@@ -49,10 +49,13 @@ std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& sta
 
 FinalRace race_standing(const Project& project, Device& device, CompilePool& pool,
                         const std::vector<TrialRow>& standing, std::uint64_t seed,
-                        const std::atomic<bool>& stop) {
+                        const std::atomic<bool>& stop, const FinalsListener& listener) {
   std::vector<Config> configs;
   for (const TrialRow& trial : standing) configs.push_back(Config::from_json(trial.config_json));
-  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed, stop);
+  RaceSettings settings;
+  settings.process_over = [&](int done) { listener.step("raced", done, settings.processes); };
+  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed, stop,
+                        settings);
 }
 
 // Each by the figure that it had by itself.
@@ -120,7 +123,7 @@ bool predicted_finals(const Project& project, Device& device, CompilePool& pool,
 FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
                        const std::vector<TrialRow>& finalists, std::uint64_t seed,
                        const std::vector<std::string>& suites, const std::atomic<bool>& stop,
-                       const std::function<void(const TrialRow&)>& refused) {
+                       const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
   FinalJudge judge(project, device, pool, seed, suites);
@@ -138,6 +141,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
     if (stop) return round;
     FinalVerdict verdict = judge.judge(trial);
     if (verdict.lost) return round;
+    listener.step("judged", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
     if (const auto found = watched[i].get(); found && verdict.measured) {
       verdict.measured.reset();
       verdict.finding = found->finding;
@@ -145,7 +149,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
     }
     if (!verdict.measured) {
       refuse(trial, verdict.finding, verdict.message);
-      refused(trial);
+      listener.refused(trial);
       continue;
     }
     verdicts[trial.id] = std::move(verdict);
@@ -153,12 +157,12 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   }
   const bool to_be_raced = standing.size() > 1 && device.info().times == TimeKind::measured;
   FinalRace race;
-  if (to_be_raced) race = race_standing(project, device, pool, standing, seed, stop);
+  if (to_be_raced) race = race_standing(project, device, pool, standing, seed, stop, listener);
   if (race.lost) return round;
   for (const RaceRefusal& refusal : race.refused) {
     TrialRow& trial = standing[refusal.finalist];
     refuse(trial, refusal.finding, refusal.message);
-    refused(trial);
+    listener.refused(trial);
   }
   round.over = true;
   round.rows = final_places(standing, race);
@@ -197,11 +201,15 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool, Store
                        [](const TrialRow& trial) { return trial.outcome == "right"; });
   const int of = static_cast<int>(unrefused.size());
   int done = 0;
-  FinalRound round =
-      hold_finals(project, device, pool, unrefused, seed, suites, stop, [&](const TrialRow& trial) {
-        store.refuse_final(trial.id, trial.finding, trial.message);
-        listener.on_final(trial, ++done, of);
-      });
+  const FinalsListener steps{
+      .refused =
+          [&](const TrialRow& trial) {
+            store.refuse_final(trial.id, trial.finding, trial.message);
+            listener.on_final(trial, ++done, of);
+          },
+      .step = [&](const std::string& step, int so_many,
+                  int of_all) { listener.on_final_step(step, so_many, of_all); }};
+  FinalRound round = hold_finals(project, device, pool, unrefused, seed, suites, stop, steps);
   if (!round.over) return false;
   for (FinalRow& row : round.rows) row.race = race;
   store.record_race(round.rows);

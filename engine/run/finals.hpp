@@ -20,6 +20,12 @@ struct FinalRound {
   std::vector<FinalRow> rows;  // by place; race is 1
 };
 
+struct FinalsListener {
+  std::function<void(const TrialRow&)> refused;
+  // "judged" so many of so many kernels, "raced" in so many of so many processes.
+  std::function<void(const std::string& step, int done, int of)> step;
+};
+
 // Takes finalists through the finals: each is judged by itself in a new process (FinalJudge), on a
 // GPU also by what the emulator sees in it (Watch), then those that stand race each other and the
 // baseline, the first preset if it is one of them and not many times slower, in several more. Who
@@ -29,7 +35,7 @@ struct FinalRound {
 FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
                        const std::vector<TrialRow>& finalists, std::uint64_t seed,
                        const std::vector<std::string>& suites, const std::atomic<bool>& stop,
-                       const std::function<void(const TrialRow&)>& refused);
+                       const FinalsListener& listener);
 
 // The fastest screens are mostly the luckiest. So a run's finalists (choose_finalists) are held to
 // finals, whose figures are the ones to publish; what fails is refused after all. Judged and raced

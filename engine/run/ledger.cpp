@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/measure/timing.hpp"
 #include "engine/run/run_options.hpp"
 
 namespace fa_tune {
@@ -78,20 +79,26 @@ TrialRow Ledger::record(FinishedTrial trial, const Proposal& proposal) {
 }
 
 Told Ledger::told(const TrialRow& row, const Config& config) const {
-  const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : row.time_us;
+  const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : at_clock(row);
   return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time, cost_s(row)};
+}
+
+// What screens are compared by.
+std::optional<double> Ledger::at_clock(const TrialRow& screened) const {
+  if (!screened.time_us) return std::nullopt;
+  return us_at_clock(*screened.time_us, screened.detail_json, project_.target.clock_mhz);
 }
 
 void Ledger::take_in(const TrialRow& row) {
   rows_.emplace(static_cast<std::uint64_t>(row.number), row);
-  times_[row.id] = row.time_us;
+  times_[row.id] = at_clock(row);
   ++tally_.trials;
   tally_.right += row.outcome == "right";
   tally_.refused += row.outcome == "refused";
   tally_.duplicate += row.outcome == "duplicate";
   tally_.seconds = row.at_ms ? *row.at_ms / 1000 : tally_.seconds + cost_s(row);
   if (row.outcome != "right") return;
-  if (!tally_.best || *row.time_us < *tally_.best->time_us) tally_.best = row;
+  if (!tally_.best || at_clock(row) < at_clock(*tally_.best)) tally_.best = row;
   const auto& presets = project_.space.presets();
   if (!presets.empty() && presets.front().config.to_json() == row.config_json)
     tally_.baseline = row;

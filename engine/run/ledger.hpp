@@ -33,6 +33,7 @@ class Ledger {
   double seconds_before() const;
 
  private:
+  std::optional<double> at_clock(const TrialRow& screened) const;
   void take_in(const TrialRow& row);
 
   const Project& project_;
@@ -40,7 +41,7 @@ class Ledger {
   std::int64_t run_;
   std::map<std::uint64_t, TrialRow> stored_;             // by number
   std::map<std::uint64_t, TrialRow> rows_;               // by number
-  std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen
+  std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen, at_clock()
   Tally tally_;
 };
 

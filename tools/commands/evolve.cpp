@@ -57,6 +57,7 @@ struct EvolveArguments {
   std::optional<std::int64_t> resume;
   std::optional<int> generation;
   std::optional<int> ahead;
+  bool no_finals = false;
   std::string format = "text";
   int jobs = default_jobs();
 };
@@ -190,6 +191,7 @@ int evolve_command(const EvolveArguments& arguments) {
   options.resume = arguments.resume;
   if (arguments.strategy) options.strategy = *arguments.strategy;
   options.jobs = arguments.jobs;
+  options.finals = !arguments.no_finals;
   if (arguments.generation) options.pace.generation = *arguments.generation;
   if (arguments.ahead) options.pace.ahead = *arguments.ahead;
   options.proposer = proposer_options(arguments);
@@ -237,6 +239,8 @@ int evolve_command(const EvolveArguments& arguments) {
     log_info("interrupted; nothing is lost. Go on with: {}", resume);
     return 130;
   }
+  if (result.finals_left)
+    log_info("no finals were held: these are screens. Hold them with: {}", resume);
   if (result.tally.right == 0) {
     log_warning("no variant passed; see the reasons with: sqlite3 {} 'select * from failures'",
                 arguments.db);
@@ -297,6 +301,10 @@ void add_evolve(CLI::App& app, Action& action) {
                                "and the search knows less of the last; {} if not given",
                                Pace{}.ahead))
       ->check(CLI::Range(0, 1000));
+  command->add_flag(
+      "--no-finals", arguments->no_finals,
+      "stop after the search: its screens rank, and are not to be published; --resume "
+      "holds the finals");
   command->add_option("--format", arguments->format, "of the result: text or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json"}));

@@ -103,7 +103,9 @@ int finals(const FinalsArguments& arguments) {
   const std::atomic<bool> stop{false};
   const FinalRound round =
       hold_finals(project, *device, pool, finalists, seed, arguments.suites, stop,
-                  [&](const TrialRow& trial) { refused.push_back(trial); });
+                  {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
+                   .step = [](const std::string& step, int done,
+                              int of) { log_info("{} {} of {}", step, done, of); }});
   if (!round.over) throw MachineError("the device was lost in the finals");
   print(round, refused, run, device->info(), seed, arguments.format == "json");
   return round.rows.empty() ? 1 : 0;

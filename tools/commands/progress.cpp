@@ -51,6 +51,10 @@ void Progress::on_trial(const TrialRow& trial, const Tally& tally) {
   show(line, better || fresh_ % kEvery == 0);
 }
 
+void Progress::on_final_step(const std::string& step, int done, int of) {
+  show(fmt::format("[finals] {} {} of {}", step, done, of), done == 1 || done == of);
+}
+
 void Progress::on_final(const TrialRow& trial, int done, int of) {
   show(fmt::format("[final {}/{}] trial {}: {}", done, of, trial.number,
                    trial.outcome == "right" ? fmt::format("{:.2f} us {}", *trial.time_us, kind_)

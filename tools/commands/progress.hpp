@@ -15,6 +15,7 @@ class Progress : public EvolveListener {
   ~Progress() override;
 
   void on_trial(const TrialRow& trial, const Tally& tally) override;
+  void on_final_step(const std::string& step, int done, int of) override;
   void on_final(const TrialRow& trial, int done, int of) override;
 
  private:

@@ -9,8 +9,8 @@ namespace {
 constexpr auto kReadingLasts = std::chrono::milliseconds(20);
 // How much longer than it took a reading must last at least: asking is not to cost much time.
 constexpr int kTimesItsCost = 30;
-// Below this part of the highest clock a sample is throttled: so nvbench has it. Boost clocks and
-// the power limit stay above.
+// Below this part of the highest clock a sample is throttled: so nvbench has it. Boost clocks stay
+// above, and mostly the power limit.
 constexpr double kThrottled = 0.75;
 
 int attribute(const DriverApi& driver, int which, DeviceOrdinal device) {
@@ -40,6 +40,7 @@ std::expected<void, Fault> GpuWatch::begin(CudaContext& context, int samples) {
   samples_ = samples;
   looked_ = 0;
   slowed_.assign(static_cast<std::size_t>(samples), false);
+  at_power_limit_ = slowed_;
   reasons_ = 0;
   highest_ = {};
   if (!probe_tried_) {
@@ -78,8 +79,10 @@ void GpuWatch::note(int until) {
   reasons_ |= reading_.clock_reasons;
   highest_.watts = std::max(highest_.watts, reading_.watts);
   highest_.celsius = std::max(highest_.celsius, reading_.celsius);
-  for (; looked_ < until; ++looked_)
+  for (; looked_ < until; ++looked_) {
     slowed_[static_cast<std::size_t>(looked_)] = is_slowdown(reading_.clock_reasons);
+    at_power_limit_[static_cast<std::size_t>(looked_)] = is_power_limit(reading_.clock_reasons);
+  }
 }
 
 std::expected<GpuState, Fault> GpuWatch::end(CudaContext& context, int skipped) {
@@ -101,7 +104,8 @@ std::expected<GpuState, Fault> GpuWatch::end(CudaContext& context, int skipped) 
   for (int i = skipped; i < samples_; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const bool slow = !mhz.empty() && highest_mhz_ > 0 && mhz[at] < kThrottled * highest_mhz_;
-    if (slow || slowed_[at]) state.throttled.push_back(static_cast<std::uint32_t>(i - skipped));
+    if (slowed_[at] || (slow && !at_power_limit_[at]))
+      state.throttled.push_back(static_cast<std::uint32_t>(i - skipped));
     if (!mhz.empty()) state.sm_mhz.push_back(mhz[at]);
   }
   return state;

@@ -11,9 +11,11 @@
 
 namespace fa_tune::cuda {
 
-// Watches a GPU while samples are taken. A sample counts as throttled if the SMs ran at less than
-// three quarters of their highest clock, or if NVML, asked beside it, named a slowdown. What a
-// machine cannot tell stays unknown; it is never an error.
+// Watches a GPU while samples are taken. A sample counts as throttled if NVML, asked beside it,
+// named a slowdown, or if the SMs ran at less than three quarters of their highest clock; unless
+// NVML named the power limit for it, as it does where a kernel is to run long enough: that clock is
+// the one every user of the kernel has. What a machine cannot tell stays unknown; it is never an
+// error.
 class GpuWatch {
  public:
   // Opens NVML now, before a worker gives up what it may do.
@@ -45,6 +47,7 @@ class GpuWatch {
   int samples_ = 0;
   int looked_ = 0;  // samples that a reading was noted for
   std::vector<bool> slowed_;
+  std::vector<bool> at_power_limit_;
   std::uint64_t reasons_ = 0;
   GpuReading highest_;
 };

@@ -14,6 +14,8 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kDieSensor = 0;  // NVML_TEMPERATURE_GPU
 
+constexpr std::uint64_t kPowerLimit = 0x04;
+
 struct Reason {
   std::uint64_t bit;
   std::string_view name;
@@ -21,7 +23,7 @@ struct Reason {
 };
 // nvmlClocksEventReasons, called nvmlClocksThrottleReasons before driver 535.
 constexpr auto kReasons = std::to_array<Reason>({
-    {0x04, "power limit", false},
+    {kPowerLimit, "power limit", false},
     {0x08, "hardware slowdown", true},
     {0x10, "sync boost", false},
     {0x20, "heat (software)", true},
@@ -43,6 +45,8 @@ std::vector<std::string> names_of(std::uint64_t clock_reasons) {
     if ((clock_reasons & reason.bit) != 0) names.emplace_back(reason.name);
   return names;
 }
+
+bool is_power_limit(std::uint64_t clock_reasons) { return (clock_reasons & kPowerLimit) != 0; }
 
 bool is_slowdown(std::uint64_t clock_reasons) {
   for (const Reason& reason : kReasons)

@@ -23,6 +23,7 @@ std::vector<std::string> names_of(std::uint64_t clock_reasons);
 // or a brake. The power limit alone is none: under full load it holds a GPU's clock a few percent
 // down for as long as the load lasts, for the user of a kernel as for us.
 bool is_slowdown(std::uint64_t clock_reasons);
+bool is_power_limit(std::uint64_t clock_reasons);  // among others perhaps
 
 // libnvidia-ml.so.1, which comes with the driver, opened at run time: it is a GPU's only source of
 // power and temperature, and nothing here depends on it.

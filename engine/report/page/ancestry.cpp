@@ -126,7 +126,7 @@ std::string lineage_section(const RunFacts& facts) {
       text_element("p",
                    "What each step changed, and the part of its parent's time that it saved; all "
                    "of them " +
-                       facts.run.time_kind + ", as screened.",
+                       facts.run.time_kind + ", as screened, at the clock of the winner's screen.",
                    "small");
   body += "<ol class=\"steps\">" + items + "</ol>";
   return section("lineage", "How the winner came about", body);

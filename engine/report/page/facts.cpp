@@ -46,6 +46,8 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   if (facts.best.empty()) return facts;
   facts.winner = facts.best.front();
   facts.line = main_line(store, facts.winner->id);
+  for (const TrialRow& trial : facts.trials)
+    if (const auto us = screen_beside(store, trial, *facts.winner)) facts.screens[trial.id] = *us;
   std::vector<std::int64_t> to_ask = {facts.winner->id};
   while (!to_ask.empty()) {
     const std::int64_t id = to_ask.back();

@@ -34,8 +34,9 @@ struct PageExtras {
 // All that a run's page is made of.
 struct RunFacts {
   RunRow run;
-  std::vector<TrialRow> trials;              // by number
-  std::map<std::int64_t, double> screens;    // us by trial id, of those that were timed
+  std::vector<TrialRow> trials;  // by number
+  // Of those that were timed, us by trial id; see screen_beside(), beside the winner.
+  std::map<std::int64_t, double> screens;
   std::map<std::int64_t, RacedFinal> raced;  // by trial id
   std::vector<TrialRow> best;                // the first few, as Store::best orders them
   std::optional<TrialRow> winner;            // the first of these

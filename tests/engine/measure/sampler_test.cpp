@@ -125,8 +125,8 @@ TEST_CASE("screening a kernel of milliseconds takes fewer samples, and nine at l
     ClockDevice device([us](const TimingPlan&, int) { return us; });
     return measure(device, {}, Effort::screen)->time_us.samples;
   };
-  CHECK(samples_at(1000) == 25);
-  CHECK(samples_at(2000) == 15);
+  CHECK(samples_at(500) == 25);
+  CHECK(samples_at(1000) == 15);
   CHECK(samples_at(50'000) == 9);
 }
 
@@ -318,8 +318,9 @@ TEST_CASE("a screen of a long launch that is slow ends with its first look") {
     CHECK(std::abs(result->time_us.median - us) < 0.01 * us);
     return result->timing.samples_us.size();
   };
-  CHECK(screen(300, 299) == 5);
+  CHECK(screen(300, 299) == 3);
   CHECK(screen(300, 301) == 25);
+  CHECK(screen(3000, 3001) == 9);
   // Several launches a sample: it costs little, and its first look is no figure.
   CHECK(screen(150, 100) == 25);
 }

@@ -56,6 +56,7 @@ TEST_CASE("the detail of a timing: figures where there are some, else null, and 
   CHECK(json["samples"] == 3);
   CHECK(json["launches_a_sample"] == 20);
   CHECK(json["l2"] == "warm");
+  CHECK(json["kilocycles"] == doctest::Approx(3.48));
   CHECK(json["sm_mhz"]["low"] == 1200);
   CHECK(json["sm_mhz"]["median"] == 1740);
   CHECK(json["sm_mhz"]["high"] == 1755);
@@ -74,4 +75,16 @@ TEST_CASE("the detail of a timing: figures where there are some, else null, and 
   unknown.kind = TimeKind::predicted;
   unknown.detail_json = "{}";
   CHECK(detail_json_of(unknown) == "{}");
+}
+
+TEST_CASE("times at one clock: of a kernel that was timed while the clock wandered, the same") {
+  const std::string fast = detail_json_of(timing({10, 10.1, 9.9}, {1800, 1782, 1818}));
+  const std::string slow = detail_json_of(timing({12, 12.1}, {1500, 1488}));
+  CHECK(us_at_clock(10, fast, 1755) == doctest::Approx(10.256).epsilon(0.001));
+  CHECK(us_at_clock(12, slow, 1755) == doctest::Approx(us_at_clock(10, fast, 1755)).epsilon(0.001));
+  // Nobody knows the clock: of the GPU, of this sample, of the target; a prediction; none kept.
+  CHECK(us_at_clock(10, detail_json_of(timing({10}, {})), 1755) == 10);
+  CHECK(us_at_clock(10, fast, 0) == 10);
+  CHECK(us_at_clock(10, R"({"bound":"tensor"})", 1755) == 10);
+  CHECK(us_at_clock(10, "", 1755) == 10);
 }

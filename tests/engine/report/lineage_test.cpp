@@ -52,10 +52,11 @@ TEST_CASE("lineage: each step with what it changed and what that brought") {
 trial  number  operator   outcome         predicted us  gain  genes changed
     1       1  seed       right (screen)        100.00     -  -
     3       3  mutate     refused (gate)             -     -  BLOCK_M 64 -> 32
-    4       4  crossover  right (final)          82.00     -  STAGES none -> 2; against trial 2:
+    4       4  crossover  right (final)          80.00     -  STAGES none -> 2; against trial 2:
                                                               WARPS 4 -> 8, SWIZZLE 0 -> 1
 
-From 100.00 to 82.00 us in 2 steps: gain +18.0%, predicted times.
+From 100.00 to 80.00 us in 2 steps: gain +20.0%, predicted times.
+In the finals trial 4 took 82.00 us.
 )");
   CHECK(main_line(store, 4).size() == 3);
   CHECK(has(lineage_text(store, 1), "seed"));
@@ -73,6 +74,22 @@ TEST_CASE("lineage: the gain is against the main parent") {
   CHECK(has(text, "+50.0%  -\n"));
   CHECK(has(text, "-20.0%  -\n"));
   CHECK(has(text, "gain +40.0%"));
+}
+
+TEST_CASE("lineage: screens are compared at one clock") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  TrialRow slow = a_trial(run, 1, 100);
+  slow.detail_json = R"({"kilocycles":150})";  // at 1500 MHz
+  store.record_trial(slow, {}, {}, "kernel 1");
+  TrialRow fast = a_trial(run, 2, 75);
+  fast.detail_json = R"({"kilocycles":135})";  // at 1800
+  store.record_trial(fast, {{0, 1, 0, "{}"}}, {}, "kernel 2");
+  const std::string text = lineage_text(store, 2);
+  CHECK(has(text, " 83.33 "));
+  CHECK(has(text, "gain +10.0%"));
+  CHECK(has(text, "Screens as if at 1800 MHz, at which trial 2 had its own."));
 }
 
 TEST_CASE("show: all that is recorded, on a page") {

@@ -121,6 +121,16 @@ TEST_CASE("NVML tells power, temperature and what holds the clock down") {
   CHECK(without.gpu.throttled.empty());
 }
 
+TEST_CASE("at the power limit a low clock is no throttling: every user has it") {
+  const WatchedDriver driver([](int i) { return i > 5 ? 1200.0 : 1755.0; });
+  NvmlState& state = nvml();
+  CHECK(driver.time({20, 8, 2}).gpu.throttled.size() == 4);
+  state.reasons = 0x4;
+  CHECK(driver.time({20, 8, 2}).gpu.throttled.empty());
+  state.reasons = 0x4 | 0x20;
+  CHECK(driver.time({20, 8, 2}).gpu.throttled.size() == 8);
+}
+
 TEST_CASE("of a cold cache each launch is a sample after a flush that is not timed") {
   const WatchedDriver driver([](int) { return 1755.0; });
   const Timing timing = driver.time({20, 8, 2, L2::cold});
