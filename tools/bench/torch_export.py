@@ -8,7 +8,8 @@ threads; what must fall back), and times beside PyTorch's own SDPA: alone, and i
 a graph, and compiled. Contestants take turns in randomized blocks.
 
   tools/bench/torch_export.py --out results/torch_export/h100.json      (needs PyTorch and a GPU)
-  tools/bench/torch_export.py --make FOLDER --device emulator:h100       (the modules alone; no PyTorch)
+  tools/bench/torch_export.py --make FOLDER --device emulator:h100       (the modules alone; no PyTorch; and
+                                                                           headers, for header_export/run)
   tools/bench/torch_export.py --from FOLDER --out FILE                   (with modules made before)
 """
 
@@ -62,6 +63,7 @@ def make_modules(folder, device):
             search = ("--device", device, "--budget", "1", "--seed", "1", "--db", db, "--warm", "off")
             tell("evolve", "--space", space, "--set", f"layout={layout}", *search)
         tell("export", "--db", db, "--as", "torch", "--out", f"{folder}/{name}.py")
+        tell("export", "--db", db, "--run", "1", "--as", "header", "--out", f"{folder}/{name}.hpp")
 
 
 def load(path, name):

@@ -101,10 +101,11 @@ void add_export(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--as", arguments->form,
-          "cu: the kernel's source; ptx: its PTX, with how it is launched; torch: a Python "
-          "module for PyTorch; t4, cachefile: all trials of --run, for other tools")
+          "cu: the kernel's source; ptx: its PTX, with how it is launched; header: a C++ header "
+          "with its machine code; torch: a Python module for PyTorch; t4, cachefile: all trials of "
+          "--run, for other tools")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cu", "ptx", "torch", "t4", "cachefile"}));
+      ->check(CLI::IsMember({"cu", "header", "ptx", "torch", "t4", "cachefile"}));
   command
       ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
       ->required();

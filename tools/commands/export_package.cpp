@@ -15,6 +15,14 @@
 namespace fa_tune {
 namespace {
 
+// A file's name as one of a namespace.
+std::string identifier(const std::string& name) {
+  std::string made;
+  for (const char c : name)
+    made += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
+}
+
 // The best of each problem, shape and device, in the order of the store's best.
 std::vector<std::int64_t> best_of_each(const Store& store, const Filters& filters) {
   TrialFilter filter = filters.resolved();
@@ -55,6 +63,11 @@ void take_named(const std::vector<std::string>& kernels, const std::string& db,
   }
 }
 
+std::string text_of(const Package& package, const std::string& form) {
+  if (form == "ptx") return ptx_text(package);
+  return form == "header" ? cxx_header(package) : torch_module(package);
+}
+
 }  // namespace
 
 std::int64_t trial_number(const std::string& text) {
@@ -76,8 +89,9 @@ int export_package(const Filters& filters, const std::vector<std::string>& kerne
     take_best(filters, one, packager);
   else
     take_named(kernels, filters.db, packager);
-  const Package& package = packager.package();
-  write_file(out, one ? ptx_text(package) : torch_module(package));
+  Package package = packager.package();
+  package.name = identifier(std::filesystem::path(out).stem().string());
+  write_file(out, text_of(package, form));
   log_info("{} {}, for {} {}, in {}:", package.kernels.size(),
            package.kernels.size() == 1 ? "kernel" : "kernels", package.calls.size(),
            package.calls.size() == 1 ? "shape" : "shapes", out);
