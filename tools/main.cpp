@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   fa_tune::add_show(app, action);
   fa_tune::add_verify(app, action);
   fa_tune::add_bench(app, action);
+  fa_tune::add_check(app, action);
   fa_tune::add_ablate(app, action);
   fa_tune::add_finals(app, action);
   fa_tune::add_gate(app, action);

@@ -20,6 +20,7 @@ void add_report(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 void add_ablate(CLI::App& app, Action& action);
 void add_finals(CLI::App& app, Action& action);
 void add_gate(CLI::App& app, Action& action);
