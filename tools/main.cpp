@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   fa_tune::add_evolve(app, action);
   fa_tune::add_best(app, action);
   fa_tune::add_export(app, action);
+  fa_tune::add_portfolio(app, action);
   fa_tune::add_lineage(app, action);
   fa_tune::add_insights(app, action);
   fa_tune::add_report(app, action);

@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 void add_evolve(CLI::App& app, Action& action);
 void add_best(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_portfolio(CLI::App& app, Action& action);
 void add_lineage(CLI::App& app, Action& action);
 void add_insights(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
