@@ -20,7 +20,9 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown) {
           {"idle_s", breakdown.idle_s},
           {"idle_for_engine_s", breakdown.idle_for_engine_s},
           {"search_s", breakdown.search_s},
-          {"store_s", breakdown.store_s}};
+          {"store_s", breakdown.store_s},
+          {"joules", breakdown.joules ? nlohmann::ordered_json(*breakdown.joules)
+                                      : nlohmann::ordered_json()}};
 }
 
 std::vector<std::string> describe(const Breakdown& b) {

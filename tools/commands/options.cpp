@@ -33,6 +33,13 @@ Budget parse_budget(const std::string& text) {
   return budget;
 }
 
+void add_price(CLI::App& command, std::optional<double>& price) {
+  command
+      .add_option("--price", price,
+                  "what a GPU hour costs, in any money: says what the run's search did")
+      ->check(CLI::NonNegativeNumber);
+}
+
 void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help) {
   const auto wrong = [](const std::string& text) -> std::string {
     std::uint64_t number = 0;
