@@ -7,13 +7,12 @@ set -euo pipefail
 
 small_space small.yaml
 search=(evolve --space small.yaml --db fa.db --device emulator:l4 --seed 3 --warm off)
-"$program" "${search[@]}" --budget 3 >log 2>&1
-"$program" "${search[@]}" --budget 2 --set shape.L=96 >log 2>&1
+"$program" "${search[@]}" --budget 2 >log 2>&1
 "$program" "${search[@]}" --budget 1 --set layout=BSHD >log 2>&1
 
 try "$program" export --db fa.db --as torch --out winners.py
 check 'a module is written' equal "$status" 0
-check 'with a kernel for each shape' contains "$err" 'for 3 shapes, in winners.py'
+check 'with a kernel for each shape' contains "$err" 'for 2 shapes, in winners.py'
 check 'it is Python' python3 -m py_compile winners.py
 "$program" export 1 2>/dev/null --db fa.db --out winner.cu
 try "$program" export winner.cu --as torch --out from_cu.py
@@ -50,19 +49,19 @@ import json, sys
 
 few = json.load(open(sys.argv[1]))
 assert few["fewest"] and few["at_least"] == len(few["kernels"]), few
-assert len(few["shapes"]) == 3 and few["kind"] == "predicted" and few["timed_now"] > 0, few
+assert len(few["shapes"]) == 2 and few["kind"] == "predicted" and few["timed_now"] >= 0, few
 chosen = {kernel["trial"] for kernel in few["kernels"]}
 for shape in few["shapes"]:
     assert shape["trial"] in chosen
     assert shape["best_us"] <= shape["time_us"] <= shape["best_us"] * (1 + few["within"]), shape
 E2
 check 'the choice holds what it says' python3 look.py few.json
-"$program" "${choose[@]}" --within 0 --out best.json >/dev/null 2>&1
+"$program" "${choose[@]}" --within 0 --candidates 1 --out best.json >/dev/null 2>&1
 check 'so does one that allows nothing' python3 look.py best.json
 check 'which is no smaller' test "$(grep -c '"config"' best.json)" -ge "$(grep -c '"config"' few.json)"
 try "$program" export --db fa.db --portfolio few.json --as torch --out few.py
 check 'it is exported' equal "$status" 0
-check 'for all shapes' contains "$err" 'for 3 shapes'
+check 'for all shapes' contains "$err" 'for 2 shapes'
 try "$program" "${choose[@]}" --within many
 check 'a share that is none' equal "$status" 2
 try "$program" export --db fa.db --portfolio small.yaml --as torch --out none.py
@@ -75,7 +74,7 @@ if command -v cc >/dev/null && [ -n "${FA_TUNE_CUDA_INCLUDE:-}" ]; then
   sed -e 's/^space: .*/space: maps/' -e 's/Lq: 512, Lk: 512/Lq: 64, Lk: 64/' -e 's/H: 8/H: 2/' \
     -e '/^  fa2/d' "$repository/search_spaces/h100.yaml" >maps.yaml
   status=0
-  python3 "$folder/torch_module_test.py" fake.so --probe >/dev/null 2>&1 || status=$?
+  python3 "$folder/torch_module_test.py" --probe >/dev/null 2>&1 || status=$?
   if [ "$status" = 77 ]; then
     echo 'skipped: no PyTorch to try the modules with'
   else
@@ -85,7 +84,7 @@ if command -v cc >/dev/null && [ -n "${FA_TUNE_CUDA_INCLUDE:-}" ]; then
       --device emulator:h100 --budget 1 --seed 1 >log 2>&1
     "$program" export --db custom.db --as torch --out custom.py 2>/dev/null
     # Capability and layout alone decide there, so kernels for an L4 do as well.
-    try python3 "$folder/torch_module_test.py" fake.so winners.py maps.py custom.py
+    try python3 "$folder/torch_module_test.py" ./fake.so winners.py maps.py custom.py
     check 'the modules hold beside PyTorch' equal "$status" 0
   fi
 else
