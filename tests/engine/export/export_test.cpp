@@ -129,6 +129,32 @@ TEST_CASE("export: a module is Python") {
   CHECK(has(module, "def launch("));
 }
 
+TEST_CASE("export: a module in the place of PyTorch's attention, or of its own name") {
+  const ScratchFolder folder;
+  Package package = some_package();
+  package.problem = "attention";
+  const Constants off = {{"lse", false},
+                         {"capped", false},
+                         {"alibi", false},
+                         {"window_left", std::int64_t{-1}},
+                         {"window_right", std::int64_t{-1}},
+                         {"dtype", std::string("fp16")},
+                         {"causal", true},
+                         {"Lq", std::int64_t{64}},
+                         {"Lk", std::int64_t{64}},
+                         {"causal_alignment", std::string("bottom_right")}};
+  package.calls[0].shape = off;
+  const std::string plain = torch_module(package);
+  CHECK(is_python(folder, plain, "_CALLS[0]['shape']['causal'] is True"));
+  CHECK(has(plain, "def attention("));
+  package.calls.push_back(package.calls[0]);
+  // Another corner is another function, unless the two are one.
+  package.calls[1].shape["Lq"] = std::int64_t{32};
+  CHECK(has(message_of<UserError>([&] { (void)torch_module(package); }), "features of their own"));
+  package.calls.erase(package.calls.begin());
+  CHECK(has(torch_module(package), "def launch("));
+}
+
 TEST_CASE("export: names of strangers stay where they are written") {
   const ScratchFolder folder;
   const Package package = hostile_package();
