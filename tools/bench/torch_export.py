@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Are kernels that leave as a module for PyTorch right there, and what are they worth in a model?
 
-Makes the modules first: the mission shape's winner (results/mission) for BHSD and for BSHD, and a kernel that
-sees its tensors through maps alone, each found right by `evolve` on this GPU. Then, in the process of a user's:
+Makes the modules first: the mission shape's winner (results/mission) for BHSD and for BSHD, a kernel that sees
+its tensors through maps alone, and one of softmax, each found right by `evolve` on this GPU. Then, in the process of a user's:
 checks (against float64, within the gate's bound of an element; in a graph, compiled, in other streams and
 threads; what must fall back), and times beside PyTorch's own SDPA: alone, and in a small transformer, eager, in
 a graph, and compiled. Contestants take turns in randomized blocks.
@@ -71,6 +71,12 @@ def make_modules(folder, device):
             tell("evolve", "--space", space, "--set", f"layout={layout}", *search)
         tell("export", "--db", db, "--as", "torch", "--out", f"{folder}/{name}.py")
         tell("export", "--db", db, "--run", "1", "--as", "header", "--out", f"{folder}/{name}.hpp")
+
+
+    # A problem that a space describes itself: softmax of rows.
+    search = ("--device", device, "--budget", "2", "--seed", "1", "--db", f"{folder}/custom.db", "--warm", "off")
+    tell("evolve", "--space", "softmax.yaml", "--set", "sizes.rows=256", "--set", "sizes.columns=1024", *search)
+    tell("export", "--db", f"{folder}/custom.db", "--as", "torch", "--out", f"{folder}/custom.py")
 
 
 def load(path, name):
@@ -174,7 +180,35 @@ def check_all(folder):
     with torch.autocast("cuda", torch.float16):
         same = torch.equal(mission.attention(q, k, v), sdpa(q, k, v))
         checks.add("within autocast", torch.allclose(mission.attention(q, k, v), sdpa(q, k, v), atol=2e-3), f"equal: {same}")
+    check_function(checks, load(f"{folder}/custom.py", "custom"))
     return checks.done, mission, maps
+
+
+def check_function(checks, custom):
+    """A kernel of a problem of its own: a function of tensors."""
+    x = torch.randn(256, 1024, device="cuda", dtype=custom._TYPES[custom._CALLS[0]["tensors"][0]["type"]][0])
+    wanted = torch.softmax(x.double(), -1)
+
+    def close(y, of=wanted):
+        return torch.allclose(y.double(), of, rtol=2e-3, atol=1e-6)
+
+    checks.add("custom: softmax", close(custom.launch(x)))
+    turned = x.t().contiguous().t()
+    checks.add("custom: other strides are copied", close(custom.launch(turned)))
+    compiled = torch.compile(lambda x: custom.launch(x * 1.0) * 1.0, fullgraph=True)
+    checks.add("custom: compiled", close(compiled(x)))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = custom.launch(x)
+    x.copy_(torch.randn_like(x))
+    graph.replay()
+    checks.add("custom: in a graph, with other data", close(y, torch.softmax(x.double(), -1)))
+    try:
+        custom.launch(x[:3])
+        said = None
+    except ValueError as error:
+        said = str(error)
+    checks.add("custom: other sizes are refused", said is not None, said)
 
 
 # --- What it is worth
