@@ -263,7 +263,9 @@ std::string Header::user_side() const {
         fmt::format("  {} {} = {};\n",
                     std::holds_alternative<bool>(first.shape.at(name)) ? "bool" : "std::int64_t",
                     name, size_value(first, name));
-  text += "};\n\n// What is not set is as it was when the kernel was tuned.\nstruct Options {\n";
+  text +=
+      "};\n\n// What is not set is as it was when the kernel was tuned; the gate knows no other "
+      "values.\nstruct Options {\n";
   for (const Scalar& scalar : options_)
     text += fmt::format("  std::optional<{}> {} = std::nullopt;\n", cxx_type(scalar.type).name,
                         scalar.name);

@@ -130,27 +130,28 @@ _known = {}
 
 def _in_eager(query, key, value, is_causal, scale, enable_gqa):
     """The same as through the operator, less what that costs: for small shapes it is more than the kernel. None
-    where the long way has to be gone: somebody watches operators, a gradient is wanted, no kernel fits."""
+    where the long way has to be gone: somebody watches operators, or a gradient is wanted. False where no
+    kernel fits."""
     if _dispatch_modes() != 0 or _transforms() is not None or _tracing() is not None:
         return None
     if not (type(query) is type(key) is type(value) is torch.Tensor):
         return None
     if torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad):
         return None
+    if torch.autograd.forward_ad._current_level >= 0:
+        return None
     where = (query.shape, query.stride(), query.dtype, query.device, key.shape, key.stride(), key.dtype, key.device)
     where += (value.shape, value.stride(), value.dtype, value.device, is_causal, scale, enable_gqa)
     known = _known.get(where)
     if known is None:
-        if _obstacle(query, key, value, None, 0.0, scale, enable_gqa) is not None:
-            return None
-        call, _ = _choice(query, key, value, is_causal)
-        if call < 0:
-            return None
+        call = -1
+        if _obstacle(query, key, value, None, 0.0, scale, enable_gqa) is None:
+            call, _ = _choice(query, key, value, is_causal)
         if len(_known) >= _MOST_PREPARED:
             _known.clear()
-        known = _known[where] = _Known(query, call, scale)
-    elif torch.autograd.forward_ad._current_level >= 0:
-        return None
+        known = _known[where] = _Known(query, call, scale) if call >= 0 else False
+    if known is False:
+        return False
     output = known.new(query)
     stream = _stream_of(known.device)
     where = (known, stream, query.data_ptr(), key.data_ptr(), value.data_ptr(), output.data_ptr())
@@ -180,6 +181,12 @@ if "_library" not in globals():  # a module that is loaded again keeps its opera
     _operator = getattr(getattr(torch.ops, _OPERATORS), "attention").default
 
 
+def _elsewhere(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    if not enable_gqa:  # which PyTorch 2.4 does not know
+        return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=True)
+
+
 def attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False, strict=False
 ):
@@ -191,8 +198,10 @@ def attention(
     """
     if _quick is not None and attn_mask is None and dropout_p == 0.0 and not torch.compiler.is_compiling():
         output = _quick(query, key, value, is_causal, scale, enable_gqa)
-        if output is not None:
+        if output is not None and output is not False:
             return output
+        if output is False and not strict:
+            return _elsewhere(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     call = -1
     reason = _obstacle(query, key, value, attn_mask, dropout_p, scale, enable_gqa)
     if reason is None:
@@ -200,6 +209,5 @@ def attention(
     if call < 0:
         if strict:
             raise ValueError(f"attention: {reason}")
-        more = {"enable_gqa": True} if enable_gqa else {}
-        return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
+        return _elsewhere(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     return _operator(query, key, value, call, *_settings(query, call, scale))
