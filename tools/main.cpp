@@ -41,12 +41,14 @@ int run(int argc, char** argv) {
   fa_tune::add_evolve(app, action);
   fa_tune::add_best(app, action);
   fa_tune::add_export(app, action);
+  fa_tune::add_portfolio(app, action);
   fa_tune::add_lineage(app, action);
   fa_tune::add_insights(app, action);
   fa_tune::add_report(app, action);
   fa_tune::add_show(app, action);
   fa_tune::add_verify(app, action);
   fa_tune::add_bench(app, action);
+  fa_tune::add_check(app, action);
   fa_tune::add_ablate(app, action);
   fa_tune::add_finals(app, action);
   fa_tune::add_gate(app, action);

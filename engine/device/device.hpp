@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -194,6 +195,9 @@ class Device {
   // The time of the fastest right kernel known; 0 for none. What takes many times as long need not
   // be waited for.
   virtual void note_incumbent(double /*us*/) {}
+  // What the GPU has drawn from the wall, whoever it worked for, since a moment that nobody knows:
+  // differences count. Nothing where that cannot be told.
+  virtual std::optional<double> joules() { return std::nullopt; }
 
   virtual std::expected<KernelHandle, Fault> load(const KernelImage& image) = 0;
   virtual void unload(KernelHandle kernel) = 0;

@@ -16,7 +16,8 @@ Capability capability_of(const std::string& arch) {
 std::string identity(const Package& package) {
   std::string all = package.problem;
   for (const PackagedKernel& kernel : package.kernels) all += sha256(kernel.image.bytes);
-  for (const PackagedCall& call : package.calls) all += literal(call_json(package, call), Notation::json);
+  for (const PackagedCall& call : package.calls)
+    all += literal(call_json(package, call), Notation::json);
   return sha256(all).substr(0, 16);
 }
 

@@ -22,6 +22,7 @@ struct PackagedKernel {
 struct PackagedCall {
   std::size_t kernel = 0;  // of Package::kernels
   Constants shape;         // complete
+  Constants given;         // the same as it is told: without what is at its default
   LaunchConfig launch;
   std::vector<std::string> arguments;  // names of tensors, scalars or maps, in the kernel's order
   std::vector<MappedTensor> maps;
@@ -35,7 +36,7 @@ struct PackagedCall {
 struct Package {
   std::string version;  // of fa-tune
   std::string problem;  // kind
-  std::string name;     // what the user's code calls it; an identifier
+  std::string name;     // of a header's namespace; an identifier
   std::vector<PackagedKernel> kernels;
   std::vector<PackagedCall> calls;
 };

@@ -29,25 +29,22 @@ const T* named(const std::vector<T>& all, const std::string& name) {
 
 Json triple(const Dim3& dims) { return {dims.x, dims.y, dims.z}; }
 
-Json map_json(const MappedTensor& map, const Tensor& tensor) {
+Json map_json(const MappedTensor& map, const std::vector<Tensor>& tensors) {
   Json axes = Json::array();
-  if (map.axes.empty())
-    for (std::size_t at = tensor.dims.size(); at-- > 0;) axes.push_back({at, 0, 1});
-  for (const MapAxis& axis : map.axes) {
-    const std::size_t at = tensor.axes.find(axis.letter);
-    if (at == std::string::npos)
-      throw UserError(fmt::format("map '{}': {} has no axis {}", map.argument, tensor.name,
-                                  std::string(1, axis.letter)));
-    axes.push_back({at, axis.modulo, axis.divisor});
-  }
-  return {{"map", map.argument}, {"tensor", map.tensor},         {"type", type_name(tensor.type)},
-          {"box", map.box},      {"swizzle", map.swizzle_bytes}, {"axes", axes}};
+  for (const MapDimension& axis : map_axes(map, tensors))
+    axes.push_back({axis.of_tensor, axis.modulo, axis.divisor});
+  return {{"map", map.argument},
+          {"tensor", map.tensor},
+          {"type", type_name(named(tensors, map.tensor)->type)},
+          {"box", map.box},
+          {"swizzle", map.swizzle_bytes},
+          {"axes", axes}};
 }
 
 Json argument_json(const PackagedCall& call, const std::string& name) {
   const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
   const Tensor* const tensor = named(call.tensors, map == call.maps.end() ? name : map->tensor);
-  if (map != call.maps.end() && tensor != nullptr) return map_json(*map, *tensor);
+  if (map != call.maps.end() && tensor != nullptr) return map_json(*map, call.tensors);
   if (tensor != nullptr) return {{"tensor", name}};
   if (const Scalar* scalar = named(call.scalars, name))
     return {{"scalar", name}, {"type", type_name(scalar->type)}, {"value", scalar_json(*scalar)}};
@@ -128,6 +125,29 @@ Json call_json(const Package& package, const PackagedCall& call) {
   for (const std::string& name : call.arguments)
     json["arguments"].push_back(argument_json(call, name));
   return json;
+}
+
+std::vector<MapDimension> map_axes(const MappedTensor& map, const std::vector<Tensor>& tensors) {
+  const Tensor* const tensor = named(tensors, map.tensor);
+  if (tensor == nullptr) throw UserError("map '" + map.argument + "' shows no tensor");
+  std::vector<MapDimension> result;
+  if (map.axes.empty())
+    for (std::size_t at = tensor->dims.size(); at-- > 0;) result.push_back({.of_tensor = at});
+  for (const MapAxis& axis : map.axes) {
+    const std::size_t at = tensor->axes.find(axis.letter);
+    if (at == std::string::npos)
+      throw UserError(fmt::format("map '{}': {} has no axis {}", map.argument, tensor->name,
+                                  std::string(1, axis.letter)));
+    result.push_back({.of_tensor = at, .modulo = axis.modulo, .divisor = axis.divisor});
+  }
+  for (MapDimension& axis : result) {
+    const std::int64_t whole = tensor->dims[axis.of_tensor];
+    axis.size = axis.modulo > 0 ? axis.modulo : whole / axis.divisor;
+    axis.stride_bytes = axis.divisor * static_cast<std::int64_t>(size_of(tensor->type));
+    for (std::size_t inner = axis.of_tensor + 1; inner < tensor->dims.size(); ++inner)
+      axis.stride_bytes *= tensor->dims[inner];
+  }
+  return result;
 }
 
 std::vector<Tensor> tensors_in_order(const PackagedCall& call) {

@@ -25,6 +25,17 @@ nlohmann::ordered_json scalar_json(const Scalar& scalar);
 // order: what one typed function can launch.
 void check_one_signature(const Package& package);
 
+// A dimension of a tensor map, where the tensor is closely packed.
+struct MapDimension {
+  std::size_t of_tensor = 0;  // dimension of the tensor that it is, or is a part of
+  std::int64_t modulo = 0;    // 0: all of it
+  std::int64_t divisor = 1;
+  std::int64_t size = 0;
+  std::int64_t stride_bytes = 0;
+};
+// Innermost first. Throws UserError for an axis that the tensor does not have.
+std::vector<MapDimension> map_axes(const MappedTensor& map, const std::vector<Tensor>& tensors);
+
 // Names that both forms of function go by, in the order in which the kernel takes them; tensors of
 // `__constant__` variables last.
 std::vector<Tensor> tensors_in_order(const PackagedCall& call);

@@ -9,5 +9,6 @@ namespace fa_tune {
 std::string_view python_driver_part();
 std::string_view python_attention_part();
 std::string_view python_function_part();
+std::string_view cxx_launch_part();
 
 }  // namespace fa_tune

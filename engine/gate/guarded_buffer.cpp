@@ -14,6 +14,8 @@ namespace {
 // More than this is written from where it lies, guards and data apart.
 constexpr std::size_t kSmall = std::size_t{1} << 20;
 
+constexpr std::size_t kGuardBytes = 4096;  // keeps 256-byte alignment
+
 // 0xfff1 to 0xffff in turn: as the upper half of anything wider still a NaN, in f16 and bf16 too.
 std::byte guard_byte(std::size_t i) {
   return i % 2 == 1 ? std::byte{0xff} : static_cast<std::byte>(0xf1 + i / 2 % 15);
@@ -21,7 +23,7 @@ std::byte guard_byte(std::size_t i) {
 
 std::span<const std::byte> guard() {
   static const std::vector<std::byte> bytes = [] {
-    std::vector<std::byte> made(GuardedBuffer::guard_bytes);
+    std::vector<std::byte> made(kGuardBytes);
     for (std::size_t i = 0; i < made.size(); ++i) made[i] = guard_byte(i);
     return made;
   }();
@@ -41,13 +43,15 @@ void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
 GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     : device_(device),
       tensor_(tensor),
+      guard_bytes_(device.info().checks && tensor.role == Role::input ? 0 : kGuardBytes),
       data_bytes_(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)),
-      fetched_(std::in_place, data_bytes_ + 2 * guard_bytes),
-      buffer_(device.allocate(data_bytes_ + 2 * guard_bytes)) {
+      fetched_(std::in_place, data_bytes_ + 2 * guard_bytes_),
+      buffer_(device.allocate(data_bytes_ + 2 * guard_bytes_)) {
   if (data_bytes_ <= kSmall) {
-    written_.assign(data_bytes_ + 2 * guard_bytes, std::byte{0xff});
-    copy_bytes(guard(), written_);
-    copy_bytes(guard(), std::span(written_).subspan(guard_bytes + data_bytes_));
+    written_.assign(data_bytes_ + 2 * guard_bytes_, std::byte{0xff});
+    copy_bytes(guard().first(guard_bytes_), written_);
+    copy_bytes(guard().first(guard_bytes_),
+               std::span(written_).subspan(guard_bytes_ + data_bytes_));
   }
   if (is_given(tensor.role)) replace(tensor.bytes);
 }
@@ -56,7 +60,7 @@ GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
 
 void GuardedBuffer::replace(std::span<const std::byte> bytes) {
   source_ = bytes;
-  if (!written_.empty()) copy_bytes(bytes, std::span(written_).subspan(guard_bytes));
+  if (!written_.empty()) copy_bytes(bytes, std::span(written_).subspan(guard_bytes_));
 }
 
 void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
@@ -65,15 +69,16 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
     return;
   }
   if (is_given(tensor_.role))
-    writes.push_back({buffer_, guard_bytes, source_});
+    writes.push_back({buffer_, guard_bytes_, source_});
   else
-    fill_with_ones(buffer_, guard_bytes, data_bytes_, writes);
+    fill_with_ones(buffer_, guard_bytes_, data_bytes_, writes);
   fill_guards(writes);
 }
 
 void GuardedBuffer::fill_guards(std::vector<BufferWrite>& writes) const {
+  if (guard_bytes_ == 0) return;
   writes.push_back({buffer_, 0, guard()});
-  writes.push_back({buffer_, guard_bytes + data_bytes_, guard()});
+  writes.push_back({buffer_, guard_bytes_ + data_bytes_, guard()});
 }
 
 void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
@@ -81,30 +86,31 @@ void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
 }
 
 void GuardedBuffer::fetch_guards(std::vector<BufferRead>& reads) {
-  const std::size_t end = guard_bytes + data_bytes_;
-  reads.push_back({buffer_, 0, fetched_->bytes().first(guard_bytes)});
+  if (guard_bytes_ == 0) return;
+  const std::size_t end = guard_bytes_ + data_bytes_;
+  reads.push_back({buffer_, 0, fetched_->bytes().first(guard_bytes_)});
   reads.push_back({buffer_, end, fetched_->bytes().subspan(end)});
 }
 
 HostMemory GuardedBuffer::take_fetched() {
   HostMemory taken = std::move(*fetched_);
-  fetched_.emplace(data_bytes_ + 2 * guard_bytes);
+  fetched_.emplace(data_bytes_ + 2 * guard_bytes_);
   return taken;
 }
 
 std::optional<std::string> GuardedBuffer::guard_damage() const {
   const std::span<const std::byte> fetched = std::as_const(*fetched_).bytes();
-  const std::size_t end = guard_bytes + data_bytes_;
+  const std::size_t end = guard_bytes_ + data_bytes_;
   const auto changed = [&](std::size_t i) {
-    return fetched[i] != guard()[i < guard_bytes ? i : i - end];
+    return fetched[i] != guard()[i < guard_bytes_ ? i : i - end];
   };
   std::size_t before = 0, after = 0, nearest_before = 0, nearest_after = 0;
-  for (std::size_t i = 0; i < guard_bytes; ++i) {
+  for (std::size_t i = 0; i < guard_bytes_; ++i) {
     if (changed(i)) {
       ++before;
-      nearest_before = guard_bytes - i;
+      nearest_before = guard_bytes_ - i;
     }
-    const std::size_t beyond = end + guard_bytes - 1 - i;
+    const std::size_t beyond = end + guard_bytes_ - 1 - i;
     if (changed(beyond)) {
       ++after;
       nearest_after = beyond - end;

@@ -18,11 +18,10 @@ void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
 
 // A tensor on a device between two guard bands. The bands hold a pattern that differs from place to
 // place and is NaN in every floating-point type, so that what reads beyond a tensor, and uses it,
-// shows too. Owns its device memory. The device and the tensor must outlive it.
+// shows too. An input has none on a device that checks: whatever reads beyond it is found there,
+// used or not. Owns its device memory. The device and the tensor must outlive it.
 class GuardedBuffer {
  public:
-  static constexpr std::size_t guard_bytes = 4096;  // on each side; keeps 256-byte alignment
-
   // Nothing is written yet.
   GuardedBuffer(Device& device, const Tensor& tensor);
   ~GuardedBuffer();
@@ -31,7 +30,7 @@ class GuardedBuffer {
 
   const Tensor& tensor() const { return tensor_; }
   std::size_t data_bytes() const { return data_bytes_; }
-  Place place() const { return {buffer_, guard_bytes}; }
+  Place place() const { return {buffer_, guard_bytes_}; }
 
   // From now on fill() writes these bytes for those that were given; they must be as many, and
   // outlive this.
@@ -46,7 +45,7 @@ class GuardedBuffer {
   // What was fetched, as it is; the next fetch goes elsewhere. data_of() is its data.
   HostMemory take_fetched();
   std::span<const std::byte> data_of(const HostMemory& fetched) const {
-    return fetched.bytes().subspan(guard_bytes, data_bytes_);
+    return fetched.bytes().subspan(guard_bytes_, data_bytes_);
   }
 
   std::span<const std::byte> data() const { return data_of(*fetched_); }
@@ -57,6 +56,7 @@ class GuardedBuffer {
  private:
   Device& device_;
   const Tensor& tensor_;
+  std::size_t guard_bytes_;  // on each side
   std::size_t data_bytes_;
   std::vector<std::byte> written_;     // all of it, where it is small
   std::span<const std::byte> source_;  // the data that is given

@@ -112,6 +112,9 @@ class Template {
   LaunchConfig launch(const Config& config, const Constants& constants) const;
   // The names of the arguments that there are, in order. Throws as launch does.
   std::vector<std::string> arguments(const Config& config, const Constants& constants) const;
+  // That arguments are maps or among `names`, and maps of one of these. Throws UserError at the
+  // place of what is not.
+  void require_known(const std::vector<std::string>& names) const;
   // The arguments that are tensor maps. Throws as launch does.
   std::vector<MappedTensor> maps(const Config& config, const Constants& constants) const;
 
@@ -127,6 +130,7 @@ class Template {
   struct Argument {
     std::string name;
     std::optional<Expression> when;  // nothing: always
+    Mark mark = {};
   };
   std::vector<Argument> arguments_;
   static std::vector<Argument> read_arguments(const YamlNode& node);
@@ -151,6 +155,7 @@ class Template {
     std::vector<Expression> box;
     std::vector<Axis> axes;
     std::int64_t swizzle_bytes = 0;
+    Mark mark = {};  // of the tensor's name
   };
   static Axis read_axis(const YamlNode& node);
   static std::vector<Map> read_maps(const YamlNode& node, const std::vector<Argument>& arguments);

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/yaml.hpp"
 #include "engine/kernel/template.hpp"
@@ -13,6 +14,7 @@ std::vector<Template::Argument> Template::read_arguments(const YamlNode& node) {
   std::vector<Argument> result;
   for (const YamlNode& item : node.items("arguments")) {
     Argument argument;
+    argument.mark = item.mark();
     if (item.is_map()) {
       item.check_keys("an argument", {"name", "when"});
       argument.name = item.at("name").name("name");
@@ -50,7 +52,8 @@ std::vector<Template::Map> Template::read_maps(const YamlNode& node,
     if (std::ranges::find(arguments, entry.key, &Argument::name) == arguments.end())
       entry.value.fail(fmt::format("maps: '{}' is none of the kernel's arguments", entry.key));
     entry.value.check_keys("a map", {"tensor", "box", "axes", "swizzle"});
-    Map map{entry.key, entry.value.at("tensor").name("tensor"), {}, {}, 0};
+    Map map{entry.key, entry.value.at("tensor").name("tensor"), {}, {},
+            0,         entry.value.at("tensor").mark()};
     for (const YamlNode& size : entry.value.at("box").items("box"))
       map.box.push_back(Expression::parse(size.text("box"), size.text_mark()));
     if (const YamlNode* axes = entry.value.find("axes"))
@@ -90,6 +93,23 @@ std::optional<std::string> Template::arch_on(const std::string& device_arch) con
     return device_arch;
   }
   return std::nullopt;
+}
+
+void Template::require_known(const std::vector<std::string>& names) const {
+  const auto known = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const Argument& argument : arguments_)
+    if (!known(argument.name) &&
+        std::ranges::find(maps_, argument.name, &Map::argument) == maps_.end())
+      throw UserError(
+          fmt::format("{}arguments: '{}' is neither an argument of the problem ({}) nor "
+                      "one of the template's maps",
+                      prefix(argument.mark), argument.name, fmt::join(names, ", ")));
+  for (const Map& map : maps_)
+    if (!known(map.tensor))
+      throw UserError(fmt::format("{}tensor: '{}' is no argument of the problem, which has {}",
+                                  prefix(map.mark), map.tensor, fmt::join(names, ", ")));
 }
 
 }  // namespace fa_tune

@@ -1,10 +1,12 @@
 #include "engine/report/show.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/report/cost.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
@@ -115,9 +117,18 @@ void show_final(Page& page, const RacedFinal& raced) {
   if (row.cold) show_detail(page, "Final, how those of a cold L2 were taken", row.cold_detail_json);
 }
 
+void show_run_cost(Page& page, const Store& store, const RunRow& run, std::optional<double> price) {
+  const RunCost cost = cost_of(store.sessions(run.id), run.time_kind == "measured");
+  const auto lines = cost_words(cost, percent_gained(store, run.id), price);
+  if (lines.empty()) return;
+  page.section(fmt::format("Search of run {}", run.id));
+  std::string label = "cost";
+  for (const std::string& line : lines) page.line(std::exchange(label, ""), line);
+}
+
 }  // namespace
 
-std::string show_text(const Store& store, std::int64_t trial) {
+std::string show_text(const Store& store, std::int64_t trial, std::optional<double> price) {
   const TrialOfRun both = require_trial(store, trial);
   Page page;
   show_origin(page, store, both);
@@ -126,6 +137,7 @@ std::string show_text(const Store& store, std::int64_t trial) {
   show_times(page, store, both);
   if (!both.trial.detail_json.empty()) show_detail(page, "Detail", both.trial.detail_json);
   if (both.raced) show_final(page, *both.raced);
+  show_run_cost(page, store, both.run, price);
   return page.text();
 }
 

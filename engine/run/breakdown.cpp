@@ -20,7 +20,9 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown) {
           {"idle_s", breakdown.idle_s},
           {"idle_for_engine_s", breakdown.idle_for_engine_s},
           {"search_s", breakdown.search_s},
-          {"store_s", breakdown.store_s}};
+          {"store_s", breakdown.store_s},
+          {"joules", breakdown.joules ? nlohmann::ordered_json(*breakdown.joules)
+                                      : nlohmann::ordered_json()}};
 }
 
 std::vector<std::string> describe(const Breakdown& b) {
@@ -44,6 +46,9 @@ std::vector<std::string> describe(const Breakdown& b) {
                   "ms a trial, database {:.1f} ms",
                   b.jobs, each(b.compile_s, b.trials), percent(b.compile_s, b.jobs),
                   each(b.search_s, b.trials), each(b.store_s, b.trials))};
+  if (b.joules)
+    lines.push_back(fmt::format("energy: {:.1f} kJ in {:.1f} s, {:.0f} W on average",
+                                *b.joules / 1000, b.wall_s, *b.joules / b.wall_s));
   constexpr double kMuch = 20;
   constexpr double kFull = 75;
   if (percent(for_compilers_s, lanes) > kMuch && percent(b.compile_s, b.jobs) < kFull)

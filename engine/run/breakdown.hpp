@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct Breakdown {
   // The engine's thread: asking and telling the strategy; writing to the database.
   double search_s = 0;
   double store_s = 0;
+  // What all its GPUs drew from the wall meanwhile; nothing where one did not tell.
+  std::optional<double> joules = {};
 };
 
 nlohmann::ordered_json to_json(const Breakdown& breakdown);

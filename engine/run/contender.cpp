@@ -6,6 +6,7 @@
 
 #include "db/store.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
 #include "engine/report/export.hpp"
 #include "engine/run/exported_kernel.hpp"
 #include "engine/run/variant.hpp"
@@ -15,9 +16,9 @@ namespace {
 
 class FileContender final : public Contender {
  public:
-  FileContender(const std::string& file, const std::filesystem::path& root)
+  FileContender(const std::string& file, Exported exported, const std::filesystem::path& root)
       : Contender(file),
-        exported_(read_exported(file)),
+        exported_(std::move(exported)),
         problem_(make_problem(exported_.problem, exported_.settings, file + ": ")),
         target_(load_profile(exported_.target, root)) {
     reference_on_emulator(*problem_, target_);
@@ -31,6 +32,10 @@ class FileContender final : public Contender {
   Binder on(Device& device, Compiler& compiler, CompilePool&) override {
     kernel_.emplace(exported_, *problem_, target_, compiler, device);
     return [this](const Constants& shape) { return kernel_->bind(shape); };
+  }
+  bool fits(const Constants& shape) const override { return kernel_->fits(shape); }
+  KernelResources resources() override {
+    return kernel_ ? kernel_->resources() : KernelResources();
   }
 
  private:
@@ -56,6 +61,12 @@ class ConfigContender final : public Contender {
         [this](const Constants& shape) { return project_.scope(shape); }, config_, pool, device);
     variant_->begin();
     return variant_->binder();
+  }
+  bool fits(const Constants&) const override { return true; }
+  KernelResources resources() override {
+    if (!variant_) return {};
+    const CompileOutcome& compiled = variant_->compiled();
+    return compiled ? compiled->image.resources : KernelResources();
   }
 
  private:
@@ -98,7 +109,7 @@ bool names_trial(const std::string& text) {
 }  // namespace
 
 std::unique_ptr<Contender> open_contender(const std::string& text, const ContenderPlaces& places) {
-  if (text.ends_with(".cu")) return std::make_unique<FileContender>(text, places.root);
+  if (text.ends_with(".cu")) return contender_of_export(text, read_file(text), places.root);
   if (names_trial(text)) return of_trial(text, places);
   std::string known;
   if (places.space) {
@@ -114,6 +125,11 @@ std::unique_ptr<Contender> open_contender(const std::string& text, const Contend
       "'{}' names no kernel: write an exported .cu file, a trial's ID, RUN:NUMBER{}", text,
       places.space ? ", or a preset of the space: " + known
                    : ", or with --space one of its presets"));
+}
+
+std::unique_ptr<Contender> contender_of_export(const std::string& name, const std::string& text,
+                                               const std::filesystem::path& root) {
+  return std::make_unique<FileContender>(name, parse_exported(text, name), root);
 }
 
 }  // namespace fa_tune

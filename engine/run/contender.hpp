@@ -26,6 +26,11 @@ class Contender {
   // Makes it for a device. The Contender, the pool and the device must outlive what is bound, and
   // the Contender must go before the device.
   virtual Binder on(Device& device, Compiler& compiler, CompilePool& pool) = 0;
+  // Whether it can be bound for a shape: an exported file is for those that share its defines. Of
+  // one that on() was asked of.
+  virtual bool fits(const Constants& shape) const = 0;
+  // Of what was bound last; not known before.
+  virtual KernelResources resources() = 0;
 
  protected:
   explicit Contender(std::string name) : name_(std::move(name)) {}
@@ -44,5 +49,9 @@ struct ContenderPlaces {
 // `text` is an exported .cu file, a trial's ID, RUN:NUMBER, or a preset of the space. Throws
 // UserError for what is none of these or not there.
 std::unique_ptr<Contender> open_contender(const std::string& text, const ContenderPlaces& places);
+
+// What an exported .cu file says, from its text; `name` is what messages call it.
+std::unique_ptr<Contender> contender_of_export(const std::string& name, const std::string& text,
+                                               const std::filesystem::path& root);
 
 }  // namespace fa_tune

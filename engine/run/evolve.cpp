@@ -37,6 +37,17 @@ std::vector<std::string> ids_of(std::span<Device* const> devices) {
   return ids;
 }
 
+// Device::joules of all; nothing where one does not tell.
+std::optional<double> joules_of(std::span<Device* const> devices) {
+  double sum = 0;
+  for (Device* device : devices) {
+    const auto joules = device->joules();
+    if (!joules) return std::nullopt;
+    sum += *joules;
+  }
+  return sum;
+}
+
 // Everything one call of evolve() holds.
 class Evolution {
  public:
@@ -143,9 +154,12 @@ class Evolution {
                      .strategy = *strategy,
                      .proposer = proposer_.get()},
                     result_.run, pace_, seed_);
+    const auto before = joules_of(devices_);
     loop.run();
+    const auto after = joules_of(devices_);
     result_.tally = loop.tally();
     result_.breakdown = loop.breakdown();
+    if (before && after) result_.breakdown.joules = *after - *before;
     result_.interrupted = loop.interrupted();
     result_.trouble = loop.trouble();
     Device* device = loop.usable();

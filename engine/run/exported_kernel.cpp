@@ -41,6 +41,7 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     kernel_ = *loaded;
+    resources_ = compiled->image.resources;
   }
   const Constants scope = scope_of(target_, problem_.complete(shape));
   return BoundKernel{*kernel_, template_.launch(exported_.config, scope),

@@ -28,6 +28,8 @@ class ExportedKernel {
 
   bool fits(const Constants& shape) const;
   std::expected<BoundKernel, std::string> bind(const Constants& shape);
+  // Not known before it was bound.
+  const KernelResources& resources() const { return resources_; }
 
  private:
   const Exported& exported_;
@@ -37,6 +39,7 @@ class ExportedKernel {
   Device& device_;
   Template template_;
   std::optional<KernelHandle> kernel_;
+  KernelResources resources_;
 };
 
 }  // namespace fa_tune

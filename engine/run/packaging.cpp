@@ -14,14 +14,6 @@
 namespace fa_tune {
 namespace {
 
-// What user code may call it by: the space's name, made an identifier.
-std::string identifier(const std::string& name) {
-  std::string made;
-  for (const char c : name)
-    made += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-  return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernel_" + made : made;
-}
-
 std::string origin_of(const ExportFacts& facts, bool as_timed) {
   std::string text =
       fmt::format("{}; trial {} of run {}, space {}",  // what it is, whence it is
@@ -83,6 +75,7 @@ void Packager::add(const Winner& winner) {
   Instance outline = winner.problem.outline(winner.shape);
   PackagedCall call{.kernel = kernel_of(winner, *arch),
                     .shape = shape,
+                    .given = winner.shape,
                     .launch = winner.from.launch(winner.config, scope),
                     .arguments = winner.from.arguments(winner.config, scope),
                     .maps = winner.from.maps(winner.config, scope),
@@ -122,7 +115,6 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
         "with fa-tune verify, and name the file here in the trial's place",
         named));
   const Constants& at = shape ? *shape : problem.shape();
-  if (package_.name.empty()) package_.name = identifier(facts.space);
   add({.from = from,
        .config = facts.config,
        .problem = problem,
@@ -144,7 +136,6 @@ void Packager::add_file(const std::filesystem::path& file) {
   const DeviceProfile target = load_profile(exported.target, root_);
   const Template from = Template::parse(exported.template_name, exported.manifest_text,
                                         exported.cuda_text, "exported manifest");
-  if (package_.name.empty()) package_.name = identifier(file.stem().string());
   // The file says for what it was compiled ("sm_90a"), the template for what it may be.
   const std::string arch = exported.arch.substr(0, exported.arch.find_last_of("0123456789") + 1);
   add({.from = from,

@@ -108,6 +108,7 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
       throw UserError(prefix(mark) + "template '" + name + "' is for " + loaded.arch() +
                       ", but the target '" + file.target + "' is " + target.arch);
     require_parameters(file, loaded, mark);
+    if (const auto names = problem->argument_names(); !names.empty()) loaded.require_known(names);
     for (const auto& [parameter, otherwise] : loaded.optional()) {
       const bool given =
           std::ranges::find(file.parameters, parameter, &Parameter::name) != file.parameters.end();

@@ -93,6 +93,7 @@ void fields(auto& archive, Exchange& exchange) {
 }
 void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
 void fields(auto& archive, Step& step) { archive(step.writes, step.launch, step.reads); }
+void fields(auto&, Energy&) {}
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
@@ -102,6 +103,7 @@ void fields(auto&, Done&) {}
 void fields(auto& archive, Loaded& loaded) { archive(loaded.kernel); }
 void fields(auto& archive, Allocated& allocated) { archive(allocated.buffer, allocated.address); }
 void fields(auto& archive, Mapped& mapped) { archive(mapped.bytes); }
+void fields(auto& archive, Joules& joules) { archive(joules.known, joules.joules); }
 void fields(auto& archive, Faulted& faulted) { archive(faulted.fault, faulted.ends); }
 void fields(auto& archive, Failed& failed) { archive(failed.whose, failed.text); }
 

@@ -65,8 +65,9 @@ struct Step {
   Launch launch;
   std::vector<Read> reads;
 };
+struct Energy {};
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
-                             Exchange, Step>;
+                             Exchange, Step, Energy>;
 
 // Unload and Release are not: whoever asks for them has nothing to wait for. What goes wrong in one
 // is the answer to the next request that has one.
@@ -102,6 +103,11 @@ struct Faulted {
   Fault fault;
   bool ends = false;
 };
+// Device::joules; `known` if there are any.
+struct Joules {
+  bool known = false;
+  double joules = 0;
+};
 // What the call threw.
 struct Failed {
   enum class Whose { user, machine, own };
@@ -109,7 +115,7 @@ struct Failed {
   std::string text;
 };
 using Answer = std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated,
-                            Mapped, Timing, Faulted, Failed, Compiled, CompileFailure>;
+                            Mapped, Timing, Faulted, Failed, Compiled, CompileFailure, Joules>;
 
 // As a frame.
 std::string encode(const Request& request);

@@ -32,6 +32,12 @@ class RemoteDevice final : public Device {
   std::span<const Fault> deaths() const override { return worker_.deaths(); }
   std::uint64_t life() const override { return static_cast<std::uint64_t>(worker_.generation()); }
   void note_incumbent(double us) override { incumbent_us_ = us; }
+  // A worker that ends over it is no trouble of a kernel's.
+  std::optional<double> joules() override {
+    if (!worker_.ready()) return std::nullopt;
+    const auto told = worker_.ask<message::Joules>(message::Energy{}, deadlines_.copy, "energy");
+    return told && told->known ? std::optional(told->joules) : std::nullopt;
+  }
   bool ready() override { return worker_.ready(); }
   bool renew() override { return worker_.renew(); }
 

@@ -91,6 +91,10 @@ class DeviceService {
     if (!timing) return faulted(std::move(timing.error()));
     return std::move(*timing);
   }
+  Answer on(const message::Energy&) {
+    const auto joules = device_.joules();
+    return message::Joules{joules.has_value(), joules.value_or(0)};
+  }
   Answer on(const message::Compile&) { throw std::logic_error("a device compiles nothing"); }
 
   Device& device_;

@@ -63,7 +63,8 @@ std::vector<message::Request> sample_requests() {
           message::Compile{compile},
           message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
                         sample_launch(),
-                        {{BufferHandle{3}, 64, 128}}}};
+                        {{BufferHandle{3}, 64, 128}}},
+          message::Energy{}};
 }
 
 std::vector<message::Answer> sample_answers() {
@@ -81,7 +82,8 @@ std::vector<message::Answer> sample_answers() {
           message::Faulted{{FaultKind::misaligned, "where"}, true},
           message::Failed{message::Failed::Whose::machine, "why"},
           compiled,
-          CompileFailure{"error", "log", false}};
+          CompileFailure{"error", "log", false},
+          message::Joules{true, 12.5}};
 }
 
 std::string try_frames(std::string_view bytes) {

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Are kernels that leave as a module for PyTorch right there, and what are they worth in a model?
 
-Makes the modules first: the mission shape's winner (results/mission) for BHSD and for BSHD, and a kernel that
-sees its tensors through maps alone, each found right by `evolve` on this GPU. Then, in the process of a user's:
+Makes the modules first: the mission shape's winner (results/mission) for BHSD and for BSHD, a kernel that sees
+its tensors through maps alone, and one of softmax, each found right by `evolve` on this GPU. Then, in the process of a user's:
 checks (against float64, within the gate's bound of an element; in a graph, compiled, in other streams and
 threads; what must fall back), and times beside PyTorch's own SDPA: alone, and in a small transformer, eager, in
 a graph, and compiled. Contestants take turns in randomized blocks.
 
   tools/bench/torch_export.py --out results/torch_export/h100.json      (needs PyTorch and a GPU)
-  tools/bench/torch_export.py --make FOLDER --device emulator:h100       (the modules alone; no PyTorch)
+  tools/bench/torch_export.py --make FOLDER --device emulator:h100       (the modules alone; no PyTorch; and
+                                                                           headers, for header_export/run)
   tools/bench/torch_export.py --from FOLDER --out FILE                   (with modules made before)
 """
 
@@ -18,7 +19,6 @@ import importlib.util
 import json
 import os
 import random
-import re
 import statistics
 import sys
 import tempfile
@@ -36,16 +36,24 @@ def mission_config():
         return json.load(file)[0]["config"]
 
 
-def write_space(folder, name, preset):
-    """The shipped space with one preset: {parameter: value}, or the name of one that it has."""
+# Tiles of 64 rows, for few queries. By hand; what counts here is that it takes any strides.
+MAPS = "template wgmma CONSUMERS 1 BLOCK_N 128 STAGES 2 OVERLAP ahead PV_PARTS 1 PING_PONG false RESCALE always"
+MAPS += " EXP_POLYNOMIAL 0 Q_PLACE in_shared Q_STAGES 1 CARRY false O_PLACE over_q HEAD_GROUP 1 CLUSTER 1 BLOCKS 1"
+MAPS += " PERSISTENT false"
+
+
+def maps_config():
+    words = MAPS.split()
+    return dict(zip(words[::2], words[1::2]))
+
+
+def write_space(folder, name, config):
+    """The shipped space with one preset."""
     with open(f"{ROOT}/search_spaces/h100.yaml") as file:
         text = file.read()
     presets = text[text.index("\npresets:") : text.index("\nbudget:")]
-    if isinstance(preset, str):
-        kept = re.search(rf"^  {preset}: \{{.*?, (template: .*)$", presets, re.M).group(1)
-    else:
-        kept = ", ".join(f"{key}: {value}" for key, value in preset.items()) + "}"
-    text = text.replace(presets, f"\npresets:\n  only: {{{kept}")
+    only = ", ".join(f"{key}: {value}" for key, value in config.items())
+    text = text.replace(presets, f"\npresets:\n  only: {{{only}}}")
     with open(f"{folder}/{name}.yaml", "w") as file:
         file.write(text)
     return f"{folder}/{name}.yaml"
@@ -55,13 +63,20 @@ def make_modules(folder, device):
     """mission.py holds the winner for both layouts, maps.py the other kernel."""
     os.makedirs(folder, exist_ok=True)
     mission = write_space(folder, "mission", mission_config())
-    maps = write_space(folder, "maps", "fa3")
+    maps = write_space(folder, "maps", maps_config())
     for name, space, layouts in (("mission", mission, ("BHSD", "BSHD")), ("maps", maps, ("BHSD",))):
         db = f"{folder}/{name}.db"
         for layout in layouts:
             search = ("--device", device, "--budget", "1", "--seed", "1", "--db", db, "--warm", "off")
             tell("evolve", "--space", space, "--set", f"layout={layout}", *search)
         tell("export", "--db", db, "--as", "torch", "--out", f"{folder}/{name}.py")
+        tell("export", "--db", db, "--run", "1", "--as", "header", "--out", f"{folder}/{name}.hpp")
+
+
+    # A problem that a space describes itself: softmax of rows.
+    search = ("--device", device, "--budget", "2", "--seed", "1", "--db", f"{folder}/custom.db", "--warm", "off")
+    tell("evolve", "--space", "softmax.yaml", "--set", "sizes.rows=256", "--set", "sizes.columns=1024", *search)
+    tell("export", "--db", f"{folder}/custom.db", "--as", "torch", "--out", f"{folder}/custom.py")
 
 
 def load(path, name):
@@ -165,7 +180,35 @@ def check_all(folder):
     with torch.autocast("cuda", torch.float16):
         same = torch.equal(mission.attention(q, k, v), sdpa(q, k, v))
         checks.add("within autocast", torch.allclose(mission.attention(q, k, v), sdpa(q, k, v), atol=2e-3), f"equal: {same}")
+    check_function(checks, load(f"{folder}/custom.py", "custom"))
     return checks.done, mission, maps
+
+
+def check_function(checks, custom):
+    """A kernel of a problem of its own: a function of tensors."""
+    x = torch.randn(256, 1024, device="cuda", dtype=custom._TYPES[custom._CALLS[0]["tensors"][0]["type"]][0])
+    wanted = torch.softmax(x.double(), -1)
+
+    def close(y, of=wanted):
+        return torch.allclose(y.double(), of, rtol=2e-3, atol=1e-6)
+
+    checks.add("custom: softmax", close(custom.launch(x)))
+    turned = x.t().contiguous().t()
+    checks.add("custom: other strides are copied", close(custom.launch(turned)))
+    compiled = torch.compile(lambda x: custom.launch(x * 1.0) * 1.0, fullgraph=True)
+    checks.add("custom: compiled", close(compiled(x)))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = custom.launch(x)
+    x.copy_(torch.randn_like(x))
+    graph.replay()
+    checks.add("custom: in a graph, with other data", close(y, torch.softmax(x.double(), -1)))
+    try:
+        custom.launch(x[:3])
+        said = None
+    except ValueError as error:
+        said = str(error)
+    checks.add("custom: other sizes are refused", said is not None, said)
 
 
 # --- What it is worth
@@ -234,7 +277,7 @@ def raced(title, contestants, rng, baseline="sdpa"):
         low, high = racing.interval(ratios, rng)
         rows.append({"name": name, "us": statistics.median(times), "faster_than_sdpa": statistics.median(ratios)})
         rows[-1] |= {"low": low, "high": high}
-        print(f"{title:<34}{name:<12}{rows[-1]['us']:9.2f} us  {rows[-1]['faster_than_sdpa']:.3f} [{low:.3f}, {high:.3f}]")
+        print(f"{title:<36}{name:<12}{rows[-1]['us']:9.2f} us  {rows[-1]['faster_than_sdpa']:.3f} [{low:.3f}, {high:.3f}]")
     sys.stdout.flush()
     return {"what": title, "rows": rows}
 

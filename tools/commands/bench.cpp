@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
@@ -8,13 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
-#include "engine/base/random.hpp"
-#include "engine/gate/timed_launch.hpp"
-#include "engine/measure/process_series.hpp"
-#include "engine/measure/sampler.hpp"
-#include "engine/measure/timing.hpp"
-#include "engine/run/clocked.hpp"
-#include "engine/run/contender.hpp"
+#include "engine/run/duel.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
@@ -37,81 +30,7 @@ struct BenchArguments {
   std::string l2 = "warm";
 };
 
-// B beside A.
-struct Outcome {
-  Estimate a_us;
-  Estimate b_us;
-  std::string a_detail;  // how its samples were taken, as JSON
-  std::string b_detail;
-  RaceRatio ratio;  // B's time over A's
-  int processes = 0;
-  int blocks = 0;
-  int void_blocks = 0;
-};
-
-// Right, and timed by itself with the proof that it works under the clock; else a person's error.
-Estimate admit(const Contender& contender, const Binder& bind, Device& device, TruthCache& truth,
-               Clocked& clocked, std::uint64_t seed) {
-  const Verdict gated =
-      Gate(device, truth).check(bind, trial_cases(contender.problem(), seed, TimedShape::none));
-  if (!gated.right())
-    throw UserError(contender.name() + " is not right: " + to_text(gated.finding) + ": " +
-                    gated.message + " (" + gated.where + ")");
-  const auto bound = bind(contender.problem().shape());
-  if (!bound) throw UserError(contender.name() + ": " + bound.error());
-  const auto timed = clocked.time(*bound, Effort::screen);
-  if (!timed)
-    throw UserError(contender.name() + " could not be timed: " + timed.error().finding + ": " +
-                    timed.error().message);
-  return timed->time_us;
-}
-
-Outcome compare(Contender& a, Contender& b, Device& device, Compiler& compiler, CompilePool& pool,
-                const BenchArguments& arguments, std::uint64_t seed) {
-  const Problem& problem = a.problem();
-  TruthCache truth(problem);
-  Clocked clocked(problem, a.target(), device, truth, derive_seed(seed, "time"),
-                  Clocked::Proof::where_measured);
-  const Binder bind_a = a.on(device, compiler, pool);
-  const Binder bind_b = b.on(device, compiler, pool);
-  Outcome outcome;
-  outcome.a_us = admit(a, bind_a, device, truth, clocked, seed);
-  outcome.b_us = admit(b, bind_b, device, truth, clocked, seed);
-  if (device.info().times == TimeKind::predicted) {
-    const double ratio = outcome.b_us.median / outcome.a_us.median;
-    outcome.ratio = {ratio, ratio, ratio};
-    return outcome;
-  }
-  const Instance inputs =
-      problem.make(problem.shape(), Inputs::normal, derive_seed(seed, "race inputs"));
-  ProcessSeries series(2);
-  for (int i = 0; i < arguments.processes; ++i) {
-    if (!device.renew()) throw MachineError(device.info().id + ": lost");
-    const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
-    const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
-    const auto options =
-        ProcessSeries::options(derive_seed(seed, "race", static_cast<std::uint64_t>(i)));
-    const auto raced = race_launches(device, {launch_a.launch(), launch_b.launch()}, options,
-                                     arguments.l2 == "cold" ? L2::cold : L2::warm);
-    if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
-    series.add({0, 1}, *raced);
-  }
-  if (series.processes() < std::min(arguments.processes, ProcessSeries::kFewest))
-    throw MachineError("the clock moved by more than 2% within most blocks: the GPU is not idle");
-  const LaunchRace raced = series.result({0, 1});
-  const RaceResult& result = raced.result;
-  outcome.a_us = result.standings[0].time_us;
-  outcome.b_us = result.standings[1].time_us;
-  outcome.a_detail = detail_json_of(raced.timings[0]);
-  outcome.b_detail = detail_json_of(raced.timings[1]);
-  outcome.ratio = result.standings[1].to_baseline;
-  outcome.processes = series.processes();
-  outcome.blocks = result.blocks;
-  outcome.void_blocks = result.void_blocks;
-  return outcome;
-}
-
-void print(const Outcome& outcome, const Contender& a, const Contender& b, const DeviceInfo& device,
+void print(const Duel& outcome, const Contender& a, const Contender& b, const DeviceInfo& device,
            std::uint64_t seed, bool as_json) {
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
@@ -174,8 +93,12 @@ int bench(const BenchArguments& arguments) {
         " predicts, and its model knows a warm cache alone; leave the option out or name "
         "a GPU with --device");
   log_info("on {} ({}), seed {}", device->info().id, device->info().name, seed);
-  const Outcome outcome = compare(*a, *b, *device, *compiler, *pool, arguments, seed);
-  print(outcome, *a, *b, device->info(), seed, arguments.format == "json");
+  const auto outcome = duel(*a, *b, *device, *compiler, *pool,
+                            {.processes = arguments.processes,
+                             .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
+                             .seed = seed});
+  if (!outcome) throw UserError(outcome.error().message);
+  print(*outcome, *a, *b, device->info(), seed, arguments.format == "json");
   return 0;
 }
 

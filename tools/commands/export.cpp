@@ -21,6 +21,7 @@ struct ExportArguments {
   Filters filters;
   std::vector<std::string> kernels;
   std::optional<std::int64_t> trial;
+  std::string portfolio;
   std::string form = "cu";
   std::string out;
 };
@@ -55,11 +56,14 @@ int export_command(const ExportArguments& arguments) {
     throw UserError("name the trial by --trial or by itself, not both");
   if (is_table(arguments.form)) return export_run(arguments);
   if (arguments.form != "cu") {
-    std::vector<std::string> kernels = arguments.kernels;
-    if (arguments.trial) kernels.push_back(std::to_string(*arguments.trial));
-    return export_package(arguments.filters, kernels, arguments.form, arguments.out);
+    PackageWishes wishes{arguments.kernels, arguments.portfolio, arguments.form, arguments.out};
+    if (arguments.trial) wishes.kernels.push_back(std::to_string(*arguments.trial));
+    if (!wishes.portfolio.empty() && !wishes.kernels.empty())
+      throw UserError("name kernels or a --portfolio, not both");
+    return export_package(arguments.filters, wishes);
   }
-  if (arguments.kernels.size() > 1) throw UserError("--as cu writes one kernel: name one trial");
+  if (arguments.kernels.size() > 1 || !arguments.portfolio.empty())
+    throw UserError("--as cu writes one kernel: name one trial");
   const Store store(arguments.filters.db, Store::Mode::read);
   ExportFacts facts = export_facts(store, chosen(store, arguments));
   if (facts.verdict != "right")
@@ -98,13 +102,17 @@ void add_export(CLI::App& app, Action& action) {
                       "header that of each shape and device");
   arguments->filters.add_to(*command);
   command->add_option("--trial", arguments->trial, "this trial; the best one if not given");
+  command->add_option("--portfolio", arguments->portfolio,
+                      "header, torch: the kernels that 'fa-tune portfolio --out' chose, each for "
+                      "its shapes");
   command
       ->add_option(
           "--as", arguments->form,
-          "cu: the kernel's source; ptx: its PTX, with how it is launched; torch: a Python "
-          "module for PyTorch; t4, cachefile: all trials of --run, for other tools")
+          "cu: the kernel's source; ptx: its PTX, with how it is launched; header: a C++ header "
+          "with its machine code; torch: a Python module for PyTorch; t4, cachefile: all trials of "
+          "--run, for other tools")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cu", "ptx", "torch", "t4", "cachefile"}));
+      ->check(CLI::IsMember({"cu", "header", "ptx", "torch", "t4", "cachefile"}));
   command
       ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
       ->required();

@@ -5,15 +5,25 @@
 #include <tuple>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/log.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/run/packaging.hpp"
 #include "tools/commands/options.hpp"
 
 namespace fa_tune {
 namespace {
+
+// A file's name as one of a namespace.
+std::string identifier(const std::string& name) {
+  std::string made;
+  for (const char c : name)
+    made += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
+}
 
 // The best of each problem, shape and device, in the order of the store's best.
 std::vector<std::int64_t> best_of_each(const Store& store, const Filters& filters) {
@@ -55,6 +65,29 @@ void take_named(const std::vector<std::string>& kernels, const std::string& db,
   }
 }
 
+// Trials at the shapes that they were chosen for.
+void take_portfolio(const std::string& file, const std::string& db, Packager& packager) {
+  const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+  const auto wrong = [&] {
+    return UserError(file +
+                     ": expected what 'fa-tune portfolio --out' writes: an object with "
+                     "\"shapes\", each with \"shape\" and \"trial\"");
+  };
+  if (!json.is_object() || !json.contains("shapes") || !json["shapes"].is_array()) throw wrong();
+  const Store store(db, Store::Mode::read);
+  for (const auto& each : json["shapes"]) {
+    if (!each.is_object() || !each.contains("shape") || !each.contains("trial") ||
+        !each["trial"].is_number_integer())
+      throw wrong();
+    packager.add_trial(store, each["trial"].get<std::int64_t>(), shape_of(each["shape"].dump()));
+  }
+}
+
+std::string text_of(const Package& package, const std::string& form) {
+  if (form == "ptx") return ptx_text(package);
+  return form == "header" ? cxx_header(package) : torch_module(package);
+}
+
 }  // namespace
 
 std::int64_t trial_number(const std::string& text) {
@@ -65,22 +98,25 @@ std::int64_t trial_number(const std::string& text) {
   return number;
 }
 
-int export_package(const Filters& filters, const std::vector<std::string>& kernels,
-                   const std::string& form, const std::string& out) {
-  const bool one = form == "ptx";
-  if (one && kernels.size() > 1) throw UserError("--as ptx writes one kernel: name one");
+int export_package(const Filters& filters, const PackageWishes& wishes) {
+  const bool one = wishes.form == "ptx";
+  if (one && (wishes.kernels.size() > 1 || !wishes.portfolio.empty()))
+    throw UserError("--as ptx writes one kernel: name one");
   const auto compiler = open_compiler();
   Packager packager(*compiler, one ? BinaryKind::ptx : BinaryKind::cubin, require_root(),
                     FA_TUNE_VERSION);
-  if (kernels.empty())
+  if (!wishes.portfolio.empty())
+    take_portfolio(wishes.portfolio, filters.db, packager);
+  else if (wishes.kernels.empty())
     take_best(filters, one, packager);
   else
-    take_named(kernels, filters.db, packager);
-  const Package& package = packager.package();
-  write_file(out, one ? ptx_text(package) : torch_module(package));
+    take_named(wishes.kernels, filters.db, packager);
+  Package package = packager.package();
+  package.name = identifier(std::filesystem::path(wishes.out).stem().string());
+  write_file(wishes.out, text_of(package, wishes.form));
   log_info("{} {}, for {} {}, in {}:", package.kernels.size(),
            package.kernels.size() == 1 ? "kernel" : "kernels", package.calls.size(),
-           package.calls.size() == 1 ? "shape" : "shapes", out);
+           package.calls.size() == 1 ? "shape" : "shapes", wishes.out);
   for (const PackagedCall& call : package.calls)
     log_info("  {} on {}: {}", call.described, call.device.empty() ? "any" : call.device,
              call.origin);

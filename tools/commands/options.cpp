@@ -33,6 +33,19 @@ Budget parse_budget(const std::string& text) {
   return budget;
 }
 
+void add_price(CLI::App& command, std::optional<double>& price) {
+  command
+      .add_option("--price", price,
+                  "what a GPU hour costs, in any money: says what the run's search did")
+      ->check([](const std::string& text) -> std::string {
+        double number = -1;
+        const char* const end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && rest == end && number >= 0) return {};
+        return "expected a number from 0 on, found '" + text + "'";
+      });
+}
+
 void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help) {
   const auto wrong = [](const std::string& text) -> std::string {
     std::uint64_t number = 0;

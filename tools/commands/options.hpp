@@ -23,6 +23,9 @@ Budget parse_budget(const std::string& text);
 // Adds --seed. CLI11 by itself takes -1, and what is too large, for the largest seed.
 void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help);
 
+// --price: of a GPU hour.
+void add_price(CLI::App& command, std::optional<double>& price);
+
 // "95 s", "12m 05s": for people.
 std::string format_seconds(double seconds);
 

@@ -19,6 +19,7 @@ struct ReportArguments {
   std::string db = "fa.db";
   std::string out;
   std::string ablation;
+  std::optional<double> price;
 };
 
 // What the device that a run was on can do: the profile that it emulates, else that of its
@@ -53,6 +54,7 @@ int report(const ReportArguments& arguments) {
   const auto run = store.run(arguments.run);
   if (!run) throw UserError(fmt::format("{}: there is no run {}", arguments.db, arguments.run));
   PageExtras extras;
+  extras.price = arguments.price;
   if (!arguments.ablation.empty()) {
     extras.ablation = read_ablation(read_file(arguments.ablation), arguments.ablation);
     const auto trial = store.trial(extras.ablation->trial);
@@ -88,6 +90,7 @@ void add_report(CLI::App& app, Action& action) {
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();
   command->add_option("--ablation", arguments->ablation,
                       "what 'ablate --format json' wrote of one of the run's trials");
+  add_price(*command, arguments->price);
   command->callback([arguments, &action] { action = [arguments] { return report(*arguments); }; });
 }
 

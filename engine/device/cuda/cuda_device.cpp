@@ -202,6 +202,8 @@ class CudaDevice : public Device {
     return time_launch(context_, prepared, plan, watch_, flush_);
   }
 
+  std::optional<double> joules() override { return watch_.joules(); }
+
  private:
   static std::vector<std::byte> bytes_of(DevicePointer pointer) {
     std::vector<std::byte> bytes(sizeof pointer);

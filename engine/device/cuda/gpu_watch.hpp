@@ -30,6 +30,9 @@ class GpuWatch {
   // When all are done; of the first `skipped` nothing is told.
   std::expected<GpuState, Fault> end(CudaContext& context, int skipped);
 
+  // Nvml::joules, where there is one.
+  std::optional<double> joules() const { return nvml_ ? nvml_->joules() : std::nullopt; }
+
  private:
   using Clock = std::chrono::steady_clock;
 

@@ -80,6 +80,7 @@ std::expected<std::unique_ptr<Nvml>, std::string> Nvml::open(const DriverApi& dr
                            std::to_string(code));
   resolve(library, nvml->power_, "nvmlDeviceGetPowerUsage");
   resolve(library, nvml->temperature_, "nvmlDeviceGetTemperature");
+  resolve(library, nvml->energy_, "nvmlDeviceGetTotalEnergyConsumption");
   if (!resolve(library, nvml->reasons_, "nvmlDeviceGetCurrentClocksEventReasons"))
     resolve(library, nvml->reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
   return nvml;
@@ -95,6 +96,12 @@ GpuReading Nvml::read() const {
   if (reasons_ != nullptr && reasons_(device_, &reasons) == kSuccess)
     reading.clock_reasons = reasons;
   return reading;
+}
+
+std::optional<double> Nvml::joules() const {
+  unsigned long long millijoules = 0;
+  if (energy_ == nullptr || energy_(device_, &millijoules) != kSuccess) return std::nullopt;
+  return static_cast<double>(millijoules) / 1000;
 }
 
 }  // namespace fa_tune::cuda

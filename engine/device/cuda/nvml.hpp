@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Nvml {
 
   // Takes some tens of microseconds.
   GpuReading read() const;
+  // Since the driver was loaded; nothing on GPUs that do not count it (before Volta).
+  std::optional<double> joules() const;
 
  private:
   using Code = int;                      // nvmlReturn_t
@@ -46,6 +49,7 @@ class Nvml {
   Handle device_ = nullptr;
   Code (*power_)(Handle, unsigned* milliwatts) = nullptr;
   Code (*temperature_)(Handle, int sensor, unsigned* celsius) = nullptr;
+  Code (*energy_)(Handle, unsigned long long* millijoules) = nullptr;
   Code (*reasons_)(Handle, unsigned long long* reasons) = nullptr;
 };
 

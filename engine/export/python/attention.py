@@ -15,7 +15,6 @@ _shapes = list(_by_shape.items())
 _dtypes = [_TYPES[_call["tensors"][0]["type"]][0] for _call in _CALLS]
 _heads_inside = [_call["shape"]["layout"] == "BSHD" for _call in _CALLS]
 _any_strides = [all(_only_by_maps(i, name) for name in "QKVO") for i in range(len(_CALLS))]
-_chosen = {}  # by all that a choice rests on; sizes that a compiler makes symbols of have no hash
 
 
 def _candidates(shape):
@@ -59,18 +58,6 @@ def _obstacle(query, key, value, attn_mask, dropout_p, scale, enable_gqa):
 
 def _choice(query, key, value, is_causal):
     """(which of _CALLS, None), or (-1, why there is none)."""
-    if torch.compiler.is_compiling():
-        return _chosen_anew(query, key, value, is_causal)
-    where = (query.shape, query.stride(), key.shape, key.stride(), value.stride(), query.dtype, query.device, is_causal)
-    choice = _chosen.get(where)
-    if choice is None:
-        if len(_chosen) >= _MOST_PREPARED:
-            _chosen.clear()
-        choice = _chosen[where] = _chosen_anew(query, key, value, is_causal)
-    return choice
-
-
-def _chosen_anew(query, key, value, is_causal):
     B, H, Lq, D = query.shape
     found = _candidates((B, H, key.size(1), Lq, key.size(2), D, bool(is_causal)))
     if len(found) == 0:
@@ -94,26 +81,92 @@ def _empty_output(query, heads_inside):
     return query.new_empty((B, H, L, D))
 
 
+def _prepare(where, query, key, value, output, call, scale, stream):
+    """A launch, kept under `where` unless something had to be copied for it."""
+    tensors = {"Q": query, "K": key, "V": value, "O": output}
+    if _heads_inside[call]:
+        tensors = {name: tensor.transpose(1, 2) for name, tensor in tensors.items()}
+    taken = {name: _taken(tensor, _any_strides[call]) for name, tensor in tensors.items()}
+    as_given = all(taken[name] is tensor for name, tensor in tensors.items())
+    prepared = _ready(where if as_given else None, call, taken, {"scale": scale}, query.device.index, stream)
+    prepared.copied = None if as_given else taken  # which must live until it is launched
+    return prepared
+
+
 def _attention(query, key, value, call, scale, heads_inside):
     output = _empty_output(query, heads_inside)
-    device = query.device.index
-    stream = _stream_of(device)
-    where = (call, device, stream, scale, heads_inside, output.data_ptr(), query.data_ptr(), query.stride())
+    stream = _stream_of(query.device.index)
+    where = (call, stream, scale, output.data_ptr(), query.data_ptr(), query.stride())
     where += (key.data_ptr(), key.stride(), value.data_ptr(), value.stride())
     prepared = _prepared.get(where)
     if prepared is None:
-        tensors = {"Q": query, "K": key, "V": value, "O": output}
-        if _heads_inside[call]:
-            tensors = {name: tensor.transpose(1, 2) for name, tensor in tensors.items()}
-        taken = {name: _taken(tensor, _any_strides[call]) for name, tensor in tensors.items()}
-        as_given = all(taken[name] is tensor for name, tensor in tensors.items())
-        prepared = _ready(where if as_given else None, call, taken, {"scale": scale}, device, stream)
+        prepared = _prepare(where, query, key, value, output, call, scale, stream)
     prepared.launch()
     return output
 
 
 def _attention_fake(query, key, value, call, scale, heads_inside):
     return _empty_output(query, heads_inside)
+
+
+def _settings(query, call, scale):
+    """The scale, and where the heads of the output lie."""
+    inside = query.stride(1) < query.stride(2) if _any_strides[call] else _heads_inside[call]
+    return query.size(3) ** -0.5 if scale is None else scale, inside
+
+
+class _Known:
+    """What was decided for tensors of such sizes, strides, types and devices."""
+
+    def __init__(self, query, call, scale):
+        self.call, self.device = call, query.device.index
+        self.scale, self.inside = _settings(query, call, scale)
+        dense = query.transpose(1, 2).is_contiguous() if self.inside else query.is_contiguous()
+        self.new = torch.empty_like if dense else lambda query: _empty_output(query, self.inside)
+
+
+_known = {}
+
+
+def _in_eager(query, key, value, is_causal, scale, enable_gqa):
+    """The same as through the operator, less what that costs: for small shapes it is more than the kernel. None
+    where the long way has to be gone: somebody watches operators, or a gradient is wanted. False where no
+    kernel fits."""
+    if _dispatch_modes() != 0 or _transforms() is not None or _tracing() is not None:
+        return None
+    if not (type(query) is type(key) is type(value) is torch.Tensor):
+        return None
+    if torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad):
+        return None
+    if torch.autograd.forward_ad._current_level >= 0:
+        return None
+    where = (query.shape, query.stride(), query.dtype, query.device, key.shape, key.stride(), key.dtype, key.device)
+    where += (value.shape, value.stride(), value.dtype, value.device, is_causal, scale, enable_gqa)
+    known = _known.get(where)
+    if known is None:
+        call = -1
+        if _obstacle(query, key, value, None, 0.0, scale, enable_gqa) is None:
+            call, _ = _choice(query, key, value, is_causal)
+        if len(_known) >= _MOST_PREPARED:
+            _known.clear()
+        known = _known[where] = _Known(query, call, scale) if call >= 0 else False
+    if known is False:
+        return False
+    output = known.new(query)
+    stream = _stream_of(known.device)
+    where = (known, stream, query.data_ptr(), key.data_ptr(), value.data_ptr(), output.data_ptr())
+    prepared = _prepared.get(where)
+    if prepared is None:
+        prepared = _prepare(where, query, key, value, output, known.call, known.scale, stream)
+    prepared.launch()
+    return output
+
+
+_dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+_transforms = getattr(torch._C._functorch, "peek_interpreter_stack", None)
+_tracing = getattr(torch._C, "_get_tracing_state", None)
+# A PyTorch that has no such ways to ask who watches gets the operator always.
+_quick = None if None in (_dispatch_modes, _transforms, _tracing) else _in_eager
 
 
 if "_library" not in globals():  # a module that is loaded again keeps its operator
@@ -128,6 +181,12 @@ if "_library" not in globals():  # a module that is loaded again keeps its opera
     _operator = getattr(getattr(torch.ops, _OPERATORS), "attention").default
 
 
+def _elsewhere(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    if not enable_gqa:  # which PyTorch 2.4 does not know
+        return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=True)
+
+
 def attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False, strict=False
 ):
@@ -137,6 +196,12 @@ def attention(
     strides and the device, it runs; everything else goes to PyTorch's own, gradients too, as the kernels
     have no backward pass. With strict=True what no kernel is for is a ValueError that says why.
     """
+    if _quick is not None and attn_mask is None and dropout_p == 0.0 and not torch.compiler.is_compiling():
+        output = _quick(query, key, value, is_causal, scale, enable_gqa)
+        if output is not None and output is not False:
+            return output
+        if output is False and not strict:
+            return _elsewhere(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     call = -1
     reason = _obstacle(query, key, value, attn_mask, dropout_p, scale, enable_gqa)
     if reason is None:
@@ -144,9 +209,5 @@ def attention(
     if call < 0:
         if strict:
             raise ValueError(f"attention: {reason}")
-        more = {"enable_gqa": True} if enable_gqa else {}
-        return _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
-    if scale is None:
-        scale = query.size(3) ** -0.5
-    inside = query.stride(1) < query.stride(2) if _any_strides[call] else _heads_inside[call]
-    return _operator(query, key, value, call, scale, inside)
+        return _elsewhere(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    return _operator(query, key, value, call, *_settings(query, call, scale))

@@ -24,7 +24,9 @@ _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 _ALIGNMENT = 16  # bytes: what copies of 16 bytes and tensor maps ask of an address
 _MOST_PREPARED = 1024  # launches that are kept ready
 
-_raw_stream = torch._C._cuda_getCurrentRawStream if hasattr(torch._C, "_cuda_getCurrentRawStream") else None
+# PyTorch's public ways to the current stream and device make objects, which takes longer than a launch.
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+_raw_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
 _driver_library = None
 _here = threading.local()  # .device: whose context this thread has had made its own
 _lock = threading.Lock()
@@ -71,10 +73,6 @@ def _context(device):
         _check(_driver().cuDevicePrimaryCtxRetain(ctypes.byref(context), handle), "cuDevicePrimaryCtxRetain")
         _contexts[device] = context
     return context
-
-
-def _current_device():
-    return torch.cuda.current_device()
 
 
 class _Entered:
@@ -209,7 +207,7 @@ class _Prepared:
         return address, ctypes.c_uint64(tensor.data_ptr()), ctypes.c_size_t(tensor.numel() * tensor.element_size())
 
     def launch(self):
-        if getattr(_here, "device", None) == self.device == _current_device():
+        if getattr(_here, "device", None) == self.device == _raw_device():
             self._launch()
         else:
             with _Entered(self.device):
@@ -224,7 +222,6 @@ class _Prepared:
 
 
 def _stream_of(device):
-    """The current one. The public way to it makes an object, which takes longer than the rest."""
     return _raw_stream(device) if _raw_stream is not None else torch.cuda.current_stream(device).cuda_stream
 
 

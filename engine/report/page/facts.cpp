@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
+#include "engine/report/cost.hpp"
 #include "engine/report/words.hpp"
 
 namespace fa_tune {
@@ -34,6 +35,7 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   facts.trials = store.trials(run);
   facts.raced = raced_finals(store, run);
   facts.sessions = store.sessions(run);
+  facts.gained = percent_gained(store, run);
   facts.extras = std::move(extras);
   for (const TrialRow& trial : facts.trials)
     for (const TimeRow& time : store.times(trial.id))

@@ -29,6 +29,7 @@ struct PageExtras {
   std::vector<std::pair<std::string, std::string>> presets;  // name, config as JSON; baseline first
   std::optional<RoofFacts> roof;
   std::optional<Ablation> ablation;
+  std::optional<double> price;  // of a GPU hour
 };
 
 // All that a run's page is made of.
@@ -43,6 +44,7 @@ struct RunFacts {
   std::vector<LineageStep> line;             // the winner's, oldest first
   std::map<std::int64_t, std::vector<ParentRow>> parents;  // of the winner and all its ancestors
   std::vector<SessionRow> sessions;
+  std::optional<double> gained;  // percent_gained
   PageExtras extras;
 
   const TrialRow* trial(std::int64_t id) const;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/report/cost.hpp"
 #include "engine/report/page/bars.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
@@ -147,12 +148,18 @@ std::string cost(const RunFacts& facts) {
   const std::string caption = fmt::format(
       "Seconds of {} session{}, without the finals; what runs side by side adds up to more than "
       "the wall's. {} "
-      "{} busy for {:.1f} s{}.",
+      "{} busy for {:.1f} s.",
       facts.sessions.size(), facts.sessions.size() == 1 ? "" : "s", fmt::join(devices, ", "),
-      devices.size() == 1 ? "was" : "were", busy,
-      facts.measured() ? ", which is the search's cost in GPU seconds" : "");
+      devices.size() == 1 ? "was" : "were", busy);
+  std::string said;
+  const RunCost spent = cost_of(facts.sessions, facts.measured());
+  for (const std::string& line : cost_words(spent, facts.gained, facts.extras.price))
+    said += text_element("p", line + ".");
+  if (!said.empty()) said = text_element("h3", "What the search cost") + said;
   return text_element("h3", "Where the time went") +
-         figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }), caption);
+         figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }),
+                caption) +
+         said;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ Scalar whole(const std::string& name, std::int32_t value) {
 Package some_package() {
   PackagedCall call{.kernel = 0,
                     .shape = {{"n", std::int64_t{64}}, {"rows", std::int64_t{32}}},
+                    .given = {{"n", std::int64_t{64}}, {"rows", std::int64_t{32}}},
                     .launch = {{4, 2, 1}, {128, 1, 1}, {2, 1, 1}, 512},
                     .arguments = {"X_map", "y", "a", "n"},
                     .maps = {{"X_map", "x", {64, 8}, 128, {}}},
@@ -128,6 +129,32 @@ TEST_CASE("export: a module is Python") {
   CHECK(has(module, "def launch("));
 }
 
+TEST_CASE("export: a module in the place of PyTorch's attention, or of its own name") {
+  const ScratchFolder folder;
+  Package package = some_package();
+  package.problem = "attention";
+  const Constants off = {{"lse", false},
+                         {"capped", false},
+                         {"alibi", false},
+                         {"window_left", std::int64_t{-1}},
+                         {"window_right", std::int64_t{-1}},
+                         {"dtype", std::string("fp16")},
+                         {"causal", true},
+                         {"Lq", std::int64_t{64}},
+                         {"Lk", std::int64_t{64}},
+                         {"causal_alignment", std::string("bottom_right")}};
+  package.calls[0].shape = off;
+  const std::string plain = torch_module(package);
+  CHECK(is_python(folder, plain, "_CALLS[0]['shape']['causal'] is True"));
+  CHECK(has(plain, "def attention("));
+  package.calls.push_back(package.calls[0]);
+  // Another corner is another function, unless the two are one.
+  package.calls[1].shape["Lq"] = std::int64_t{32};
+  CHECK(has(message_of<UserError>([&] { (void)torch_module(package); }), "features of their own"));
+  package.calls.erase(package.calls.begin());
+  CHECK(has(torch_module(package), "def launch("));
+}
+
 TEST_CASE("export: names of strangers stay where they are written") {
   const ScratchFolder folder;
   const Package package = hostile_package();
@@ -154,6 +181,68 @@ TEST_CASE("export: a PTX file says as JSON how it is launched") {
   CHECK(json["entry"] == "scale");
   CHECK(json["block"] == nlohmann::json({128, 1, 1}));
   CHECK(text.ends_with("ELF and code"));
+}
+
+#ifdef FA_TUNE_CUDA_INCLUDE
+namespace {
+
+// g++'s verdict, warnings being errors, on a program that is linked with a libcuda of the tests'.
+bool compiles(const ScratchFolder& folder, const std::string& source, const std::string& more) {
+  return runs(std::string(FA_TUNE_CXX) +
+              " -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -isystem " +
+              FA_TUNE_CUDA_INCLUDE + " -I" + folder.path().string() + " " + source + " " + more);
+}
+
+}  // namespace
+
+TEST_CASE("export: a program with two headers launches what was exported") {
+  const ScratchFolder folder;
+  Package package = some_package();
+  package.name = "first";
+  for (const char* device : {"first GPU", "second GPU"}) {
+    PackagedCall call = package.calls[0];
+    call.device = device;
+    call.shape["rows"] = call.given["rows"] = std::int64_t{16};
+    call.launch.grid.x = call.device == "second GPU" ? 9 : 8;
+    package.calls.push_back(call);
+  }
+  write_file(folder / "first.hpp", cxx_header(package));
+  package.name = "second";
+  write_file(folder / "second.hpp", cxx_header(package));
+  const std::string here = FA_TUNE_ROOT "/tests/engine/export/";
+  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
+  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " + here + "fake_cuda.c -o " + fake));
+  REQUIRE(compiles(folder, here + "header_use.cpp", fake + " -o " + program));
+  CHECK(runs(program));
+  ++package.calls[0].launch.block.x;
+  package.name = "first";
+  write_file(folder / "first.hpp", cxx_header(package));
+  REQUIRE(compiles(folder, here + "header_use.cpp", fake + " -o " + program));
+  CHECK_FALSE(runs(program));
+}
+
+TEST_CASE("export: a header of strangers' names compiles") {
+  const ScratchFolder folder;
+  Package package = hostile_package();
+  package.name = "hostile";
+  write_file(folder / "hostile.hpp", cxx_header(package));
+  const std::string program = (folder / "hostile.cpp").string();
+  write_file(program, "#include \"hostile.hpp\"\nint main() { return 0; }\n");
+  CHECK(compiles(folder, program, "-fsyntax-only"));
+  write_file(program, "#include \"hostile.hpp\"\nint main() { return hostile::nothing; }\n");
+  CHECK_FALSE(compiles(folder, program, "-fsyntax-only"));
+}
+#else
+TEST_CASE("export: headers") { MESSAGE("skipped: there is no cuda.h to compile them with"); }
+#endif
+
+TEST_CASE("export: one header for shapes that differ in numbers alone") {
+  Package package = some_package();
+  package.name = "x";
+  package.calls.push_back(package.calls[0]);
+  package.calls[0].given["layout"] = std::string("BHSD");
+  package.calls[1].given["layout"] = std::string("BSHD");
+  CHECK(has(message_of<UserError>([&] { (void)cxx_header(package); }), "differ in layout"));
 }
 
 TEST_CASE("export: one function for one kind of kernel") {

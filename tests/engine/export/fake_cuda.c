@@ -64,6 +64,33 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
              ? CUDA_SUCCESS
              : CUDA_ERROR_INVALID_VALUE;
 }
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return current == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  *id = (unsigned long long)(size_t)context;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  (void)device;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  (void)device;
+  strncpy(name, "second GPU", (size_t)length);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+  (void)bytes, (void)module;
+  *address = 0x5000;
+  return strcmp(name, "table") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  (void)stream;
+  return to == 0x5000 && from == 0x7000 && bytes == 64 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* steps, CUtensorMapInterleave interleave,

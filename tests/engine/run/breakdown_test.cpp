@@ -25,6 +25,11 @@ TEST_CASE("a breakdown says where time went, and what to do where both sides wai
   CHECK(lines[1].find("16 compiler threads: 677.2 ms a trial, busy 49%") == 0);
   CHECK(lines[2].find("--ahead") != std::string::npos);
 
+  both.joules = 10'500;
+  REQUIRE(describe(both).size() == 4);
+  CHECK(describe(both)[2] == "energy: 10.5 kJ in 30.0 s, 350 W on average");
+  both.joules.reset();
+
   // With compilers that are full, more trials on their way would only queue.
   Breakdown compiling = both;
   compiling.compile_s = 450;

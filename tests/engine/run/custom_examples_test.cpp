@@ -3,13 +3,17 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/base/file.hpp"
 #include "engine/base/root.hpp"
 #include "engine/device/emulated.hpp"
 #include "engine/run/evolve.hpp"
+#include "engine/run/fault_file.hpp"
 #include "engine/run/self_test.hpp"
+#include "engine/run/watch.hpp"
 #include "engine/space/space_settings.hpp"
 #include "tests/engine/run/fixture.hpp"
 #include "tests/engine/run/quiet_listener.hpp"
+#include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;
 
@@ -86,4 +90,38 @@ TEST_CASE("examples: what a space comes to is faster than what it begins with") 
     CAPTURE(example.space);
     CHECK(gain(example) > example.least_gain);
   }
+}
+
+namespace {
+
+// A device that says of itself what a GPU would: nothing checks there.
+class Unchecked final : public test::ForwardingDevice {
+ public:
+  explicit Unchecked(std::unique_ptr<Device> inner)
+      : ForwardingDevice(std::move(inner)), info_(ForwardingDevice::info()) {
+    info_.checks = false;
+  }
+  const DeviceInfo& info() const override { return info_; }
+
+ private:
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
+  const Project project = open_project(small(std::end(kExamples)[-1]), test::root());
+  const Unchecked device(open_emulator(project.target, 1));
+  CompilePool pool(compiler(), 1);
+  Watch watch(project, device, pool, 1);
+  REQUIRE(watch.watches());
+  const auto manifest = test::root() / "kernel_templates" / "convolution" / "tile.yaml";
+  const auto path = fault_file_of(manifest);
+  for (const PlantedFault& fault : parse_fault_file(read_file(path), path, "tile")) {
+    if (fault.name != "reads beyond the image") continue;
+    const auto seen = watch.look(plant(project.templates[0], fault), fault.config).get();
+    REQUIRE(seen);
+    CHECK_MESSAGE(test::has(seen->message, "past the end of"), seen->message);
+  }
+  CHECK_FALSE(watch.look(project.templates[0], project.space.presets()[0].config).get());
 }

@@ -38,10 +38,10 @@ TEST_CASE("custom: a reference is judged before it is believed") {
   says("if (i < n) y[i] = a * x[i] + y[i];", "if (i < n / 2) y[i] = a * x[i];", "is never written",
        written);
   says("y[i];", "x[i] / 0;", "a truth must be finite");
-  says("if (i < n)", "if (i <= n)", "y");
+  says("if (i < n)", "if (i <= n)", "past the end of");
   says("y[i];", "y[i]; if (i == 0) ((float*)x)[0] = 0;", "wrote to an input");
   says("y[i];", "yy[i];", "it does not compile");
-  says("y[i];", "y[i]; asm(\"mov.b32 %0, %1;\" : \"=f\"(y[i]) : \"f\"(x[i]));",
+  says("y[i];", "y[i]; if (i < n) asm(\"mov.b32 %0, %1;\" : \"=f\"(y[i]) : \"f\"(x[i]));",
        "a `tolerance` in the space goes without it");
   says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
        "race");

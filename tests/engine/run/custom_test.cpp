@@ -65,6 +65,13 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
   says({{"    launch: {grid: [\"ceil_div(problem.n, BLOCK",
          "    lunch: {grid: [\"ceil_div(problem.n, BLOCK"}},
        "mine.yaml:19:");
+  says({{"    launch: {grid: [\"ceil_div(problem.n, BLOCK",
+         "    arguments: [x, y, z]\n    launch: {grid: [\"ceil_div(problem.n, BLOCK"}},
+       "mine.yaml:19:23: arguments: 'z' is neither");
+  says({{"    launch: {grid: [\"ceil_div(problem.n, BLOCK",
+         "    arguments: [x_map, y, a, n]\n    maps: {x_map: {tensor: z, box: [64]}}\n"
+         "    launch: {grid: [\"ceil_div(problem.n, BLOCK"}},
+       "mine.yaml:20:28: tensor: 'z' is no argument of the problem, which has x, y, a, n");
   // A link out of the folder is not followed, and what lies beside it is not included.
   const test::ScratchFolder elsewhere;
   test::write_text(elsewhere / "secret.cu", "int secret;");

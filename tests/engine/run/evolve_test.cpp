@@ -83,6 +83,22 @@ class Fragile : public test::ForwardingDevice {
   int launches_left_;
 };
 
+// The emulator with a meter, which may fall silent.
+class Metered : public test::ForwardingDevice {
+ public:
+  Metered(std::unique_ptr<Device> inner, int readings)
+      : ForwardingDevice(std::move(inner)), readings_(readings) {}
+
+  std::optional<double> joules() override {
+    if (readings_-- <= 0) return std::nullopt;
+    return joules_ += 125;
+  }
+
+ private:
+  int readings_;
+  double joules_ = 1e6;
+};
+
 // What a run found, without what differs from one clock to another; with `finals`, also who came to
 // the finals.
 std::vector<std::string> story(const Store& store, std::int64_t run, bool finals = true) {
@@ -216,6 +232,22 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   for (std::size_t i = 0; i < 16; ++i) {
     const auto trial = store.trial(whole, static_cast<std::int64_t>(i + 1));
     CHECK((found[i] != expected[i]) == (trial->id == charged || trial->duplicate_of == charged));
+  }
+}
+
+TEST_CASE("what a search drew is kept with it, if the device tells") {
+  for (const int readings : {2, 1, 0}) {
+    test::ScratchFolder folder;
+    Store store(folder / "a.db", Store::Mode::write);
+    Metered device(open_device("emulator:l4", small().target, test::root()), readings);
+    const std::atomic<bool> stop{false};
+    Quiet listener;
+    const auto done = evolve(small(), device, compiler(), store, trials(2), listener, stop);
+    const auto sessions = store.sessions(done.run);
+    REQUIRE(sessions.size() == 1);
+    const bool told = readings == 2;
+    CHECK(sessions[0].breakdown_json.find(told ? "\"joules\":125.0" : "\"joules\":null") !=
+          std::string::npos);
   }
 }
 

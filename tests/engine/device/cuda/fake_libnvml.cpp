@@ -36,6 +36,11 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
 int nvmlDeviceGetTemperature(void* device, int, unsigned* celsius) {
   return answer(device, celsius, the_state.celsius);
 }
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  if (device != &the_state || the_state.millijoules == 0) return 3;  // NOT_SUPPORTED
+  *millijoules = the_state.millijoules;
+  return kSuccess;
+}
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
   if (device != &the_state) return 2;
   *reasons = the_state.reasons;

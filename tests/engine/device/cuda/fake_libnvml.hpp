@@ -8,6 +8,7 @@ struct NvmlState {
   int init = 0;  // what nvmlInit_v2 answers
   unsigned milliwatts = 350'500;
   unsigned celsius = 61;
+  unsigned long long millijoules = 5'000;
   unsigned long long reasons = 0;
   int reads = 0;
 };

@@ -131,6 +131,17 @@ TEST_CASE("at the power limit a low clock is no throttling: every user has it") 
   CHECK(driver.time({20, 8, 2}).gpu.throttled.size() == 8);
 }
 
+TEST_CASE("NVML counts the energy, or it is unknown") {
+  const WatchedDriver driver([](int) { return 1755.0; });
+  NvmlState& state = nvml();
+  const auto device = open_cuda(0);
+  CHECK(device->joules() == 5.0);
+  state.millijoules = 7'250;
+  CHECK(device->joules() == 7.25);
+  state.millijoules = 0;  // what the fake takes for a GPU that does not count
+  CHECK_FALSE(device->joules());
+}
+
 TEST_CASE("of a cold cache each launch is a sample after a flush that is not timed") {
   const WatchedDriver driver([](int) { return 1755.0; });
   const Timing timing = driver.time({20, 8, 2, L2::cold});

@@ -1,0 +1,325 @@
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/base/error.hpp"
+#include "engine/export/package_json.hpp"
+#include "engine/export/parts.hpp"
+#include "engine/export/text.hpp"
+#include "engine/problem/custom/spec.hpp"
+
+namespace fa_tune {
+namespace {
+
+// A type as CUDA's own headers have it, so that nothing need be included to name it.
+struct CxxType {
+  const char* name;
+  const char* declaration;  // or nothing
+  const char* map_type;
+};
+
+CxxType cxx_type(DType type) {
+  switch (type) {
+    case DType::f16:
+      return {"__half", "struct __half;\n", "CU_TENSOR_MAP_DATA_TYPE_FLOAT16"};
+    case DType::bf16:
+      return {"__nv_bfloat16", "struct __nv_bfloat16;\n", "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16"};
+    case DType::e4m3:
+      return {"__nv_fp8_e4m3", "struct __nv_fp8_e4m3;\n", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
+    case DType::f64:
+      return {"double", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT64"};
+    case DType::i32:
+      return {"std::int32_t", "", "CU_TENSOR_MAP_DATA_TYPE_INT32"};
+    case DType::f32:
+      break;
+  }
+  return {"float", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT32"};
+}
+
+bool is_option(const Scalar& scalar) {
+  return scalar.type == DType::f32 || scalar.type == DType::f64;
+}
+
+template <typename T>
+std::size_t index_of(const std::vector<T>& all, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(all, name, &T::name) - all.begin());
+}
+
+std::uint64_t bits_of(const Scalar& scalar) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, scalar.bytes.data(), std::min(sizeof bits, scalar.bytes.size()));
+  return bits;
+}
+
+std::string sizes_text(const Dim3& dims) {
+  return fmt::format("{{{}, {}, {}}}", dims.x, dims.y, dims.z);
+}
+
+class Header {
+ public:
+  explicit Header(const Package& package)
+      : package_(package),
+        tensors_(tensors_in_order(package.calls.front())),
+        sizes_(names_of_sizes()) {
+    for (const Scalar& scalar : scalars_in_order(package.calls.front()))
+      if (is_option(scalar)) options_.push_back(scalar);
+  }
+
+  std::string text() const;
+
+ private:
+  std::vector<std::string> names_of_sizes() const;
+  std::string head() const;
+  std::string code() const;
+  std::string calls() const;
+  std::string call_tables(std::size_t at) const;
+  std::string argument(const PackagedCall& call, const std::string& name) const;
+  std::string map(const PackagedCall& call, const MappedTensor& map) const;
+  std::string size_value(const PackagedCall& call, const std::string& name) const;
+  std::string same_sizes() const;
+  std::string user_side() const;
+  std::string launcher() const;
+
+  const Package& package_;
+  std::vector<Tensor> tensors_;
+  std::vector<Scalar> options_;
+  std::vector<std::string> sizes_;
+};
+
+// Numbers and flags of the shape. What else it has is the same for one header, whose function takes
+// pointers of one type.
+std::vector<std::string> Header::names_of_sizes() const {
+  std::set<std::string> names;
+  const PackagedCall& first = package_.calls.front();
+  for (const PackagedCall& call : package_.calls) {
+    for (const auto& [name, value] : call.given) {
+      if (std::holds_alternative<std::int64_t>(value) || std::holds_alternative<bool>(value)) {
+        names.insert(name);
+      } else if (!first.given.contains(name) || first.given.at(name) != value) {
+        throw UserError(fmt::format(
+            "one header cannot hold kernels that differ in {}: export them into headers of their "
+            "own",
+            name));
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string Header::size_value(const PackagedCall& call, const std::string& name) const {
+  return to_text(call.shape.at(name));
+}
+
+std::string Header::head() const {
+  std::string text = comment_lines(
+      fmt::format(
+          "Kernels for {}, exported by fa-tune {}: machine code, and what launches it. Needs "
+          "C++17, cuda.h of CUDA 12 or newer, and the driver (link with -lcuda).",
+          package_.problem, package_.version),
+      "// ");
+  text += "//\n";
+  for (const PackagedCall& call : package_.calls) {
+    text +=
+        comment_lines(call.described + " on " + (call.device.empty() ? "any device" : call.device) +
+                          ", " + package_.kernels[call.kernel].image.arch,
+                      "// ");
+    text += comment_lines("  " + call.origin, "// ");
+  }
+  text += "\n#pragma once\n\n#include <cuda.h>\n\n";
+  for (const char* name : {"cstddef", "cstdint", "cstring", "map", "mutex", "optional", "utility"})
+    text += fmt::format("#include <{}>\n", name);
+  std::set<std::string> declared;
+  for (const Tensor& tensor : tensors_) declared.insert(cxx_type(tensor.type).declaration);
+  return text + "\n" + fmt::format("{}", fmt::join(declared, ""));
+}
+
+std::string Header::code() const {
+  std::string text;
+  for (std::size_t i = 0; i < package_.kernels.size(); ++i) {
+    text += fmt::format("alignas(16) inline constexpr unsigned char code_{}[] = {{", i);
+    std::string line;
+    for (const char byte : package_.kernels[i].image.bytes) {
+      const std::string number = std::to_string(static_cast<unsigned char>(byte)) + ",";
+      if (line.empty() || line.size() + number.size() > 98) {
+        text += line + "\n";
+        line = "  ";
+      }
+      line += number;
+    }
+    text += line + "};\n";
+  }
+  text += "inline constexpr Kernel kernels[] = {\n";
+  for (std::size_t i = 0; i < package_.kernels.size(); ++i)
+    text += fmt::format("    {{{}, code_{}}},\n", cxx_literal(package_.kernels[i].image.kernel), i);
+  return text + "};\n";
+}
+
+std::string Header::map(const PackagedCall& call, const MappedTensor& map) const {
+  const auto json = map_axes(map, call.tensors);
+  std::vector<std::string> dims, strides;
+  for (const MapDimension& axis : json) {
+    dims.push_back(std::to_string(axis.size));
+    strides.push_back(std::to_string(axis.stride_bytes));
+  }
+  strides.erase(strides.begin());
+  if (strides.empty()) strides.emplace_back("0");
+  const Tensor& tensor = tensors_.at(index_of(tensors_, map.tensor));
+  return fmt::format("    {{{}, {}, {}, {{{}}}, {{{}}}, {{{}}}, CU_TENSOR_MAP_SWIZZLE_{}}},\n",
+                     index_of(tensors_, map.tensor), cxx_type(tensor.type).map_type, dims.size(),
+                     fmt::join(dims, ", "), fmt::join(strides, ", "), fmt::join(map.box, ", "),
+                     map.swizzle_bytes == 0 ? "NONE" : fmt::format("{}B", map.swizzle_bytes));
+}
+
+std::string Header::argument(const PackagedCall& call, const std::string& name) const {
+  const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
+  if (mapped != call.maps.end()) {
+    std::size_t place = 0;
+    for (const std::string& before : call.arguments) {
+      if (before == name) break;
+      if (std::ranges::find(call.maps, before, &MappedTensor::argument) != call.maps.end()) ++place;
+    }
+    return fmt::format("    {{Argument::map, {}, 0}},\n", place);
+  }
+  if (const std::size_t tensor = index_of(tensors_, name); tensor < tensors_.size())
+    return fmt::format("    {{Argument::tensor, {}, 0}},\n", tensor);
+  const Scalar& scalar = *std::ranges::find(call.scalars, name, &Scalar::name);
+  const std::size_t option = index_of(options_, name);
+  const bool chosen = option < options_.size();
+  return fmt::format("    {{Argument::{}, {}, {:#x}}},  // {} = {}\n", chosen ? "option" : "scalar",
+                     chosen ? option : 0, bits_of(scalar), name, scalar_json(scalar).dump());
+}
+
+std::string Header::call_tables(std::size_t at) const {
+  const PackagedCall& call = package_.calls[at];
+  std::string arguments, maps, constants;
+  for (const std::string& name : call.arguments) {
+    arguments += argument(call, name);
+    const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
+    if (mapped != call.maps.end()) maps += map(call, *mapped);
+  }
+  const std::vector<Tensor> tensors = tensors_in_order(call);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    if (tensor.constant)
+      constants += fmt::format("    {{{}, {}, {}}},\n", cxx_literal(tensor.name), i,
+                               static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type));
+  }
+  const auto table = [at](const char* type, const char* name, const std::string& rows) {
+    return rows.empty()
+               ? ""
+               : fmt::format("inline constexpr {} {}_{}[] = {{\n{}}};\n", type, name, at, rows);
+  };
+  return table("Argument", "arguments", arguments) + table("Map", "maps", maps) +
+         table("Constant", "constants", constants);
+}
+
+std::string Header::calls() const {
+  std::string tables, rows;
+  std::size_t most_maps = 1, most_arguments = 1;
+  for (std::size_t at = 0; at < package_.calls.size(); ++at) {
+    const PackagedCall& call = package_.calls[at];
+    tables += call_tables(at);
+    std::vector<std::string> sizes;
+    for (const std::string& name : sizes_) sizes.push_back(size_value(call, name));
+    const auto maps = std::ranges::count_if(call.arguments, [&](const std::string& name) {
+      return std::ranges::find(call.maps, name, &MappedTensor::argument) != call.maps.end();
+    });
+    const auto constants = std::ranges::count_if(tensors_, &Tensor::constant);
+    const Capability capability = capability_of(package_.kernels[call.kernel].image.arch);
+    const auto place = [at](const char* name, bool there) {
+      return there ? fmt::format("{}_{}", name, at) : std::string("nullptr");
+    };
+    rows += fmt::format(
+        "    {{{}, {}, {}, {},\n     {{{}}}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+        call.kernel, capability.major, capability.minor, cxx_literal(call.device),
+        fmt::join(sizes, ", "), sizes_text(call.launch.grid), sizes_text(call.launch.block),
+        sizes_text(call.launch.cluster), call.launch.dynamic_shared_bytes,
+        place("arguments", !call.arguments.empty()), call.arguments.size(), place("maps", maps > 0),
+        maps, place("constants", constants > 0), constants);
+    most_maps = std::max(most_maps, static_cast<std::size_t>(maps));
+    most_arguments = std::max(most_arguments, call.arguments.size());
+  }
+  return fmt::format("constexpr std::size_t most_maps = {}, most_arguments = {};\n", most_maps,
+                     most_arguments) +
+         std::string(cxx_launch_part()) + "\n" + code() + tables +
+         "inline constexpr Call calls[] = {\n" + rows + "};\n";
+}
+
+std::string Header::same_sizes() const {
+  std::vector<std::string> tests;
+  for (const std::string& name : sizes_) tests.push_back(fmt::format("a.{0} == b.{0}", name));
+  return fmt::format("inline bool same(const Sizes& a, const Sizes& b) {{\n  return {};\n}}\n\n",
+                     fmt::join(tests, " && "));
+}
+
+std::string Header::user_side() const {
+  const PackagedCall& first = package_.calls.front();
+  std::string text = "// Which of the kernels: at first those of the first.\nstruct Sizes {\n";
+  for (const std::string& name : sizes_)
+    text +=
+        fmt::format("  {} {} = {};\n",
+                    std::holds_alternative<bool>(first.shape.at(name)) ? "bool" : "std::int64_t",
+                    name, size_value(first, name));
+  text +=
+      "};\n\n// What is not set is as it was when the kernel was tuned; the gate knows no other "
+      "values.\nstruct Options {\n";
+  for (const Scalar& scalar : options_)
+    text += fmt::format("  std::optional<{}> {} = std::nullopt;\n", cxx_type(scalar.type).name,
+                        scalar.name);
+  return text + "};\n\n";
+}
+
+std::string Header::launcher() const {
+  std::vector<std::string> parameters, addresses, options;
+  std::string notes;
+  for (const Tensor& tensor : tensors_) {
+    const bool read = tensor.role == Role::input;
+    parameters.push_back(
+        fmt::format("{}{}* {}", read ? "const " : "", cxx_type(tensor.type).name, tensor.name));
+    addresses.push_back(fmt::format("reinterpret_cast<CUdeviceptr>({})", tensor.name));
+    const char* const use = read                             ? ""
+                            : tensor.role == Role::workspace ? ", to work in"
+                            : tensor.role == Role::inout     ? ", written over"
+                                                             : ", written";
+    notes += comment_lines(
+        fmt::format("  {} [{}]{}", tensor.name, fmt::join(tensor.dims, ", "), use), "// ");
+  }
+  for (const Scalar& scalar : options_)
+    options.push_back(fmt::format("detail::bits_of(options.{})", scalar.name));
+  if (options.empty()) options.emplace_back("std::nullopt");
+  return "// Starts the kernel that was tuned for these sizes on a device like the current "
+         "context's.\n"
+         "// Tensors lie in its memory, row-major, at multiples of 16 bytes; of the first "
+         "sizes:\n" +
+         notes +
+         "// CUDA_ERROR_NOT_FOUND: there is none for these sizes on this device, and nothing was "
+         "done.\n" +
+         fmt::format(
+             "inline CUresult launch(const Sizes& sizes, {},\n"
+             "                       CUstream stream = nullptr, const Options& options = {{}}) {{\n"
+             "  const CUdeviceptr tensors[] = {{{}}};\n"
+             "  const detail::Chosen chosen[] = {{{}}};\n"
+             "  static_cast<void>(options);\n"
+             "  return detail::launch(detail::kernels, detail::calls, {}, sizes, tensors, {}, "
+             "chosen, stream);\n}}\n",
+             fmt::join(parameters, ", "), fmt::join(addresses, ", "), fmt::join(options, ", "),
+             package_.calls.size(), tensors_.size());
+}
+
+std::string Header::text() const {
+  return head() + "\nnamespace " + package_.name + " {\n\n" + user_side() +
+         "namespace detail {\n\n" + same_sizes() + calls() + "\n}  // namespace detail\n\n" +
+         launcher() + "\n}  // namespace " + package_.name + "\n";
+}
+
+}  // namespace
+
+std::string cxx_header(const Package& package) {
+  check_one_signature(package);
+  return Header(package).text();
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace fa_tune {
+
+// What a kernel costs at a shape that it serves well enough; nothing where it does not.
+using Costs = std::vector<std::vector<std::optional<double>>>;  // [kernel][shape]
+
+struct Cover {
+  std::vector<std::size_t> kernels;  // ascending
+  std::vector<std::size_t> serving;  // of each shape, the cheapest of them
+  // No cover has fewer. Where this is less than there are kernels, the search was given up before
+  // it had tried everything.
+  std::size_t at_least = 0;
+
+  bool fewest() const { return kernels.size() == at_least; }
+};
+
+// The fewest kernels that together serve every shape; of several such sets the one with the least
+// sum of costs that was met. Set cover by branch and bound (a shape with few kernels first), begun
+// from the greedy answer, given up after `most_steps`. Every shape must have a kernel; throws
+// std::logic_error otherwise.
+Cover fewest_cover(const Costs& costs, std::size_t most_steps = 2'000'000);
+
+}  // namespace fa_tune

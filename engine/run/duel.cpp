@@ -1,0 +1,100 @@
+#include "engine/run/duel.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/gate/timed_launch.hpp"
+#include "engine/measure/timing.hpp"
+#include "engine/run/clocked.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Those that it can be bound for; of the timed shape too where that leaves some shapes out.
+std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
+  const auto fitting = [&](TimedShape timed) {
+    std::vector<GateCase> cases = trial_cases(contender.problem(), seed, timed);
+    const auto left_out =
+        std::erase_if(cases, [&](const GateCase& each) { return !contender.fits(each.shape); });
+    return std::pair(std::move(cases), left_out > 0);
+  };
+  auto [cases, some_left_out] = fitting(TimedShape::none);
+  return some_left_out ? fitting(TimedShape::all).first : std::move(cases);
+}
+
+// Right, and timed by itself with the proof that it works under the clock; else what is wrong.
+std::expected<Estimate, std::string> admit(const Contender& contender, const Binder& bind,
+                                           Device& device, TruthCache& truth, Clocked& clocked,
+                                           std::uint64_t seed) {
+  const Verdict gated = Gate(device, truth).check(bind, cases_of(contender, seed));
+  if (!gated.right())
+    return std::unexpected(contender.name() + " is not right: " + to_text(gated.finding) + ": " +
+                           gated.message + " (" + gated.where + ")");
+  const auto bound = bind(contender.problem().shape());
+  if (!bound) return std::unexpected(contender.name() + ": " + bound.error());
+  const auto timed = clocked.time(*bound, Effort::screen);
+  if (!timed)
+    return std::unexpected(contender.name() + " could not be timed: " + timed.error().finding +
+                           ": " + timed.error().message);
+  return timed->time_us;
+}
+
+void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
+                Device& device, const DuelOptions& options) {
+  const Instance inputs =
+      problem.make(problem.shape(), Inputs::normal, derive_seed(options.seed, "race inputs"));
+  ProcessSeries series(2);
+  for (int i = 0; i < options.processes; ++i) {
+    if (!device.renew()) throw MachineError(device.info().id + ": lost");
+    const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
+    const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
+    const auto race =
+        ProcessSeries::options(derive_seed(options.seed, "race", static_cast<std::uint64_t>(i)));
+    const auto raced =
+        race_launches(device, {launch_a.launch(), launch_b.launch()}, race, options.l2);
+    if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
+    series.add({0, 1}, *raced);
+  }
+  if (series.processes() < std::min(options.processes, ProcessSeries::kFewest))
+    throw MachineError("the clock moved by more than 2% within most blocks: the GPU is not idle");
+  const LaunchRace raced = series.result({0, 1});
+  const RaceResult& result = raced.result;
+  duel = {.a_us = result.standings[0].time_us,
+          .b_us = result.standings[1].time_us,
+          .a_detail = detail_json_of(raced.timings[0]),
+          .b_detail = detail_json_of(raced.timings[1]),
+          .ratio = result.standings[1].to_baseline,
+          .processes = series.processes(),
+          .blocks = result.blocks,
+          .void_blocks = result.void_blocks};
+}
+
+}  // namespace
+
+std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device,
+                                      Compiler& compiler, CompilePool& pool,
+                                      const DuelOptions& options) {
+  const Problem& problem = a.problem();
+  TruthCache truth(problem);
+  Clocked clocked(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
+                  Clocked::Proof::where_measured);
+  const Binder bind_a = a.on(device, compiler, pool);
+  const Binder bind_b = b.on(device, compiler, pool);
+  Duel duel;
+  const auto a_us = admit(a, bind_a, device, truth, clocked, options.seed);
+  if (!a_us) return std::unexpected(DuelRefusal{false, a_us.error()});
+  const auto b_us = admit(b, bind_b, device, truth, clocked, options.seed);
+  if (!b_us) return std::unexpected(DuelRefusal{true, b_us.error()});
+  if (device.info().times == TimeKind::predicted) {
+    const double ratio = b_us->median / a_us->median;
+    duel.a_us = *a_us;
+    duel.b_us = *b_us;
+    duel.ratio = {ratio, ratio, ratio};
+  } else {
+    hold_races(duel, problem, bind_a, bind_b, device, options);
+  }
+  return duel;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "engine/kernel/compiler.hpp"
+#include "engine/measure/process_series.hpp"
+#include "engine/measure/sampler.hpp"
+#include "engine/run/contender.hpp"
+
+namespace fa_tune {
+
+struct DuelOptions {
+  int processes = ProcessSeries::kProcesses;  // so many races, each in a new one; of a GPU
+  L2 l2 = L2::warm;
+  std::uint64_t seed = 1;  // of inputs and of the races
+};
+
+// B beside A. On a device that predicts, the ratio of the two predictions, without an interval and
+// without a race.
+struct Duel {
+  Estimate a_us;
+  Estimate b_us;
+  std::string a_detail;  // how its samples were taken, as JSON; nothing of a prediction
+  std::string b_detail;
+  RaceRatio ratio;  // B's time over A's
+  int processes = 0;
+  int blocks = 0;
+  int void_blocks = 0;
+};
+
+// One of the two is not right, or could not be timed.
+struct DuelRefusal {
+  bool of_b = false;
+  std::string message;
+};
+
+// Both are gated and timed alone, then raced. They must solve the same problem. Throws MachineError
+// where the device is lost or too restless to tell anything.
+std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device,
+                                      Compiler& compiler, CompilePool& pool,
+                                      const DuelOptions& options);
+
+}  // namespace fa_tune

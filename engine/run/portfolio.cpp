@@ -1,0 +1,169 @@
+#include "engine/run/portfolio.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
+#include "engine/base/random.hpp"
+#include "engine/run/trial.hpp"
+#include "engine/space/space_settings.hpp"
+
+namespace fa_tune {
+namespace {
+
+Project project_of(const RunRow& run, const std::filesystem::path& root,
+                   const std::string& changes = "") {
+  SpaceFile file = parse_space_file(run.space_text, run.space + " (as stored with the run)");
+  std::vector<std::string> list;
+  std::istringstream stream(changes);
+  for (std::string change; std::getline(stream, change, ',');) list.push_back(change);
+  return open_project(list.empty() ? std::move(file) : with_settings(file, list), root);
+}
+
+}  // namespace
+
+PortfolioField::PortfolioField(const Store& store, const Wishes& wishes,
+                               const std::filesystem::path& root)
+    : root_(root) {
+  TrialFilter filter = wishes.filter;
+  filter.limit = -1;
+  const std::vector<TrialRow> trials = store.best(filter);
+  std::set<std::int64_t, std::greater<>> runs;
+  for (const TrialRow& trial : trials) runs.insert(trial.run);
+  if (runs.empty()) throw UserError("no trial that passed answers to this");
+  run_ = *store.run(*runs.begin());
+  for (const std::int64_t id : runs) {
+    const RunRow run = *store.run(id);
+    if (run.device_name != run_.device_name)
+      throw UserError(fmt::format("trials of {} and of {} are here: name one with --device",
+                                  run.device_name, run_.device_name));
+    if (run.problem != run_.problem)
+      throw UserError(
+          fmt::format("trials of the problems {} and {} are here: name a space with "
+                      "--space",
+                      run.problem, run_.problem));
+    take_shape(project_of(run, root));
+  }
+  for (const std::string& changes : wishes.shapes) take_shape(project_of(run_, root, changes));
+  take_recorded(store, wishes);
+  rule_out();
+}
+
+void PortfolioField::take_shape(Project project) {
+  const auto known = std::ranges::find_if(shapes_, [&](const PortfolioShape& shape) {
+    return shape.project.problem->shape() == project.problem->shape();
+  });
+  if (known != shapes_.end()) return;
+  const std::string described = project.problem->describe(project.problem->shape());
+  shapes_.push_back({std::move(project), described});
+}
+
+void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
+  TrialFilter filter = wishes.filter;
+  filter.limit = -1;
+  std::vector<std::size_t> taken(shapes_.size(), 0);
+  const std::vector<TrialRow> trials = store.best(filter);
+  std::map<std::int64_t, std::size_t> shape_of_run;
+  const auto shape_of = [&](std::int64_t run) {
+    const auto [at, fresh] = shape_of_run.emplace(run, 0);
+    if (fresh) {
+      const Constants shape = project_of(*store.run(run), root_).problem->shape();
+      while (shapes_[at->second].project.problem->shape() != shape) ++at->second;
+    }
+    return at->second;
+  };
+  // The best first: the first so many of a shape are its candidates.
+  for (const TrialRow& trial : trials) {
+    const std::size_t shape = shape_of(trial.run);
+    const Config config = Config::from_json(trial.config_json);
+    if (taken[shape] >= wishes.candidates ||
+        std::ranges::find(kernels_, config, &PortfolioKernel::config) != kernels_.end())
+      continue;
+    ++taken[shape];
+    kernels_.push_back({trial.id, config});
+  }
+  times_.assign(kernels_.size(), std::vector<PortfolioTime>(shapes_.size()));
+  if (wishes.all_anew) return;
+  for (const TrialRow& trial : trials) {
+    const auto kernel =
+        std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
+    if (kernel == kernels_.end()) continue;
+    PortfolioTime& time =
+        times_[static_cast<std::size_t>(kernel - kernels_.begin())][shape_of(trial.run)];
+    if (time.from == PortfolioTime::From::nothing)
+      time = {PortfolioTime::From::recorded, trial.time_us, ""};
+  }
+}
+
+// What the space of a shape does not allow.
+void PortfolioField::rule_out() {
+  for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+      PortfolioTime& time = times_[kernel][shape];
+      if (time.from != PortfolioTime::From::nothing) continue;
+      if (const auto why = shapes_[shape].project.space.why_invalid(kernels_[kernel].config))
+        time = {PortfolioTime::From::recorded, std::nullopt, *why};
+    }
+}
+
+std::size_t PortfolioField::missing() const {
+  std::size_t count = 0;
+  for (const auto& row : times_)
+    count += static_cast<std::size_t>(
+        std::ranges::count(row, PortfolioTime::From::nothing, &PortfolioTime::from));
+  return count;
+}
+
+std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint64_t seed) {
+  std::size_t timed = 0;
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    const Project& project = shapes_[shape].project;
+    std::vector<std::size_t> wanted;
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+      if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
+    if (wanted.empty()) continue;
+    TruthCache truth(*project.problem);
+    Judge judge(project, device, truth,
+                {derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)});
+    for (const std::size_t kernel : wanted) {
+      // Anew for each, so that one with the code of another is timed and not a duplicate.
+      Admission admission(project, device, pool);
+      const auto variant = admission.prepare(kernels_[kernel].config);
+      FinishedTrial trial;
+      if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
+      if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
+      const bool right = trial.row.outcome == "right" && trial.row.time_us.has_value();
+      times_[kernel][shape] = {PortfolioTime::From::now, right ? trial.row.time_us : std::nullopt,
+                               right ? "" : trial.row.finding + ": " + trial.row.message};
+      if (right) ++timed;
+    }
+  }
+  return timed;
+}
+
+std::optional<double> PortfolioField::best_us(std::size_t shape) const {
+  std::optional<double> best;
+  for (const auto& row : times_)
+    if (row[shape].us && (!best || *row[shape].us < *best)) best = row[shape].us;
+  return best;
+}
+
+Costs PortfolioField::costs(double within) const {
+  Costs costs(kernels_.size(), std::vector<std::optional<double>>(shapes_.size()));
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    const auto best = best_us(shape);
+    if (!best)
+      throw UserError(fmt::format("no kernel of these is right for {}: run evolve for it",
+                                  shapes_[shape].described));
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+      if (const auto us = times_[kernel][shape].us; us && *us <= *best * (1 + within))
+        costs[kernel][shape] = std::log(*us / *best);
+  }
+  return costs;
+}
+
+}  // namespace fa_tune

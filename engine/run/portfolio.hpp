@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/run/cover.hpp"
+#include "engine/run/project.hpp"
+
+namespace fa_tune {
+
+// How fast a kernel is at a shape, and whence that is known.
+struct PortfolioTime {
+  enum class From { nothing, recorded, now };
+  From from = From::nothing;
+  std::optional<double> us;  // none with a From: it is refused there
+  std::string why;           // then
+};
+
+struct PortfolioShape {
+  Project project;
+  std::string described;
+};
+
+// A config, by the fastest trial that has it.
+struct PortfolioKernel {
+  std::int64_t trial = 0;
+  Config config;
+};
+
+// Kernels beside shapes, on one device. A kernel is a config of a space's templates: for shapes
+// with other defines (another D, a mask) it is compiled anew.
+class PortfolioField {
+ public:
+  struct Wishes {
+    TrialFilter filter;               // what to choose from
+    std::size_t candidates = 5;       // the fastest so many trials of each shape
+    std::vector<std::string> shapes;  // more, each "shape.L=4096,causal=true" from the newest run
+    bool all_anew = false;            // no recorded time counts
+  };
+  // Throws UserError where nothing answers to the wishes, or trials of several devices or problems.
+  PortfolioField(const Store& store, const Wishes& wishes, const std::filesystem::path& root);
+
+  const std::vector<PortfolioShape>& shapes() const { return shapes_; }
+  const std::vector<PortfolioKernel>& kernels() const { return kernels_; }
+  const PortfolioTime& time(std::size_t kernel, std::size_t shape) const {
+    return times_[kernel][shape];
+  }
+  const RunRow& run() const { return run_; }  // the newest: its device, its kind of time
+
+  // Pairs whose time is not known.
+  std::size_t missing() const;
+  // Takes all of these through a trial's stages: what is refused in one of them serves no such
+  // shape. Returns how many were timed. The device must be of run()'s name.
+  std::size_t measure(Device& device, CompilePool& pool, std::uint64_t seed);
+
+  // The best time of a shape; nothing if no kernel is right there.
+  std::optional<double> best_us(std::size_t shape) const;
+  // Costs for fewest_cover: logarithms of times over the best, of those `within` (0.02) of it.
+  // Throws UserError where a shape has no kernel at all.
+  Costs costs(double within) const;
+
+ private:
+  void take_shape(Project project);
+  void take_recorded(const Store& store, const Wishes& wishes);
+  void rule_out();
+
+  RunRow run_;
+  std::filesystem::path root_;
+  std::vector<PortfolioShape> shapes_;
+  std::vector<PortfolioKernel> kernels_;
+  std::vector<std::vector<PortfolioTime>> times_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,170 @@
+#include "engine/run/portfolio.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
+#include "engine/base/log.hpp"
+#include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
+#include "engine/worker/open.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/filters.hpp"
+#include "tools/commands/options.hpp"
+#include "tools/commands/reference.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PortfolioArguments {
+  Filters filters;
+  std::string within = "2%";
+  std::size_t candidates = 5;
+  std::vector<std::string> shapes;
+  bool anew = false;
+  std::string format = "text";
+  std::string out;
+  std::optional<std::uint64_t> seed;
+};
+
+// "2%" or "0.02".
+double share(const std::string& text) {
+  std::size_t end = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = text.substr(std::min(end, text.size()));
+  if (unit == "%") value /= 100;
+  if (end == 0 || (!unit.empty() && unit != "%") || !(value >= 0 && value <= 10))
+    throw UserError("--within '" + text + "': expected a share such as 2% or 0.02");
+  return value;
+}
+
+Json shape_json(const Constants& shape) { return Json::parse(to_json(shape)); }
+
+Json as_json(const PortfolioField& field, const Cover& cover, double within, std::size_t timed) {
+  Json json{{"problem", field.run().problem},
+            {"device", field.run().device_name},
+            {"kind", field.run().time_kind},
+            {"within", within},
+            {"candidates", field.kernels().size()},
+            {"timed_now", timed},
+            {"fewest", cover.fewest()},
+            {"at_least", cover.at_least},
+            {"kernels", Json::array()},
+            {"shapes", Json::array()}};
+  for (const std::size_t kernel : cover.kernels)
+    json["kernels"].push_back({{"trial", field.kernels()[kernel].trial},
+                               {"config", Json::parse(field.kernels()[kernel].config.to_json())},
+                               {"shapes", std::ranges::count(cover.serving, kernel)}});
+  for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
+    const std::size_t kernel = cover.serving[shape];
+    const PortfolioTime& time = field.time(kernel, shape);
+    json["shapes"].push_back(
+        {{"shape", shape_json(field.shapes()[shape].project.problem->shape())},
+         {"trial", field.kernels()[kernel].trial},
+         {"time_us", *time.us},
+         {"best_us", *field.best_us(shape)},
+         {"timed", time.from == PortfolioTime::From::now ? "now" : "recorded"}});
+  }
+  return json;
+}
+
+std::string as_table(const PortfolioField& field, const Cover& cover) {
+  Table table({{"shape", Align::wrap},
+               {"trial", Align::right},
+               {field.run().time_kind + " us", Align::right},
+               {"best", Align::right},
+               {"over best", Align::right},
+               {"timed", Align::left}});
+  for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
+    const std::size_t kernel = cover.serving[shape];
+    const PortfolioTime& time = field.time(kernel, shape);
+    const double best = *field.best_us(shape);
+    table.add({field.shapes()[shape].described, std::to_string(field.kernels()[kernel].trial),
+               time_text(time.us), time_text(best),
+               fmt::format("{:+.1f}%", (*time.us / best - 1) * 100),
+               time.from == PortfolioTime::From::now ? "now" : "recorded"});
+  }
+  return table.text();
+}
+
+std::size_t measure_missing(PortfolioField& field, const PortfolioArguments& arguments) {
+  const auto root = require_root();
+  const DeviceProfile& target = field.shapes().front().project.target;
+  const auto device = open_device_in_worker(field.run().device, target, root);
+  if (device->info().name != field.run().device_name)
+    throw UserError(fmt::format(
+        "{} pairs of kernel and shape are not timed, and {} is here, not {}: run this where the "
+        "others were timed",
+        field.missing(), device->info().name, field.run().device_name));
+  const auto compiler = open_compiler();
+  for (const PortfolioShape& shape : field.shapes())
+    shape.project.problem->use_reference(reference_beside(*device, *compiler, target, root));
+  CompilePool pool(*compiler, default_jobs());
+  const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  log_info("{} of {} pairs of kernel and shape are timed on {} ({}), seed {}", field.missing(),
+           field.kernels().size() * field.shapes().size(), device->info().id, device->info().name,
+           seed);
+  return field.measure(*device, pool, seed);
+}
+
+int portfolio(const PortfolioArguments& arguments) {
+  const double within = share(arguments.within);
+  const Store store(arguments.filters.db, Store::Mode::read);
+  PortfolioField field(
+      store, {arguments.filters.resolved(), arguments.candidates, arguments.shapes, arguments.anew},
+      require_root());
+  const std::size_t timed = field.missing() > 0 ? measure_missing(field, arguments) : 0;
+  const Cover cover = fewest_cover(field.costs(within));
+  const std::string json = as_json(field, cover, within, timed).dump(2) + "\n";
+  if (!arguments.out.empty()) write_file(arguments.out, json);
+  if (arguments.format == "json") {
+    fmt::print("{}", json);
+    return 0;
+  }
+  fmt::print(
+      "{}{} of {} kernels serve {} shapes within {:.3g}% of the best on {}{}; {} times are "
+      "new\n",
+      as_table(field, cover), cover.kernels.size(), field.kernels().size(), field.shapes().size(),
+      within * 100, field.run().device_name,
+      cover.fewest() ? ", and no fewer do"
+                     : fmt::format("; no fewer than {} could", cover.at_least),
+      timed);
+  return 0;
+}
+
+}  // namespace
+
+void add_portfolio(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "portfolio", "the fewest kernels that are nearly the best at every shape of a database");
+  auto arguments = std::make_shared<PortfolioArguments>();
+  arguments->filters.add_to(*command);
+  command->add_option("--within", arguments->within, "how much slower than the best of a shape")
+      ->capture_default_str();
+  command->add_option("--candidates", arguments->candidates, "so many of the fastest of each shape")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command->add_option("--also", arguments->shapes,
+                      "one more shape, from the newest run's problem: shape.L=4096,causal=true");
+  command->add_flag("--anew", arguments->anew, "time every pair now, also what is recorded");
+  command->add_option("--out", arguments->out, "write the choice as JSON, for export --portfolio");
+  command->add_option("--format", arguments->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  add_seed(*command, arguments->seed, "of inputs and clocks; fresh if not given");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return portfolio(*arguments); }; });
+}
+
+}  // namespace fa_tune
