@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -28,7 +30,8 @@ constexpr double settled = 0.01;           // two looks that differ by less, rel
 
 constexpr double heating_us = 100'000;  // a look at the clock under load
 constexpr int most_heatings = 20;
-constexpr double steady = 0.003;  // a look that is lower by less, relatively, is as low
+constexpr double wandering = 0.01;  // the middle four fifths of its samples' clocks differ by more
+constexpr double steady = 0.003;    // a look that is lower by less, relatively, is as low
 
 // A launch of milliseconds varies less than a short one, and costs more.
 constexpr int screen_samples = 25;
@@ -122,20 +125,45 @@ std::expected<Settled, Fault> settle(Device& device, const Launch& launch,
 // A GPU that has rested runs at its highest clock until its power control has met the load, some
 // tenths of a second. What is published is the clock that it keeps up: launches until that falls no
 // further, or two seconds are over. (At its power limit it never stands still: up as well as down.)
-std::expected<void, Fault> heat(Device& device, const Launch& launch, const Settled& pace) {
+//
+// Returns the clocks of the last look's samples, where they are known.
+std::expected<std::vector<double>, Fault> heat(Device& device, const Launch& launch,
+                                               const Settled& pace) {
   const double sample = pace.us * pace.launches;
   const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
   double previous = 0;
+  std::vector<double> clocks;
   for (int look = 0; look < most_heatings; ++look) {
-    const auto timing = device.time(launch, {pace.launches, samples, 0});
+    auto timing = device.time(launch, {pace.launches, samples, 0});
     if (!timing) return std::unexpected(timing.error());
-    const double mhz = median(timing->gpu.sm_mhz);
+    clocks = std::move(timing->gpu.sm_mhz);
+    const double mhz = median(clocks);
     // Where nobody tells the clock, the kernel does.
     const double speed = std::isfinite(mhz) ? mhz : 1 / median(timing->samples_us);
     if (look > 0 && speed >= (1 - steady) * previous) break;
     previous = speed;
   }
-  return {};
+  return clocks;
+}
+
+// The clock, if it does not stand still but wanders, as at the power limit; else 0.
+double wandering_mhz(std::vector<double> clocks) {
+  if (clocks.size() < 2) return 0;
+  std::ranges::sort(clocks);
+  const double middle = median(clocks);
+  const double low = clocks[clocks.size() / 10],
+               high = clocks[clocks.size() - 1 - clocks.size() / 10];
+  return high - low > wandering * middle ? middle : 0;
+}
+
+// What a sampling says in a race: the time, or, if `mhz` is not 0 and clocks are known, that at
+// mhz.
+double raced_us(const Timing& timing, double mhz) {
+  const std::vector<double>& clocks = timing.gpu.sm_mhz;
+  if (mhz == 0 || clocks.size() != timing.samples_us.size()) return median(timing.samples_us);
+  std::vector<double> cycles;
+  std::ranges::transform(timing.samples_us, clocks, std::back_inserter(cycles), std::multiplies());
+  return median(cycles) / mhz;
 }
 
 // How often throttled samples are taken again, in all. Each time a GPU is given twice as long to
@@ -249,13 +277,16 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
   };
   std::size_t under_way = 0;
   std::vector<TimingPlan> plans;
+  double mhz = 0;  // at which times are compared
   for (; under_way < launches.size(); ++under_way) {
     // A cold cache wants one launch a sample; settling warms the GPU up all the same.
     const auto settled = settle(device, launches[under_way]);
     if (!settled) return std::unexpected(RaceFault{under_way, settled.error()});
-    if (under_way == 0)
-      if (const auto done = heat(device, launches[0], *settled); !done)
-        return std::unexpected(RaceFault{under_way, done.error()});
+    if (under_way == 0) {
+      const auto clocks = heat(device, launches[0], *settled);
+      if (!clocks) return std::unexpected(RaceFault{under_way, clocks.error()});
+      mhz = wandering_mhz(*clocks);
+    }
     plans.push_back({l2 == L2::cold ? 1 : settled->launches, block_samples, 1, l2});
   }
   Patience patience(race_patience);
@@ -264,7 +295,7 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
     under_way = i;
     auto timing = take_cool(device, launches[i], plans[i], patience);
     if (!timing) return std::unexpected(timing.error());
-    const double us = median(timing->samples_us);
+    const double us = raced_us(*timing, mhz);
     all.push_back({i, block, std::move(*timing)});
     return us;
   };
@@ -274,6 +305,10 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
   for (const Taken& taken : all)
     if (raced.result.good[static_cast<std::size_t>(taken.block)])
       append(raced.timings[taken.contestant], taken.timing);
+  if (mhz > 0)
+    for (std::size_t i = 0; i < launches.size(); ++i)
+      if (!raced.timings[i].samples_us.empty())
+        raced.result.standings[i].time_us = estimate(raced.timings[i].samples_us);
   return raced;
 }
 

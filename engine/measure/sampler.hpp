@@ -50,6 +50,11 @@ struct RaceFault {
 // falls no further under it, then it begins: a block's time of each is
 // the median of three samples, of 200 us or, with a cold cache, of a launch each. Throttled samples
 // are taken again as in a final measurement, up to five times in the whole race.
+//
+// Where the clock wanders even so, by more than 1%, as at the power limit, blocks compare cycles
+// (time times clock): two launches one after the other may differ by 5% in time and not in them.
+// What a kernel itself takes from the clock, by drawing more power than others, is not in the ratio
+// then. Times are those measured all the same.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
                                                    const RaceOptions& options, L2 l2 = L2::warm);

@@ -1,6 +1,8 @@
 #include "engine/run/earlier.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +17,19 @@ namespace {
 constexpr std::size_t kFewestTrials = 8;
 // Each costs every prediction as much again.
 constexpr std::size_t kMostRuns = 3;
+
+constexpr double kMostTimesTheWork = 32;
+
+// How many times the operations of one problem are those of the other; 1 where nobody knows.
+double times_the_work(const Project& project, const RunRow& run) {
+  const Problem& problem = *project.problem;
+  const auto settings = Config::from_json(run.shape_json).settings();
+  const Constants shape(settings.begin(), settings.end());
+  const bool alike = std::ranges::equal(std::views::keys(shape), std::views::keys(problem.shape()));
+  const double here = problem.flop(problem.shape());
+  const double there = alike ? problem.flop(shape) : 0;
+  return here > 0 && there > 0 ? std::max(here / there, there / here) : 1;
+}
 
 EarlierRun load(const Store& store, const Project& project, const EarlierChoice& choice) {
   EarlierRun earlier{choice.title, {}};
@@ -45,12 +60,16 @@ EarlierChoice choice_of(const Store& store, const RunRow& run) {
 std::vector<EarlierChoice> choose_earlier(const Store& store, const Project& project,
                                           const std::string& device_name) {
   std::vector<RunRow> runs = store.runs();
-  std::ranges::stable_partition(runs,
-                                [&](const RunRow& run) { return run.device_name == device_name; });
+  std::erase_if(runs, [&](const RunRow& run) {
+    return run.problem != project.problem->kind() ||
+           times_the_work(project, run) > kMostTimesTheWork;
+  });
+  std::ranges::stable_sort(runs, {}, [&](const RunRow& run) {
+    return std::pair(run.device_name != device_name, times_the_work(project, run));
+  });
   std::vector<EarlierChoice> choices;
   for (const RunRow& run : runs) {
     if (choices.size() == kMostRuns) break;
-    if (run.problem != project.problem->kind()) continue;
     EarlierChoice choice = choice_of(store, run);
     if (load(store, project, choice).trials.size() >= kFewestTrials)
       choices.push_back(std::move(choice));

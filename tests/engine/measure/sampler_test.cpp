@@ -325,6 +325,32 @@ TEST_CASE("a screen of a long launch that is slow ends with its first look") {
   CHECK(screen(150, 100) == 25);
 }
 
+TEST_CASE("a race under a clock that wanders compares cycles and tells times") {
+  const auto mhz = [](int n) { return 1500 * (1 + 0.05 * std::sin(0.7 * n)); };
+  ClockDevice wandering([&](const TimingPlan&, int n) { return 20 * 1500 / mhz(n); });
+  wandering.mhz = mhz;
+  Launch one, other;
+  one.kernel = KernelHandle{1};
+  other.kernel = wandering.slower;
+  const auto raced = race_launches(wandering, {one, other}, {});
+  REQUIRE(raced);
+  CHECK(raced->result.void_blocks == 0);
+  const RaceRatio& ratio = raced->result.standings[1].to_baseline;
+  CHECK(ratio.slower());
+  CHECK(ratio.high - ratio.low < 0.001);
+  CHECK(ratio.ratio == doctest::Approx(1.03).epsilon(0.001));
+  const Estimate& time = raced->result.standings[1].time_us;
+  CHECK(time.median == doctest::Approx(20.6).epsilon(0.03));
+  CHECK(time.samples == static_cast<int>(raced->timings[1].samples_us.size()));
+
+  // Its clock untold, it is told apart by less.
+  wandering.mhz = nullptr;
+  const auto untold = race_launches(wandering, {one, other}, {});
+  REQUIRE(untold);
+  const RaceRatio& loose = untold->result.standings[1].to_baseline;
+  CHECK(loose.high - loose.low > 0.002);
+}
+
 TEST_CASE("a race leaves the samples of void blocks out") {
   // The second block's second baseline is 5% slower.
   int calls = 0;

@@ -14,13 +14,14 @@ const Project& l4() {
   return project;
 }
 
-std::int64_t add_run(Store& store, const std::string& problem, const std::string& device) {
+std::int64_t add_run(Store& store, const std::string& problem, const std::string& device,
+                     const std::string& shape_json = R"({"B":1})") {
   RunRow run;
   run.space = "l4";
   run.space_hash = l4().space.hash();
   run.space_text = l4().file.text;
   run.problem = problem;
-  run.shape_json = R"({"B":1})";
+  run.shape_json = shape_json;
   run.device = "cuda:0";
   run.device_name = device;
   run.arch = "sm_89";
@@ -81,6 +82,26 @@ TEST_CASE("runs to learn from: same kind of problem, enough right trials, the sa
                        "run 4 teaches nothing here: fewer than 8 of its right trials are valid "
                        "configs of this space",
                        UserError);
+}
+
+TEST_CASE("runs to learn from: the nearest by their work, and none far away") {
+  test::ScratchFolder folder;
+  Store store(folder.path() / "a.db", Store::Mode::write);
+  const auto add = [&](std::int64_t length) {
+    Constants shape = l4().problem->shape();
+    shape["Lq"] = shape["Lk"] = length;
+    const std::int64_t run = add_run(store, "attention", "NVIDIA L4", to_json(shape));
+    add_trials(store, run, 20, 1);
+    return run;
+  };
+  const auto same = add(512), half = add(256), tiny = add(32), twice = add(1024), far = add(4096);
+  std::vector<std::int64_t> chosen;
+  for (const EarlierChoice& choice : choose_earlier(store, l4(), "NVIDIA L4"))
+    chosen.push_back(choice.run);
+  // Of two as near the newer.
+  CHECK(chosen == std::vector{same, twice, half});
+  CHECK(choose_earlier(store, l4(), tiny).run == tiny);  // who names one has it
+  CHECK(choose_earlier(store, l4(), far).run == far);
 }
 
 TEST_CASE("what a run learned from is kept with it, and trials made later do not count") {
