@@ -19,10 +19,10 @@ struct EarlierChoice {
 };
 
 // The runs of a database that a search of this space can learn from: of the same kind of problem,
-// with right trials of configs that are valid here; devices may differ, and shapes by up to a factor
-// of 32 in their operations: what much work wants is said with certainty and misleads a search for
-// little. At most three: those on the device of that name first, then the nearest by their
-// operations, then the newest.
+// with right trials of configs that are valid here; devices may differ, and shapes by up to a
+// factor of 32 in their operations: what much work wants is said with certainty and misleads a
+// search for little. At most three: those on the device of that name first, then the nearest by
+// their operations, then the newest.
 std::vector<EarlierChoice> choose_earlier(const Store& store, const Project& project,
                                           const std::string& device_name);
 // One run, named by a person. Throws UserError where there is no such run or nothing in it is valid
