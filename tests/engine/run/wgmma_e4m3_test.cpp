@@ -25,7 +25,8 @@ test::Replacements space_of(const std::string& shape, const std::string& setting
           {"BLOCK_N: [32, 64, 128]", "BLOCK_N: [32, 64]\n  PACK_HEADS: [false, true]"},
           {"CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, OVERLAP: ahead",
            "CONSUMERS: 2, BLOCK_N: 32, STAGES: 2, OVERLAP: ahead"},
-          {"PERSISTENT: true}", "PERSISTENT: true, PACK_HEADS: false}"}};
+          {"PERSISTENT: true}", "PERSISTENT: true, PACK_HEADS: false}"},
+          {"long_causal: {when: problem.causal,", "long_causal: {when: problem.D == 0,"}};
 }
 
 struct Fixture {
