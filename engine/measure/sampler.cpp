@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -156,14 +154,11 @@ double wandering_mhz(std::vector<double> clocks) {
   return high - low > wandering * middle ? middle : 0;
 }
 
-// What a sampling says in a race: the time, or, if `mhz` is not 0 and clocks are known, that at
+// What a sampling says in a race: the time, or, if `mhz` is not 0 and its clock is known, that at
 // mhz.
 double raced_us(const Timing& timing, double mhz) {
-  const std::vector<double>& clocks = timing.gpu.sm_mhz;
-  if (mhz == 0 || clocks.size() != timing.samples_us.size()) return median(timing.samples_us);
-  std::vector<double> cycles;
-  std::ranges::transform(timing.samples_us, clocks, std::back_inserter(cycles), std::multiplies());
-  return median(cycles) / mhz;
+  const auto kilocycles = mhz > 0 ? kilocycles_of(timing) : std::nullopt;
+  return kilocycles ? *kilocycles * 1000 / mhz : median(timing.samples_us);
 }
 
 // How often throttled samples are taken again, in all. Each time a GPU is given twice as long to

@@ -24,15 +24,6 @@ Json clocks(const std::vector<double>& mhz) {
   return {{"low", rounded(*low)}, {"median", rounded(median(mhz))}, {"high", rounded(*high)}};
 }
 
-// The median sample's; null if the clock is not known.
-Json kilocycles(const Timing& timing) {
-  const std::vector<double>& mhz = timing.gpu.sm_mhz;
-  if (mhz.empty() || mhz.size() != timing.samples_us.size()) return {};
-  std::vector<double> cycles;
-  std::ranges::transform(timing.samples_us, mhz, std::back_inserter(cycles), std::multiplies());
-  return median(cycles) / 1000;
-}
-
 }  // namespace
 
 void append(Timing& to, const Timing& more) {
@@ -70,15 +61,24 @@ void drop_throttled(Timing& timing) {
   timing.gpu.throttled.clear();
 }
 
+std::optional<double> kilocycles_of(const Timing& timing) {
+  const std::vector<double>& mhz = timing.gpu.sm_mhz;
+  if (mhz.empty() || mhz.size() != timing.samples_us.size()) return std::nullopt;
+  std::vector<double> cycles;
+  std::ranges::transform(timing.samples_us, mhz, std::back_inserter(cycles), std::multiplies());
+  return median(cycles) / 1000;
+}
+
 std::string detail_json_of(const Timing& timing) {
   if (timing.kind == TimeKind::predicted) return timing.detail_json;
   const GpuState& gpu = timing.gpu;
+  const auto kilocycles = kilocycles_of(timing);
   return Json{
       {"samples", timing.samples_us.size()},
       {"launches_a_sample", timing.launches_per_sample},
       {"l2", to_text(timing.l2)},
       {"sm_mhz", clocks(gpu.sm_mhz)},
-      {"kilocycles", kilocycles(timing)},
+      {"kilocycles", kilocycles ? Json(*kilocycles) : Json()},
       {"throttled_samples", gpu.throttled.size()},
       {"taken_again", gpu.taken_again},
       {"held_down_by", gpu.held_down_by},

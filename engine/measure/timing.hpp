@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/device/device.hpp"
@@ -12,6 +13,9 @@ namespace fa_tune {
 void append(Timing& to, const Timing& more);
 // Takes the throttled samples out.
 void drop_throttled(Timing& timing);
+
+// The median sample's, of a launch; nothing if the clock of some is not known.
+std::optional<double> kilocycles_of(const Timing& timing);
 
 // How the samples were taken and how the GPU was, as a JSON object; null where nobody knows:
 //   {"samples":100,"launches_a_sample":20,"l2":"warm",

@@ -19,15 +19,18 @@ if words[0] == "export":
     sys.exit()
 seed = int(given["--seed"])
 db = sqlite3.connect(given["--db"])
-db.execute("CREATE TABLE trials (outcome, at_ms)")
-db.executemany("INSERT INTO trials VALUES (?, ?)", [("refused", 100), ("right", 1500), ("right", 2000)])
+db.execute("CREATE TABLE trials (run, outcome, at_ms, config, detail, screen_us)")
+fast, slow = json.dumps({"kilocycles": 30}), json.dumps({"kilocycles": 40})
+configs = [json.dumps({"template": "mma", "BLOCK_M": size}) for size in (16, 32, 64)]
+rows = [(1, "refused", 100, configs[0], None, None), (1, "right", 1500, configs[1], slow, 20), (1, "right", 2000, configs[2], fast, 21)]
+db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?)", rows)
 db.commit()
 if seed == 2 and "causal=true" in words:
     print("no variant passed", file=sys.stderr)
     sys.exit(1)
 time = {"median": 10.0 - seed, "low": 1, "high": 20, "kind": "measured"}
 best = {"trial": 7, "config": {"template": "mma", "BLOCK_M": 16 * seed}, "stage": "final", "time_us": time}
-print(json.dumps({"trials": {"all": 30}, "seconds": 15.0, "best": best, "baseline_us": 20, "breakdown": {}}))
+print(json.dumps({"run": 1, "trials": {"all": 30}, "seconds": 15.0, "best": best, "baseline_us": 20, "breakdown": {}}))
 E2
 chmod +x fake
 export FA_TUNE=$work/fake
@@ -57,4 +60,9 @@ rm found/D64-full-L64-B1-H1-seed1.json
 try "$repository/tools/bench/cells" --suite tiny --seconds 5 --seeds 1,2 --out found --device cuda:0
 check 'what is there is not searched again' equal "$(grep -c ^evolve asked)" 5
 check 'and is told as before' python3 look.py
+
+try "$repository/tools/bench/cells" --suite tiny --only full --seconds 5 --out screened --screened 1 --warm --jobs 3 --device cuda:0
+check 'searches without finals' contains asked '--warm auto --db screened/cells.db --format json --jobs 3 --no-finals'
+check 'their candidates are the best by cycles' contains screened/candidates.json '"BLOCK_M": 64'
+check 'so many of them' equal "$(grep -c BLOCK_M screened/candidates.json)" 1
 finish
