@@ -57,7 +57,7 @@ struct TrialRow {
   double worst_ratio = 0, worst_rms = 0;
   // Present only if the trial was timed. `time_kind` is the run's.
   std::optional<double> time_us, time_low_us, time_high_us;
-  std::string detail_json;  // a prediction's counters and bound, else empty
+  std::string detail_json;  // a prediction's counters and bound, or how its screen was taken
   std::string finished_at;
   std::string lane;             // the device that ran the kernel, "cuda:1"; empty if none did
   std::optional<double> at_ms;  // of the run's search, earlier sessions included; none in old runs

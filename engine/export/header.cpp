@@ -121,13 +121,7 @@ std::string Header::head() const {
           package_.problem, package_.version),
       "// ");
   text += "//\n";
-  for (const PackagedCall& call : package_.calls) {
-    text +=
-        comment_lines(call.described + " on " + (call.device.empty() ? "any device" : call.device) +
-                          ", " + package_.kernels[call.kernel].image.arch,
-                      "// ");
-    text += comment_lines("  " + call.origin, "// ");
-  }
+  text += contents_lines(package_, "// ");
   text += "\n#pragma once\n\n#include <cuda.h>\n\n";
   for (const char* name : {"cstddef", "cstdint", "cstring", "map", "mutex", "optional", "utility"})
     text += fmt::format("#include <{}>\n", name);

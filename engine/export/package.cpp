@@ -13,6 +13,17 @@ Capability capability_of(const std::string& arch) {
   return {number / 10, number % 10};
 }
 
+std::string contents_lines(const Package& package, std::string_view mark) {
+  std::string text;
+  for (const PackagedCall& call : package.calls) {
+    const std::string device = call.device.empty() ? "any device" : call.device;
+    text += comment_lines(
+        call.described + " on " + device + ", " + package.kernels[call.kernel].image.arch, mark);
+    text += comment_lines("  " + call.origin, mark);
+  }
+  return text;
+}
+
 std::string identity(const Package& package) {
   std::string all = package.problem;
   for (const PackagedKernel& kernel : package.kernels) all += sha256(kernel.image.bytes);

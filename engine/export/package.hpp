@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/kernel_image.hpp"
@@ -50,6 +51,9 @@ Capability capability_of(const std::string& arch);
 
 // A digest of all code and launches: two packages with the same one do the same.
 std::string identity(const Package& package);
+
+// What is in it, call by call, in comment lines behind `mark`: for whom, and where it comes from.
+std::string contents_lines(const Package& package, std::string_view mark);
 
 // Each as the whole text of a file. Where a package cannot be said in that form, UserError.
 std::string torch_module(const Package& package);

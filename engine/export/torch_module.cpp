@@ -52,14 +52,7 @@ std::string head(const Package& package, bool attention) {
           : "launch(...): the tensors that the kernel reads, in its order; gives its outputs.";
   text += comment_lines(use, "# ");
   text += "#\n";
-  for (const PackagedCall& call : package.calls) {
-    text +=
-        comment_lines(call.described + " on " + (call.device.empty() ? "any device" : call.device) +
-                          ", " + package.kernels[call.kernel].image.arch,
-                      "# ");
-    text += comment_lines("  " + call.origin, "# ");
-  }
-  return text;
+  return text + contents_lines(package, "# ");
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ class Originals {
  public:
   // A tensor of fewer bytes is not worth it.
   static constexpr std::size_t kLeast = std::size_t{1} << 20;
-  // Kept at most, as in the TruthCache: the sixteen sets of Q, K and V of 64 MB that finals go
-  // through for each finalist. With less all would be sent anew each time. The longest unused goes
-  // first.
+  // Kept at most, as in the TruthCache: the eight sets of Q, K and V, 64 MB each, that finals go
+  // through for each finalist, and what is known of their outputs. With less all would be sent anew
+  // each time. The longest unused goes first.
   static constexpr std::size_t kMost = std::size_t{3} << 30;
 
   // The device must outlive it.

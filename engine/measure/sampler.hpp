@@ -52,7 +52,7 @@ struct RaceFault {
 // are taken again as in a final measurement, up to five times in the whole race.
 //
 // Where the clock wanders even so, by more than 1%, as at the power limit, blocks compare cycles
-// (time times clock): two launches one after the other may differ by 5% in time and not in them.
+// (time times clock), in which two launches one after the other differ by less than in time.
 // What a kernel itself takes from the clock, by drawing more power than others, is not in the ratio
 // then. Times are those measured all the same.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,

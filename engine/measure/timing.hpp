@@ -30,9 +30,8 @@ double mhz_of(double us, const std::string& detail_json);
 
 // What a kernel would take at a clock of `mhz`, from what detail_json_of() kept beside the `us`
 // that it took. At its power limit a GPU's clock wanders by several percent within seconds, so
-// screens taken at different times are told apart by their cycles and not by their microseconds;
-// finals, which interleave, compare the time itself. `us` where the clock is not known, as where
-// the time is predicted.
+// screens taken at different times are told apart by their cycles and not by their microseconds.
+// `us` where the clock is not known, as where the time is predicted.
 double us_at_clock(double us, const std::string& detail_json, double mhz);
 
 }  // namespace fa_tune

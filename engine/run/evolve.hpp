@@ -55,7 +55,7 @@ struct Tally {
   int refused = 0;
   int duplicate = 0;
   double seconds = 0;                // since the search began
-  std::optional<TrialRow> best;      // the fastest right one so far, by its screen
+  std::optional<TrialRow> best;      // the fastest right one so far, by its screen at one clock
   std::optional<TrialRow> baseline;  // the first preset, if it is right
 };
 

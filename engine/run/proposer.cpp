@@ -83,9 +83,11 @@ TrialReport report_trial(const TrialRow& row, const Config& config, std::optiona
   report.finding = row.finding;
   report.message = row.message;
   report.time_us = time_us;
-  if (row.time_us) {
-    report.low_us = row.time_low_us;
-    report.high_us = row.time_high_us;
+  // The interval at the clock that the time is told at.
+  if (row.time_us && time_us) {
+    const double slower = *time_us / *row.time_us;
+    if (row.time_low_us) report.low_us = *row.time_low_us * slower;
+    if (row.time_high_us) report.high_us = *row.time_high_us * slower;
   }
   const auto add = [&report](const char* name, int count) {
     if (count >= 0) report.metrics.emplace_back(name, count);

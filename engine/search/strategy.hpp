@@ -23,7 +23,7 @@ struct Told {
   std::uint64_t number = 0;
   Config config;
   bool right = false;             // passed the gate and was timed
-  std::optional<double> time_us;  // present if right
+  std::optional<double> time_us;  // present if right; screens at one clock
   double cost_s = 0;              // spent on it: compiling, gate, clock; 0 where it was free
 };
 

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "engine/base/random.hpp"
+#include "engine/device/device.hpp"
+
+namespace fa_tune::test {
+
+// A device whose only use is its clock: `clock` gives the sample that a plan gets at its n-th
+// taking.
+class ClockDevice : public Device {
+ public:
+  explicit ClockDevice(std::function<double(const TimingPlan&, int)> clock)
+      : clock_(std::move(clock)) {
+    info_.id = "fake:0";
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  std::expected<KernelHandle, Fault> load(const KernelImage&) override { return KernelHandle{1}; }
+  void unload(KernelHandle) override {}
+  BufferHandle allocate(std::size_t) override { return BufferHandle{1}; }
+  void release(BufferHandle) override {}
+  std::expected<void, Fault> write(BufferHandle, std::size_t, std::span<const std::byte>) override {
+    return {};
+  }
+  std::expected<void, Fault> read(BufferHandle, std::size_t, std::span<std::byte>) override {
+    return {};
+  }
+  Argument address(BufferHandle buffer, std::size_t) override { return buffer; }
+  std::expected<void, Fault> launch(const Launch&) override { return {}; }
+
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    plans.push_back(plan);
+    if (static_cast<int>(plans.size()) > fault_after) return std::unexpected(fault);
+    Timing timing;
+    timing.kind = info_.times;
+    if (info_.times == TimeKind::predicted) {
+      timing.model = "fake";
+      timing.samples_us = {clock_(plan, taken_++)};
+      return timing;
+    }
+    taken_ += plan.warm_up_samples;
+    const double factor = launch.kernel == slower ? 1.03 : 1;
+    timing.l2 = plan.l2;
+    timing.launches_per_sample = plan.launches_per_sample;
+    for (int i = 0; i < plan.samples; ++i) {
+      const bool slow = throttled && throttled(taken_);
+      if (slow) timing.gpu.throttled.push_back(static_cast<std::uint32_t>(i));
+      if (mhz) timing.gpu.sm_mhz.push_back(slow ? 1000 : mhz(taken_));
+      timing.samples_us.push_back((slow ? 1.5 : 1) * factor * clock_(plan, taken_++));
+    }
+    return timing;
+  }
+
+  DeviceInfo info_;
+  std::vector<TimingPlan> plans;
+  int fault_after = std::numeric_limits<int>::max();
+  KernelHandle slower{99};  // by 3%
+  Fault fault{FaultKind::trap, "planted"};
+  std::function<double(int)> mhz = [](int) { return 1755.0; };  // of the n-th sample
+  std::function<bool(int)> throttled;  // whether the n-th sample is, and takes half as long again
+
+ private:
+  std::function<double(const TimingPlan&, int)> clock_;
+  int taken_ = 0;
+};
+
+// Of the n-th sample, normal.
+inline double noise(int n) {
+  Random random(derive_seed(1, "noise", static_cast<std::uint64_t>(n)));
+  return random.normal();
+}
+
+}  // namespace fa_tune::test
