@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "engine/base/arch.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
 
@@ -136,6 +137,7 @@ Constants DeviceProfile::facts() const {
     facts[std::string(limit.key)] = static_cast<std::int64_t>(this->*limit.field);
   }
   facts["l2_bytes"] = l2_bytes;
+  facts["compute_capability"] = static_cast<std::int64_t>(arch_number(arch));
   return facts;
 }
 

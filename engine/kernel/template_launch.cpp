@@ -118,8 +118,10 @@ std::vector<MappedTensor> Template::maps(const Config& config, const Constants& 
   const DerivedScope values(config, all, derived_);
   const Expression::Scope scope = values.lookup();
   const Subject subject = {config, scope};
+  const std::vector<std::string> taken = arguments(config, constants);
   std::vector<MappedTensor> result;
   for (const Map& map : maps_) {
+    if (std::ranges::find(taken, map.argument) == taken.end()) continue;
     MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes, {}};
     for (const Expression& size : map.box)
       mapped.box.push_back(static_cast<std::uint32_t>(

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/arch.hpp"
 #include "engine/base/yaml.hpp"
 #include "engine/kernel/template.hpp"
 
@@ -71,17 +72,7 @@ std::vector<Template::Map> Template::read_maps(const YamlNode& node,
   return result;
 }
 
-namespace {
-
-// 89 of "sm_89".
-int number_of(const std::string& arch) {
-  int number = 0;
-  for (const char c : arch)
-    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
-  return number;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<std::string> Template::arch_on(const std::string& device_arch) const {
   if (arch_.empty()) return device_arch;
@@ -89,7 +80,7 @@ std::optional<std::string> Template::arch_on(const std::string& device_arch) con
   const bool bound = std::isdigit(static_cast<unsigned char>(arch_.back())) == 0;
   if (bound) {
     if (arch_.substr(0, arch_.size() - 1) == device_arch) return arch_;
-  } else if (number_of(device_arch) >= number_of(arch_)) {
+  } else if (arch_number(device_arch) >= arch_number(arch_)) {
     return device_arch;
   }
   return std::nullopt;

@@ -117,6 +117,17 @@ bool passes(const Task& task) {
   return !right && (told || !task.place->device().info().checks);
 }
 
+// A fault file does not know which of its template's optional genes a space has.
+Config with_defaults(Config config, const Constants& optional, const Space& space) {
+  for (const Parameter& parameter : space.parts().parameters) {
+    if (!space.why_invalid(config)) break;
+    const auto found = optional.find(parameter.name);
+    if (found != optional.end() && config.find(parameter.name) == nullptr)
+      config.set(found->first, found->second);
+  }
+  return config;
+}
+
 class Tester {
  public:
   Tester(const std::filesystem::path& root, const DeviceOpener& open, Compiler& compiler, int jobs,
@@ -130,6 +141,9 @@ class Tester {
 
   SelfTestResult run(const std::vector<SpaceFile>& spaces) {
     for (const SpaceFile& space : spaces) find_faults(space);
+    for (const Known& known : faults_)
+      if (known.space == nullptr) result_.left_out.push_back(known.fault.name);
+    std::erase_if(faults_, [](const Known& known) { return known.space == nullptr; });
     plant_faults();
     for (std::size_t i = 0; i < spaces.size(); ++i) {
       const auto upto = [&](std::size_t n) {
@@ -143,16 +157,29 @@ class Tester {
  private:
   struct Known {
     const SpaceFile* space = nullptr;
+    std::filesystem::path file;
     PlantedFault fault;
   };
 
   void find_faults(const SpaceFile& space) {
     for (const auto& [name, manifest] : space.templates) {
       const auto path = fault_file_of(root_ / "kernel_templates" / manifest);
-      if (!std::filesystem::is_regular_file(path) || !files_.insert(path).second) continue;
-      for (PlantedFault& fault : parse_fault_file(read_file(path), path, name))
-        faults_.push_back({&space, std::move(fault)});
+      if (!std::filesystem::is_regular_file(path)) continue;
+      if (files_.insert(path).second)
+        for (PlantedFault& fault : parse_fault_file(read_file(path), path, name))
+          faults_.push_back({nullptr, path, std::move(fault)});
+      for (Known& known : faults_)
+        if (known.space == nullptr && known.file == path && has_genes(space, known.fault.config))
+          known.space = &space;
     }
+  }
+
+  // A template's optional genes are not in all of its spaces.
+  static bool has_genes(const SpaceFile& space, const Config& config) {
+    return std::ranges::all_of(config.settings(), [&](const auto& setting) {
+      return std::ranges::find(space.parameters, setting.first, &Parameter::name) !=
+             space.parameters.end();
+    });
   }
 
   // Projects differ by the settings of their problem alone; each is opened once.
@@ -185,12 +212,14 @@ class Tester {
       const Known& known = faults_[i * faults_.size() / wanted];
       const PlantedFault& fault = known.fault;
       Place& place = place_of(known);
-      if (const auto why = place.project().space.why_invalid(fault.config))
-        throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
       const Template& sound = place.project().template_of(fault.config);
+      const Space& its_space = place.project().space;
+      const Config config = with_defaults(fault.config, sound.optional(), its_space);
+      if (const auto why = its_space.why_invalid(config))
+        throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
       Task task{.place = &place,
                 .planted = plant(sound, fault),
-                .config = fault.config,
+                .config = config,
                 .row = {},
                 .builds = fault.builds,
                 .says = fault.says};
@@ -200,8 +229,8 @@ class Tester {
       task.row.name = fault.name;
       task.row.kind = fault.kind;
       tasks.push_back(std::move(task));
-      if (twins.emplace(&place, fault.config.to_json()).second)
-        tasks.push_back(right_task(place, *known.space, fault.config, Sort::twin));
+      if (twins.emplace(&place, config.to_json()).second)
+        tasks.push_back(right_task(place, *known.space, config, Sort::twin));
     }
     expected_ = static_cast<int>(tasks.size()) + options_.variants;
     work_off(tasks);

@@ -41,6 +41,7 @@ std::string to_text(SelfTestRow::Sort sort);
 
 struct SelfTestResult {
   std::vector<SelfTestRow> rows;
+  std::vector<std::string> left_out;  // faults with genes that none of the spaces has
 
   int count(SelfTestRow::Sort sort) const;
   int passed(SelfTestRow::Sort sort) const;
@@ -54,9 +55,8 @@ using DeviceOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& 
 // Told of every kernel as soon as it is judged: the rows until now, the new one last, of so many.
 using SelfTestListener = std::function<void(const SelfTestResult& until_now, int of)>;
 
-// Faults of a template that several
-// spaces have are planted in the first of them. Throws UserError for a fault file that does not
-// fit.
+// Faults of a template that several spaces have are planted in the first of them that has their
+// genes. Throws UserError for a fault file that does not fit.
 SelfTestResult self_test(const std::vector<SpaceFile>& spaces, const std::filesystem::path& root,
                          const DeviceOpener& open, Compiler& compiler, int jobs,
                          const SelfTestOptions& options, const SelfTestListener& listen);

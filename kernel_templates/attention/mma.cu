@@ -32,6 +32,7 @@
 #include "mask.cuh"
 #include "math.cuh"
 #include "mma.cuh"
+#include "mma_copies.cuh"
 #include "mma_epilogue.cuh"
 #include "mma_softmax.cuh"
 #include "mma_state.cuh"
@@ -46,17 +47,10 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
                 q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
 }
 
-// scores = Q K^T for this warp's rows and keys.
-__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4],
+// scores += Q K^T for this warp's rows and part `part` of its keys.
+__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], int part,
                                              const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
                                              unsigned k_tile, int warp_row, int warp_key, int lane) {
-#pragma unroll
-  for (int i = 0; i < kM; ++i)
-#pragma unroll
-    for (int j = 0; j < kN; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) scores[i][j][e] = 0.0f;
-
   const int key = warp_key + lane % 8 + lane / 16 * 8;
 #pragma unroll
   for (int step = 0; step < kK; ++step) {
@@ -64,9 +58,9 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4],
     if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
     const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
-    for (int j = 0; j < kN; j += 2) {
+    for (int j = part * (kN / K_PARTS); j < (part + 1) * (kN / K_PARTS); j += 2) {
       unsigned k[4];
-      ldmatrix_x4(k, k_tile + Shared::offset(key + j * 8, step * 2 + lane / 8 % 2));
+      ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
 #pragma unroll
       for (int i = 0; i < kM; ++i) {
         mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
@@ -94,7 +88,7 @@ __device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {
       unsigned v[4];
-      ldmatrix_x4_transposed(v, v_tile + Shared::offset(key, d + lane / 16));
+      ldmatrix_x4_transposed(v, v_tile + key_offset(key, d + lane / 16));
 #pragma unroll
       for (int i = 0; i < kM; ++i) {
         mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);
@@ -109,10 +103,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
 #else
 extern "C" __global__ void __launch_bounds__(kThreads)
 #endif
-    attention_mma(const Element* __restrict__ q, const Element* __restrict__ k,
-                  const Element* __restrict__ v, Element* __restrict__ o, int lq, int lk,
-                  float scale FEATURE_PARAMETERS) {
-  extern __shared__ __align__(128) char memory[];
+    attention_mma(const Element* __restrict__ q,
+#if TENSOR_COPY
+                  const __grid_constant__ TensorMap k_map, const __grid_constant__ TensorMap v_map,
+#else
+                  const Element* __restrict__ k, const Element* __restrict__ v,
+#endif
+                  Element* __restrict__ o, int lq, int lk, float scale FEATURE_PARAMETERS) {
+  extern __shared__ __align__(TENSOR_COPY ? 1024 : 128) char memory[];
   const unsigned base = shared_address(memory);
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
@@ -125,7 +123,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const unsigned head_of_batch = kLongestFirst ? blockIdx.x : blockIdx.y;
   const long long head = static_cast<long long>(blockIdx.z) * heads + head_of_batch;
   const int q_stride = row_stride(heads);
-  const int k_stride = row_stride(heads / KV_GROUP);
+#if TENSOR_COPY
+  const Element* __restrict__ k = nullptr;
+  const Element* __restrict__ v = nullptr;
+#endif
   enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
   const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
   const Mask mask(lq, lk, window_left, window_right);
@@ -133,27 +134,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;
   const int end_tile = (mask.end_key(min(first_row + BLOCK_M, lq) - 1) + BLOCK_N - 1) / BLOCK_N;
-
-  // The tile that comes at place `tile` of the walk; rings go by places.
-  const auto walked = [&](int tile) {
-    return kKvOrder == KvOrder::forwards ? tile : first_tile + end_tile - 1 - tile;
-  };
-  // A tile past the end copies nothing, but its (empty) group is committed all the same: so the number of
-  // groups that may still be under way at a wait does not depend on the tile.
-  const auto begin_k = [&](int tile) {
-    if (tile < end_tile)
-      Shared::load<BLOCK_N, kThreads, kHint>(base + kKStart + tile % STAGES * kTileBytes, k, k_stride,
-                                             walked(tile) * BLOCK_N, lk);
-    commit_copies();
-  };
-  const auto begin_v = [&](int tile) {
-    if (tile < end_tile)
-      Shared::load<BLOCK_N, kThreads, kHint>(base + kVStart + tile % STAGES * kTileBytes, v, k_stride,
-                                             walked(tile) * BLOCK_N, lk);
-    commit_copies();
-  };
-  constexpr int kPending = 2 * (STAGES - 1);
-
+  const Walk walk{first_tile, end_tile, base};
   unsigned q_held[kK][kM][4];
   Shared::load<BLOCK_M, kThreads>(base, q, q_stride, first_row, lq);
   commit_copies();
@@ -164,14 +145,21 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
     __syncthreads();  // Q has been read by all: K may overwrite it
   }
+#if TENSOR_COPY
+  Copies copies(walk, k_map, v_map, head_of_batch / KV_GROUP, blockIdx.z);
+#else
+  Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
+#endif
 #pragma unroll
   for (int ahead = 0; ahead < STAGES; ++ahead) {
-    begin_k(first_tile + ahead);
-    if (ahead + 1 < STAGES) begin_v(first_tile + ahead);
+    copies.begin_k(first_tile + ahead);
+    if (TENSOR_COPY || ahead + 1 < STAGES) copies.begin_v(first_tile + ahead);
+  }
+  if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) {
+    wait_copies<TENSOR_COPY ? 0 : 2 * STAGES - 1>();
+    __syncthreads();
   }
   if constexpr (kQPlace == QPlace::in_registers) {
-    wait_copies<2 * STAGES - 1>();
-    __syncthreads();
 #pragma unroll
     for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
   }
@@ -192,14 +180,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   const int thread_row = first_row + warp_row + lane / 4;
   for (int tile = first_tile; tile < end_tile; ++tile) {
-    const int first_key = walked(tile) * BLOCK_N + warp_key;
+    const int first_key = copies.first_key(tile) + warp_key;
 
-    wait_copies<kPending>();
-    __syncthreads();
-    begin_v(tile + STAGES - 1);
-    float scores[kM][kN][4];
-    multiply_q_k(scores, q_held, base, base + kKStart + tile % STAGES * kTileBytes, warp_row,
-                 warp_key, lane);
+    copies.await_k(tile, 0);
+    if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
+    float scores[kM][kN][4] = {};
+#pragma unroll
+    for (int part = 0; part < K_PARTS; ++part) {
+      if (part > 0) copies.await_k(tile, part);
+      multiply_q_k(scores, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
+    }
+    copies.end_k(tile, lane);
 
     if constexpr (Scores::kShaped) shape(scores, how, thread_row, first_key + lane % 4 * 2);
     const bool past_end = first_key + kWarpKeys > lk;
@@ -209,12 +200,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
     if (past_end || past_last || before_first)
       hide(scores, mask, thread_row, first_key + lane % 4 * 2);
-    soften(scores, state, how.factor);
+    soften(scores, state, how.factor, tile == first_tile);
 
-    wait_copies<kPending>();
-    __syncthreads();
-    begin_k(tile + STAGES);
-    multiply_p_v(state, scores, base + kVStart + tile % STAGES * kTileBytes, warp_key, lane);
+    copies.await_v(tile);
+    copies.begin_k(tile + STAGES);
+    multiply_p_v(state, scores, copies.v_at(tile), warp_key, lane);
+    copies.end_v(tile, lane);
   }
   wait_copies<0>();
 

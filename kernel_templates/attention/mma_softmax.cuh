@@ -31,8 +31,10 @@ __device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mas
         mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
 }
 
-// Turns scores into probabilities relative to the running maximum, and moves the state with it.
-__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float factor) {
+// Turns scores into probabilities relative to the running maximum, and moves the state with it. Before the first tile the state is
+// zero.
+__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float factor,
+                                       bool first) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -49,7 +51,7 @@ __device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state,
       const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
       state.maximum[i][h] = largest;
 
-      if (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before)) {
+      if (!first && (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before))) {
         const float shrink = exp2_approx(before * factor - reference);
         state.sum[i][h] *= shrink;
 #pragma unroll

@@ -32,7 +32,8 @@ def check(code, what):
 def target_facts(target):
     """What a manifest calls device.*, from the profile."""
     with open(f"{ROOT}/search_spaces/devices/{target}.yaml") as file:
-        return yaml.safe_load(file)
+        facts = yaml.safe_load(file)
+    return facts | {"compute_capability": int(re.sub(r"\D", "", facts["arch"]))}
 
 
 class Scope:
@@ -152,7 +153,7 @@ class Kernel:
             if isinstance(entry, dict) and not scope.value(entry["when"]):
                 continue
             if name in maps:
-                box = [scope.value(e) for e in maps[name]["box"]]
+                box = [int(scope.value(e)) for e in maps[name]["box"]]
                 values.append(tensor_map(tensors[maps[name]["tensor"]], box, maps[name].get("swizzle", 0)))
             elif name in tensors:
                 values.append(ctypes.c_uint64(tensors[name].data_ptr()))

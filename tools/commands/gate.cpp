@@ -88,7 +88,8 @@ std::string json(const SelfTestResult& result, const GateArguments& arguments) {
   return Json{{"device", arguments.device},   {"seed", arguments.options.seed},
               {"faults", share(Sort::fault)}, {"cheats", share(Sort::cheat)},
               {"twins", share(Sort::twin)},   {"variants", share(Sort::variant)},
-              {"passed", result.passed()},    {"rows", std::move(rows)}}
+              {"passed", result.passed()},    {"left_out", result.left_out},
+              {"rows", std::move(rows)}}
       .dump(2);
 }
 
@@ -114,6 +115,9 @@ int run_self_test(GateArguments arguments) {
                   if (done % kTellEvery == 0)
                     log_info("[{:>4}/{}] {}", done, of, summary(until_now));
                 });
+  if (!result.left_out.empty())
+    log_info("left out: {} faults with genes that none of these spaces has: {}",
+             result.left_out.size(), fmt::join(result.left_out, "; "));
   if (arguments.format == "json") {
     fmt::print("{}\n", json(result, arguments));
   } else {

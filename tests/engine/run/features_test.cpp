@@ -239,7 +239,7 @@ TEST_CASE("features: planted faults are refused") {
   refuse(groups, "head h reads h % Hkv",
          {{k_start, "k += interleaved_start(batch, head % kv_heads, kv_heads, lk)"}});
   refuse(groups, "K's rows as far apart as Q's",
-         {{"k_stride = row_stride(heads / KV_GROUP)", "k_stride = q_stride"}});
+         {{"row_stride(heads / KV_GROUP), lk)", "q_stride, lk)"}});
   refuse(groups, "heads and positions exchanged",
          {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
            "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});

@@ -1,0 +1,154 @@
+// How tiles of keys come into the rings of mma.cu: `begin_k(tile)` starts to bring one, `await_k(tile, part)` waits for it (or a part),
+// `end_k(tile)` says that this warp has read it; the same of V. A tile past the end is none: it is begun all the same. Tiles are numbered by
+// their places in the walk.
+#pragma once
+
+#include "mma_state.cuh"
+
+// Which tiles a block walks over, and where they lie.
+struct Walk {
+  int first_tile;
+  int end_tile;
+  unsigned base;
+
+  // The first key of the tile that comes at place `tile`.
+  __device__ __forceinline__ int first_key(int tile) const {
+    return (kKvOrder == KvOrder::forwards ? tile : first_tile + end_tile - 1 - tile) * BLOCK_N;
+  }
+  __device__ __forceinline__ int slot(int tile) const { return (tile - first_tile) % STAGES; }
+  __device__ __forceinline__ unsigned k_at(int tile) const {
+    return base + kKStart + slot(tile) * kTileBytes;
+  }
+  __device__ __forceinline__ unsigned v_at(int tile) const {
+    return base + kVStart + slot(tile) * kTileBytes;
+  }
+};
+
+#if TENSOR_COPY
+
+#include "mbarrier.cuh"
+#include "tensor_copy.cuh"
+
+// By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier each, so that products begin before the
+// whole of it is there; a part has keys of every warp.
+class Copies : public Walk {
+  static constexpr int kVRows = BLOCK_N > 256 ? BLOCK_N / 2 : BLOCK_N;  // of a box, which has up to 256
+
+ public:
+  __device__ __forceinline__ Copies(const Walk& walk, const TensorMap& k, const TensorMap& v, int head,
+                                    int batch)
+      : Walk(walk), k_(k), v_(v), head_(head), batch_(batch) {
+    if (threadIdx.x != 0) return;
+    prefetch_map(k);
+    prefetch_map(v);
+#pragma unroll
+    for (int slot = 0; slot < STAGES; ++slot) {
+#pragma unroll
+      for (int part = 0; part < K_PARTS; ++part) init_mbarrier(k_full(slot, part), 1);
+      init_mbarrier(base + kVFull + 8 * slot, 1);
+      init_mbarrier(base + kKEmpty + 8 * slot, kThreads / 32);
+      init_mbarrier(base + kVEmpty + 8 * slot, kThreads / 32);
+    }
+    publish_mbarriers();
+  }
+
+  __device__ __forceinline__ void begin_k(int tile) {
+    if (tile >= end_tile || threadIdx.x != 0) return;
+    await_place(kKEmpty, tile);
+    constexpr int kRows = kWarpKeys / K_PARTS;
+#pragma unroll
+    for (int part = 0; part < K_PARTS; ++part) {
+      const unsigned full = k_full(slot(tile), part);
+      arrive_and_expect(full, kTileBytes / K_PARTS);
+#pragma unroll
+      for (int warp = 0; warp < WARPS_N; ++warp)
+        load_rows(k_, k_at(tile), full, tile, warp * kWarpKeys + part * kRows);
+    }
+  }
+  __device__ __forceinline__ void begin_v(int tile) {
+    if (tile >= end_tile || threadIdx.x != 0) return;
+    await_place(kVEmpty, tile);
+    const unsigned full = base + kVFull + 8 * slot(tile);
+    arrive_and_expect(full, kTileBytes);
+#pragma unroll
+    for (int row = 0; row < BLOCK_N; row += kVRows) load_rows(v_, v_at(tile), full, tile, row);
+  }
+  __device__ __forceinline__ void await_k(int tile, int part) const {
+    wait_for(k_full(slot(tile), part), parity(tile));
+  }
+  __device__ __forceinline__ void await_v(int tile) const {
+    wait_for(base + kVFull + 8 * slot(tile), parity(tile));
+  }
+  __device__ __forceinline__ void end_k(int tile, int lane) { end(kKEmpty, tile, lane); }
+  __device__ __forceinline__ void end_v(int tile, int lane) { end(kVEmpty, tile, lane); }
+
+ private:
+  __device__ __forceinline__ unsigned k_full(int slot, int part) const {
+    return base + kKFull + 8 * (slot * K_PARTS + part);
+  }
+  __device__ __forceinline__ unsigned parity(int tile) const { return (tile - first_tile) / STAGES % 2; }
+
+  // Until all warps have read the tile that lay in this one's place.
+  __device__ __forceinline__ void await_place(unsigned empty, int tile) const {
+    if (tile >= first_tile + STAGES) wait_for(base + empty + 8 * slot(tile), parity(tile - STAGES));
+  }
+
+  // As many rows as the map's boxes have, from row `row` of the tile on.
+  __device__ __forceinline__ void load_rows(const TensorMap& map, unsigned to, unsigned full, int tile,
+                                            int row) {
+#pragma unroll
+    for (int panel = 0; panel < HEAD_DIM / 64; ++panel)
+      load_box(to + (panel * BLOCK_N + row) * 128, map, full, panel * 64, first_key(tile) + row, head_,
+               batch_);
+  }
+
+  // Where nothing more comes nobody asks.
+  __device__ __forceinline__ void end(unsigned empty, int tile, int lane) {
+    if (tile + STAGES >= end_tile) return;
+    __syncwarp();
+    if (lane == 0) arrive(base + empty + 8 * slot(tile));
+  }
+
+  const TensorMap& k_;
+  const TensorMap& v_;
+  int head_;
+  int batch_;
+};
+
+#else
+
+// By cp.async of all threads. The wait before a tile's K is for all warps, and so is that before its V: after the first the tile
+// before has been read, after the second this K.
+class Copies : public Walk {
+ public:
+  __device__ __forceinline__ Copies(const Walk& walk, const Element* k, const Element* v, int stride,
+                                    int length)
+      : Walk(walk), k_(k), v_(v), stride_(stride), length_(length) {}
+
+  __device__ __forceinline__ void begin_k(int tile) { begin(k_, k_at(tile), tile); }
+  __device__ __forceinline__ void begin_v(int tile) { begin(v_, v_at(tile), tile); }
+  __device__ __forceinline__ void await_k(int, int) { await(); }
+  __device__ __forceinline__ void await_v(int) { await(); }
+  __device__ __forceinline__ void end_k(int, int) {}
+  __device__ __forceinline__ void end_v(int, int) {}
+
+ private:
+  // An empty group is committed too: so the number that may still be under way does not depend on the tile.
+  __device__ __forceinline__ void begin(const Element* from, unsigned to, int tile) {
+    if (tile < end_tile)
+      Shared::load<BLOCK_N, kThreads, kHint>(to, from, stride_, first_key(tile), length_);
+    commit_copies();
+  }
+  __device__ __forceinline__ void await() {
+    constexpr int kPending = 2 * (STAGES - 1);
+    wait_copies<kPending>();
+    __syncthreads();
+  }
+
+  const Element* k_;
+  const Element* v_;
+  int stride_;
+  int length_;
+};
+
+#endif
