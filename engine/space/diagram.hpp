@@ -48,8 +48,11 @@ class Diagram {
 
   // Calls visitor.found() for the settings that `visitor` lets through, in lexicographic order,
   // with their genes in `genome`. The visitor has
-  //   std::optional<Gene> only(std::size_t parameter)   the one digit to try, or nothing for
-  //   bool tries(std::size_t parameter, Gene digit)     all those that this wants
+  //   std::optional<Gene> only(std::size_t parameter)        the one digit to try, or nothing for
+  //   std::optional<std::size_t> pick(std::size_t parameter, std::size_t of)    one place of so
+  //   many
+  //                                                          that there are, or nothing for
+  //   bool tries(std::size_t parameter, Gene digit)          all those that this wants
   // and is not asked about parameters that do not exist.
   template <typename Visitor>
   void walk(Visitor& visitor, Genome& genome) const {
@@ -86,6 +89,8 @@ class Diagram {
       take(first);
     } else if (const std::optional<Gene> only = visitor.only(parameter)) {
       if (const auto i = edge(node, *only)) take(*i);
+    } else if (const auto place = visitor.pick(parameter, last_edge(node) - first)) {
+      take(first + *place);
     } else {
       for (std::size_t i = first; i < last_edge(node); ++i)
         if (visitor.tries(parameter, digits_[i])) take(i);

@@ -112,6 +112,10 @@ class Space {
   // Replaces `out` by the valid genomes near a valid one, in a stable order, none twice. Of a
   // genome that is not valid: none.
   void neighbors(const Genome& genome, Neighborhood neighborhood, std::vector<Genome>& out) const;
+  // As Neighborhood::one_gene, but where a move makes genes appear they take values by chance, up
+  // to `draws` different ways for each value of the moved gene: from one template to another there
+  // may be tens of thousands, which would drown all other moves.
+  void moves(const Genome& genome, int draws, Random& random, std::vector<Genome>& out) const;
 
   // The same for configs.
   Config at(std::uint64_t index) const { return config(genome_at(index)); }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/random.hpp"
 #include "engine/space/config_set.hpp"
 
 namespace fa_tune {
@@ -21,11 +22,23 @@ class NeighborSearch {
         moves_(genome.size(), Moves::none),
         here_(genome) {}
 
+  // Genes that appear take values by chance, `draws` times, instead of all.
+  void draw_those_that_appear(Random& random, int draws) {
+    random_ = &random;
+    draws_ = draws;
+  }
+
   void one_gene(bool adjacent) {
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
       if (genome_[gene] == inactive_gene || (adjacent && !has_order(gene))) continue;
       moves_[gene] = adjacent ? Moves::one_place : Moves::any;
-      walk({&configs_.diagram_of(gene)});
+      const auto first = static_cast<std::ptrdiff_t>(out_.size());
+      drew_ = true;
+      for (int draw = 0; draw < draws_ && drew_; ++draw) {
+        drew_ = false;
+        walk({&configs_.diagram_of(gene)});
+      }
+      if (draws_ > 1) drop_repeated(first);
       moves_[gene] = Moves::none;
     }
   }
@@ -43,6 +56,11 @@ class NeighborSearch {
   std::optional<Gene> only(std::size_t gene) const {
     if (moves_[gene] != Moves::none || genome_[gene] == inactive_gene) return std::nullopt;
     return genome_[gene];
+  }
+  std::optional<std::size_t> pick(std::size_t gene, std::size_t of) {
+    if (random_ == nullptr || moves_[gene] != Moves::none) return std::nullopt;
+    drew_ = true;
+    return random_->below(of);
   }
   bool tries(std::size_t gene, Gene digit) const {
     const Gene old = genome_[gene];
@@ -74,6 +92,13 @@ class NeighborSearch {
   bool is_linked(std::size_t gene, std::size_t other) const {
     const auto& linked = configs_.plan().linked(gene);
     return configs_.is_list() || std::ranges::binary_search(linked, other);
+  }
+
+  // Two draws may be the same.
+  void drop_repeated(std::ptrdiff_t first) {
+    std::ranges::sort(out_.begin() + first, out_.end());
+    const auto rest = std::ranges::unique(out_.begin() + first, out_.end());
+    out_.erase(rest.begin(), rest.end());
   }
 
   // The first diagram is walked last, so that it changes fastest.
@@ -126,7 +151,10 @@ class NeighborSearch {
   std::vector<Genome>& out_;
   std::vector<Moves> moves_;
   Genome here_;
-  std::vector<const Diagram*> open_;      // still to be walked
+  std::vector<const Diagram*> open_;  // still to be walked
+  Random* random_ = nullptr;          // genes that appear take every value
+  int draws_ = 1;
+  bool drew_ = false;
   std::vector<std::vector<bool>> alone_;  // empty until the search for linked moves begins
 };
 
@@ -141,6 +169,14 @@ void Space::neighbors(const Genome& genome, Neighborhood neighborhood,
     search.linked();
   else
     search.one_gene(neighborhood == Neighborhood::adjacent);
+}
+
+void Space::moves(const Genome& genome, int draws, Random& random, std::vector<Genome>& out) const {
+  out.clear();
+  if (!valid(genome)) return;
+  NeighborSearch search(*configs_, genome, out);
+  search.draw_those_that_appear(random, draws);
+  search.one_gene(false);
 }
 
 }  // namespace fa_tune

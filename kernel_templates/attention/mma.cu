@@ -9,9 +9,7 @@
 // softmax state and its part of the output in registers; with WARPS_N > 1 the parts are joined once, at
 // the end, through shared memory.
 //
-// K and V come through rings of STAGES buffers, each tile a cp.async group, in the order K0 V0 K1 V1 ...
-// A tile takes two barriers: after the one before its QK^T the V buffer of the tile before is free, after
-// the one before its PV its own K buffer is free, and the next copy into that buffer starts there.
+// K and V come through rings of STAGES buffers (mma_copies.cuh), by cp.async of all threads or by the copy engine.
 //
 // Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
 // Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q
@@ -21,7 +19,8 @@
 // Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys need the mask);
 // SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before
 // those above them, which under a causal mask have fewer keys); L2_HINT (none, prefetch, keep) of K's and V's
-// copies, see copy.cuh.
+// copies, see copy.cuh; TENSOR_COPY: K and V come by the copy engine of sm_90 and later; K_PARTS: so many parts of
+// a tile of K are waited for one by one then.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 

@@ -117,8 +117,8 @@ class Copies : public Walk {
 
 #else
 
-// By cp.async of all threads. The wait before a tile's K is for all warps, and so is that before its V: after the first the tile
-// before has been read, after the second this K.
+// By cp.async of all threads, each tile a group, in the order K0 V0 K1 V1 ... A wait is a barrier of the block too: after that for a
+// tile's K the V of the tile before has been read, after that for its V its own K, and the next copy into that place starts there.
 class Copies : public Walk {
  public:
   __device__ __forceinline__ Copies(const Walk& walk, const Element* k, const Element* v, int stride,

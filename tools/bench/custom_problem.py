@@ -72,9 +72,11 @@ def bound_kernel(path, export, problem):
         raise SystemExit(f"{path}: this script passes no compiler options on")
     cubin, log = compile_cubin(path, arch=manifest.get("arch"))
     names = re.findall(r"Compiling entry function '(\w+)'", log)
-    function = [name for name in names if re.search(rf"(^|\d){manifest['kernel']}(P|$)", name)]
+    plain = manifest["kernel"]
+    mangled = f"_Z{len(plain)}{plain}"  # Itanium C++ ABI
+    function = [name for name in names if name == plain or name.startswith(mangled)]
     if len(function) != 1:
-        raise SystemExit(f"{path}: expected one kernel {manifest['kernel']}, found {', '.join(names)}")
+        raise SystemExit(f"{path}: expected one kernel {plain}, found {', '.join(names)}")
     manifest["kernel"] = function[0]
     manifest.setdefault("arguments", problem.names())
     kernel = Kernel(manifest, cubin, export["config"], export["target"])

@@ -168,7 +168,8 @@ class Evolve : public Strategy {
 
   void add_around(CandidatePool& pool, const Genome& genome, const std::string& operation,
                   const std::vector<std::uint64_t>& parents) {
-    for (const Genome& near : operators_.around(genome)) pool.add({near, operation, parents});
+    for (const Genome& near : operators_.around(genome, random_))
+      pool.add({near, operation, parents});
   }
 
   const Space& space_;

@@ -9,18 +9,29 @@ namespace {
 constexpr double kAdjacent = 0.5;
 constexpr double kFurther = 0.35;
 constexpr int kMostSteps = 4;
+// Ways to give values to genes that a move makes appear, of one step and among all moves from a
+// config.
+constexpr int kDrawsOfStep = 2;
+constexpr int kDrawsAround = 8;
 
 }  // namespace
 
-bool Operators::step(Genome& genome, Neighborhood neighborhood, Random& random) const {
-  space_.neighbors(genome, neighborhood, near_);
+bool Operators::step(Genome& genome, Random& random) const {
   if (near_.empty()) return false;
   genome = near_[random.below(near_.size())];
   return true;
 }
 
-const std::vector<Genome>& Operators::around(const Genome& genome) const {
-  space_.neighbors(genome, Neighborhood::one_gene, near_);
+bool Operators::mutate(Genome& genome, Random& random) const {
+  if (random.uniform() < kAdjacent)
+    space_.neighbors(genome, Neighborhood::adjacent, near_);
+  else
+    space_.moves(genome, kDrawsOfStep, random, near_);
+  return step(genome, random);
+}
+
+const std::vector<Genome>& Operators::around(const Genome& genome, Random& random) const {
+  space_.moves(genome, kDrawsAround, random, near_);
   return near_;
 }
 
@@ -34,17 +45,15 @@ Candidate Operators::child(std::size_t which, const std::vector<Member>& parents
   if (parents.empty() || name == "random") return random_child(random);
   const Member& parent = choose_by_rank(parents, random);
   Candidate child{parent.genome, std::string(name), {parent.number}};
-  const auto near = [&] {
-    return random.uniform() < kAdjacent ? Neighborhood::adjacent : Neighborhood::one_gene;
-  };
   if (name == "mutate") {
-    if (step(child.genome, near(), random)) return child;
+    if (mutate(child.genome, random)) return child;
   } else if (name == "link") {
-    if (step(child.genome, Neighborhood::linked, random)) return child;
+    space_.neighbors(child.genome, Neighborhood::linked, near_);
+    if (step(child.genome, random)) return child;
   } else if (name == "leap") {
     bool moved = false;
     for (int steps = 0; steps < 2 || (steps < kMostSteps && random.uniform() < kFurther); ++steps)
-      moved = step(child.genome, near(), random) || moved;
+      moved = mutate(child.genome, random) || moved;
     if (moved) return child;
   } else if (parents.size() > 1) {
     const Member& other = choose_by_rank(parents, random);

@@ -28,12 +28,15 @@ class Operators {
   // parent, gives a random one.
   Candidate child(std::size_t which, const std::vector<Member>& parents, Random& random) const;
 
-  // All that differ from a config in one gene.
-  const std::vector<Genome>& around(const Genome& genome) const;
+  // All that differ from a config in one gene; of those in which genes appear, some.
+  const std::vector<Genome>& around(const Genome& genome, Random& random) const;
 
  private:
   Candidate random_child(Random& random) const;
-  bool step(Genome& genome, Neighborhood neighborhood, Random& random) const;
+  // To one of the configs in near_; false if there is none.
+  bool step(Genome& genome, Random& random) const;
+  // One gene, half of the time by one place.
+  bool mutate(Genome& genome, Random& random) const;
 
   const Space& space_;
   mutable std::vector<Genome> near_;

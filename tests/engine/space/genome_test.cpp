@@ -140,6 +140,64 @@ TEST_CASE("genomes: random spaces agree with plain enumeration") {
   for (const Neighborhood neighborhood : neighborhoods) CHECK(found[neighborhood] > 50);
 }
 
+TEST_CASE("genomes: moves are neighbours, and all of those in which no gene appears") {
+  Random random(73);
+  std::size_t with_more = 0;
+  for (int round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    const SpaceParts parts = random_parts(random);
+    if (Enumeration(parts).valid().empty()) continue;
+    const Space space = Space::build(parts);
+    const Genome from = space.sample_genome(random);
+    std::vector<Genome> all, some, again;
+    space.neighbors(from, Neighborhood::one_gene, all);
+    Random one(round), other(round);
+    constexpr int kDraws = 2;
+    space.moves(from, kDraws, one, some);
+    space.moves(from, kDraws, other, again);
+    CHECK(again == some);
+    const auto appears = [&](const Genome& to) {
+      for (std::size_t i = 0; i < from.size(); ++i)
+        if (from[i] == inactive_gene && to[i] != inactive_gene) return true;
+      return false;
+    };
+    std::map<std::pair<std::size_t, Gene>, int> drawn;
+    for (const Genome& to : some) {
+      CHECK(std::ranges::find(all, to) != all.end());
+      CHECK(std::ranges::count(some, to) == 1);
+      if (!appears(to)) continue;
+      ++with_more;
+      for (std::size_t i = 0; i < from.size(); ++i)
+        if (from[i] != inactive_gene && to[i] != inactive_gene && from[i] != to[i])
+          CHECK(++drawn[{i, to[i]}] <= kDraws);
+    }
+    for (const Genome& to : all)
+      if (!appears(to)) CHECK(std::ranges::find(some, to) != some.end());
+  }
+  CHECK(with_more > 50);
+}
+
+TEST_CASE("genomes: what appears takes all its values, sooner or later") {
+  std::vector<Value> values;
+  for (int i = 0; i < 9; ++i) values.push_back(number(i));
+  const Space space = PartsWriter()
+                          .parameter("A", {1, 2})
+                          .parameter("B", values, "A == 2")
+                          .parameter("C", values, "A == 2")
+                          .build();
+  std::set<Genome> seen;
+  Random random(5);
+  std::vector<Genome> found;
+  for (int i = 0; i < 2000; ++i) {
+    space.moves({0, inactive_gene, inactive_gene}, 1, random, found);
+    REQUIRE(found.size() == 1);
+    seen.insert(found.front());
+  }
+  CHECK(seen.size() == 81);
+  space.moves({1, 0, 0}, 1, random, found);
+  CHECK(found.size() == 1 + 8 + 8);
+}
+
 TEST_CASE("genomes: any digits may be asked about and wished for") {
   Random random(72);
   for (int round = 0; round < 300; ++round) {
