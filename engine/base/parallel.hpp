@@ -27,12 +27,18 @@ void in_parallel(std::size_t count, const Work& work) {
   in_parallel(count, std::max(1U, std::thread::hardware_concurrency()), work);
 }
 
-// As work(first, end) for pieces of 2^20, the last one shorter: always the same ones.
+inline constexpr std::size_t elements_of_piece = std::size_t{1} << 20;
+
+constexpr std::size_t element_pieces(std::size_t count) {
+  return (count + elements_of_piece - 1) / elements_of_piece;
+}
+
+// As work(first, end) for pieces of so many elements, the last one shorter: always the same ones.
 template <typename Work>
 void in_pieces(std::size_t count, const Work& work) {
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  in_parallel((count + piece - 1) / piece,
-              [&](std::size_t i) { work(i * piece, std::min(count, (i + 1) * piece)); });
+  in_parallel(element_pieces(count), [&](std::size_t i) {
+    work(i * elements_of_piece, std::min(count, (i + 1) * elements_of_piece));
+  });
 }
 
 }  // namespace fa_tune

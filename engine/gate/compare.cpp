@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/half.hpp"
+#include "engine/base/parallel.hpp"
 
 namespace fa_tune {
 namespace {
@@ -50,9 +51,10 @@ class Errors {
   // `rows_alone`: the bytes are those of the sampled rows.
   Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation,
          bool rows_alone)
-      : output_(output), bytes_(bytes), expectation_(expectation), rows_alone_(rows_alone) {
+      : Errors(output, bytes, expectation) {
+    rows_alone_ = rows_alone;
     if (!expectation.sampled()) {
-      add(0, 0, expectation.exact.size());
+      add_whole();
       return;
     }
     const std::size_t length = expectation.limits.row_elements;
@@ -81,6 +83,35 @@ class Errors {
   std::size_t scaled = 0;  // elements of it: those with a bound above 0
 
  private:
+  // Of nothing yet.
+  Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation)
+      : output_(output), bytes_(bytes), expectation_(expectation) {}
+
+  // All elements, in pieces on all cores; always the same sums.
+  void add_whole() {
+    const std::size_t count = expectation_.exact.size();
+    std::vector<Errors> parts(element_pieces(count), Errors(output_, bytes_, expectation_));
+    in_pieces(count, [&](std::size_t first, std::size_t end) {
+      parts[first / elements_of_piece].add(first, first, end - first);
+    });
+    for (const Errors& part : parts) add(part);
+  }
+
+  void add(const Errors& part) {
+    if (not_finite == 0) first_not_finite = part.first_not_finite;
+    not_finite += part.not_finite;
+    unwritten += part.unwritten;
+    wrong += part.wrong;
+    if (!(part.worst_ratio <= worst_ratio)) {
+      worst_ratio = part.worst_ratio;
+      worst = part.worst;
+    }
+    error_energy += part.error_energy;
+    exact_energy += part.exact_energy;
+    scaled_energy += part.scaled_energy;
+    scaled += part.scaled;
+  }
+
   // Elements of the output from `first` on, which are those of the truth from `known` on.
   void add(std::size_t first, std::size_t known, std::size_t count) {
     std::array<double, kChunk> values{};
@@ -161,7 +192,7 @@ class Errors {
   const Tensor& output_;
   std::span<const std::byte> bytes_;
   const Expectation& expectation_;
-  bool rows_alone_;
+  bool rows_alone_ = false;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/parallel.hpp"
 #include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
@@ -91,16 +92,22 @@ class ReferenceLaunch {
   std::vector<double> decode(const GuardedBuffer& buffer) const {
     const Tensor& tensor = buffer.tensor();
     std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = element_value(tensor.type, buffer.data(), i);
-      if (!std::isfinite(values[i]))
-        fail(call_, instance_,
-             fmt::format("{} = {}: {}", element_name(tensor, i), values[i],
-                         is_untouched(tensor, buffer.data(), i)
-                             ? "it is never written"
-                             : "a truth must be finite; if the inputs are to blame, give them a "
-                               "`fill` such as {uniform: [0.1, 1]}"));
-    }
+    // The first of each piece, if there is one.
+    std::vector<std::size_t> odd(element_pieces(values.size()) + 1, values.size());
+    in_pieces(values.size(), [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = end; i-- > first;) {
+        values[i] = element_value(tensor.type, buffer.data(), i);
+        if (!std::isfinite(values[i])) odd[first / elements_of_piece] = i;
+      }
+    });
+    const std::size_t i = std::ranges::min(odd);
+    if (i < values.size())
+      fail(call_, instance_,
+           fmt::format("{} = {}: {}", element_name(tensor, i), values[i],
+                       is_untouched(tensor, buffer.data(), i)
+                           ? "it is never written"
+                           : "a truth must be finite; if the inputs are to blame, give them a "
+                             "`fill` such as {uniform: [0.1, 1]}"));
     return values;
   }
 

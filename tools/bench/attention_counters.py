@@ -21,8 +21,10 @@ SECTIONS = ("SpeedOfLight", "ComputeWorkloadAnalysis", "WarpStateStats", "Schedu
 PEAK_TFLOPS = 989.4  # H100 SXM, dense fp16, NVIDIA's data sheet; at 1.83 GHz on 132 SMs of 4096 operations a clock
 STALLS = "smsp__average_warps_issue_stalled_"
 TABLE = (
-    ("tensor pipe %", ("sm__inst_executed_pipe_tensor", "sm__pipe_tensor")),
-    ("issue slots %", ("smsp__issue_active.avg.pct", "sm__inst_issued.avg.pct", "smsp__issue_active")),
+    ("tensor pipe busy %", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"),
+    ("issue slots used %", "smsp__issue_active.avg.pct_of_peak_sustained_active"),
+    ("L2 %", "lts__throughput.avg.pct_of_peak_sustained_elapsed"),
+    ("DRAM %", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
 )
 
 
@@ -60,6 +62,8 @@ def counters(grid, index):
     names, _, values = list(csv.reader(lines))[:3]
     found = {}
     for name, value in zip(names, values):
+        if any(part in name for part in (".min", ".max", ".sum.p", "internal")):
+            continue  # the same figure again
         try:
             found[name] = float(value.replace(",", ""))
         except ValueError:
@@ -84,22 +88,17 @@ def collect(args):
             out.write("\n")
 
 
-def figure(found, beginnings):
-    """The first metric that begins so, or nothing."""
-    return next((value for start in beginnings for name, value in sorted(found.items()) if name.startswith(start)), None)
-
-
 def table(path):
     with open(path) as file:
         result = json.load(file)
     print(f"{result['device']}, {result['software']}, {result['date']}\n")
-    heads = ["cell", "TFLOP/s", "of peak", *(name for name, _ in TABLE), "warps wait for (a warp, of each instruction's cycles)"]
+    heads = ["cell", "TFLOP/s", "of peak", *(name for name, _ in TABLE), "cycles a warp waits for each instruction, and why"]
     print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
     for row in result["rows"]:
         found = row["counters"]
         stalls = {n[len(STALLS) :].split("_per_")[0]: v for n, v in found.items() if n.startswith(STALLS) and "not_issued" not in n}
         worst = sorted(stalls, key=stalls.get, reverse=True)[:3]
-        figures = [figure(found, starts) for _, starts in TABLE]
+        figures = [found.get(metric) for _, metric in TABLE]
         cells = [row["cell"], f"{row['tflops']:.0f}", f"{row['tflops'] / PEAK_TFLOPS:.0%}"]
         cells += ["" if value is None else f"{value:.0f}" for value in figures]
         print("| " + " | ".join(cells + [", ".join(f"{name} {stalls[name]:.1f}" for name in worst)]) + " |")

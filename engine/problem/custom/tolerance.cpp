@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/parallel.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -51,21 +53,27 @@ double flushed(DType type) {
 std::vector<double> local_energy(const std::vector<double>& exact,
                                  const std::vector<double>& trusted,
                                  const std::vector<double>& near) {
+  static_assert(elements_of_piece % kPiece == 0);
   const std::size_t count = exact.size();
   std::vector<double> sums((count + kPiece - 1) / kPiece, 0.0);
-  for (std::size_t i = 0; i < count; ++i)
-    sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]) +
-                        (near[i] - exact[i]) * (near[i] - exact[i]);
+  in_pieces(count, [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i)
+      sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]) +
+                          (near[i] - exact[i]) * (near[i] - exact[i]);
+  });
   std::vector<double> energy(count);
-  for (std::size_t piece = 0; piece < sums.size(); ++piece) {
-    const std::size_t from = piece - std::min<std::size_t>(piece, 1);
-    const std::size_t upto = std::min(piece + 2, sums.size());
-    double sum = 0;
-    for (std::size_t i = from; i < upto; ++i) sum += sums[i];
-    const std::size_t elements = std::min(upto * kPiece, count) - from * kPiece;
-    const std::size_t first = piece * kPiece, end = std::min(first + kPiece, count);
-    for (std::size_t i = first; i < end; ++i) energy[i] = sum / static_cast<double>(elements);
-  }
+  in_pieces(count, [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; i += kPiece) {
+      const std::size_t piece = i / kPiece;
+      const std::size_t from = piece - std::min<std::size_t>(piece, 1);
+      const std::size_t upto = std::min(piece + 2, sums.size());
+      double sum = 0;
+      for (std::size_t j = from; j < upto; ++j) sum += sums[j];
+      const std::size_t elements = std::min(upto * kPiece, count) - from * kPiece;
+      std::fill(energy.data() + i, energy.data() + std::min(i + kPiece, end),
+                sum / static_cast<double>(elements));
+    }
+  });
   return energy;
 }
 
@@ -76,13 +84,25 @@ Expectation measured_expectation(const Tensor& output, std::vector<double> exact
                                  const std::vector<double>& near) {
   const Grid grid = grid_of(output.type);
   Expectation made{.tensor = output.name, .exact = {}, .bound = local_energy(exact, trusted, near)};
+  struct Energies {
+    double exact = 0, noise = 0;
+  };
+  std::vector<Energies> of_pieces(element_pieces(exact.size()));
+  in_pieces(exact.size(), [&](std::size_t first, std::size_t end) {
+    Energies sums;
+    for (std::size_t i = first; i < end; ++i) {
+      const double rounding = half_ulp(grid, exact[i]);
+      const double energy = made.bound[i] + rounding * rounding;
+      sums.exact += exact[i] * exact[i];
+      sums.noise += energy;
+      made.bound[i] = kElementFactor * std::sqrt(energy) + flushed(output.type);
+    }
+    of_pieces[first / elements_of_piece] = sums;
+  });
   double exact_energy = 0, noise_energy = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double rounding = half_ulp(grid, exact[i]);
-    const double energy = made.bound[i] + rounding * rounding;
-    exact_energy += exact[i] * exact[i];
-    noise_energy += energy;
-    made.bound[i] = kElementFactor * std::sqrt(energy) + flushed(output.type);
+  for (const Energies& each : of_pieces) {
+    exact_energy += each.exact;
+    noise_energy += each.noise;
   }
   made.exact = std::move(exact);
   made.rms_bound = exact_energy > 0 ? kRmsFactor * std::sqrt(noise_energy / exact_energy)
