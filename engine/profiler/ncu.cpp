@@ -12,6 +12,7 @@
 #include "engine/base/child_process.hpp"
 #include "engine/base/environment.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/file.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/printable.hpp"
 #include "engine/profiler/ncu_metrics.hpp"
@@ -231,6 +232,7 @@ Profile profile_with_ncu(const NcuRun& run) {
   // It may name one unknown metric at a time.
   while (!metrics.empty()) {
     const Heard heard = run_to_end(words_of(run, metrics), run.deadline);
+    if (!run.keep.empty()) write_file(run.keep, heard.all());
     if (heard.in_time && drop_unknown(heard.all(), metrics) > 0) continue;
     require_profiled(run, heard);
     Profile profile = profile_of(parse_ncu_csv(heard.out));

@@ -78,8 +78,13 @@ std::string next_moves_text(const NextMoves& next) {
   for (const NextMove& move : next.moves)
     if (move.options.empty())
       genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene, to_text(move.value));
-  std::string text = fmt::format("to try, since {} limits it: genes that move that, ", limit) +
-                     "as the template says; nothing is promised\n";
+  std::string text;
+  const std::string title = fmt::format(
+      "to try, since {} limits it: genes that move that, by what the template says of them; "
+      "whether "
+      "they help is not known",
+      limit);
+  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
   if (some) text += table.text();
   if (!genes.empty()) {
     text += some ? "no other valid value in the space: " : "";

@@ -79,10 +79,11 @@ void judge(Profile& profile) {
 }
 
 std::string source_words(const Profile& profile) {
-  const std::string device = fmt::format("{} ({})", profile.device_name, profile.device);
   if (profile.source == "emulator")
-    return fmt::format("the emulator's model of {}, {}", profile.version, profile.time_kind);
-  return fmt::format("{} {} on {}, {}", profile.source, profile.version, device, profile.time_kind);
+    return fmt::format("the emulator's model of {} ({}), {}", profile.version, profile.device_name,
+                       profile.time_kind);
+  return fmt::format("{} {} on {} ({}), {}", profile.source, profile.version, profile.device_name,
+                     profile.device, profile.time_kind);
 }
 
 std::string limit_words(const Profile& profile) {

@@ -69,7 +69,8 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> gi
     NcuRun run{.ncu = options.measured.ncu,
                .program = options.measured.program,
                .skipped = kWarmLaunches,
-               .deadline = options.measured.deadline};
+               .deadline = options.measured.deadline,
+               .keep = options.measured.keep};
     const std::vector<std::string> words = {
         "--file",     file.string(),
         "--compiled", compiled.string(),

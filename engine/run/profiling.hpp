@@ -21,6 +21,7 @@ struct MeasuredProfiling {
   std::string ncu;                   // as find_ncu gives it
   std::vector<std::string> program;  // this program and the word `profiled`
   std::chrono::seconds deadline{300};
+  std::string keep;  // see NcuRun
 };
 
 struct ProfilingOptions {

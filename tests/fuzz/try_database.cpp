@@ -58,6 +58,7 @@ void read_all(const fs::path& path) {
     (void)store.open_attempts(run.id);
     (void)store.insights(run.id);
     (void)store.finals(run.id);
+    (void)store.profiles(run.id);
     (void)store.proposer_messages(run.id);
     for (const TrialRow& trial : store.trials(run.id)) {
       (void)store.samples(trial.id);

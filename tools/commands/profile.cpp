@@ -32,6 +32,7 @@ struct ProfileArguments {
   std::string device = "auto";
   std::string with;
   std::string ncu;
+  std::string ncu_output;
   std::string format = "table";
   std::optional<std::uint64_t> seed;
 };
@@ -140,6 +141,7 @@ int profile_command(const ProfileArguments& arguments) {
   } else {
     options.measured.ncu = find_ncu(arguments.ncu);
     options.measured.program = {own_program(), "profiled"};
+    options.measured.keep = arguments.ncu_output;
   }
   auto compiler = open_compiler();
   contender->use_reference(reference_beside(*device, *compiler, target, root));
@@ -174,6 +176,8 @@ void add_profile(CLI::App& app, Action& action) {
   command->add_option("--ncu", arguments->ncu,
                       "Nsight Compute's program; else FA_TUNE_NCU, PATH, CUDA_HOME/bin and "
                       "/usr/local/cuda*/bin are looked through");
+  command->add_option("--ncu-output", arguments->ncu_output,
+                      "a file for what Nsight Compute prints, read or not");
   command->add_option("--format", arguments->format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
