@@ -235,7 +235,7 @@ Profile profile_with_ncu(const NcuRun& run) {
     if (!run.keep.empty()) write_file(run.keep, heard.all());
     if (heard.in_time && drop_unknown(heard.all(), metrics) > 0) continue;
     require_profiled(run, heard);
-    Profile profile = profile_of(parse_ncu_csv(heard.out));
+    Profile profile = profile_of(parse_ncu_csv(heard.out, metrics));
     profile.version = version;
     return profile;
   }

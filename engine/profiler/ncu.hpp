@@ -23,7 +23,7 @@ struct NcuRun {
   // For everything; then all of it is killed. Nsight Compute starts a launch again some ten times,
   // with its memory put back in between.
   std::chrono::seconds deadline{300};
-  std::string keep;  // a file for all that it prints; empty for none
+  std::string keep = {};  // a file for all that it prints; empty for none
 };
 
 // Profiles one launch: caches as the launch before has left them, clocks as they are, each counter

@@ -106,18 +106,22 @@ std::optional<double> number(const std::string& name, const std::string& text) {
   return value;
 }
 
-void add(NcuReport& report, const std::string& name, const std::string& unit,
-         const std::string& text) {
-  if (report.find(name) != nullptr) unreadable(name + " is there twice");
-  if (const auto value = number(name, text)) report.metrics.push_back({name, unit, *value});
-}
+using Wanted = std::span<const std::string>;
 
-std::string text_at(const CsvRow& row, std::optional<std::size_t> at) {
-  return at ? row[*at] : std::string();
+void add(NcuReport& report, const std::string& name, const std::string& unit,
+         const std::string& text, Wanted wanted) {
+  if (std::ranges::find(wanted, name) == wanted.end()) return;
+  const auto value = number(name, text);
+  if (!value) return;
+  if (const NcuReport::Metric* const known = report.find(name)) {
+    if (known->value == *value) return;
+    unreadable(name + " is there twice, with different values");
+  }
+  report.metrics.push_back({name, unit, *value});
 }
 
 // A row a metric. All must be of one launch.
-NcuReport read_long(const std::vector<CsvRow>& rows) {
+NcuReport read_long(const std::vector<CsvRow>& rows, Wanted wanted) {
   const CsvRow& heads = rows.front();
   const std::size_t id = need_column(heads, "ID");
   const std::size_t kernel = need_column(heads, "Kernel Name");
@@ -131,17 +135,16 @@ NcuReport read_long(const std::vector<CsvRow>& rows) {
     if (i == 1) {
       launch = row[id];
       report.kernel = row[kernel];
-      report.device_cc = text_at(row, column(heads, "CC"));
     }
     if (row[id] != launch) unreadable("it has more than one kernel");
-    if (!row[name].empty()) add(report, row[name], row[unit], row[value]);
+    add(report, row[name], row[unit], row[value], wanted);
   }
   if (rows.size() < 2) unreadable("it has no kernel");
   return report;
 }
 
 // A column a metric: heads, units, one launch.
-NcuReport read_wide(const std::vector<CsvRow>& rows) {
+NcuReport read_wide(const std::vector<CsvRow>& rows, Wanted wanted) {
   const CsvRow& heads = rows.front();
   const std::size_t id = need_column(heads, "ID");
   const std::size_t kernel = need_column(heads, "Kernel Name");
@@ -156,11 +159,8 @@ NcuReport read_wide(const std::vector<CsvRow>& rows) {
   if (launch == nullptr) unreadable("it has no kernel");
   NcuReport report;
   report.kernel = (*launch)[kernel];
-  report.device_cc = text_at(*launch, column(heads, "CC"));
-  // Names of metrics have two underscores; "Block Size" and the like are not asked for.
   for (std::size_t i = 0; i < heads.size(); ++i)
-    if (heads[i].find("__") != std::string::npos)
-      add(report, heads[i], units == nullptr ? "" : (*units)[i], (*launch)[i]);
+    add(report, heads[i], units == nullptr ? "" : (*units)[i], (*launch)[i], wanted);
   return report;
 }
 
@@ -177,9 +177,9 @@ std::optional<double> NcuReport::value(std::string_view name) const {
   return metric->value;
 }
 
-NcuReport parse_ncu_csv(std::string_view output) {
+NcuReport parse_ncu_csv(std::string_view output, Wanted wanted) {
   const auto rows = table_in(output);
-  return column(rows.front(), "Metric Name") ? read_long(rows) : read_wide(rows);
+  return column(rows.front(), "Metric Name") ? read_long(rows, wanted) : read_wide(rows, wanted);
 }
 
 }  // namespace fa_tune

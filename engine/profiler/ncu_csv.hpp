@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,7 +12,6 @@ namespace fa_tune {
 // What Nsight Compute told of one kernel.
 struct NcuReport {
   std::string kernel;
-  std::string device_cc;  // "9.0"
   struct Metric {
     std::string name;
     std::string unit;  // "%", "ns", ...; may be empty
@@ -30,6 +30,6 @@ struct NcuReport {
 //
 // Throws MachineError, in one line, where there is no such table, more or less than one kernel in
 // it, or what is no number.
-NcuReport parse_ncu_csv(std::string_view output);
+NcuReport parse_ncu_csv(std::string_view output, std::span<const std::string> wanted);
 
 }  // namespace fa_tune

@@ -26,6 +26,12 @@ const std::string kLong =
     "\"0\",\"f\",\"9.0\",\"Raw\",\"gpu__time_duration.sum\",\"nsecond\",\"5376\"\r\n"
     "\"0\",\"f\",\"9.0\",\"Raw\",\"x__y\",\"\",\"\"\r\n";
 
+const std::vector<std::string> kWanted = {"gpu__time_duration.sum",
+                                          "sm__warps_active.avg.pct_of_peak_sustained_active",
+                                          "smsp__inst_executed.sum", "x__y"};
+
+NcuReport parsed(const std::string& text) { return parse_ncu_csv(text, kWanted); }
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
@@ -35,9 +41,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }  // namespace
 
 TEST_CASE("a column a metric, with units beneath, among other lines") {
-  const NcuReport report = parse_ncu_csv(kWide);
+  const NcuReport report = parsed(kWide);
   CHECK(report.kernel == "void f<(int)1, \"a\">(float*, int)");
-  CHECK(report.device_cc == "9.0");
   REQUIRE(report.metrics.size() == 3);
   CHECK(report.find("gpu__time_duration.sum")->unit == "ns");
   CHECK(report.value("gpu__time_duration.sum") == 5376);
@@ -48,7 +53,7 @@ TEST_CASE("a column a metric, with units beneath, among other lines") {
 }
 
 TEST_CASE("a row a metric") {
-  const NcuReport report = parse_ncu_csv(kLong);
+  const NcuReport report = parsed(kLong);
   CHECK(report.kernel == "f");
   CHECK(report.value("gpu__time_duration.sum") == 5376);
   CHECK(report.metrics.size() == 1);
@@ -57,7 +62,7 @@ TEST_CASE("a row a metric") {
 TEST_CASE("what there is no number for is missing") {
   for (const char* const none : {"n/a", "(!) n/a", "N/A", "", "nan", "inf", "no data"}) {
     CAPTURE(none);
-    CHECK(!parse_ncu_csv(replaced(kWide, "24.51", none))
+    CHECK(!parsed(replaced(kWide, "24.51", none))
                .value("sm__warps_active.avg.pct_of_peak_sustained_active"));
   }
 }
@@ -73,7 +78,8 @@ TEST_CASE("what cannot be read is said in one line") {
       {replaced(kWide, "24.51", "0x18"), "expected a number"},
       {replaced(kWide, ",\"24.51\"", ""), "has 8 fields, its heads have 9"},
       {replaced(kWide, "\"24.51\"", "\"24.51"), "quote"},
-      {replaced(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "there twice"},
+      {replaced(replaced(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "1"),
+       "there twice, with"},
       {replaced(kWide, "Kernel Name", "Name"), "no column 'Kernel Name'"},
       {kWide.substr(0, kWide.find("\"0\",")), "no kernel"},
       {kWide + kWide.substr(kWide.find("\"0\",")), "more than one kernel"},
@@ -84,8 +90,17 @@ TEST_CASE("what cannot be read is said in one line") {
   };
   for (const auto& [text, told] : wrong) {
     CAPTURE(text);
-    const std::string message = message_of<MachineError>([&] { parse_ncu_csv(text); });
+    const std::string message = message_of<MachineError>([&] { parsed(text); });
     CHECK_MESSAGE(has(message, told), message);
     CHECK(!has(message, "\n"));
   }
+}
+
+TEST_CASE("what was not asked for may be anything, and what is there twice may be the same") {
+  const std::string named =
+      replaced(replaced(kWide, "\"x__y\"", "\"device__name\""), "n/a", "H100");
+  CHECK(parsed(named).metrics.size() == 3);
+  const std::string twice =
+      replaced(replaced(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "5,376");
+  CHECK(parsed(twice).metrics.size() == 3);
 }

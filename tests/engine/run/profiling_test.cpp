@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/device/open.hpp"
+#include "engine/report/export.hpp"
 #include "engine/run/predicted_profile.hpp"
 #include "tests/engine/run/fixture.hpp"
 #include "tests/engine/run/measuring_emulator.hpp"
@@ -104,7 +105,7 @@ TEST_CASE("a process that fails under the profiler is heard") {
 
 TEST_CASE("a kernel that is wrong is not profiled") {
   const auto profile =
-      profiled(exported({"__global__ void", "__global__ void /* unfinished"}), true, kProgram);
+      profiled(exported({"#define HEAD_DIM 64\n", "#define HEAD_DIM 32\n"}), true, kProgram);
   REQUIRE(!profile);
   CHECK_MESSAGE(test::has(profile.error(), "x.cu is not right"), profile.error());
 }
