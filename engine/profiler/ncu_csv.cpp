@@ -124,7 +124,6 @@ void add(NcuReport& report, const std::string& name, const std::string& unit,
 NcuReport read_long(const std::vector<CsvRow>& rows, Wanted wanted) {
   const CsvRow& heads = rows.front();
   const std::size_t id = need_column(heads, "ID");
-  const std::size_t kernel = need_column(heads, "Kernel Name");
   const std::size_t name = need_column(heads, "Metric Name");
   const std::size_t unit = need_column(heads, "Metric Unit");
   const std::size_t value = need_column(heads, "Metric Value");
@@ -132,10 +131,7 @@ NcuReport read_long(const std::vector<CsvRow>& rows, Wanted wanted) {
   std::string launch;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const CsvRow& row = rows[i];
-    if (i == 1) {
-      launch = row[id];
-      report.kernel = row[kernel];
-    }
+    if (i == 1) launch = row[id];
     if (row[id] != launch) unreadable("it has more than one kernel");
     add(report, row[name], row[unit], row[value], wanted);
   }
@@ -147,7 +143,6 @@ NcuReport read_long(const std::vector<CsvRow>& rows, Wanted wanted) {
 NcuReport read_wide(const std::vector<CsvRow>& rows, Wanted wanted) {
   const CsvRow& heads = rows.front();
   const std::size_t id = need_column(heads, "ID");
-  const std::size_t kernel = need_column(heads, "Kernel Name");
   const CsvRow* units = nullptr;
   const CsvRow* launch = nullptr;
   for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -158,7 +153,6 @@ NcuReport read_wide(const std::vector<CsvRow>& rows, Wanted wanted) {
   }
   if (launch == nullptr) unreadable("it has no kernel");
   NcuReport report;
-  report.kernel = (*launch)[kernel];
   for (std::size_t i = 0; i < heads.size(); ++i)
     add(report, heads[i], units == nullptr ? "" : (*units)[i], (*launch)[i], wanted);
   return report;

@@ -11,7 +11,6 @@ namespace fa_tune {
 
 // What Nsight Compute told of one kernel.
 struct NcuReport {
-  std::string kernel;
   struct Metric {
     std::string name;
     std::string unit;  // "%", "ns", ...; may be empty

@@ -46,6 +46,11 @@ constexpr std::array kShareMetrics = {
                 Limit::shared_memory},
     ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_active", Limit::shared_memory},
     ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_active", Limit::shared_memory},
+    // The same of all cycles, which Nsight Compute's own sections ask for.
+    ShareMetric{"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+                Limit::shared_memory},
+    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed", Limit::shared_memory},
+    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed", Limit::shared_memory},
     // L2: the busiest of its stages, and the sectors that it serves.
     ShareMetric{"lts__throughput.avg.pct_of_peak_sustained_elapsed", Limit::l2},
     ShareMetric{"lts__t_sectors.avg.pct_of_peak_sustained_elapsed", Limit::l2},

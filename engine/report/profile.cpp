@@ -26,7 +26,7 @@ std::pair<Limit, std::string> judged(const Profile& profile) {
   for (const ResourceShare& share : profile.shares)
     if (share.percent >= kBusyPercent && !(idle && is_of_an_sm(share.resource)))
       return {share.resource,
-              fmt::format("at {:.0f}% of its peak, the highest share, and {:.0f}% is the threshold",
+              fmt::format("at {:.0f}% of its peak, the highest share of all ({:.0f}% is enough)",
                           share.percent, kBusyPercent)};
   if (idle)
     return {Limit::parallelism,

@@ -36,9 +36,9 @@ constexpr std::array kModelWaits = {
     WaitMeaning{"tensor cores", "results of the tensor cores"},
     WaitMeaning{"shared memory", "results from shared memory or another lane"},
     WaitMeaning{"global memory", "results from global memory"},
-    WaitMeaning{"async copies", "asynchronous copies"},
+    WaitMeaning{"async copies", "what they bring from global memory"},
     WaitMeaning{"barriers", "other warps"},
-    WaitMeaning{"busy unit", "a unit that is busy with other warps"},
+    WaitMeaning{"busy unit", "a unit that other warps keep busy"},
     WaitMeaning{"scheduler", "the scheduler, which another warp has"},
 };
 
@@ -76,6 +76,7 @@ void fill(const Json& detail, const DeviceProfile& model, Profile& profile) {
   const double warps = std::max(model.max_threads_per_sm / 32, 1);
   profile.occupancy_possible = 100 * held.at("warps_per_sm").get<double>() / warps;
   profile.occupancy_limited_by = held.at("limited_by").get<std::string>();
+  if (profile.occupancy_limited_by == "grid") profile.occupancy_limited_by = "the size of the grid";
   const double wavefronts = counters.at("shared_wavefronts").get<double>();
   if (wavefronts > 0)
     profile.bank_conflicts =

@@ -55,17 +55,15 @@ try "$program" report 1 --db fa.db --out page.html
 check 'and the page' contains page.html 'What limits it'
 
 try "$program" export --trial "$winner" --db fa.db --out winner.cu
-cp fa.db before.db
 try "$program" profile winner.cu --device emulator:l4
 check 'an exported file is profiled too' equal "$status" 0
 check 'and not kept' equal "$(sql fa.db 'SELECT count(*) FROM profiles')" 2
 check 'the file says what its genes move' lacks "$out" 'does not say'
-sed 's/scale \*/1.5f * scale */; t; s/scale)/1.5f * scale)/' winner.cu >wrong.cu
-if ! cmp -s winner.cu wrong.cu; then
-  try "$program" profile wrong.cu --device emulator:l4
-  check 'a kernel that is wrong is not profiled' equal "$status" 2
-  check 'and that is said' contains "$err" 'is not right'
-fi
+sed 's/^#define HEAD_DIM 16$/#define HEAD_DIM 32/' winner.cu >wrong.cu
+check 'a fault is planted' is_not cmp -s winner.cu wrong.cu
+try "$program" profile wrong.cu --device emulator:l4
+check 'a kernel that is wrong is not profiled' equal "$status" 2
+check 'and that is said' contains "$err" 'is not right'
 
 # What is asked for and is not there.
 try "$program" profile 999 --db fa.db --device emulator:l4

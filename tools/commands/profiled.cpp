@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include <unistd.h>
 
 #include "engine/base/file.hpp"
@@ -22,6 +24,8 @@ struct ProfiledArguments {
 int launch_profiled(const ProfiledArguments& arguments) {
   // Whatever becomes of the profiler above, this process ends.
   alarm(arguments.seconds);
+  // It has machine code; what the driver would keep on disk is of no use.
+  setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/1);
   const auto device = open_device(arguments.device, {}, arguments.root);
   launch_for_profiler(read_file(arguments.file), arguments.compiled, arguments.compiler, *device,
                       arguments.root, arguments.seed, arguments.launches);

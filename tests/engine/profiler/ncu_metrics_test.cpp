@@ -13,7 +13,7 @@ namespace {
 
 NcuReport report_of(std::vector<NcuReport::Metric> metrics) {
   metrics.push_back({"gpu__time_duration.sum", "ns", 5376});
-  return {"f", std::move(metrics)};
+  return {std::move(metrics)};
 }
 
 double share(const Profile& profile, Limit resource) {
@@ -67,13 +67,12 @@ TEST_CASE("metrics become shares, stalls and occupancy") {
 TEST_CASE("times in every unit, and none") {
   for (const auto& [unit, us] :
        {std::pair{"ns", 0.002}, {"nsecond", 0.002}, {"us", 2.0}, {"msecond", 2000.0}}) {
-    NcuReport report{"f",
-                     {{"gpu__time_duration.sum", unit, 2},
+    NcuReport report{{{"gpu__time_duration.sum", unit, 2},
                       {"lts__throughput.avg.pct_of_peak_sustained_elapsed", "%", 5}}};
     CHECK(profile_of(report).time_us == doctest::Approx(us));
   }
-  CHECK_THROWS_AS(profile_of({"f", {{"gpu__time_duration.sum", "%", 2}}}), MachineError);
-  CHECK_THROWS_AS(profile_of({"f", {{"gpu__time_duration.sum", "ns", 0}}}), MachineError);
-  CHECK_THROWS_AS(profile_of({"f", {}}), MachineError);
+  CHECK_THROWS_AS(profile_of({{{"gpu__time_duration.sum", "%", 2}}}), MachineError);
+  CHECK_THROWS_AS(profile_of({{{"gpu__time_duration.sum", "ns", 0}}}), MachineError);
+  CHECK_THROWS_AS(profile_of({{}}), MachineError);
   CHECK_THROWS_AS(profile_of(report_of({})), MachineError);  // not one share
 }
