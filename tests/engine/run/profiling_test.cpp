@@ -129,6 +129,30 @@ TEST_CASE("the emulator's model fills the same profile, and calls it predicted")
   CHECK(*profile->registers > 32);
 }
 
+TEST_CASE("shares are of the time that the kernel runs, the launch's of all of it") {
+  Timing timing;
+  timing.kind = TimeKind::predicted;
+  timing.samples_us = {10};
+  timing.detail_json = R"({"launch_us":2,
+    "occupancy":{"blocks_on_busiest_sm":2,"warps_per_sm":12,"limited_by":"grid"},
+    "units_us":{"tensor":6,"l2":2,"control":1},
+    "waits_of_a_warp_us":{"barriers":3,"async copies":1},
+    "counters":{"blocks":58,"shared_wavefronts":100,"shared_wavefronts_ideal":75}})";
+  const DeviceProfile l4 = load_profile("l4", test::root());
+  const Profile profile = predicted_profile(timing, {}, l4);
+  REQUIRE(profile.shares.size() == 2);
+  CHECK(profile.shares[0].resource == Limit::tensor);
+  CHECK(profile.shares[0].percent == doctest::Approx(75));
+  CHECK(profile.shares[1].percent == doctest::Approx(25));
+  CHECK(profile.limit == Limit::tensor);
+  CHECK(*profile.launch == doctest::Approx(20));
+  CHECK(*profile.sms_active == doctest::Approx(50));          // 58 of 2 x 58 places
+  CHECK(*profile.occupancy_possible == doctest::Approx(25));  // 12 of 48 warps
+  CHECK(*profile.bank_conflicts == doctest::Approx(25));
+  CHECK(profile.stalls[0].reason == "barriers");
+  CHECK(profile.stalls[0].percent == doctest::Approx(75));
+}
+
 TEST_CASE("what a model tells must be of its form") {
   Timing timing;
   timing.kind = TimeKind::predicted;
