@@ -34,14 +34,24 @@ bool may_be_run(const fs::path& file) {
   return fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
 }
 
-// /usr/local/cuda first, then versions from the newest.
-std::vector<fs::path> toolkits() {
+// Where installers put the program, the likeliest first.
+std::vector<fs::path> usual_places() {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/usr/local", error))
-    if (entry.path().filename().string().starts_with("cuda-")) found.push_back(entry.path());
-  std::ranges::sort(found, std::ranges::greater{});
-  found.insert(found.begin(), "/usr/local/cuda");
+  if (const std::string home = environment("CUDA_HOME"); !home.empty())
+    found.push_back(fs::path(home) / "bin" / "ncu");
+  found.emplace_back("/usr/local/cuda/bin/ncu");
+  const auto add_versions = [&](const fs::path& folder, std::string_view prefix,
+                                const fs::path& file) {
+    std::vector<fs::path> versions;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error))
+      if (entry.path().filename().string().starts_with(prefix))
+        versions.push_back(entry.path() / file);
+    std::ranges::sort(versions, std::ranges::greater{});
+    found.insert(found.end(), versions.begin(), versions.end());
+  };
+  add_versions("/usr/local", "cuda-", "bin/ncu");
+  add_versions("/opt/nvidia/nsight-compute", "20", "ncu");
   return found;
 }
 
@@ -116,26 +126,34 @@ std::string complaint_in(const std::string& text) {
   return lines.empty() ? "it says nothing" : printable(lines.back(), kMessage);
 }
 
-// Whether a complaint about an unknown metric is about this one. It is told as a regular
-// expression, and the name of another may begin alike.
-bool names_metric(std::string complaint, const std::string& metric) {
-  std::erase(complaint, '\\');
-  for (std::size_t at = complaint.find(metric); at != std::string::npos;
-       at = complaint.find(metric, at + 1)) {
-    const std::size_t end = at + metric.size();
+// Whether `name` stands in a complaint as a whole: another name may begin alike, or go on behind
+// a point if that is one of `ends`.
+bool stands_in(const std::string& complaint, const std::string& name, std::string_view ends) {
+  for (std::size_t at = complaint.find(name); at != std::string::npos;
+       at = complaint.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
     const char next = end < complaint.size() ? complaint[end] : ' ';
-    if (std::isalnum(static_cast<unsigned char>(next)) == 0 && next != '_' && next != '.')
-      return true;
+    const bool goes_on = std::isalnum(static_cast<unsigned char>(next)) != 0 || next == '_' ||
+                         (next == '.' && ends.find('.') == std::string_view::npos);
+    if (!goes_on) return true;
   }
   return false;
 }
 
-// Takes out what Nsight Compute says it does not know; how many those are.
+// Takes out what Nsight Compute says it does not know; how many those are. It tells them as regular
+// expressions, by their whole names or by what stands before the first point.
 std::size_t drop_unknown(const std::string& text, std::vector<std::string>& metrics) {
-  const auto complaints = lines_with(text, "Failed to find metric");
+  auto complaints = lines_with(text, "Failed to find metric");
+  for (std::string& complaint : complaints) std::erase(complaint, '\\');
+  const auto complained = [&](const std::string& name, std::string_view ends) {
+    return std::ranges::any_of(
+        complaints, [&](const std::string& each) { return stands_in(each, name, ends); });
+  };
+  if (const std::size_t dropped =
+          std::erase_if(metrics, [&](const std::string& metric) { return complained(metric, ""); }))
+    return dropped;
   return std::erase_if(metrics, [&](const std::string& metric) {
-    return std::ranges::any_of(complaints,
-                               [&](const std::string& each) { return names_metric(each, metric); });
+    return complained(metric.substr(0, metric.find('.')), ".");
   });
 }
 
@@ -199,15 +217,12 @@ std::string find_ncu(const std::string& given) {
         fmt::format("{}: there is no such program; expected Nsight Compute's ncu", named));
   }
   if (std::string found = in_path("ncu"); !found.empty()) return found;
-  std::vector<fs::path> folders = toolkits();
-  if (const std::string home = environment("CUDA_HOME"); !home.empty())
-    folders.insert(folders.begin(), home);
-  for (const fs::path& folder : folders)
-    if (may_be_run(folder / "bin" / "ncu")) return (folder / "bin" / "ncu").string();
+  for (const fs::path& file : usual_places())
+    if (may_be_run(file)) return file.string();
   throw MachineError(
-      "there is no Nsight Compute: no program ncu in PATH, CUDA_HOME/bin or /usr/local/cuda*/bin; "
-      "install it (CUDA toolkit, package cuda-nsight-compute), name it with --ncu or FA_TUNE_NCU, "
-      "or use --with emulator");
+      "there is no Nsight Compute: no program ncu in PATH, CUDA_HOME/bin, /usr/local/cuda*/bin or "
+      "/opt/nvidia/nsight-compute; install it (it comes with the CUDA toolkit), name it with --ncu "
+      "or FA_TUNE_NCU, or use --with emulator");
 }
 
 std::string ncu_version(const std::string& ncu) {

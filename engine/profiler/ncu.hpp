@@ -9,8 +9,8 @@
 namespace fa_tune {
 
 // Nsight Compute's command line program: `given` if it is not empty, else FA_TUNE_NCU, else `ncu`
-// in PATH, CUDA_HOME/bin, /usr/local/cuda*/bin (the newest first). Throws MachineError that says
-// where it was looked for.
+// in PATH, CUDA_HOME/bin, /usr/local/cuda*/bin, /opt/nvidia/nsight-compute (the newest first).
+// Throws MachineError that says where it was looked for.
 std::string find_ncu(const std::string& given);
 
 // "2025.3.1.0". Throws MachineError where the program is no Nsight Compute, or does not answer.

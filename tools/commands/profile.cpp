@@ -174,8 +174,8 @@ void add_profile(CLI::App& app, Action& action) {
       ->add_option("--with", arguments->with, "ncu or emulator; what suits the device if not given")
       ->check(CLI::IsMember({"ncu", "emulator"}));
   command->add_option("--ncu", arguments->ncu,
-                      "Nsight Compute's program; else FA_TUNE_NCU, PATH, CUDA_HOME/bin and "
-                      "/usr/local/cuda*/bin are looked through");
+                      "Nsight Compute's program; else FA_TUNE_NCU, PATH, CUDA_HOME/bin, "
+                      "/usr/local/cuda*/bin and /opt/nvidia are looked through");
   command->add_option("--ncu-output", arguments->ncu_output,
                       "a file for what Nsight Compute prints, read or not");
   command->add_option("--format", arguments->format, "table or json")

@@ -97,11 +97,16 @@ TEST_CASE("metrics that it does not know are left out, one by one or several at 
       "*pipe_fp16*) echo '==ERROR== Failed to find metric "
       "regex:^sm__inst_executed_pipe_fp16\\.avg\\.pct_of_peak_sustained_active(\\.(sum|avg))?$' "
       ">&2; echo '==ERROR== Failed to find metric regex:^dram__bytes_read\\.sum$' >&2; exit 1;;\n"
+      // By what stands before the point, as for a name that was given without more.
+      "*l1tex__data_bank_reads*) echo '==ERROR== Failed to find metric "
+      "regex:^l1tex__data_bank_reads\\.(sum|avg|min|max)$'; exit 1;;\n"
       "esac\nprintf '%s\\n' \"$@\" >'" +
       (folder / "words").string() + "'\n" + kTable;
   CHECK(profile_with_ncu(run_of(fake(folder, body))).time_us == doctest::Approx(5.376));
   const std::string words = read_file(folder / "words");
   CHECK(!has(words, "dram__bytes_read.sum"));
+  CHECK(!has(words, "l1tex__data_bank_reads."));
+  CHECK(has(words, "l1tex__data_bank_writes."));
   CHECK(has(words, "dram__bytes_write.sum"));
   CHECK(has(words, "sm__inst_executed_pipe_fma.avg"));
 }
