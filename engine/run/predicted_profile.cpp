@@ -63,7 +63,7 @@ void fill(const Json& detail, const DeviceProfile& model, Profile& profile) {
   for (const auto& [unit, us] : detail.at("units_us").items()) {
     profile.counters.emplace_back("us at work: " + unit, us.get<double>());
     const auto known = std::ranges::find_if(
-        kModelUnits, [&unit = unit](const UnitName& each) { return each.unit == unit; });
+        kModelUnits, [&name = unit](const UnitName& each) { return each.unit == name; });
     if (known != kModelUnits.end() && running_us > 0)
       profile.shares.push_back({known->resource, 100 * us.get<double>() / running_us});
   }
