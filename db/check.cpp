@@ -65,6 +65,12 @@ constexpr const char* kInvariants[] = {
     "SELECT 'trial ' || t.id || ': was raced and has no figure' FROM final_races f JOIN trials t "
     "ON "
     "t.id = f.trial WHERE t.outcome = 'right' AND t.final_us IS NULL",
+    "SELECT 'trial ' || t.id || ': is ' || t.outcome || ' at stage ' || t.stage || ' and was "
+    "profiled' FROM trials t WHERE EXISTS (SELECT 1 FROM profiles p WHERE p.trial = t.id) AND "
+    "t.screen_us IS NULL AND t.final_us IS NULL",
+    "SELECT 'profile ' || id || ': is limited by ' || limited_by || ', in its JSON by ' || "
+    "coalesce(json_extract(profile, '$.limit'), 'nothing') FROM profiles WHERE limited_by IS NOT "
+    "json_extract(profile, '$.limit')",
     "SELECT 'insight ' || kind || ' ' || place || ' of run ' || run || ': places have gaps' FROM "
     "insights GROUP BY run, kind HAVING min(place) <> 1 OR max(place) <> count(*)",
 };

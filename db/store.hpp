@@ -124,6 +124,21 @@ struct FinalRow {
   std::string cold_detail_json;
 };
 
+// What limited a trial when it was profiled: see migration profiles.
+struct ProfileRow {
+  std::int64_t trial = 0;  // trial id
+  std::string source;      // "ncu", "emulator"
+  std::string version;
+  std::string device;
+  std::string device_name;
+  std::string driver;
+  std::string time_kind;  // "measured", "predicted"
+  double time_us = 0;
+  std::string limited_by;
+  std::string profile_json;
+  std::string at;  // UTC, ISO 8601; the store's own when it is written
+};
+
 // A piece of a run's talk with an outside proposer.
 struct ProposerMessageRow {
   std::string direction;  // "sent", "received", "note", "taken"
@@ -198,6 +213,10 @@ class Store {
   // Takes the place of what was kept of that run before.
   void record_insights(std::int64_t run, const std::vector<InsightRow>& insights);
   std::vector<InsightRow> insights(std::int64_t run) const;  // by kind and place
+
+  void record_profile(const ProfileRow& profile);
+  // By trial and source, the newest of each.
+  std::vector<ProfileRow> profiles(std::int64_t run) const;
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
   // The oldest trial whose kernel, of that source, ended the process that ran it (finding "crash"

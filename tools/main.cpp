@@ -51,6 +51,8 @@ int run(int argc, char** argv) {
   fa_tune::add_check(app, action);
   fa_tune::add_ablate(app, action);
   fa_tune::add_finals(app, action);
+  fa_tune::add_profile(app, action);
+  fa_tune::add_profiled(app, action);
   fa_tune::add_gate(app, action);
   fa_tune::add_space(app, action);
   fa_tune::add_replay(app, action);

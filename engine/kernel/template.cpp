@@ -111,6 +111,30 @@ std::string kernel_name(const YamlNode& node) {
   return text;
 }
 
+Limit read_limit(const YamlNode& node) {
+  if (const auto limit = limit_of(node.text("moves"))) return *limit;
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i)
+    known.push_back(to_text(static_cast<Limit>(i)));
+  node.fail(fmt::format("moves: {} is no limit; expected one of {}", quote_text(node.text("moves")),
+                        fmt::join(known, ", ")));
+}
+
+std::vector<GeneMoves> read_moves(const YamlNode& node, std::vector<std::string> genes,
+                                  const Constants& optional) {
+  for (const auto& [gene, value] : optional) genes.push_back(gene);
+  std::vector<GeneMoves> moves;
+  for (const YamlEntry& entry : node.entries("moves")) {
+    if (std::ranges::find(genes, entry.key) == genes.end())
+      throw UserError(prefix(entry.key_mark) + "moves: " + quote_text(entry.key) +
+                      " is no parameter of this template" + did_you_mean(entry.key, genes));
+    GeneMoves& of_gene = moves.emplace_back(entry.key);
+    for (const YamlNode& item : entry.value.items(entry.key))
+      of_gene.limits.push_back(read_limit(item));
+  }
+  return moves;
+}
+
 // Behind the word, or the one character that is none, that begins at `at`.
 std::size_t word_end(std::string_view text, std::size_t at) {
   const auto in_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
@@ -140,7 +164,7 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
 Template Template::read(const std::string& name, const YamlNode& root) {
   root.check_keys("a template's manifest",
                   {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
-                   "derived", "requires", "launch", "arguments", "maps", "options"});
+                   "derived", "requires", "launch", "arguments", "maps", "moves", "options"});
   Template result;
   result.name_ = name;
   root.at("source").text("source");
@@ -151,6 +175,8 @@ Template Template::read(const std::string& name, const YamlNode& root) {
   if (const YamlNode* node = root.find("optional"))
     for (const YamlEntry& entry : node->entries("optional"))
       result.optional_[entry.key] = entry.value.value(entry.key);
+  if (const YamlNode* node = root.find("moves"))
+    result.moves_ = read_moves(*node, result.parameters_, result.optional_);
   result.arguments_ = read_arguments(root.at("arguments"));
   if (const YamlNode* node = root.find("arch")) {
     result.arch_ = node->text("arch");

@@ -8,12 +8,19 @@
 #include <vector>
 
 #include "engine/base/kernel_image.hpp"
+#include "engine/base/limit.hpp"
 #include "engine/base/value.hpp"
 #include "engine/space/space.hpp"
 
 namespace fa_tune {
 
 class YamlNode;
+
+// A gene and what it has a say in: where one of these limits a kernel, another value may help.
+struct GeneMoves {
+  std::string gene;
+  std::vector<Limit> limits;
+};
 
 // The text of one variant, complete in itself, and the name of its kernel: that of a function, or
 // an instance of a function template ("scale<256, float>").
@@ -57,6 +64,9 @@ struct Source {
 //
 // `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
 //
+// `moves: {STAGES: [latency, shared_memory], ...}` says for people and for `fa-tune profile` which
+// limits a parameter moves (limit.hpp), those that say most first. It decides nothing.
+//
 // `options: [--use_fast_math, --maxrregcount=64]` are the compiler's: those that
 // compile_options.hpp knows. Names of parameters in the kernel's name stand for their values.
 //
@@ -91,6 +101,8 @@ class Template {
   const std::vector<std::string>& options() const { return options_; }
   // Parameters that a space may leave out, and their values then.
   const Constants& optional() const { return optional_; }
+  // What is known of its parameters, in the manifest's order; may leave out some, or all.
+  const std::vector<GeneMoves>& moves() const { return moves_; }
   // "sm_90a", or empty: whatever the device is.
   const std::string& arch() const { return arch_; }
   // What to compile for on a device of this architecture; nothing if the kernel cannot run there.
@@ -125,6 +137,7 @@ class Template {
   std::vector<std::string> parameters_;
   std::vector<std::string> options_;
   Constants optional_;
+  std::vector<GeneMoves> moves_;
   // `constants` and the optional parameters that the config leaves out.
   Constants completed(const Config& config, const Constants& constants) const;
   struct Argument {

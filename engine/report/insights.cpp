@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/insights_words.hpp"
+#include "engine/report/profile.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
+#include "engine/report/words.hpp"
 
 namespace fa_tune {
 namespace {
@@ -113,7 +115,51 @@ std::string question_text(const Question& question, const std::vector<InsightRow
   return text;
 }
 
+Profile profile_in(const ProfileRow& row) {
+  return read_profile(row.profile_json, fmt::format("trial {}'s profile", row.trial));
+}
+
+std::string profiles_text(const std::vector<ProfileRow>& profiles, int limit) {
+  const auto lines = profile_lines(profiles);
+  if (lines.empty())
+    return "\nWhat limits trials: none was profiled; 'fa-tune profile TRIAL' does it\n";
+  std::string text = "\nWhat limits trials that were profiled\n";
+  const std::size_t shown = std::min(lines.size(), static_cast<std::size_t>(limit));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto parts = wrap_words(lines[i], kPageWidth - 4);
+    for (std::size_t part = 0; part < parts.size(); ++part)
+      text += (part == 0 ? "  " : "    ") + parts[part] + '\n';
+  }
+  if (shown < lines.size()) text += fmt::format("  and {} more\n", lines.size() - shown);
+  return text;
+}
+
+Json json_of(const ProfileRow& row) {
+  return {{"trial", row.trial},
+          {"source", row.source},
+          {"device", row.device},
+          {"time_kind", row.time_kind},
+          {"time_us", row.time_us},
+          {"limit", row.limited_by},
+          {"because", profile_in(row).because},
+          {"at", row.at}};
+}
+
 }  // namespace
+
+std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles) {
+  std::vector<std::string> lines;
+  for (const char* const kind : {"measured", "predicted"})
+    for (const ProfileRow& row : profiles) {
+      if (row.time_kind != kind) continue;
+      const Profile profile = profile_in(row);
+      lines.push_back(fmt::format(
+          "trial {}, {} us {}: {} ({})", row.trial, time_text(row.time_us), row.time_kind,
+          limit_words(profile),
+          row.source == "emulator" ? "emulator:" + row.version : row.source + " on " + row.device));
+    }
+  return lines;
+}
 
 Insights insights_of(const Store& store, std::int64_t run) {
   const auto trials = store.trials(run);
@@ -161,17 +207,19 @@ std::vector<InsightRow> insight_rows(const Insights& insights, const std::string
   return rows;
 }
 
-std::string insights_text(const RunRow& run, const Insights& insights, int limit) {
+std::string insights_text(const RunRow& run, const Insights& insights,
+                          const std::vector<ProfileRow>& profiles, int limit) {
   const std::string title = fmt::format("Insights of run {}, {} trials, {} right. {}", run.id,
                                         insights.trials(), insights.right(), context_text(run));
   std::string text;
   for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) text += question_text(question, rows, limit);
-  return text;
+  return text + profiles_text(profiles, limit);
 }
 
-std::string insights_json(const RunRow& run, const Insights& insights) {
+std::string insights_json(const RunRow& run, const Insights& insights,
+                          const std::vector<ProfileRow>& profiles) {
   Json json = {{"run", run.id},
                {"time_kind", run.time_kind},
                {"trials", insights.trials()},
@@ -182,6 +230,8 @@ std::string insights_json(const RunRow& run, const Insights& insights) {
     for (const InsightRow& each : rows)
       if (each.kind == question.kind) json[question.key].push_back(Json::parse(each.insight_json));
   }
+  json["profiles"] = Json::array();
+  for (const ProfileRow& row : profiles) json["profiles"].push_back(json_of(row));
   return json.dump(2) + '\n';
 }
 

@@ -23,9 +23,16 @@ Insights insights_of(const Store& store, std::int64_t run);
 // others, right and better are {part, of, low, high}; intervals are 95%.
 std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind);
 
+// What limited the trials of the run that were profiled, one line each, those of one kind of time
+// together: Store::profiles. Nothing if none was.
+std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles);
+
 // For a person: at most `limit` lines a kind, the most useful first.
-std::string insights_text(const RunRow& run, const Insights& insights, int limit);
-// {"run","time_kind","trials","right","effects":[],"interactions":[],"failures":[],"operators":[]}.
-std::string insights_json(const RunRow& run, const Insights& insights);
+std::string insights_text(const RunRow& run, const Insights& insights,
+                          const std::vector<ProfileRow>& profiles, int limit);
+// {"run","time_kind","trials","right","effects":[],"interactions":[],"failures":[],"operators":[],
+//  "profiles":[{"trial","source","device","time_kind","time_us","limit","because","at"}]}.
+std::string insights_json(const RunRow& run, const Insights& insights,
+                          const std::vector<ProfileRow>& profiles);
 
 }  // namespace fa_tune

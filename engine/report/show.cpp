@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/cost.hpp"
+#include "engine/report/profile.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
@@ -27,6 +28,9 @@ class Page {
       label.clear();
     }
   }
+
+  // Lines that are laid out already.
+  void block(const std::string& lines) { text_ += lines; }
 
   const std::string& text() const { return text_; }
 
@@ -117,6 +121,16 @@ void show_final(Page& page, const RacedFinal& raced) {
   if (row.cold) show_detail(page, "Final, how those of a cold L2 were taken", row.cold_detail_json);
 }
 
+void show_profiles(Page& page, const Store& store, const TrialRow& trial) {
+  for (const ProfileRow& row : store.profiles(trial.run)) {
+    if (row.trial != trial.id) continue;
+    const Profile profile = read_profile(row.profile_json, fmt::format("trial {}", trial.id));
+    page.section(fmt::format("Profile by {}", source_words(profile)));
+    page.line("profiled", row.at);
+    page.block(profile_text(profile));
+  }
+}
+
 void show_run_cost(Page& page, const Store& store, const RunRow& run, std::optional<double> price) {
   const RunCost cost = cost_of(store.sessions(run.id), run.time_kind == "measured");
   const auto lines = cost_words(cost, percent_gained(store, run.id), price);
@@ -137,6 +151,7 @@ std::string show_text(const Store& store, std::int64_t trial, std::optional<doub
   show_times(page, store, both);
   if (!both.trial.detail_json.empty()) show_detail(page, "Detail", both.trial.detail_json);
   if (both.raced) show_final(page, *both.raced);
+  show_profiles(page, store, both.trial);
   show_run_cost(page, store, both.run, price);
   return page.text();
 }

@@ -6,39 +6,11 @@
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
 #include "engine/measure/timing.hpp"
+#include "engine/run/admit.hpp"
 #include "engine/run/clocked.hpp"
 
 namespace fa_tune {
 namespace {
-
-// Those that it can be bound for; of the timed shape too where that leaves some shapes out.
-std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
-  const auto fitting = [&](TimedShape timed) {
-    std::vector<GateCase> cases = trial_cases(contender.problem(), seed, timed);
-    const auto left_out =
-        std::erase_if(cases, [&](const GateCase& each) { return !contender.fits(each.shape); });
-    return std::pair(std::move(cases), left_out > 0);
-  };
-  auto [cases, some_left_out] = fitting(TimedShape::none);
-  return some_left_out ? fitting(TimedShape::all).first : std::move(cases);
-}
-
-// Right, and timed by itself with the proof that it works under the clock; else what is wrong.
-std::expected<Estimate, std::string> admit(const Contender& contender, const Binder& bind,
-                                           Device& device, TruthCache& truth, Clocked& clocked,
-                                           std::uint64_t seed) {
-  const Verdict gated = Gate(device, truth).check(bind, cases_of(contender, seed));
-  if (!gated.right())
-    return std::unexpected(contender.name() + " is not right: " + to_text(gated.finding) + ": " +
-                           gated.message + " (" + gated.where + ")");
-  const auto bound = bind(contender.problem().shape());
-  if (!bound) return std::unexpected(contender.name() + ": " + bound.error());
-  const auto timed = clocked.time(*bound, Effort::screen);
-  if (!timed)
-    return std::unexpected(contender.name() + " could not be timed: " + timed.error().finding +
-                           ": " + timed.error().message);
-  return timed->time_us;
-}
 
 void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
                 Device& device, const DuelOptions& options) {
@@ -87,9 +59,9 @@ std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device
   const auto b_us = admit(b, bind_b, device, truth, clocked, options.seed);
   if (!b_us) return std::unexpected(DuelRefusal{true, b_us.error()});
   if (device.info().times == TimeKind::predicted) {
-    const double ratio = b_us->median / a_us->median;
-    duel.a_us = *a_us;
-    duel.b_us = *b_us;
+    const double ratio = b_us->time_us.median / a_us->time_us.median;
+    duel.a_us = a_us->time_us;
+    duel.b_us = b_us->time_us;
     duel.ratio = {ratio, ratio, ratio};
   } else {
     hold_races(duel, problem, bind_a, bind_b, device, options);

@@ -47,6 +47,17 @@ void make_sound(const std::filesystem::path& path) {
     store.record_race({raced, second});
     store.record_proposer_messages(run, {{"sent", "t", "hello"}, {"note", "t", "silent"}});
     store.record_insights(run, {{"effect", 1, true, "words", "{}"}});
+    store.record_profile({.trial = parent,
+                          .source = "emulator",
+                          .version = "l4",
+                          .device = "emulator:l4",
+                          .device_name = "x",
+                          .driver = "",
+                          .time_kind = "predicted",
+                          .time_us = 50,
+                          .limited_by = "l2",
+                          .profile_json = R"({"limit":"l2"})",
+                          .at = ""});
     store.set_run_state(run, "done");
   }
 }
@@ -93,6 +104,10 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
        "run 1: places of race 1 are taken twice"},
       {"UPDATE final_races SET trial = 2 WHERE trial = 1", "trial 2: was raced and has no figure"},
       {"UPDATE insights SET place = 2 WHERE run = 1", "insight effect 2 of run 1"},
+      {"UPDATE profiles SET trial = 3 WHERE trial = 4", "trial 3: is duplicate at stage"},
+      {"UPDATE profiles SET limited_by = 'tensor' WHERE trial = 4",
+       "profile 1: is limited by tensor, in its JSON by l2"},
+      {"UPDATE profiles SET source = 'ncu' WHERE trial = 4", "CHECK constraint failed in profiles"},
       {"UPDATE sources SET text = 'kernel 99' WHERE text = 'kernel 11'",
        "its text has another hash"},
       {"UPDATE trials SET run = 77 WHERE id = 8", "refers to a row of runs that is not there"},

@@ -58,6 +58,7 @@ void read_all(const fs::path& path) {
     (void)store.open_attempts(run.id);
     (void)store.insights(run.id);
     (void)store.finals(run.id);
+    (void)store.profiles(run.id);
     (void)store.proposer_messages(run.id);
     for (const TrialRow& trial : store.trials(run.id)) {
       (void)store.samples(trial.id);
@@ -114,6 +115,17 @@ void make_sound_database(const fs::path& path) {
     store.record_race({raced});
     store.record_proposer_messages(run, {{"sent", "t", "hello"}});
     store.record_insights(run, {{"effect", 1, true, "words", "{}"}});
+    store.record_profile({.trial = store.trial(run, 1)->id,
+                          .source = "ncu",
+                          .version = "1",
+                          .device = "cuda:0",
+                          .device_name = "x",
+                          .driver = "",
+                          .time_kind = "measured",
+                          .time_us = 9,
+                          .limited_by = "l2",
+                          .profile_json = R"({"limit":"l2"})",
+                          .at = ""});
     store.set_run_state(run, "done");
   }
 }

@@ -82,7 +82,8 @@ cat >insights.py <<'E2'
 import json, sqlite3
 
 insights = json.load(open("insights.json"))
-assert list(insights) == "run time_kind trials right effects interactions failures operators".split()
+assert list(insights) == "run time_kind trials right effects interactions failures operators profiles".split()
+assert insights["profiles"] == []
 assert insights["time_kind"] == "predicted"
 assert insights["operators"] and sum(each["trials"] for each in insights["operators"]) == insights["trials"]
 for effect in insights["effects"]:

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include "engine/base/error.hpp"
 #include "engine/base/fault_point.hpp"
 #include "engine/base/root.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/profiler/ncu.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
@@ -15,6 +17,15 @@ namespace {
 
 void say(const char* what, bool good, const std::string& text) {
   fmt::print("{:<10} {:<8} {}\n", what, good ? "ok" : "missing", text);
+}
+
+void say_profiler() {
+  try {
+    const std::string ncu = find_ncu("");
+    say("ncu", true, fmt::format("{}, {}: for 'profile' on a GPU", ncu_version(ncu), ncu));
+  } catch (const MachineError& error) {
+    say("ncu", false, error.what());
+  }
 }
 
 // What is installed, what is missing and what a run would use. Exit code 3 if nothing could run.
@@ -34,6 +45,7 @@ int doctor() {
                     gpu.driver));
   if (gpus.empty())
     say("gpu", false, "no NVIDIA driver or no GPU: kernels will run in the emulator");
+  say_profiler();
   std::string profiles;
   std::error_code error;
   for (const auto& file :

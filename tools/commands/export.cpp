@@ -7,8 +7,7 @@
 #include "engine/base/gzip.hpp"
 #include "engine/base/log.hpp"
 #include "engine/report/run_table.hpp"
-#include "engine/run/argument_notes.hpp"
-#include "engine/run/project.hpp"
+#include "engine/run/trial_facts.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/export_package.hpp"
 #include "tools/commands/filters.hpp"
@@ -65,26 +64,8 @@ int export_command(const ExportArguments& arguments) {
   if (arguments.kernels.size() > 1 || !arguments.portfolio.empty())
     throw UserError("--as cu writes one kernel: name one trial");
   const Store store(arguments.filters.db, Store::Mode::read);
-  ExportFacts facts = export_facts(store, chosen(store, arguments));
-  if (facts.verdict != "right")
-    throw UserError(fmt::format("trial {} was not found right ({}): it is not exported",
-                                facts.trial, facts.verdict));
-  const auto run = store.run(facts.run);
-  const auto root = require_root();
-  const Project project = open_project(
-      parse_space_file(run->space_text, facts.space + " (as stored with the run)"), root);
-  const Template& from = project.template_of(facts.config);
-  facts.version = FA_TUNE_VERSION;
-  facts.template_name = from.name();
-  facts.arch = from.arch_on(facts.arch).value_or(from.arch());
-  facts.manifest_text = from.manifest_text();
-  facts.kernel =
-      from.render(facts.config, project.problem->defines(project.problem->shape())).kernel;
-  facts.settings = project.file.problem_settings;
-  const Constants& shape = project.problem->shape();
-  facts.launch = from.launch(facts.config, project.scope(shape));
-  facts.arguments =
-      argument_notes(from, facts.config, *project.problem, shape, project.scope(shape));
+  const ExportFacts facts =
+      trial_facts(store, chosen(store, arguments), require_root(), FA_TUNE_VERSION);
   write_file(arguments.out, export_text(facts));
   log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
            arguments.out);

@@ -32,8 +32,10 @@ int insights(const InsightsArguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
   const RunRow run = chosen_run(store, arguments);
   const Insights found = insights_of(store, run.id);
-  fmt::print("{}", arguments.format == "json" ? insights_json(run, found)
-                                              : insights_text(run, found, arguments.limit));
+  const auto profiles = store.profiles(run.id);
+  fmt::print("{}", arguments.format == "json"
+                       ? insights_json(run, found, profiles)
+                       : insights_text(run, found, profiles, arguments.limit));
   if (found.right() > 0) return 0;
   log_warning("run {}: no trial passed, so there are no times to compare", run.id);
   return 1;

@@ -35,6 +35,7 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   facts.trials = store.trials(run);
   facts.raced = raced_finals(store, run);
   facts.sessions = store.sessions(run);
+  facts.profiles = store.profiles(run);
   facts.gained = percent_gained(store, run);
   facts.extras = std::move(extras);
   for (const TrialRow& trial : facts.trials)

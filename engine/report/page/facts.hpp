@@ -44,7 +44,8 @@ struct RunFacts {
   std::vector<LineageStep> line;             // the winner's, oldest first
   std::map<std::int64_t, std::vector<ParentRow>> parents;  // of the winner and all its ancestors
   std::vector<SessionRow> sessions;
-  std::optional<double> gained;  // percent_gained
+  std::vector<ProfileRow> profiles;  // by trial and source
+  std::optional<double> gained;      // percent_gained
   PageExtras extras;
 
   const TrialRow* trial(std::int64_t id) const;

@@ -16,6 +16,7 @@ std::string lineage_section(const RunFacts& facts);   // how the winner came abo
 std::string effects_section(const RunFacts& facts, const Insights& insights);
 std::string ablation_section(const RunFacts& facts);
 std::string roofline_section(const RunFacts& facts);
+std::string limits_section(const RunFacts& facts);   // what profiles say of trials
 std::string machine_section(const RunFacts& facts);  // what ran, how it was timed, what it cost
 
 // What they are put together with.

@@ -289,3 +289,33 @@ TEST_CASE("manifest: a source outside of the templates' folder, or none, is refu
   const fs::path here = fs::path(FA_TUNE_ROOT) / "tests/engine/kernel/data/kernel_templates/tiny";
   CHECK_THROWS_AS(Template::load("cuda", here / "twice.cu"), UserError);
 }
+
+TEST_CASE("a manifest may say which limits its genes move") {
+  CHECK(parsed(manifest(kLaunch)).moves().empty());
+  const Template made = parsed(
+      manifest(kLaunch, "optional: {C: 1}\nmoves: {B: [latency, shared_memory], C: [tensor]}\n"));
+  REQUIRE(made.moves().size() == 2);
+  CHECK(made.moves()[0].gene == "B");
+  CHECK(made.moves()[0].limits == std::vector{Limit::latency, Limit::shared_memory});
+  CHECK(made.moves()[1].gene == "C");
+  const std::pair<const char*, const char*> wrong[] = {
+      {"moves: {D: [latency]}\n", "t.yaml:7:9: moves: 'D' is no parameter of this template"},
+      {"moves: {A: [latencies]}\n", "'latencies' is no limit; expected one of issue, tensor"},
+      {"moves: {A: latency}\n", "t.yaml:7:12: A: expected a list"},
+      {"moves: [A]\n", "moves: expected"},
+  };
+  for (const auto& [moves, told] : wrong) {
+    const std::string message = refusal(manifest(kLaunch, moves));
+    CAPTURE(message);
+    CHECK(message.find(told) != std::string::npos);
+  }
+}
+
+TEST_CASE("every limit has a name, and is found by it") {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i) {
+    const auto limit = static_cast<Limit>(i);
+    CHECK(limit_of(to_text(limit)) == limit);
+    CHECK(!words(limit).empty());
+  }
+  CHECK(!limit_of("nothing"));
+}

@@ -45,7 +45,7 @@ TEST_CASE("insights of a stored run, in words, with their kind of time") {
   const Insights insights = insights_of(store, run.id);
   CHECK(insights.trials() == 24);
   CHECK(insights.right() == 16);
-  const std::string text = insights_text(run, insights, 3);
+  const std::string text = insights_text(run, insights, {}, 3);
   CAPTURE(text);
   CHECK(has(text, "Insights of run 1, 24 trials, 16 right."));
   CHECK(has(text, "measured times"));
@@ -60,7 +60,7 @@ TEST_CASE("insights of a stored run, in words, with their kind of time") {
   CHECK(has(text, "and 5 more"));
 
   run.time_kind = "predicted";
-  CHECK(has(insights_text(run, insights, 3), "STAGES 2 over 1: predicted 20.1% faster"));
+  CHECK(has(insights_text(run, insights, {}, 3), "STAGES 2 over 1: predicted 20.1% faster"));
 }
 
 TEST_CASE("insights as JSON, and kept with their run") {
@@ -70,7 +70,7 @@ TEST_CASE("insights as JSON, and kept with their run") {
   run.id = store.begin_run(run);
   fill(store, run.id, 0.01);
   const Insights insights = insights_of(store, run.id);
-  const auto json = nlohmann::json::parse(insights_json(run, insights));
+  const auto json = nlohmann::json::parse(insights_json(run, insights, {}));
   CHECK(json["run"] == run.id);
   CHECK(json["time_kind"] == "predicted");
   CHECK(json["right"] == 16);

@@ -1,5 +1,7 @@
 // What a space file may get wrong once it is joined with profiles, problems and templates.
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
@@ -96,4 +98,24 @@ TEST_CASE("what does not fit together is named with its place") {
   CHECK(has(other, "template 'wgmma' is for sm_90a, but the target 'l4' is sm_89"));
   // Each carries file, line and column.
   CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "l4.yaml:1"));
+}
+
+TEST_CASE("every shipped manifest says of each of its genes what it moves") {
+  std::size_t templates = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(test::root() / "kernel_templates"))
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      if (file.path().extension() != ".yaml") continue;
+      CAPTURE(file.path().string());
+      const Template shipped = Template::load("t", file.path());
+      std::vector<std::string> genes = shipped.parameters();
+      for (const auto& [gene, value] : shipped.optional()) genes.push_back(gene);
+      for (const std::string& gene : genes) {
+        CAPTURE(gene);
+        const auto said = std::ranges::find(shipped.moves(), gene, &GeneMoves::gene);
+        REQUIRE(said != shipped.moves().end());
+        CHECK(!said->limits.empty());
+      }
+      ++templates;
+    }
+  CHECK(templates >= 16);
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "engine/report/profile.hpp"
+
+namespace fa_tune {
+
+// Nsight Compute's command line program: `given` if it is not empty, else FA_TUNE_NCU, else `ncu`
+// in PATH, CUDA_HOME/bin, /usr/local/cuda*/bin, /opt/nvidia/nsight-compute (the newest first).
+// Throws MachineError that says where it was looked for.
+std::string find_ncu(const std::string& given);
+
+// "2025.3.1.0". Throws MachineError where the program is no Nsight Compute, or does not answer.
+std::string ncu_version(const std::string& ncu);
+
+struct NcuRun {
+  std::string ncu;                   // the program, as find_ncu gives it
+  std::vector<std::string> program;  // what launches the kernel, and nothing else on a GPU
+  int skipped = 3;                   // its launches before the one that is profiled
+  // For everything; then all of it is killed. Nsight Compute starts a launch again some ten times,
+  // with its memory put back in between.
+  std::chrono::seconds deadline{300};
+  std::string keep = {};  // a file for all that it prints; empty for none
+};
+
+// Profiles one launch: caches as the launch before has left them, clocks as they are, each counter
+// from that launch or from one of its repetitions. Metrics that this Nsight Compute does not know
+// are asked for no more and are missing then. No shell is started, and no configuration file of
+// Nsight Compute's is read. Sets LC_ALL to C for all programs that this one starts from then on.
+//
+// Throws MachineError, in one line with what to do, where the driver does not let this user read
+// counters, nothing was profiled, something fails, hangs or prints what cannot be read.
+Profile profile_with_ncu(const NcuRun& run);
+
+}  // namespace fa_tune

@@ -1,0 +1,36 @@
+#include "engine/run/admit.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Those that it can be bound for; of the timed shape too where that leaves some shapes out.
+std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
+  const auto fitting = [&](TimedShape timed) {
+    std::vector<GateCase> cases = trial_cases(contender.problem(), seed, timed);
+    const auto left_out =
+        std::erase_if(cases, [&](const GateCase& each) { return !contender.fits(each.shape); });
+    return std::pair(std::move(cases), left_out > 0);
+  };
+  auto [cases, some_left_out] = fitting(TimedShape::none);
+  return some_left_out ? fitting(TimedShape::all).first : std::move(cases);
+}
+
+}  // namespace
+
+std::expected<Measurement, std::string> admit(const Contender& contender, const Binder& bind,
+                                              Device& device, TruthCache& truth, Clocked& clocked,
+                                              std::uint64_t seed) {
+  const Verdict gated = Gate(device, truth).check(bind, cases_of(contender, seed));
+  if (!gated.right())
+    return std::unexpected(contender.name() + " is not right: " + to_text(gated.finding) + ": " +
+                           gated.message + " (" + gated.where + ")");
+  const auto bound = bind(contender.problem().shape());
+  if (!bound) return std::unexpected(contender.name() + ": " + bound.error());
+  auto timed = clocked.time(*bound, Effort::screen);
+  if (!timed)
+    return std::unexpected(contender.name() + " could not be timed: " + timed.error().finding +
+                           ": " + timed.error().message);
+  return std::move(*timed);
+}
+
+}  // namespace fa_tune

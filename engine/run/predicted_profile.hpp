@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "engine/device/device.hpp"
+#include "engine/device/profile.hpp"
+#include "engine/report/profile.hpp"
+
+namespace fa_tune {
+
+// What the emulator's model says of a launch (Timing::detail_json), judged. `model` is the device
+// profile that was emulated.
+Profile predicted_profile(const Timing& timing, const DeviceInfo& device,
+                          const DeviceProfile& model);
+
+}  // namespace fa_tune
