@@ -24,7 +24,7 @@ Argument argument_of(std::size_t value) {
 
 }  // namespace
 
-Originals::Originals(Device& device) : device_(device) {
+Originals::Originals(Device& device, std::size_t most) : device_(device), most_(most) {
   // Where times are predicted long shapes are not run whole.
   if (device.info().times == TimeKind::predicted) return;
   usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&
@@ -90,7 +90,7 @@ std::expected<BufferHandle, Fault> Originals::keep(
   }
   if (found != kept_.end()) release(found);
   const std::span<const std::byte> bytes = contents();
-  while (!kept_.empty() && bytes_ + bytes.size() > kMost) release(std::prev(kept_.end()));
+  while (!kept_.empty() && bytes_ + bytes.size() > most_) release(std::prev(kept_.end()));
   const BufferHandle buffer = device_.allocate(bytes.size());
   const std::uint64_t life = device_.life();
   if (const auto written = device_.write(buffer, 0, bytes); !written) {

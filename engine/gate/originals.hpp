@@ -36,8 +36,8 @@ class Originals {
   // each time. The longest unused goes first.
   static constexpr std::size_t kMost = std::size_t{3} << 30;
 
-  // The device must outlive it.
-  explicit Originals(Device& device);
+  // The device must outlive it. `most`: bytes kept.
+  explicit Originals(Device& device, std::size_t most = kMost);
   ~Originals();
   Originals(const Originals&) = delete;
   Originals& operator=(const Originals&) = delete;
@@ -92,6 +92,7 @@ class Originals {
                                             std::size_t bytes);
 
   Device& device_;
+  std::size_t most_;
   bool usable_ = false;
   KernelHandle copy_{}, fill_{}, differ_{}, limits_{}, rows_{};
   std::optional<BufferHandle> found_;  // where first_difference() has its answer written

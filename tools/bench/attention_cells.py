@@ -1,4 +1,6 @@
-"""The shapes that attention is measured at, cell by cell."""
+"""The shapes that attention is measured at, cell by cell, and what figures of cells are made of."""
+
+import math
 
 
 def cell(B, H, L, D, causal, Lq=None):
@@ -32,3 +34,7 @@ def name_of(c):
     """Fit for a file's name."""
     queries = "" if c["Lq"] == c["L"] else f"-Lq{c['Lq']}"
     return f"D{c['D']}-{'causal' if c['causal'] else 'full'}-L{c['L']}{queries}-B{c['B']}-H{c['H']}"
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))

@@ -14,6 +14,9 @@ the same values in fp16, and the fastest of --against, a file of candidates for 
 float64 of a few heads: of the winner, of the fp16 one, and of the same steps done by PyTorch (P rounded to e4m3, sums in
 float32).
 
+With --flex FlexAttention races too. It is no backend of SDPA's: `best_backend` and `speedup` are as without it, `speedup_flex`
+and `speedup_flash` (SDPA's FlashAttention-2) stand beside them.
+
 A candidate: {"template": "wgmma", "D": [64], "causal": [false], "config": {...}}; "L": [...] where it is for some
 lengths only.
 """
@@ -31,9 +34,9 @@ import statistics
 import torch
 import yaml
 
-from attention_cells import flop, suites
+from attention_cells import flop, geomean, name_of, suites
 from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_attention, spilled_bytes, target_facts
-from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
+from racing import BACKENDS, Graph, backend_call, flex_call, interval, race, relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
@@ -210,6 +213,28 @@ def errors_at(problem, outputs):
     return results
 
 
+def flex_graph(problem, c, launches, flash, limit):
+    """Races if it compiles, and if it gives what SDPA's `flash` does."""
+    try:
+        graph = Graph(flex_call(*problem.real, c["causal"]), launches)
+        for each in (graph, flash):
+            each.time_us()  # a result is there once its graph has run
+        error = relative_error(graph.result, flash.result.double())
+        if error < limit:
+            return graph
+        reason = f"it is {error:.2e} off SDPA's"
+    except Exception as error:  # a compiler's failures have no one type
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    say(f"no FlexAttention at {name_of(c)}: {reason}")
+    return None
+
+
+def ratio_row(name, rival, own, rng):
+    """Times of a rival over our own, block by block."""
+    ratios = [theirs / ours for theirs, ours in zip(rival, own)]
+    return {name: statistics.median(ratios), f"{name}_interval": interval(ratios, rng, 500)}
+
+
 def run_cell(c, candidates, rivals, args, rng):
     sizes = (c["B"], c["H"], c["Lq"], c["L"], c["D"], c["causal"])
     problem = Problem(*sizes, args.dtype, args.scale_rows)
@@ -225,6 +250,9 @@ def run_cell(c, candidates, rivals, args, rng):
             results[name] = graphs[name].result
         except RuntimeError:
             continue
+    if args.flex:
+        flex = flex_graph(plain, c, launches, graphs["sdpa flash"], WORST["fp16" if e4m3 else args.dtype])
+        graphs |= {"flex": flex} if flex else {}
     graphs["fa-tune"], entry, screened = fastest(problem, c, candidates, launches, args, rng)
     if rivals:
         graphs["fa-tune fp16"], rival, _ = fastest(plain, c, rivals, launches, args, rng)
@@ -244,11 +272,11 @@ def run_cell(c, candidates, rivals, args, rng):
         row["relative_error"] = errors_at(problem, {"fa-tune": problem.o, "fa-tune fp16": plain.o} if rivals else {"fa-tune": problem.o})
     if rivals:
         row["config_fp16"] = {"template": rival["template"], **rival["config"]}
-    backends = {name: us for name, us in row["us"].items() if name != "fa-tune"}
+    backends = {name: us for name, us in row["us"].items() if name not in ("fa-tune", "flex")}
     row["best_backend"] = min(backends, key=backends.get)
-    ratios = [b / own for b, own in zip(samples[row["best_backend"]], samples["fa-tune"])]
-    row["speedup"] = statistics.median(ratios)
-    row["speedup_interval"] = interval(ratios, rng, 500)
+    for figure, rival in (("speedup", row["best_backend"]), ("speedup_flash", "sdpa flash"), ("speedup_flex", "flex")):
+        if rival in samples:
+            row |= ratio_row(figure, samples[rival], samples["fa-tune"], rng)
     if args.sustain:
         row["sustained_us"] = {
             name: graphs[name].sustained_us(args.sustain) for name in (row["best_backend"], "fa-tune")
@@ -257,15 +285,12 @@ def run_cell(c, candidates, rivals, args, rng):
     return row
 
 
-def geomean(values):
-    return math.exp(statistics.mean(map(math.log, values)))
-
-
 def line_of(row):
     best, own = row["best_backend"], row["tflops"]
     line = f"D={row['D']:<4}Lq={row['Lq']:<6}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
     line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
     line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
+    line += "".join(f"  {name} {row[f'speedup_{name}']:.3f}x" for name in ("flash", "flex") if f"speedup_{name}" in row)
     if "fa-tune fp16" in own:
         line += f"  in fp16 {own['fa-tune fp16']:.0f}, {own['fa-tune'] / own['fa-tune fp16']:.3f}x"
     if "relative_error" in row:
@@ -277,6 +302,10 @@ def line_of(row):
 
 def report(rows):
     print(f"geomean {geomean([row['speedup'] for row in rows]):.3f}x, least {min(r['speedup'] for r in rows):.3f}x")
+    for name in ("flash", "flex"):
+        ratios = [row[f"speedup_{name}"] for row in rows if f"speedup_{name}" in row]
+        if ratios:
+            print(f"{name}: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x of {len(ratios)} cells")
     if all("sustained_us" in row for row in rows):
         ratios = [r["sustained_us"][r["best_backend"]] / r["sustained_us"]["fa-tune"] for r in rows]
         print(f"sustained: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x")
@@ -293,6 +322,7 @@ def main():
     parser.add_argument("--screen", type=int, default=5, help="blocks of the screening")
     parser.add_argument("--blocks", type=int, default=30, help="blocks of the race")
     parser.add_argument("--sustain", type=float, default=0, help="seconds alone, for the winner and the best backend")
+    parser.add_argument("--flex", action="store_true", help="FlexAttention races too; compiling it takes seconds a cell")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", required=True, help="where the JSON goes")
     args = parser.parse_args()
@@ -309,7 +339,8 @@ def main():
         "software": software(),
         "date": datetime.date.today().isoformat(),
         "method": f"winner of {args.screen} screening blocks, then {args.blocks} randomized blocks with each contestant "
-        "once; medians, 95% bootstrap intervals; speedup: block by block against the best backend of the cell",
+        "once; medians, 95% bootstrap intervals; speedup: block by block against the best backend of the cell"
+        + ("; flex: FlexAttention as torch.compile makes it by default" if args.flex else ""),
         "suite": args.suite,
         "dtype": args.dtype,
         "scale_rows": args.scale_rows if args.dtype == "e4m3" else 0,

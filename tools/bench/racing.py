@@ -26,6 +26,19 @@ def backend_call(backend, q, k, v, causal):
 HEAD_START = 300_000
 
 
+def flex_call(q, k, v, causal):
+    """FlexAttention as PyTorch compiles it by default, for this shape alone; a causal one passes over blocks that are masked."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention  # PyTorch 2.5 and newer
+
+    def seen(batch, head, query, key):
+        return query >= key
+
+    torch._dynamo.reset()  # past a number of shapes it would go on uncompiled
+    compiled = torch.compile(flex_attention, fullgraph=True, dynamic=False)
+    mask = create_block_mask(seen, None, None, q.shape[-2], k.shape[-2], device=q.device) if causal else None
+    return lambda: compiled(q, k, v, block_mask=mask)
+
+
 class Graph:
     """So many calls of a function as one CUDA graph. `result`: what one call gave."""
 

@@ -243,8 +243,8 @@ TEST_CASE(
   teach(device);
   CHECK_FALSE(Originals(device).usable());
   teach_sampling(device);
-  Originals originals(device);
-  constexpr std::size_t kBytes = Originals::kMost / 3;
+  constexpr std::size_t kBytes = Originals::kLeast;
+  Originals originals(device, 3 * kBytes);
   std::vector<std::shared_ptr<const Instance>> instances;
   for (int i = 0; i < 5; ++i) {
     Instance made;

@@ -18,7 +18,8 @@ using Sort = SelfTestRow::Sort;
 SelfTestResult run(const std::vector<std::string>& spaces, const SelfTestOptions& options) {
   std::vector<SpaceFile> files;
   for (const std::string& name : spaces) files.push_back(load_space_file(name, test::root()));
-  const auto compiler = open_nvrtc();
+  static const test::ScratchFolder folder;
+  const auto compiler = with_cache(open_nvrtc(), folder.path());
   // Faulty kernels may write one place from two blocks. On an emulator that runs blocks on several
   // threads, that is a race of this process too, so here it runs them on one.
   const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };

@@ -90,9 +90,10 @@ void misbehave(const std::string& how) {
   if (how == "huge") write_raw(std::string("fatw\x03\x01\x00\x00\xff\xff\xff\xff", 12));
   if (how == "other") write_raw(message::encode(message::Loaded{}));
   if (how == "flood") {
-    const std::string line(1023, 'x');
-    for (int i = 0; i < 100 * 1024; ++i)
-      if (write(STDERR_FILENO, (line + "\n").data(), 1024) < 0) break;
+    std::string lines;  // as much as a pipe holds: 100 MB are few calls
+    for (int i = 0; i < 64; ++i) lines += std::string(1023, 'x') + "\n";
+    for (int i = 0; i < 1600; ++i)
+      if (write(STDERR_FILENO, lines.data(), lines.size()) < 0) break;
   }
 }
 
