@@ -21,11 +21,6 @@ def backend_call(backend, q, k, v, causal):
     return call
 
 
-# Clock cycles that the GPU is kept busy before a timed replay. Without it the first event passes at once, and what the host takes to
-# launch the graph (some 30 us) is counted as the kernels' time.
-HEAD_START = 300_000
-
-
 def flex_call(q, k, v, causal):
     """FlexAttention as PyTorch compiles it by default, for this shape alone; a causal one passes over blocks that are masked."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention  # PyTorch 2.5 and newer
@@ -37,6 +32,11 @@ def flex_call(q, k, v, causal):
     compiled = torch.compile(flex_attention, fullgraph=True, dynamic=False)
     mask = create_block_mask(seen, None, None, q.shape[-2], k.shape[-2], device=q.device) if causal else None
     return lambda: compiled(q, k, v, block_mask=mask)
+
+
+# Clock cycles that the GPU is kept busy before a timed replay. Without it the first event passes at once, and what the host takes to
+# launch the graph (some 30 us) is counted as the kernels' time.
+HEAD_START = 300_000
 
 
 class Graph:
