@@ -166,6 +166,7 @@ class Problem {
   virtual std::vector<std::string> constant_names() const { return {}; }
   // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
   virtual bool wants_reference() const { return false; }
+  // By value, for those that keep it. NOLINTNEXTLINE(performance-unnecessary-value-param)
   virtual void use_reference(std::shared_ptr<ReferenceRunner> runner) { static_cast<void>(runner); }
 
   // The least a kernel must do at this shape, for rooflines: operations and compulsory bytes.
