@@ -46,8 +46,9 @@ class Evolve : public Strategy {
     population_ = make_population(full ? spec.choose("population", {"elite", "single", "islands"})
                                        : spec.choose("population", {"single", "elite", "islands"}),
                                   archive_);
-    for (const Preset& preset : space_.presets())
-      start_.push_back({space_.genome(preset.config), "preset", {}});
+    if (spec.choose("presets", {"on", "off"}) == "on")
+      for (const Preset& preset : space_.presets())
+        start_.push_back({space_.genome(preset.config), "preset", {}});
     const std::vector<EarlierRun> none;
     const auto& earlier = full && spec.choose("warm", {"on", "off"}) == "on" ? task.earlier : none;
     for (Genome& genome : configs_to_transfer(space_, earlier, kTransfers)) {

@@ -85,6 +85,15 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("evolve begins without presets if so asked") {
+  const Space space = cube();
+  auto without = make_strategy("evolve:presets=off", {.space = space, .seed = 5});
+  for (const Proposal& proposal : without->ask(8)) {
+    CHECK(proposal.operation == "random");
+    CHECK_FALSE(proposal.config == point(19, 0, 19));
+  }
+}
+
 TEST_CASE("every strategy ends when the space is used up, having seen all of it") {
   SpaceParts parts;
   parts.name = "line";
