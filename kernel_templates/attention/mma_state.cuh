@@ -36,10 +36,6 @@ __device__ __forceinline__ int key_offset(int row, int chunk) {
   if (TENSOR_COPY) return (chunk / 8 * BLOCK_N + row) * 128 + ((chunk ^ row) & 7) * 16;
   return Shared::offset(row, chunk);
 }
-constexpr int kKFull = kVStart + STAGES * kTileBytes;
-constexpr int kVFull = kKFull + 8 * STAGES * K_PARTS;
-constexpr int kKEmpty = kVFull + 8 * STAGES;
-constexpr int kVEmpty = kKEmpty + 8 * STAGES;
 
 // What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the warp's
 // i-th 16 rows; index [..][h] is the half h.

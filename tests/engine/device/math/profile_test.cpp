@@ -55,13 +55,14 @@ TEST_CASE("the profiles that come with fa-tune load and agree with the public ra
   CHECK(h100.launch_us == 0.9);
 }
 
-TEST_CASE("facts are the limits, under the names of the fields") {
+TEST_CASE("facts are the limits, under the names of the fields, and the compute capability") {
   const Constants facts = load_profile("l4", FA_TUNE_ROOT).facts();
   CHECK(integer(facts, "sms") == 58);
   CHECK(integer(facts, "max_threads_per_block") == 1024);
   CHECK(integer(facts, "shared_per_block") == 101376);
   CHECK(integer(facts, "l2_bytes") == 50331648);
-  CHECK(facts.size() == 13);
+  CHECK(integer(facts, "compute_capability") == 89);
+  CHECK(facts.size() == 14);
 }
 
 TEST_CASE("a profile that does not exist is answered with those that do") {
