@@ -72,8 +72,6 @@ std::vector<Template::Map> Template::read_maps(const YamlNode& node,
   return result;
 }
 
-namespace {}  // namespace
-
 std::optional<std::string> Template::arch_on(const std::string& device_arch) const {
   if (arch_.empty()) return device_arch;
   // "sm_90a" is for compute capability 9.0 alone, a plain "sm_80" for it and what follows.

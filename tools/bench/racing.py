@@ -35,7 +35,7 @@ def flex_call(q, k, v, causal):
 
 
 # Clock cycles that the GPU is kept busy before a timed replay. Without it the first event passes at once, and what the host takes to
-# launch the graph (some 30 us) is counted as the kernels' time.
+# launch the graph is counted as the kernels' time.
 HEAD_START = 300_000
 
 
