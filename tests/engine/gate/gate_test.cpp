@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/parallel.hpp"
 #include "engine/gate/compare.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
@@ -46,6 +47,40 @@ Comparison compare_ones(const std::vector<float>& values) {
 }
 
 }  // namespace
+
+TEST_CASE(
+    "compare: an output of several pieces is looked at whole, and errors of all pieces count") {
+  constexpr std::size_t kElements = 2 * elements_of_piece + 100;
+  const Tensor output = {.name = "y",
+                         .type = DType::f32,
+                         .role = Role::output,
+                         .dims = {static_cast<std::int64_t>(kElements)},
+                         .bytes = {}};
+  const Expectation expected = {.tensor = "y",
+                                .exact = std::vector<double>(kElements, 1.0),
+                                .bound = std::vector<double>(kElements, 0.1),
+                                .rms_bound = 0.02};
+  std::vector<float> values(kElements, 1.0F);
+  const auto found = [&] { return compare(output, std::as_bytes(std::span(values)), expected); };
+  CHECK(found().finding == Finding::right);
+
+  values[5] = 1.05F;
+  values[elements_of_piece + 7] = 1.08F;
+  CHECK(found().worst_ratio == doctest::Approx(0.8).epsilon(0.01));
+  const double energy = 0.05 * 0.05 + 0.08 * 0.08;
+  CHECK(found().rms == doctest::Approx(std::sqrt(energy / kElements)).epsilon(0.001));
+
+  values[elements_of_piece + 7] = 1.5F;
+  values[kElements - 1] = 1.25F;
+  CHECK(found().finding == Finding::wrong);
+  CHECK(found().message ==
+        "y[1048583] = 1.5, expected 1, allowed 0.1; 2 of 2097252 elements are off");
+
+  values[kElements - 2] = std::numeric_limits<float>::quiet_NaN();
+  values[elements_of_piece] = std::numeric_limits<float>::infinity();
+  CHECK(found().finding == Finding::not_finite);
+  CHECK(found().message.starts_with("y[1048576] = inf, expected 1; 2 of 2097252"));
+}
 
 TEST_CASE("compare: element, whole, not finite; the message says which element and how far") {
   CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::right);
