@@ -69,9 +69,11 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], int par
   }
 }
 
-// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand.
-__device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][kN][4],
-                                             unsigned v_tile, int warp_key, int lane) {
+// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand. Each step's
+// products stand beside the next one's exponentials: the tensor cores and the special function unit work at a time.
+__device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4], const float (&references)[kM][2],
+                                             float factor, unsigned v_tile, int warp_key, int lane) {
+  probabilities(p, state, 0, references, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
     unsigned a[kM][4];
@@ -83,6 +85,7 @@ __device__ __forceinline__ void multiply_p_v(State& state, const float (&p)[kM][
         a[i][2 * part] = pack(fragment[0], fragment[1]);
         a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
       }
+    if (step + 1 < kN / 2) probabilities(p, state, step + 1, references, factor);
     const int key = warp_key + step * 16 + lane % 16;
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {
@@ -199,11 +202,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
     if (past_end || past_last || before_first)
       hide(scores, mask, thread_row, first_key + lane % 4 * 2);
-    soften(scores, state, how.factor, tile == first_tile);
+    float references[kM][2];
+    refer(scores, state, references, how.factor, tile == first_tile);
 
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);
-    multiply_p_v(state, scores, copies.v_at(tile), warp_key, lane);
+    multiply_p_v(state, scores, references, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   }
   wait_copies<0>();

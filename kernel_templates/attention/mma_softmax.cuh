@@ -31,10 +31,10 @@ __device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mas
         mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
 }
 
-// Turns scores into probabilities relative to the running maximum, and moves the state with it. Before the first tile the state is
-// zero.
-__device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state, float factor,
-                                       bool first) {
+// Moves the state to the rows' maxima over these scores too. `references`: what `probabilities` subtracts. Before the first tile the state
+// is zero.
+__device__ __forceinline__ void refer(const float (&scores)[kM][kN][4], State& state, float (&references)[kM][2],
+                                      float factor, bool first) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -50,6 +50,7 @@ __device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state,
       // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
       const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
       state.maximum[i][h] = largest;
+      references[i][h] = reference;
 
       if (!first && (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before))) {
         const float shrink = exp2_approx(before * factor - reference);
@@ -60,12 +61,19 @@ __device__ __forceinline__ void soften(float (&scores)[kM][kN][4], State& state,
           state.output[i][d][2 * h + 1] *= shrink;
         }
       }
-#pragma unroll
-      for (int j = 0; j < kN; ++j)
-#pragma unroll
-        for (int e = 2 * h; e < 2 * h + 2; ++e) {
-          scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - reference);
-          state.sum[i][h] += scores[i][j][e];
-        }
     }
+}
+
+// Turns the scores of 16 keys, those of step `step` of P V, into probabilities.
+__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], State& state, int step,
+                                              const float (&references)[kM][2], float factor) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int j = 2 * step; j < 2 * step + 2; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - references[i][e / 2]);
+        state.sum[i][e / 2] += scores[i][j][e];
+      }
 }

@@ -86,6 +86,7 @@ __device__ __forceinline__ void soften(const Memory& memory) {
       sum += scores[key];
     }
     sum = among_sharers(sum, [](float a, float b) { return a + b; });
+    if (kSharers > 1) __syncwarp();  // all have read the maximum
     if (lane == 0) {
       const float shrink = exp2_approx(before - reference);
       memory.maximum[row] = largest;

@@ -27,9 +27,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CLEAN = ("ERROR SUMMARY: 0 errors", "RACECHECK SUMMARY: 0 hazards")
 
 
-def presets():
+def presets(spaces):
     """(name, entry, D, causal, dtype, target) of all."""
-    for space in SPACES:
+    for space in spaces:
         with open(f"{ROOT}/search_spaces/{space}.yaml") as file:
             described = yaml.safe_load(file)
         dtype = described["problem"].get("dtype", "fp16")
@@ -91,6 +91,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", help="where the JSON goes")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for each tool")
+    parser.add_argument("--space", action="append", choices=SPACES, help="may be given again; all if not given")
     parser.add_argument("--launch", help="what a tool is started on")
     args = parser.parse_args()
     if args.launch:
@@ -99,7 +100,7 @@ def main():
     from racing import software
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        kernels = list(pool.map(compiled, presets()))
+        kernels = list(pool.map(compiled, presets(args.space or SPACES)))
     refused = [f"{one['name']}: {one['refusal']}" for one in kernels if one["refusal"]]
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         pickle.dump([one for one in kernels if not one["refusal"]], file)

@@ -177,10 +177,12 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
   Split& split = warp.splits[chosen];
   switch (op.kind) {
     case Kind::converge:
+    case Kind::meet:
       if (!converged(warp, split, op)) return;
-      if (sanitizer_ != nullptr) sanitizer_->converge(warp);
       op.run(warp, op, split.mask);
-      if (sanitizer_ != nullptr) sanitizer_->converge(warp);
+      // Of all that a warp's lanes do together bar.warp.sync alone orders their memory (PTX ISA, bar.warp.sync and
+      // shfl.sync): after a shuffle or a vote a lane may still not see what another wrote before it.
+      if (op.kind == Kind::meet && sanitizer_ != nullptr) sanitizer_->converge(warp);
       split.pc += 1;
       return;
     case Kind::wait:

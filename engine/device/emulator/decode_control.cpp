@@ -256,7 +256,7 @@ bool Decoder::barrier() {
     if (!has("sync")) return false;
     want_operands(1, 1);
     const Ref members = source(operand(0), Type::b32);
-    Draft& draft = emit(Kind::converge, Pipe::control, run_nothing);
+    Draft& draft = emit(Kind::meet, Pipe::control, run_nothing);
     read(draft, 15, members);
     return true;
   }

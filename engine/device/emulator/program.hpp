@@ -42,6 +42,7 @@ enum class Kind : std::uint8_t {
   lanes,     // run() and go on; cannot fail
   memory,    // run(), which may report trouble
   converge,  // like memory, but first wait until the lanes it names have come
+  meet,      // the same, and what those lanes did in memory before, all of them see from here on
   wait,      // like memory, but run() may say in Warp::outcome that it must be tried again
   branch,
   branch_indexed,

@@ -69,7 +69,7 @@ class Sanitizer final : private RaceJudge {
   // The lane has waited for its operations in groups before `end`.
   void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind);
 
-  // Lanes of the warp have met.
+  // Lanes of the warp have met at a barrier of theirs.
   void converge(const Warp& warp);
   // Barrier `id` of the warp's CTA: the warp comes, goes on, and the barrier begins anew.
   void arrive(const Warp& warp, std::uint32_t id);
