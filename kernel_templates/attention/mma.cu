@@ -46,27 +46,37 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
                 q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
 }
 
-// scores += Q K^T for this warp's rows and part `part` of its keys.
-__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], int part,
+// Fragments of scores that are finished before the next are begun: enough for products that do not wait for each other. Where fragments of
+// Q are read again for each step, all.
+constexpr int kPartKeys = kN / K_PARTS;
+constexpr int kGroupOf = kM < 4 ? 8 / kM : 2;
+constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kGroupOf != 0 ? kPartKeys : kGroupOf;
+
+// scores += Q K^T for this warp's rows and part `part` of its keys. `largest` follows this thread's largest of each row, while the tensor
+// cores are busy with the next.
+__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
                                              const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
                                              unsigned k_tile, int warp_row, int warp_key, int lane) {
   const int key = warp_key + lane % 8 + lane / 16 * 8;
 #pragma unroll
-  for (int step = 0; step < kK; ++step) {
-    unsigned q_read[kM][4];
-    if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
-    const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
+  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kGroup)
 #pragma unroll
-    for (int j = part * (kN / K_PARTS); j < (part + 1) * (kN / K_PARTS); j += 2) {
-      unsigned k[4];
-      ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
+    for (int step = 0; step < kK; ++step) {
+      unsigned q_read[kM][4];
+      if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
+      const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
-      for (int i = 0; i < kM; ++i) {
-        mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
-        mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
+      for (int j = first; j < first + kGroup; j += 2) {
+        unsigned k[4];
+        ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
+#pragma unroll
+        for (int i = 0; i < kM; ++i) {
+          mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
+          mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
+        }
       }
+      if (step + 1 == kK) extend(largest, scores, first, first + kGroup);
     }
-  }
 }
 
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand. Each step's
@@ -187,10 +197,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.await_k(tile, 0);
     if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
     float scores[kM][kN][4] = {};
+    float largest[kM][2];
+    copy(largest, state.maximum);
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k(scores, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
+      multiply_q_k(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
     }
     copies.end_k(tile, lane);
 
@@ -200,10 +212,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
     const bool before_first =
         WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
-    if (past_end || past_last || before_first)
-      hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+    const bool hides = past_end || past_last || before_first;
+    if (hides) hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+    if (hides || Scores::kShaped) {  // they are no longer the products
+      copy(largest, state.maximum);
+      extend(largest, scores, 0, kN);
+    }
     float references[kM][2];
-    refer(scores, state, references, how.factor, tile == first_tile);
+    refer(largest, state, references, how.factor, tile == first_tile);
 
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);

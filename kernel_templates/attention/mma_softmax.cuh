@@ -31,29 +31,51 @@ __device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mas
         mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
 }
 
-// Moves the state to the rows' maxima over these scores too. `references`: what `probabilities` subtracts. Before the first tile the state
-// is zero.
-__device__ __forceinline__ void refer(const float (&scores)[kM][kN][4], State& state, float (&references)[kM][2],
-                                      float factor, bool first) {
+__device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM][2]) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) to[i][h] = from[i][h];
+}
+
+// `largest`: of each row, this thread's scores in fragments `first` to `end` too.
+__device__ __forceinline__ void extend(float (&largest)[kM][2], const float (&scores)[kM][kN][4], int first, int end) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+      for (int j = first; j < end; ++j)
+        largest[i][h] = fmaxf(largest[i][h], fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
+}
+
+// Moves the state to the rows' maxima, of which `largest` has this thread's. `references`: what `probabilities` subtracts. Before the first
+// tile the state is zero. Goes step by step for all rows, so that they wait together.
+__device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, float (&references)[kM][2], float factor,
+                                      bool first) {
+  // The four lanes of a quad hold one row.
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2)
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        largest[i][h] = fmaxf(largest[i][h], __shfl_xor_sync(0xffffffffu, largest[i][h], distance));
+  bool moved = false;
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float before = state.maximum[i][h];
-      float largest = before;
-#pragma unroll
-      for (int j = 0; j < kN; ++j)
-        largest = fmaxf(largest, fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
-      // The four lanes of a quad hold one row.
-      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+      moved |= largest[i][h] != state.maximum[i][h];
       // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-      const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
-      state.maximum[i][h] = largest;
-      references[i][h] = reference;
-
-      if (!first && (kRescale == Rescale::always || __any_sync(0xffffffffu, largest != before))) {
-        const float shrink = exp2_approx(before * factor - reference);
+      references[i][h] = largest[i][h] == minus_infinity() ? 0.0f : largest[i][h] * factor;
+    }
+  if (!first && (kRescale == Rescale::always || __any_sync(0xffffffffu, moved))) {
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float shrink = exp2_approx(state.maximum[i][h] * factor - references[i][h]);
         state.sum[i][h] *= shrink;
 #pragma unroll
         for (int d = 0; d < kD; ++d) {
@@ -61,7 +83,8 @@ __device__ __forceinline__ void refer(const float (&scores)[kM][kN][4], State& s
           state.output[i][d][2 * h + 1] *= shrink;
         }
       }
-    }
+  }
+  copy(state.maximum, largest);
 }
 
 // Turns the scores of 16 keys, those of step `step` of P V, into probabilities.

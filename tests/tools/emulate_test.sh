@@ -51,7 +51,7 @@ try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1 --line-info
 check 'with line information that of the source' contains "$err" 'twice, double.cu:4 (PTX line'
 
 # A race in a template, made by taking out the barrier before a buffer is filled again, is reported at
-# its line of the template, and at that of the copy it meets.
+# its line of the template, and at that of the read it meets.
 templates=$repository/kernel_templates
 sed 's/copies\.await_v(tile);/wait_copies<2 * (STAGES - 1)>();/' "$templates/attention/mma.cu" >racy.cu
 check 'a barrier was taken out' is_not cmp -s racy.cu "$templates/attention/mma.cu"
@@ -65,12 +65,12 @@ attention=(--kernel attention_mma --grid 2 --block 64 --shared 12800 --device l4
   --arg 'f16[64x32]=normal:1' --arg 'f16[128x32]=normal:2' --arg 'f16[128x32]=normal:3'
   --arg 'out:f16[64x32]' --arg i32=64 --arg i32=128 --arg f32=0.17)
 for setting in $config; do attention+=(--define "$setting"); done
-line=$(grep -n 'multiply_p_v(state' racy.cu | tail -n 1 | cut -d: -f1)
+line=$(grep -n 'copies.begin_k(tile + STAGES)' racy.cu | cut -d: -f1)
 try "$program" emulate racy.cu "${attention[@]}"
 check 'a race is exit code 1' equal "$status" 1
 check 'is called so' contains "$err" 'fa-tune: race: attention_mma'
 check 'and stands at its line' contains "$err" "in racy.cu:$line (PTX line"
-check 'with that of the copy' contains "$err" 'is copying to it in cp.async.cg.shared.global (copy.cuh:'
+check 'with that of the read' contains "$err" 'read it in ldmatrix.sync.aligned.m8n8.x4.shared.b16 (mma.cuh:'
 try "$program" emulate "$templates/attention/mma.cu" "${attention[@]}"
 check 'the template itself is clean' equal "$status$(cat "$err")" 0
 

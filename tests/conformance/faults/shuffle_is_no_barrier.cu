@@ -1,5 +1,5 @@
 // class: race
-// about: a shuffle stands where lanes of one warp should meet: it passes registers on and orders no memory
+// about: a shuffle stands where lanes of one warp should meet, but it orders no memory
 // grid: [1]
 // block: [32]
 // args:
