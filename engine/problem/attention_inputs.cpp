@@ -91,14 +91,17 @@ Values draw(const Tensor& tensor, Inputs inputs, std::uint64_t seed) {
   return values;
 }
 
-// Up to three keys a head, anywhere in it, whose logits are about 140 for every query while the
-// rest stay within a few: all queries lean towards one direction g (signs, so |g|^2 = D), these
-// keys point along it. Their logits differ by about 1, so that their shares are all visible.
-class DominatingKeys {
+// Logits far from zero: all queries lean towards one direction g (signs, so |g|^2 = D). In every
+// other head up to three keys, anywhere in it, point along it: their logits are about 140 for every
+// query while the rest stay within a few, and differ by about 1, so that their shares are all
+// visible. In the heads between all keys lean away from it, so that no logit comes near zero, as
+// that of a key which does not exist would be if it counted.
+class FarLogits {
  public:
-  DominatingKeys(const AttentionShape& shape, std::uint64_t seed)
+  FarLogits(const AttentionShape& shape, std::uint64_t seed)
       : shape_(shape),
-        random_(derive_seed(seed, "dominating keys")),
+        random_(derive_seed(seed, "far logits")),
+        low_(random_.below(2)),
         direction_(static_cast<std::size_t>(shape.D)) {
     for (double& sign : direction_) sign = random_.below(2) == 0 ? -1 : 1;
   }
@@ -111,27 +114,35 @@ class DominatingKeys {
   }
 
   void place(std::span<float> keys) {
-    const double logit = 140;
-    const std::size_t D = direction_.size();
     const auto Lk = static_cast<std::size_t>(shape_.Lk);
     const RowOrder rows = key_rows(shape_);
     for (std::size_t head = 0; head < static_cast<std::size_t>(shape_.B * shape_.kv_heads());
          ++head) {
-      for (int n = 0; n < 3; ++n) {
-        const std::size_t key = rows(head, random_.below(Lk));
-        // scale * lean * length * D = logit, with scale = 1/sqrt(D)
-        const double length = (logit + n) / (kLean * std::sqrt(static_cast<double>(D)));
-        for (std::size_t d = 0; d < D; ++d)
-          keys[key * D + d] = static_cast<float>(length * direction_[d]);
-      }
+      if (head % 2 == low_)
+        for (std::size_t key = 0; key < Lk; ++key) move(keys, rows(head, key), 1, -kFar);
+      else
+        for (int n = 0; n < 3; ++n) move(keys, rows(head, random_.below(Lk)), 0, kFar + n);
     }
   }
 
  private:
   static constexpr double kLean = 2;
+  static constexpr double kFar = 140;
+
+  // The key keeps `kept` of itself.
+  void move(std::span<float> keys, std::size_t key, float kept, double logit) const {
+    const std::size_t D = direction_.size();
+    // scale * lean * length * D = logit, with scale = 1/sqrt(D)
+    const double length = logit / (kLean * std::sqrt(static_cast<double>(D)));
+    for (std::size_t d = 0; d < D; ++d) {
+      float& element = keys[key * D + d];
+      element = kept * element + static_cast<float>(length * direction_[d]);
+    }
+  }
 
   const AttentionShape& shape_;
   Random random_;
+  std::size_t low_;  // the parity of the heads whose logits are
   std::vector<double> direction_;
 };
 
@@ -158,15 +169,15 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
       store_rounded(to, values.all());
   };
   // One after another: as floats a large tensor takes twice its room.
-  DominatingKeys dominating(shape, seed);
+  FarLogits far(shape, seed);
   {
     const Values queries = draw(q, inputs, seed);
-    if (inputs == Inputs::large_logits) dominating.lean(queries.all());
+    if (inputs == Inputs::large_logits) far.lean(queries.all());
     store(q, queries, query_rows(shape), shape.H, shape.Lq);
   }
   {
     const Values keys = draw(k, inputs, seed);
-    if (inputs == Inputs::large_logits) dominating.place(keys.all());
+    if (inputs == Inputs::large_logits) far.place(keys.all());
     store(k, keys, key_rows(shape), shape.kv_heads(), shape.Lk);
   }
   {

@@ -48,7 +48,7 @@ enum class Inputs {
   tripled,       // N(0, 3): a peaked softmax
   small,         // N(0, 0.01): a flat one
   negated,       // -N(0, 1) of the same seed: the result must move as the oracle's does
-  large_logits,  // a few keys dominate by more than 100 in the exponent
+  large_logits,  // a few keys dominate by more than 100 in the exponent, or all lie as far below 0
   distinct_rows  // every row of V is a constant of its own, so a wrong row shows
 };
 

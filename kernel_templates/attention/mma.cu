@@ -52,8 +52,11 @@ constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kGroupOf = kM < 4 ? 8 / kM : 2;
 constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kGroupOf != 0 ? kPartKeys : kGroupOf;
 
-// scores += Q K^T for this warp's rows and part `part` of its keys. `largest` follows this thread's largest of each row, while the tensor
-// cores are busy with the next.
+// Whether the rows' maxima follow the products, while the tensor cores are busy with the next: not where many tiles have keys to hide, or
+// scores are not what the products were.
+constexpr bool kFollows = !Mask::kLimitsLast && !WINDOW_LEFT && !Scores::kShaped;
+
+// scores += Q K^T for this warp's rows and part `part` of its keys. `largest`, if it follows: this thread's of each row.
 __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
                                              const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
                                              unsigned k_tile, int warp_row, int warp_key, int lane) {
@@ -75,7 +78,7 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
           mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
         }
       }
-      if (step + 1 == kK) extend(largest, scores, first, first + kGroup);
+      if (kFollows && step + 1 == kK) extend(largest, scores, first, first + kGroup);
     }
 }
 
@@ -214,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
     const bool hides = past_end || past_last || before_first;
     if (hides) hide(scores, mask, thread_row, first_key + lane % 4 * 2);
-    if (hides || Scores::kShaped) {  // they are no longer the products
+    if (hides || !kFollows) {
       copy(largest, state.maximum);
       extend(largest, scores, 0, kN);
     }

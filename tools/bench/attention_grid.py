@@ -3,7 +3,7 @@
 
 A file of candidates gives configs, each for the head dimension and causality it is meant for. In each cell all
 that fit are checked against a float64 truth on small ragged shapes and screened; the fastest then races all
-backends: graphs of launches, replayed in randomized blocks with each contestant once, so that clock,
+backends: graphs of launches that take as long, replayed in randomized blocks with each contestant once, so that clock,
 temperature and power meet all alike. The race is timed anew, apart from the screening. Then the winner and the best
 backend run alone for --sustain seconds each, in turn, and the second half of that counts.
 
@@ -41,7 +41,6 @@ from racing import BACKENDS, Graph, backend_call, flex_call, interval, race, rel
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
 WORST = {"fp16": 1e-3, "bf16": 8e-3, "e4m3": 6e-2}  # relative RMS error that is accepted
-REPLAY_US = 8000  # a graph has as many launches as take about so long
 
 
 def exact(q, k, v, causal):
@@ -190,10 +189,10 @@ def candidates_of(paths, dtype, cells, args):
     return [candidate for candidate in candidates if candidate.refusal is None]
 
 
-def fastest(problem, c, candidates, launches, args, rng):
+def fastest(problem, c, candidates, args, rng):
     """(graph of the fastest for the cell, its entry, the ten fastest with their times)"""
     fitting = [k for k in candidates if k.fits(c)]
-    trials = {i: Graph(problem.bind(k.kernel), launches) for i, k in enumerate(fitting)}
+    trials = {i: Graph(problem.bind(k.kernel)) for i, k in enumerate(fitting)}
     screened = {i: statistics.median(times) for i, times in race(trials, args.screen, rng, warm_up=1).items()}
     ranking = sorted(screened, key=screened.get)
     best = ranking[0]
@@ -213,10 +212,10 @@ def errors_at(problem, outputs):
     return results
 
 
-def flex_graph(problem, c, launches, flash, limit):
+def flex_graph(problem, c, flash, limit):
     """Races if it compiles, and if it gives what SDPA's `flash` does."""
     try:
-        graph = Graph(flex_call(*problem.real, c["causal"]), launches)
+        graph = Graph(flex_call(*problem.real, c["causal"]))
         for each in (graph, flash):
             each.time_us()  # a result is there once its graph has run
         error = relative_error(graph.result, flash.result.double())
@@ -240,22 +239,21 @@ def run_cell(c, candidates, rivals, args, rng):
     problem = Problem(*sizes, args.dtype, args.scale_rows)
     e4m3 = args.dtype == "e4m3"
     plain = Problem(*sizes, "fp16", of=[t.half() for t in problem.real]) if e4m3 else problem
-    launches = max(1, min(100, int(REPLAY_US / (flop(c) / 4e8 + 4))))
     graphs, results = {}, {}
     for name, backend in BACKENDS.items():
         if name == "sdpa math" and c["B"] * c["H"] * c["Lq"] * c["L"] > 2**30:
             continue  # its scores would not fit
         try:
-            graphs[name] = Graph(backend_call(backend, *plain.real, c["causal"]), launches)
+            graphs[name] = Graph(backend_call(backend, *plain.real, c["causal"]))
             results[name] = graphs[name].result
         except RuntimeError:
             continue
     if args.flex:
-        flex = flex_graph(plain, c, launches, graphs["sdpa flash"], WORST["fp16" if e4m3 else args.dtype])
+        flex = flex_graph(plain, c, graphs["sdpa flash"], WORST["fp16" if e4m3 else args.dtype])
         graphs |= {"flex": flex} if flex else {}
-    graphs["fa-tune"], entry, screened = fastest(problem, c, candidates, launches, args, rng)
+    graphs["fa-tune"], entry, screened = fastest(problem, c, candidates, args, rng)
     if rivals:
-        graphs["fa-tune fp16"], rival, _ = fastest(plain, c, rivals, launches, args, rng)
+        graphs["fa-tune fp16"], rival, _ = fastest(plain, c, rivals, args, rng)
     samples = race(graphs, args.blocks, rng, warm_up=3)
     problem.o.fill_(float("nan"))
     graphs["fa-tune"].time_us()
@@ -339,7 +337,7 @@ def main():
         "software": software(),
         "date": datetime.date.today().isoformat(),
         "method": f"winner of {args.screen} screening blocks, then {args.blocks} randomized blocks with each contestant "
-        "once; medians, 95% bootstrap intervals; speedup: block by block against the best backend of the cell"
+        "once; medians, 95% bootstrap intervals; replays of 4 ms each; speedup: block by block against the best backend of the cell"
         + ("; flex: FlexAttention as torch.compile makes it by default" if args.flex else ""),
         "suite": args.suite,
         "dtype": args.dtype,

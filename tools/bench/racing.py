@@ -37,23 +37,34 @@ def flex_call(q, k, v, causal):
 # Clock cycles that the GPU is kept busy before a timed replay. Without it the first event passes at once, and what the host takes to
 # launch the graph is counted as the kernels' time.
 HEAD_START = 300_000
+# A replay lasts about so long, whoever's it is. With as many launches for each, a slow contestant (SDPA's math takes 14 times as long as the
+# others at the mission shape) warms the chip for many times as long as the others, and what runs after it is 4 to 6% slower.
+REPLAY_US = 4000
+MOST_LAUNCHES = 1000
 
 
 class Graph:
-    """So many calls of a function as one CUDA graph. `result`: what one call gave."""
+    """Calls of a function as one CUDA graph: so many, or as many as take REPLAY_US. `result`: what one call gave."""
 
-    def __init__(self, call, launches):
-        self.launches = launches
+    def __init__(self, call, launches=None):
+        self.call = call  # it may own what the graph's kernels read
         self.stream = torch.cuda.Stream()
         with torch.cuda.stream(self.stream):
             for _ in range(3):
                 call()
-            torch.cuda.synchronize()
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, stream=self.stream):
-                for _ in range(launches):
-                    self.result = None  # so that each call may write where the one before wrote, as it would for a user
-                    self.result = call()
+        torch.cuda.synchronize()
+        self.capture(launches or 5)
+        if launches is None:
+            once = min(self.time_us() for _ in range(3))
+            self.capture(max(1, min(MOST_LAUNCHES, round(REPLAY_US / once))))
+
+    def capture(self, launches):
+        self.launches = launches
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(self.stream), torch.cuda.graph(self.graph, stream=self.stream):
+            for _ in range(launches):
+                self.result = None  # so that each call may write where the one before wrote, as it would for a user
+                self.result = self.call()
 
     def time_us(self):
         """Microseconds a launch, of one replay."""

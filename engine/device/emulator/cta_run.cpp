@@ -180,8 +180,9 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
     case Kind::meet:
       if (!converged(warp, split, op)) return;
       op.run(warp, op, split.mask);
-      // Of all that a warp's lanes do together bar.warp.sync alone orders their memory (PTX ISA, bar.warp.sync and
-      // shfl.sync): after a shuffle or a vote a lane may still not see what another wrote before it.
+      // Of all that a warp's lanes do together bar.warp.sync alone orders their memory (PTX ISA,
+      // bar.warp.sync and shfl.sync): after a shuffle or a vote a lane may still not see what
+      // another wrote before it.
       if (op.kind == Kind::meet && sanitizer_ != nullptr) sanitizer_->converge(warp);
       split.pc += 1;
       return;
