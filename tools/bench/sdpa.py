@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times an exported attention kernel and every backend of PyTorch's SDPA in one process.
 
-All are captured as CUDA graphs of the same number of launches and replayed in randomized blocks, each
+All are captured as CUDA graphs that take as long and replayed in randomized blocks, each
 with every contestant once, so that drift of clock or temperature meets all alike. A sample is a replay's
 time divided by its launches. Inputs are N(0, 1), warm in L2 where they fit.
 
@@ -21,9 +21,8 @@ import torch
 import yaml
 
 from gpu_kernel import Kernel, compile_cubin, plain_attention
-from racing import BACKENDS, Graph, backend_call, interval, race, relative_error, software
+from racing import BACKENDS, REPLAY_US, Graph, backend_call, interval, race, relative_error, software
 
-LAUNCHES = 100
 BLOCKS = 200
 
 
@@ -80,10 +79,10 @@ def main():
     truth = exact(q, k, v, causal)
     own = own_kernel(export, args.kernel, q, k, v, o)
 
-    graphs, errors = {"fa-tune": Graph(own, LAUNCHES)}, {}
+    graphs, errors = {"fa-tune": Graph(own)}, {}
     for name, backend in BACKENDS.items():
         try:
-            graphs[name] = Graph(backend_call(backend, q, k, v, causal), LAUNCHES)
+            graphs[name] = Graph(backend_call(backend, q, k, v, causal))
         except RuntimeError as error:
             print(f"{name}: not available here: {str(error).splitlines()[0]}")
     for name, graph in graphs.items():
@@ -114,7 +113,7 @@ def main():
         "device": torch.cuda.get_device_name(),
         "software": software(),
         "date": datetime.date.today().isoformat(),
-        "method": f"graphs of {LAUNCHES} launches, {BLOCKS} randomized blocks with each contestant once, "
+        "method": f"graphs of about {REPLAY_US / 1000:g} ms, {BLOCKS} randomized blocks with each contestant once, "
         "median and 95% bootstrap interval; ratios are taken block by block",
         "shape": shape,
         "config": export["config"],
