@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 TYPES = ("fp16", "bf16")
 CONFIGS = {
-    "mma": "mma BLOCK_M 64 BLOCK_N 64 WARPS_M 2 WARPS_N 2 STAGES 2 LAYOUT swizzled Q_PLACE in_registers RESCALE voted EPILOGUE staged "
+    "mma": "mma BLOCK_M 64 BLOCK_N 64 WARPS_M 4 WARPS_N 1 STAGES 2 LAYOUT swizzled Q_PLACE in_registers RESCALE voted EPILOGUE staged "
     "MIN_BLOCKS 0",
     "mma, copy engine": "mma BLOCK_M 32 BLOCK_N 128 WARPS_M 2 WARPS_N 2 STAGES 2 LAYOUT swizzled Q_PLACE in_registers RESCALE always "
     "EPILOGUE direct MIN_BLOCKS 0 TENSOR_COPY 1 K_PARTS 2",
