@@ -3,7 +3,7 @@
 
 A file of candidates gives configs, each for the head dimension and causality it is meant for. In each cell all
 that fit are checked against a float64 truth on small ragged shapes and screened; the fastest then races all
-backends: graphs of launches that take as long, replayed in randomized blocks with each contestant once, so that clock,
+backends: graphs of launches that last equally long, replayed in randomized blocks with each contestant once, so that clock,
 temperature and power meet all alike. The race is timed anew, apart from the screening. Then the winner and the best
 backend run alone for --sustain seconds each, in turn, and the second half of that counts.
 
@@ -36,7 +36,7 @@ import yaml
 
 from attention_cells import flop, geomean, name_of, suites
 from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_attention, spilled_bytes, target_facts
-from racing import BACKENDS, Graph, backend_call, flex_call, interval, race, relative_error, software
+from racing import BACKENDS, REPLAY_US, Graph, backend_call, flex_call, interval, race, relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
@@ -337,7 +337,8 @@ def main():
         "software": software(),
         "date": datetime.date.today().isoformat(),
         "method": f"winner of {args.screen} screening blocks, then {args.blocks} randomized blocks with each contestant "
-        "once; medians, 95% bootstrap intervals; replays of 4 ms each; speedup: block by block against the best backend of the cell"
+        f"once; medians, 95% bootstrap intervals; replays of about {REPLAY_US / 1000:g} ms each; "
+        "speedup: block by block against the best backend of the cell"
         + ("; flex: FlexAttention as torch.compile makes it by default" if args.flex else ""),
         "suite": args.suite,
         "dtype": args.dtype,

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Are the shipped presets of the attention spaces clean under compute-sanitizer's four tools on a GPU?
 
+Not those of h100_gqa, which are for grouped heads.
+
   tools/bench/presets_sanitized.py --out results/sanitizers/presets.json       (needs compute-sanitizer, PyTorch, nvcc)
 
 Each preset of each space, full and causal, at every head dimension it is for, compiled for this GPU and launched on two ragged

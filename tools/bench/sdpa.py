@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times an exported attention kernel and every backend of PyTorch's SDPA in one process.
 
-All are captured as CUDA graphs that take as long and replayed in randomized blocks, each
+All are captured as CUDA graphs that last equally long and replayed in randomized blocks, each
 with every contestant once, so that drift of clock or temperature meets all alike. A sample is a replay's
 time divided by its launches. Inputs are N(0, 1), warm in L2 where they fit.
 
