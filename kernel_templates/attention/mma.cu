@@ -13,8 +13,8 @@
 //
 // Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
 // Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q
-// passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted:
-// only where a row's maximum moved in this warp); EPILOGUE (direct, staged: through shared memory, for
+// passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted,
+// threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared memory, for
 // 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
 // Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys need the mask);
 // SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before

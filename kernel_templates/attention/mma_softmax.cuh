@@ -49,10 +49,33 @@ __device__ __forceinline__ void extend(float (&largest)[kM][2], const float (&sc
         largest[i][h] = fmaxf(largest[i][h], fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
 }
 
-// Moves the state to the rows' maxima, of which `largest` has this thread's. `references`: what `probabilities` subtracts. Before the first
-// tile the state is zero. Goes step by step for all rows, so that they wait together.
+// What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
+__device__ __forceinline__ void scale_references(float (&references)[kM][2], const float (&maximum)[kM][2], float factor) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) references[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
+}
+
+// Whether a score of this warp's rows is so far above its row's reference that this must follow. Each lane asks for its own scores: a row
+// that stays needs no maximum over its four lanes.
+__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const State& state, float factor) {
+  bool grown = false;
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) grown |= (largest[i][h] - state.maximum[i][h]) * factor > kGrowth;
+  return __any_sync(0xffffffffu, grown);
+}
+
+// Moves the state to the rows' maxima, of which `largest` has this thread's, or leaves it, see RESCALE. `references`: what `probabilities`
+// subtracts. Before the first tile the state is zero. Goes step by step for all rows, so that they wait together.
 __device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, float (&references)[kM][2], float factor,
                                       bool first) {
+  if (kRescale == Rescale::threshold && !first && !outgrown(largest, state, factor)) {
+    scale_references(references, state.maximum, factor);
+    return;
+  }
   // The four lanes of a quad hold one row.
 #pragma unroll
   for (int distance = 1; distance < 4; distance *= 2)
@@ -65,12 +88,9 @@ __device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, flo
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      moved |= largest[i][h] != state.maximum[i][h];
-      // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-      references[i][h] = largest[i][h] == minus_infinity() ? 0.0f : largest[i][h] * factor;
-    }
-  if (!first && (kRescale == Rescale::always || __any_sync(0xffffffffu, moved))) {
+    for (int h = 0; h < 2; ++h) moved |= largest[i][h] != state.maximum[i][h];
+  scale_references(references, largest, factor);
+  if (!first && (kRescale != Rescale::voted || __any_sync(0xffffffffu, moved))) {
 #pragma unroll
     for (int i = 0; i < kM; ++i)
 #pragma unroll

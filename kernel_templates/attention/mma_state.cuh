@@ -1,16 +1,15 @@
 // What the parts of mma.cu agree on: the meaning of the genes, sizes, and what a thread holds.
 #pragma once
 
+#include "rescale.cuh"
 #include "tile.cuh"
 
 enum class QPlace { in_shared, in_registers, overlay };
-enum class Rescale { always, voted };
 enum class Epilogue { direct, staged };
 enum class KvOrder { forwards, backwards };
 enum class Schedule { by_rows, longest_first };
 
 constexpr QPlace kQPlace = QPlace::Q_PLACE;
-constexpr Rescale kRescale = Rescale::RESCALE;
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
 constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
 constexpr bool kLongestFirst = Schedule::SCHEDULE == Schedule::longest_first;
@@ -41,6 +40,6 @@ __device__ __forceinline__ int key_offset(int row, int chunk) {
 // i-th 16 rows; index [..][h] is the half h.
 struct State {
   float output[kM][kD][4];
-  float maximum[kM][2];  // of the scores before Scores::factor
+  float maximum[kM][2];  // of the scores before Scores::factor, or what stands in for it: a row's reference
   float sum[kM][2];      // this thread's columns only, until the end
 };

@@ -6,6 +6,7 @@
 #include "element.cuh"
 #include "mask.cuh"
 #include "math.cuh"
+#include "rescale.cuh"
 #include "scores.cuh"
 #include "wgmma_scales.cuh"
 #include "wgmma_schedule.cuh"
@@ -16,12 +17,6 @@ constexpr int kOutputs = HEAD_DIM / 2;  // a thread
 constexpr int kSteps = BLOCK_N * kElementBytes / 32;  // steps of P V, 32 bytes deep
 constexpr int kFragments = 2 / kElementBytes;         // of 8 columns, whose scores make one register of P
 
-enum class Rescale { always, voted, threshold };
-constexpr Rescale kRescale = Rescale::RESCALE;
-
-// With `threshold` a row's reference follows its maximum only when that has grown by so many powers of
-// two: probabilities then reach 2^8, far from fp16's 65504, and keep their relative precision.
-constexpr float kGrowth = 8.0f;
 // In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is 2^8 of 448, and
 // small ones stay above 2^-6, below which precision is lost. Room for growth would have to come from there.
 constexpr float kGain = DTYPE_E4M3 ? 8.0f : 0.0f;

@@ -103,12 +103,13 @@ class Problem:
 
 
 class Candidate:
-    """One config compiled for one head dimension and causality."""
+    """One config compiled for one head dimension and causality. `root`: whose templates."""
 
-    def __init__(self, entry, D, causal, dtype, scale_rows):
+    def __init__(self, entry, D, causal, dtype, scale_rows=128, root=ROOT):
+        self.folder = f"{root}/kernel_templates"
         self.entry, self.D, self.causal, self.dtype = entry, D, causal, dtype
         self.scale_rows = scale_rows if dtype == "e4m3" else 0
-        path = f"{ROOT}/kernel_templates/attention/{entry['template']}.yaml"
+        path = f"{self.folder}/attention/{entry['template']}.yaml"
         with open(path) as file:
             self.manifest = yaml.safe_load(file)
         self.refusal = self.cubin = self.kernel = None
@@ -132,7 +133,7 @@ class Candidate:
         for name in [*self.manifest["parameters"], *self.manifest.get("optional", {})]:
             value = config[name]
             defines[name] = int(value) if isinstance(value, bool) else value
-        folder = f"{ROOT}/kernel_templates"
+        folder = self.folder
         try:
             self.cubin, log = compile_cubin(
                 f"{folder}/attention/{self.manifest['source']}", defines.items(),
