@@ -117,12 +117,24 @@ bool passes(const Task& task) {
   return !right && (told || !task.place->device().info().checks);
 }
 
+// Whether a gene is there in a config that has all genes before it.
+bool exists(const Parameter& parameter, const Config& config, const Constants& constants) {
+  if (!parameter.when) return true;
+  const auto scope = [&](const std::string& name) -> const Value* {
+    const auto found = constants.find(name);
+    return found != constants.end() ? &found->second : config.find(name);
+  };
+  const auto known = [&](const std::string& name) { return scope(name) != nullptr; };
+  return std::ranges::all_of(parameter.when->names(), known) &&
+         parameter.when->evaluate_bool(scope);
+}
+
 // A fault file does not know which of its template's optional genes a space has.
 Config with_defaults(Config config, const Constants& optional, const Space& space) {
   for (const Parameter& parameter : space.parts().parameters) {
-    if (!space.why_invalid(config)) break;
     const auto found = optional.find(parameter.name);
-    if (found != optional.end() && config.find(parameter.name) == nullptr)
+    if (found != optional.end() && config.find(parameter.name) == nullptr &&
+        exists(parameter, config, space.parts().constants))
       config.set(found->first, found->second);
   }
   return config;

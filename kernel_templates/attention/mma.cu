@@ -20,7 +20,8 @@
 // SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before
 // those above them, which under a causal mask have fewer keys); L2_HINT (none, prefetch, keep) of K's and V's
 // copies, see copy.cuh; TENSOR_COPY: K and V come by the copy engine of sm_90 and later; K_PARTS: so many parts of
-// a tile of K are waited for one by one then.
+// a tile of K are waited for one by one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may have
+// are another loop body, and the others need no branch, which products and exponentials cannot pass).
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -49,14 +50,26 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
 // Fragments of scores that are finished before the next are begun: enough for products that do not wait for each other. Where fragments of
 // Q are read again for each step, all.
 constexpr int kPartKeys = kN / K_PARTS;
-constexpr int kGroupOf = kM < 4 ? 8 / kM : 2;
-constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kGroupOf != 0 ? kPartKeys : kGroupOf;
+constexpr int kFewest = kM < 4 ? 8 / kM : 2;
+constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
-// Whether the rows' maxima follow the products, while the tensor cores are busy with the next: not where many tiles have keys to hide, or
-// scores are not what the products were.
-constexpr bool kFollows = !Mask::kLimitsLast && !WINDOW_LEFT && !Scores::kShaped;
+// What is known of a tile before its scores are: kHides, that it may have keys which a row must not see; kFollows, that the rows' maxima
+// follow the products, while the tensor cores are busy with the next, which would be in vain where keys are hidden afterwards.
+struct AnyTile {
+  static constexpr bool kHides = true;
+  static constexpr bool kFollows = !Mask::kLimitsLast && !WINDOW_LEFT;
+};
+struct MaskedTile {
+  static constexpr bool kHides = true;
+  static constexpr bool kFollows = false;
+};
+struct WholeTile {
+  static constexpr bool kHides = false;
+  static constexpr bool kFollows = true;
+};
 
 // scores += Q K^T for this warp's rows and part `part` of its keys. `largest`, if it follows: this thread's of each row.
+template <bool kFollows>
 __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
                                              const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
                                              unsigned k_tile, int warp_row, int warp_key, int lane) {
@@ -194,7 +207,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 
   const int thread_row = first_row + warp_row + lane / 4;
-  for (int tile = first_tile; tile < end_tile; ++tile) {
+  const auto take = [&](int tile, auto kind) {
+    constexpr bool kFollows = decltype(kind)::kFollows && !Scores::kShaped;
     const int first_key = copies.first_key(tile) + warp_key;
 
     copies.await_k(tile, 0);
@@ -205,18 +219,21 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
+      multiply_q_k<kFollows>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
     }
     copies.end_k(tile, lane);
 
     if constexpr (Scores::kShaped) shape(scores, how, thread_row, first_key + lane % 4 * 2);
-    const bool past_end = first_key + kWarpKeys > lk;
-    const bool past_last =
-        Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
-    const bool before_first =
-        WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
-    const bool hides = past_end || past_last || before_first;
-    if (hides) hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+    bool hides = false;
+    if constexpr (decltype(kind)::kHides) {
+      const bool past_end = first_key + kWarpKeys > lk;
+      const bool past_last =
+          Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
+      const bool before_first =
+          WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
+      hides = past_end || past_last || before_first;
+      if (hides) hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+    }
     if (hides || !kFollows) {
       copy(largest, state.maximum);
       extend(largest, scores, 0, kN);
@@ -228,6 +245,21 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.begin_k(tile + STAGES);
     multiply_p_v(state, scores, references, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
+  };
+  for (int tile = first_tile; tile < end_tile; ++tile) {
+    if constexpr (kMaskedApart) {
+      const int key = copies.first_key(tile);
+      const bool past_end = key + BLOCK_N > lk;
+      const bool past_last = Mask::kLimitsLast && key + BLOCK_N - 1 > first_row + mask.last_shift;
+      const bool before_first = WINDOW_LEFT && key < mask.first_key(first_row + BLOCK_M - 1);
+      if (past_end || past_last || before_first) {
+        take(tile, MaskedTile());
+      } else {
+        take(tile, WholeTile());
+      }
+    } else {
+      take(tile, AnyTile());
+    }
   }
   wait_copies<0>();
 

@@ -6,11 +6,13 @@
 
 enum class QPlace { in_shared, in_registers, overlay };
 enum class Epilogue { direct, staged };
+enum class MaskedTiles { among, apart };
 enum class KvOrder { forwards, backwards };
 enum class Schedule { by_rows, longest_first };
 
 constexpr QPlace kQPlace = QPlace::Q_PLACE;
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
+constexpr bool kMaskedApart = MaskedTiles::MASKED_TILES == MaskedTiles::apart;
 constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
 constexpr bool kLongestFirst = Schedule::SCHEDULE == Schedule::longest_first;
 constexpr L2Hint kHint = L2Hint::L2_HINT;

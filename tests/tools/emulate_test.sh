@@ -57,7 +57,7 @@ sed 's/copies\.await_v(tile);/wait_copies<2 * (STAGES - 1)>();/' "$templates/att
 check 'a barrier was taken out' is_not cmp -s racy.cu "$templates/attention/mma.cu"
 config='BLOCK_M=32 BLOCK_N=32 WARPS_M=2 WARPS_N=1 STAGES=2 LAYOUT=padded Q_PLACE=in_shared RESCALE=voted
   EPILOGUE=direct MIN_BLOCKS=0 KV_ORDER=forwards SCHEDULE=by_rows L2_HINT=none
-  TENSOR_COPY=0 K_PARTS=1
+  TENSOR_COPY=0 K_PARTS=1 MASKED_TILES=among
   HEAD_DIM=32 CAUSAL=0 CAUSAL_BOTTOM_RIGHT=0 DTYPE_BF16=0 KV_GROUP=1
   LAYOUT_BSHD=0 WITH_LSE=0 WINDOW_LEFT=0 WINDOW_RIGHT=0 SOFTCAP=0 ALIBI=0'
 attention=(--kernel attention_mma --grid 2 --block 64 --shared 12800 --device l4 --line-info
