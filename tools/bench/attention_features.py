@@ -23,8 +23,8 @@ TYPES = ("fp16", "bf16")
 CONFIGS = {
     "mma": "mma BLOCK_M 64 BLOCK_N 64 WARPS_M 4 WARPS_N 1 STAGES 2 LAYOUT swizzled Q_PLACE in_registers RESCALE voted EPILOGUE staged "
     "MIN_BLOCKS 0",
-    "mma, copy engine": "mma BLOCK_M 32 BLOCK_N 128 WARPS_M 2 WARPS_N 2 STAGES 2 LAYOUT swizzled Q_PLACE in_registers RESCALE always "
-    "EPILOGUE direct MIN_BLOCKS 0 TENSOR_COPY 1 K_PARTS 2",
+    "mma, copy engine": "mma BLOCK_M 32 BLOCK_N 128 WARPS_M 2 WARPS_N 2 STAGES 2 LAYOUT swizzled Q_PLACE in_registers RESCALE threshold "
+    "EPILOGUE direct MIN_BLOCKS 0 TENSOR_COPY 1 K_PARTS 2 MASKED_TILES apart",
     "wgmma": "wgmma CONSUMERS 2 BLOCK_N 64 STAGES 2 OVERLAP ahead PV_PARTS 1 PING_PONG 1 RESCALE always EXP_POLYNOMIAL 0 Q_PLACE in_shared "
     "Q_STAGES 1 CARRY 0 O_PLACE over_q HEAD_GROUP 1 CLUSTER 1 BLOCKS 1 PERSISTENT 1",
 }
@@ -54,10 +54,10 @@ def config_of(words):
 
 
 class Case:
-    """A feature's problem in a type. `sizes` are those that manifests know as problem.*"""
+    """PLAIN with what is `given` besides, in a type. `sizes` are those that manifests know as problem.*"""
 
-    def __init__(self, feature, dtype):
-        self.given = PLAIN | FEATURES[feature]
+    def __init__(self, given, dtype):
+        self.given = PLAIN | given
         self.causal = self.given.get("causal")
         self.window = self.given.get("window", (-1, -1))
         self.softcap = self.given.get("softcap", 0.0)
@@ -156,19 +156,18 @@ class Case:
         return kernel.bind(tensors, scalars, self.sizes)
 
 
-def compiled(case, words, target):
+def compiled(case, template, config, target):
     """(manifest, config, machine code)"""
     import yaml
     from gpu_kernel import ROOT, Scope, compile_cubin, target_facts
 
-    template, config = config_of(words)
     folder = f"{ROOT}/kernel_templates"
     with open(f"{folder}/attention/{template}.yaml") as file:
         manifest = yaml.safe_load(file)
     scope = Scope(manifest, config, case.sizes, target_facts(target))
     for requirement in manifest.get("requires", []):
         if not scope.value(requirement["expr"]):
-            sys.exit(f"{words}: {requirement['because']}")
+            sys.exit(f"{template} {config}: {requirement['because']}")
     genes = manifest.get("optional", {}) | config
     defines = case.defines() | {name: int(value) if isinstance(value, bool) else value for name, value in genes.items()}
     folders = [f"{folder}/include", f"{folder}/attention"]
@@ -222,10 +221,10 @@ def main():
     import torch
     from racing import software
 
-    cases = [(feature, Case(feature, dtype)) for feature in FEATURES for dtype in TYPES]
+    cases = [(feature, Case(given, dtype)) for feature, given in FEATURES.items() for dtype in TYPES]
     jobs = [(case, words) for _, case in cases for words in CONFIGS.values()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = iter(list(pool.map(lambda job: compiled(*job, "h100"), jobs)))
+        made = iter(list(pool.map(lambda job: compiled(job[0], *config_of(job[1]), "h100"), jobs)))
     rows = [{"feature": f, "dtype": case.dtype, **measured(case, {name: next(made) for name in CONFIGS})} for f, case in cases]
     result = {"device": torch.cuda.get_device_name(), "software": software(), "date": datetime.date.today().isoformat()}
     result |= {"configs": CONFIGS, "rows": rows}

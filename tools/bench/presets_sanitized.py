@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """Are the shipped presets of the attention spaces clean under compute-sanitizer's four tools on a GPU?
 
-Not those of h100_gqa, which are for grouped heads.
-
   tools/bench/presets_sanitized.py --out results/sanitizers/presets.json       (needs compute-sanitizer, PyTorch, nvcc)
 
 Each preset of each space, full and causal, at every head dimension it is for, compiled for this GPU and launched on two ragged
-shapes; a process for each tool does them all, so an error is charged to what was launched last.
+shapes (those of h100_gqa, for grouped heads, as that space has them, on one of its own); a process for each tool does them all, so an error is charged to what was launched last.
 """
 
 import argparse
@@ -24,16 +22,22 @@ import yaml
 
 SPACES = ("ladder", "l4", "a100", "h100_mma", "h100", "h100_fp8")
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+GROUPED = "h100_gqa"
+FEW = {"B": 2, "Lq": 50, "Lk": 333}  # of its sizes
 SHAPES = [(1, 2, 200, 333), (2, 1, 129, 64)]  # B, H, Lq, Lk
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLEAN = ("ERROR SUMMARY: 0 errors", "RACECHECK SUMMARY: 0 hazards")
 
 
+def described_by(space):
+    with open(f"{ROOT}/search_spaces/{space}.yaml") as file:
+        return yaml.safe_load(file)
+
+
 def presets(spaces):
     """(name, entry, D, causal, dtype, target) of all."""
     for space in spaces:
-        with open(f"{ROOT}/search_spaces/{space}.yaml") as file:
-            described = yaml.safe_load(file)
+        described = described_by(space)
         dtype = described["problem"].get("dtype", "fp16")
         for name, preset in described["presets"].items():
             # One that does not say which head dimensions it is for is made for the space's own.
@@ -59,9 +63,23 @@ def compiled(preset):
             "config": entry["config"], "D": D, "causal": causal, "dtype": dtype, "target": target}  # fmt: skip
 
 
+def compiled_for_groups():
+    from attention_features import Case, compiled
+
+    described = described_by(GROUPED)
+    problem = described["problem"]
+    given = problem["shape"] | {"layout": problem["layout"], "lse": problem["lse"], "causal": problem["causal_alignment"]} | FEW
+    for name, preset in described["presets"].items():
+        config = {k: v for k, v in preset.items() if k != "template"}
+        manifest, config, cubin = compiled(Case(given, problem["dtype"]), preset["template"], config, described["target"])
+        yield {"name": f"{GROUPED}: {name}", "manifest": manifest, "cubin": cubin, "refusal": None, "config": config, "given": given,
+               "dtype": problem["dtype"], "target": described["target"]}  # fmt: skip
+
+
 def launch_all(path):
     """Under a tool."""
     import torch
+    from attention_features import Case
     from attention_grid import Problem
     from gpu_kernel import Kernel
 
@@ -70,6 +88,12 @@ def launch_all(path):
     for one in kernels:
         print(one["name"], flush=True)
         kernel = Kernel(one["manifest"], one["cubin"], one["config"], one["target"])
+        if "given" in one:
+            case = Case(one["given"], one["dtype"])
+            case.draw()
+            case.bind(kernel)()
+            torch.cuda.synchronize()
+            continue
         for B, H, Lq, Lk in SHAPES:
             Problem(B, H, Lq, Lk, one["D"], one["causal"], one["dtype"], 128).bind(kernel)()
             torch.cuda.synchronize()
@@ -93,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", help="where the JSON goes")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for each tool")
-    parser.add_argument("--space", action="append", choices=SPACES, help="may be given again; all if not given")
+    parser.add_argument("--space", action="append", choices=(*SPACES, GROUPED), help="may be given again; all if not given")
     parser.add_argument("--launch", help="what a tool is started on")
     args = parser.parse_args()
     if args.launch:
@@ -102,7 +126,9 @@ def main():
     from racing import software
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        kernels = list(pool.map(compiled, presets(args.space or SPACES)))
+        kernels = list(pool.map(compiled, presets([space for space in args.space or SPACES if space != GROUPED])))
+    if GROUPED in (args.space or [GROUPED]):
+        kernels += compiled_for_groups()
     refused = [f"{one['name']}: {one['refusal']}" for one in kernels if one["refusal"]]
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         pickle.dump([one for one in kernels if not one["refusal"]], file)

@@ -1,5 +1,6 @@
 #include "engine/device/emulator/source_lines.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,8 +11,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-// What is shown of a chain of calls: where the instruction is, and who wrote the outermost call.
-constexpr int longest_chain = 64;
+constexpr std::size_t longest_chain = 64;
 
 // "mma.cu": folders make a line of a report long and say little.
 std::string_view file_name(const Module& module, std::uint64_t number) {
@@ -21,15 +21,20 @@ std::string_view file_name(const Module& module, std::uint64_t number) {
   return name.substr(name.find_last_of('/') + 1);
 }
 
+// What is shown of a chain of calls: where the instruction is, and the innermost call in the
+// kernel's own file.
 std::string text_of(const Module& module, int index) {
-  const SourcePlace& place = module.places[static_cast<std::size_t>(index)];
+  std::vector<const SourcePlace*> chain = {&module.places[static_cast<std::size_t>(index)]};
+  while (chain.back()->inlined_at >= 0 && chain.size() < longest_chain)
+    chain.push_back(&module.places[static_cast<std::size_t>(chain.back()->inlined_at)]);
+  const SourcePlace& place = *chain.front();
   std::string text = fmt::format("{}:{}", file_name(module, place.file), place.line);
-  const SourcePlace* outer = &place;
-  for (int depth = 0; outer->inlined_at >= 0 && depth < longest_chain; ++depth)
-    outer = &module.places[static_cast<std::size_t>(outer->inlined_at)];
-  if (outer != &place)
-    text += fmt::format(" in {}:{}", file_name(module, outer->file), outer->line);
-  return text;
+  if (chain.size() == 1) return text;
+  const auto in_kernel_file = [&](const SourcePlace* call) {
+    return call->file == chain.back()->file;
+  };
+  const SourcePlace& call = **std::find_if(chain.begin() + 1, chain.end(), in_kernel_file);
+  return text + fmt::format(" in {}:{}", file_name(module, call.file), call.line);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ struct Module;
 struct SourceLines {
   static constexpr std::uint32_t unknown = 0xffffffffU;
 
-  // "mma.cu:123" or "math.cuh:40 in mma.cu:123", for code that was inlined there; each once.
+  // "mma.cu:123" or "math.cuh:40 in mma.cu:123", for code that was inlined there: the innermost
+  // call that the kernel's own file makes. Each once.
   std::vector<std::string> texts;
   std::vector<std::uint32_t> of_ops;  // an index of texts, or unknown; empty: not one is known
 

@@ -27,6 +27,10 @@ const std::string kWgmma =
     R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
     R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
     R"("CARRY":false,"O_PLACE":"over_q","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true})";
+const std::string kApart =
+    R"({"template":"mma","BLOCK_M":32,"BLOCK_N":64,"WARPS_M":2,"WARPS_N":2,"STAGES":2,)"
+    R"("LAYOUT":"swizzled","Q_PLACE":"in_registers","RESCALE":"threshold","EPILOGUE":"direct",)"
+    R"("MIN_BLOCKS":0,"TENSOR_COPY":true,"K_PARTS":2,"MASKED_TILES":"apart"})";
 const test::Replacements kTogether = {{R"("WARPS_N":1)", R"("WARPS_N":2)"},
                                       {R"("in_shared")", R"("overlay")"},
                                       {R"("always")", R"("voted")"},
@@ -91,6 +95,10 @@ Fixture on_h100(const Attention& problem) {
   return Fixture(test::project("h100.yaml", hopper_space_of(problem)));
 }
 
+Fixture on_h100_mma(const Attention& problem) {
+  return Fixture(test::project("h100_mma.yaml", space_of(problem)));
+}
+
 void accept(Fixture& place, const std::string& base, const test::Replacements& change = {}) {
   const Config config = Config::from_json(test::replace(base, change));
   CAPTURE(place.project.problem->describe(place.project.problem->shape()));
@@ -145,6 +153,18 @@ TEST_CASE("features: all together, in other variants too") {
   accept(place, kScalar);
   accept(place, kMma);
   accept(place, kMma, kTogether);
+  accept(place, kMma, {{R"("always")", R"("threshold")"}});
+}
+
+TEST_CASE("features: mma with tiles apart, and references that stay behind") {
+  for (const Attention& problem :
+       std::vector<Attention>{{"  causal: true"},
+                              {"  window: [64, -1]\n  causal_alignment: bottom_right"},
+                              {"  window: [-1, 64]\n  softcap: 20\n  alibi: true"},
+                              {kAll, 2}}) {
+    Fixture place = on_h100_mma(problem);
+    accept(place, kApart);
+  }
 }
 
 TEST_CASE("features: every head dimension") {
