@@ -113,7 +113,7 @@ class Checker {
 
   void sources(Database& db) {
     try {
-      Statement query(db, "SELECT hash, text FROM sources");
+      Statement query(db, "SELECT hash, text FROM kernels");
       for (int told = 0; told < kMostOfAKind && query.executeStep();) {
         const std::string hash = text_of(query.getColumn(0));
         if (sha256(text_of(query.getColumn(1))) == hash) continue;

@@ -253,7 +253,7 @@ std::vector<SampleRow> Store::samples(std::int64_t trial) const {
 
 std::optional<std::string> Store::source(const std::string& hash) const {
   return state_->guarded([&](Database& db) -> std::optional<std::string> {
-    Statement query(db, "SELECT text FROM sources WHERE hash = ?");
+    Statement query(db, "SELECT text FROM kernels WHERE hash = ?");
     query.bind(1, hash);
     if (!query.executeStep()) return std::nullopt;
     return text_of(query.getColumn(0));

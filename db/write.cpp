@@ -1,5 +1,6 @@
 #include <cmath>
 #include <stdexcept>
+#include <string_view>
 
 #include <SQLiteCpp/Transaction.h>
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include "db/store_state.hpp"
 #include "db/write_rows.hpp"
 #include "engine/base/fault_point.hpp"
+#include "engine/base/hash.hpp"
 
 namespace fa_tune {
 namespace {
@@ -50,11 +52,34 @@ std::int64_t device_id(Database& db, const RunRow& run) {
   return query.getColumn(0).getInt64();
 }
 
+// Where the lines of #define end that a kernel begins with; 0 if something is not on both sides.
+std::size_t end_of_defines(std::string_view text) {
+  std::size_t end = 0;
+  while (text.substr(end).starts_with("#define ")) {
+    const std::size_t line = text.find('\n', end);
+    if (line == std::string_view::npos) return 0;
+    end = line + 1;
+  }
+  return end == text.size() ? 0 : end;
+}
+
 void insert_source(Database& db, const std::string& hash, const std::string& text) {
-  Statement insert(db,
-                   "INSERT INTO sources (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING");
+  const std::size_t end = end_of_defines(text);
+  Statement insert(
+      db, "INSERT INTO sources (hash, text, body) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING");
   insert.bind(1, hash);
-  insert.bind(2, text);
+  if (end == 0) {
+    insert.bind(2, text);
+  } else {
+    const std::string body = text.substr(end);
+    const std::string body_hash = sha256(body);
+    Statement share(db, "INSERT INTO bodies (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING");
+    share.bind(1, body_hash);
+    share.bind(2, body);
+    share.exec();
+    insert.bind(2, text.substr(0, end));
+    insert.bind(3, body_hash);
+  }
   insert.exec();
 }
 

@@ -13,21 +13,19 @@ Lanes::Lanes(std::span<Device* const> devices, Desk& desk) : desk_(desk) {
   try {
     for (std::size_t i = 0; i < lanes_.size(); ++i) threads_.emplace_back([this, i] { run(i); });
   } catch (...) {
-    end();
+    stop();
     throw;
   }
 }
 
-Lanes::~Lanes() { end(); }
-
-// Their threads are joined when they go.
-void Lanes::end() {
+void Lanes::stop() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
     waiting_.clear();
   }
   changed_.notify_all();
+  threads_.clear();  // joins them
 }
 
 void Lanes::hand_out(Job job) {

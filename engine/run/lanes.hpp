@@ -39,8 +39,7 @@ class Lanes {
 
   // Both must outlive it. No thread but its own may touch the devices meanwhile, except for info().
   Lanes(std::span<Device* const> devices, Desk& desk);
-  // Drops what nobody has begun and waits for what is under way; of neither is anything told.
-  ~Lanes();
+  ~Lanes() { stop(); }
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
@@ -53,6 +52,9 @@ class Lanes {
   void set_aside(std::size_t lane);
   // Drops what no lane has begun; of that nothing is told.
   void drop_waiting();
+  // Drops what no lane has begun and waits for what is under way; of neither is anything told. The
+  // devices are anybody's then; nothing may be handed out any more.
+  void stop();
 
   std::size_t alive() const;
   bool alive(std::size_t lane) const;
@@ -75,7 +77,6 @@ class Lanes {
     bool over = false;
   };
 
-  void end();
   void run(std::size_t lane);
   std::optional<Waiting> take(std::size_t lane);
   void tell(std::size_t lane, Job job, const Survival& survival);

@@ -91,6 +91,7 @@ void SearchLoop::run() {
   }
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.drop_waiting();
+  lanes_.stop();
   const bool more = within_budget(static_cast<std::uint64_t>(tally().trials) + 1);
   interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
   breakdown_.wall_s = watch_.milliseconds() / 1000;

@@ -45,6 +45,7 @@ class SearchLoop {
   // `pace` and `seed` are the run's.
   SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed);
 
+  // Once it has returned, the devices are the caller's again.
   void run();
 
   const Tally& tally() const { return ledger_.tally(); }

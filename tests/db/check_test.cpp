@@ -110,6 +110,9 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
       {"UPDATE profiles SET source = 'ncu' WHERE trial = 4", "CHECK constraint failed in profiles"},
       {"UPDATE sources SET text = 'kernel 99' WHERE text = 'kernel 11'",
        "its text has another hash"},
+      {"INSERT INTO bodies VALUES ('b', 'more'); UPDATE sources SET body = 'b' WHERE text = "
+       "'kernel 11'",
+       "its text has another hash"},
       {"UPDATE trials SET run = 77 WHERE id = 8", "refers to a row of runs that is not there"},
       {"UPDATE trials SET outcome = 'odd' WHERE id = 8", "CHECK constraint failed in trials"},
   };

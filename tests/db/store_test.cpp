@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "db/check.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/hash.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;
@@ -167,6 +169,31 @@ TEST_CASE("nothing is tried twice in a run, and a transaction is whole or not th
   // Another run may try what this one tried, and the source is kept once.
   CHECK_NOTHROW(store.record_trial(a_trial(store.begin_run(a_run()), 2, 90), {}, {}, "kernel 2"));
   CHECK(ask(folder / "a.db", "SELECT count(*) FROM sources") == "2");
+}
+
+TEST_CASE("what kernels have in common after their defines is kept once, and each is read whole") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const std::string body = "\n__global__ void f() {}\n#define LATE 1\n";
+  const std::vector<std::string> texts = {"#define A 1\n#define B 2\n" + body,
+                                          "#define A 2\n" + body,
+                                          body,
+                                          "#define A 1\n",
+                                          "#define A 1",
+                                          "#define A 1\n#define B 2\n" + body + "more"};
+  std::int64_t number = 0;
+  for (const std::string& text : texts) {
+    TrialRow trial = a_trial(run, ++number, 90);
+    trial.source_hash = sha256(text);
+    store.record_trial(trial, {}, {{0, "screen", {90}}}, text);
+  }
+  for (const std::string& text : texts) CHECK(store.source(sha256(text)) == text);
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM sources") == "6");
+  CHECK(ask(folder / "a.db", "SELECT count(body) FROM sources") == "3");
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM bodies") == "2");
+  for (const std::string& defect : check_database(folder / "a.db").defects) FAIL_CHECK(defect);
+  CHECK_THROWS(change(folder / "a.db", "DELETE FROM bodies"));
 }
 
 TEST_CASE("rows are never deleted") {

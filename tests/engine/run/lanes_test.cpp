@@ -81,6 +81,34 @@ Fault dies(Staged& device) {
   return device.died.back();
 }
 
+// One on which all launches die, and that notes whether two threads are at it.
+class Metered : public Staged {
+ public:
+  Metered()
+      : Staged([](Staged& device, const std::string&) { return std::optional(dies(device)); }) {}
+
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    const Visit visit(*this);
+    return Staged::load(image);
+  }
+  std::optional<double> joules() override {
+    const Visit visit(*this);
+    return 1;
+  }
+  std::atomic<bool> shared{false};
+
+ private:
+  struct Visit {
+    explicit Visit(Metered& at) : device(at) {
+      if (device.inside_++ > 0) device.shared = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ~Visit() { --device.inside_; }
+    Metered& device;
+  };
+  std::atomic<int> inside_{0};
+};
+
 EvolveOptions trials(int count = kTrials) {
   EvolveOptions options;
   options.trials = count;
@@ -279,6 +307,14 @@ TEST_CASE("a device on which die what others bear is set aside, and no kernel is
   CHECK(story_lines(kept.store, 1) == alone());
   // Three for the verdict, and what was handed out by then.
   CHECK(bad.died.size() <= 3 + 2 * 4);
+}
+
+TEST_CASE("a run that is given up asks a device nothing before its lane has let go of it") {
+  Kept kept;
+  Metered device;
+  const EvolveResult result = run(kept.store, {&device}, trials());
+  CHECK(test::has(result.trouble, "8 kernels in a row ended the process"));
+  CHECK_FALSE(device.shared.load());
 }
 
 TEST_CASE("devices of different kinds are not mixed") {
