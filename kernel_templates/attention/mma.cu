@@ -14,14 +14,15 @@
 // Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
 // Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q
 // passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted,
-// threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared memory, for
-// 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
+// threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared memory, for 16-byte stores);
+// MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
 // Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys need the mask);
 // SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before
 // those above them, which under a causal mask have fewer keys); L2_HINT (none, prefetch, keep) of K's and V's
 // copies, see copy.cuh; TENSOR_COPY: K and V come by the copy engine of sm_90 and later; K_PARTS: so many parts of
-// a tile of K are waited for one by one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may have
-// are another loop body, and the others need no branch, which products and exponentials cannot pass).
+// a tile of K are waited for one by one then; MASKED_TILES (among: each tile asks whether it has keys to hide;
+// apart: those that may have are another loop body, and the others need no branch, which products and
+// exponentials cannot pass).
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -53,8 +54,9 @@ constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
 constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
-// What is known of a tile before its scores are: kHides, that it may have keys which a row must not see; kFollows, that the rows' maxima
-// follow the products, while the tensor cores are busy with the next, which would be in vain where keys are hidden afterwards.
+// What is known of a tile before its scores are: kHides, that it may have keys which a row must not see; kFollows,
+// that the rows' maxima follow the products, while the tensor cores are busy with the next, which would be in vain
+// where keys are hidden afterwards.
 struct AnyTile {
   static constexpr bool kHides = true;
   static constexpr bool kFollows = !Mask::kLimitsLast && !WINDOW_LEFT;
