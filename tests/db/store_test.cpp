@@ -162,8 +162,7 @@ TEST_CASE("nothing is tried twice in a run, and a transaction is whole or not th
   TrialRow unknown_stage = good;
   unknown_stage.stage = "lunch";
   CHECK_THROWS_AS(store.record_trial(unknown_stage, {}, {}, "kernel 2"), std::logic_error);
-  TrialRow no_source = good;
-  CHECK_THROWS_AS(store.record_trial(no_source, {}, {}, ""), std::logic_error);
+  CHECK_THROWS_AS(store.record_trial(good, {}, {}, ""), std::logic_error);
   CHECK(unchanged());
   CHECK(store.record_trial(good, {}, {}, "kernel 2") == first + 1);
   // Another run may try what this one tried, and the source is kept once.

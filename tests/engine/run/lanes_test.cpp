@@ -161,6 +161,7 @@ TEST_CASE("a search on several devices finds what it finds on one, byte for byte
     Kept kept;
     std::vector<std::unique_ptr<Staged>> devices;
     std::vector<Device*> pointers;
+    pointers.reserve(lanes);
     for (std::size_t i = 0; i < lanes; ++i)
       pointers.push_back(devices.emplace_back(std::make_unique<Staged>()).get());
     const EvolveResult result = run(kept.store, pointers, trials());
