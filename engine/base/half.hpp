@@ -25,7 +25,7 @@ inline float from_f16(std::uint16_t bits) {
   // A float's exponent has a bias of 127, this one's is 15; infinity and NaN have all ones in both.
   const std::uint32_t bias = magnitude >= 0x7c00U ? (255U - 31U) << 23 : (127U - 15U) << 23;
   const std::uint32_t normal = (magnitude << 13) + bias;
-  const auto small = std::bit_cast<std::uint32_t>(subnormal);
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal);
   const std::uint32_t sign = (bits & 0x8000U) << 16;
   return std::bit_cast<float>((magnitude < 0x400U ? small : normal) | sign);
 }

@@ -31,7 +31,9 @@ const test::Replacements kSmall = {
     {"BLOCK_M: [4, 8, 16, 32, 64, 128]", "BLOCK_M: [4, 8, 16, 32, 64]"},
     {"BLOCK_N: [32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]", "BLOCK_N: [32, 48, 64]"},
     {"BLOCK_M: 128, BLOCK_N: 128, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
-     "BLOCK_M: 64, BLOCK_N: 64, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled"}};
+     "BLOCK_M: 64, BLOCK_N: 64, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled"},
+    {"BLOCK_M: 128, BLOCK_N: 256, WARPS_M: 8, WARPS_N: 1",
+     "BLOCK_M: 32, BLOCK_N: 64, WARPS_M: 2, WARPS_N: 2"}};
 
 const Project& small() {
   static const Project project = test::project("l4.yaml", kSmall);
