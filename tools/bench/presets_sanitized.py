@@ -4,7 +4,8 @@
   tools/bench/presets_sanitized.py --out results/sanitizers/presets.json       (needs compute-sanitizer, PyTorch, nvcc)
 
 Each preset of each space, full and causal, at every head dimension it is for, compiled for this GPU and launched on two ragged
-shapes (those of h100_gqa, for grouped heads, as that space has them, on one of its own); a process for each tool does them all, so an error is charged to what was launched last.
+shapes (those of h100_gqa, for grouped heads, as that space has them, on one of its own); a process for each tool does them all,
+so an error is charged to what was launched last.
 """
 
 import argparse

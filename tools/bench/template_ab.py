@@ -51,7 +51,7 @@ def entrants(entries, trees, cells, args):
     return {key: candidate for key, candidate in found.items() if candidate.refusal is None}
 
 
-def run_cell(c, found, entries, trees, args, rng):
+def run_cell(c, found, entries, args, rng):
     problem = Problem(c["B"], c["H"], c["Lq"], c["L"], c["D"], c["causal"], args.dtype)
     graphs = {
         name: Graph(backend_call(BACKENDS[name], *problem.real, c["causal"])) for name in ("sdpa flash", "sdpa cudnn")
@@ -97,7 +97,7 @@ def main():
     cells = [c for c in suites()[args.suite] if not args.only or any(only in name_of(c) for only in args.only)]
     found = entrants(entries, trees, cells, args)
     rng = random.Random(args.seed)
-    rows = [row for c in cells for row in run_cell(c, found, entries, trees, args, rng)]
+    rows = [row for c in cells for row in run_cell(c, found, entries, args, rng)]
     if args.out:
         with open(args.out, "w") as file:
             json.dump(rows, file, indent=1)
