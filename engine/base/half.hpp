@@ -25,7 +25,7 @@ inline float from_f16(std::uint16_t bits) {
   // A float's exponent has a bias of 127, this one's is 15; infinity and NaN have all ones in both.
   const std::uint32_t bias = magnitude >= 0x7c00U ? (255U - 31U) << 23 : (127U - 15U) << 23;
   const std::uint32_t normal = (magnitude << 13) + bias;
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal);
+  const auto small = std::bit_cast<std::uint32_t>(subnormal);
   const std::uint32_t sign = (bits & 0x8000U) << 16;
   return std::bit_cast<float>((magnitude < 0x400U ? small : normal) | sign);
 }
@@ -44,7 +44,7 @@ inline float round_to_f16(float value) {
   // Below 2^-14 the grid is 2^-24 wide, which is one unit of a float in [0.5, 1).
   const float subnormal = (std::bit_cast<float>(magnitude) + 0.75F) - 0.75F;
   const std::uint32_t sign = bits & 0x80000000U;
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal) | sign;
+  const auto small = std::bit_cast<std::uint32_t>(subnormal) | sign;
   const std::uint32_t infinite = 0x7f800000U | sign;
   const std::uint32_t normal = magnitude >= 0x477ff000U ? infinite : rounded;  // 65520 and above
   return std::bit_cast<float>(magnitude < 0x38800000U ? small : normal);
@@ -62,7 +62,7 @@ inline float round_to_e4m3(float value) {
   const std::uint32_t rounded = (bits + 0x7ffffU + ((bits >> 20) & 1U)) & ~0xfffffU;
   // Below 2^-6 the grid is 2^-9 wide, which is one unit of a float in [2^14, 2^15).
   const float subnormal = (std::bit_cast<float>(magnitude) + 0x1.8p14F) - 0x1.8p14F;
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(subnormal) | (bits & 0x80000000U);
+  const auto small = std::bit_cast<std::uint32_t>(subnormal) | (bits & 0x80000000U);
   return std::bit_cast<float>(magnitude < 0x3c800000U ? small : rounded);
 }
 

@@ -92,14 +92,15 @@ std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, Ti
 // here.
 class TruthCache {
  public:
-  // Room for what finals go through for each finalist: all six kinds of inputs at the largest
-  // shapes, of 16,384 rows of 128 columns in 16 heads, and the two of the clock, 240 MB each; and
-  // the suites beside them. With less all would be made anew for every finalist.
-  static constexpr std::size_t usual_bytes = std::size_t{3} << 30;
+  // Room for what finals go through for each finalist: all six kinds of inputs at the timed shape,
+  // the two of the clock, and the suites beside them. With less all would be made anew for every
+  // finalist. 3 GiB hold those of attention at 16,384 rows of 128 columns in 16 heads, 240 MB each;
+  // a softmax of 8192 x 4096 needs 5. Where there is more memory an eighth of it.
+  static std::size_t usual_bytes();
 
   // The problem must outlive it.
   explicit TruthCache(const Problem& problem, Truth truth = Truth::usual,
-                      std::size_t max_bytes = usual_bytes);
+                      std::size_t max_bytes = usual_bytes());
   ~TruthCache();
 
   struct Entry {

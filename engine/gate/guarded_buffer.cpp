@@ -32,12 +32,16 @@ std::span<const std::byte> guard() {
 
 }  // namespace
 
+void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,
+               std::size_t bytes, std::vector<BufferWrite>& writes) {
+  for (std::size_t at = 0; at < bytes; at += contents.size())
+    writes.push_back({buffer, offset + at, contents.first(std::min(contents.size(), bytes - at))});
+}
+
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
                     std::vector<BufferWrite>& writes) {
   static const std::vector<std::byte> ones(std::size_t{4} << 20, std::byte{0xff});
-  for (std::size_t at = 0; at < bytes; at += ones.size())
-    writes.push_back(
-        {buffer, offset + at, std::span(ones).first(std::min(ones.size(), bytes - at))});
+  fill_with(ones, buffer, offset, bytes, writes);
 }
 
 GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
@@ -82,7 +86,7 @@ void GuardedBuffer::fill_guards(std::vector<BufferWrite>& writes) const {
 }
 
 void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
-  reads.push_back({buffer_, 0, fetched_->bytes()});
+  reads.push_back({buffer_, 0, fetched_->make_all()});
 }
 
 void GuardedBuffer::fetch_guards(std::vector<BufferRead>& reads) {

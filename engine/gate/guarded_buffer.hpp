@@ -12,7 +12,11 @@
 
 namespace fa_tune {
 
-// To make `bytes` of a buffer from `offset` on all ones, a NaN of every type.
+// To fill `bytes` of a buffer from `offset` on with repetitions of `contents`, which must outlive
+// the writes.
+void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,
+               std::size_t bytes, std::vector<BufferWrite>& writes);
+// With ones, a NaN of every type.
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
                     std::vector<BufferWrite>& writes);
 

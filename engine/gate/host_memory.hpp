@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace fa_tune {
 
@@ -18,12 +18,15 @@ class HostMemory {
   HostMemory(HostMemory&&) noexcept = default;
   HostMemory& operator=(HostMemory&&) = delete;
 
-  // What others left there, or zero.
-  std::span<std::byte> bytes() { return bytes_; }
-  std::span<const std::byte> bytes() const { return bytes_; }
+  // What others left there, or anything. make_all(): to be used from the first byte to the last.
+  std::span<std::byte> make_all();
+  std::span<std::byte> bytes() { return {memory_.get(), size_}; }
+  std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
  private:
-  std::vector<std::byte> bytes_;
+  std::size_t size_;
+  std::unique_ptr<std::byte[]> memory_;  // nothing once it is moved from
+  bool fresh_ = false;                   // pages of it may be missing
 };
 
 }  // namespace fa_tune

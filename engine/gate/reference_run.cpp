@@ -32,7 +32,7 @@ constexpr std::byte kOtherFill{0x4d};
                               instance.seed, what));
 }
 
-// The buffers of one instance, and two launches in them.
+// The buffers of one instance, and a launch or two in them.
 class ReferenceLaunch {
  public:
   ReferenceLaunch(Device& device, const BoundKernel& kernel, const ReferenceCall& call,
@@ -45,90 +45,91 @@ class ReferenceLaunch {
     launch_ = std::move(*launch);
   }
 
-  std::vector<std::vector<double>> results() {
+  void results(const TakeResult& take) {
     std::size_t bytes = 0;
     for (const GuardedBuffer& buffer : buffers_) bytes += buffer.data_bytes();
     if (device_.info().checks && bytes <= kMostWatched) launch_.checks = Checks::all();
-    run({});
-    std::vector<std::vector<std::byte>> first;
-    std::vector<std::vector<double>> values;
-    for (const GuardedBuffer& buffer : buffers_) {
+    run(Outputs::as_under_test);
+    std::vector<HostMemory> first;
+    for (GuardedBuffer& buffer : buffers_) {
       if (!is_result(buffer.tensor().role)) continue;
-      first.emplace_back(buffer.data().begin(), buffer.data().end());
-      values.push_back(decode(buffer));
+      require_finite(buffer);
+      first.push_back(buffer.take_fetched());
     }
-    if (!call_.twice) return values;
-    launch_.checks = {};
-    if (device_.info().checks) launch_.schedule = 1;
-    run(kOtherFill);
-    compare_with(first);
-    return values;
+    if (!call_.judged) {
+      launch_.checks = {};
+      if (device_.info().checks) launch_.schedule = 1;
+      run(Outputs::filled_otherwise);
+      compare_with(first);
+    }
+    std::size_t next = 0;
+    for (const GuardedBuffer& buffer : buffers_)
+      if (is_result(buffer.tensor().role)) take(buffer.tensor(), buffer.data_of(first[next++]));
   }
 
  private:
-  // With other contents in the outputs than fill() gives them, if so asked.
-  void run(std::optional<std::byte> other) {
+  enum class Outputs { as_under_test, filled_otherwise };
+
+  void run(Outputs outputs) {
     std::vector<BufferWrite> writes;
     std::vector<BufferRead> reads;
-    std::vector<std::byte> contents;
     for (GuardedBuffer& buffer : buffers_) {
       buffer.fill(writes);
-      buffer.fetch(reads);
-      if (other && !is_given(buffer.tensor().role))
-        contents.resize(std::max(contents.size(), buffer.data_bytes()), *other);
+      if (call_.judged && buffer.tensor().role == Role::input)
+        buffer.fetch_guards(reads);
+      else
+        buffer.fetch(reads);
     }
+    static const std::vector<std::byte> other(std::size_t{4} << 20, kOtherFill);
     for (const GuardedBuffer& buffer : buffers_)
-      if (other && !is_given(buffer.tensor().role))
-        writes.push_back({buffer.place().buffer, buffer.place().offset,
-                          std::span(contents).first(buffer.data_bytes())});
+      if (outputs == Outputs::filled_otherwise && !is_given(buffer.tensor().role))
+        fill_with(other, buffer.place().buffer, buffer.place().offset, buffer.data_bytes(), writes);
     if (const auto done = device_.launch_between(writes, launch_, reads); !done)
       fail(call_, instance_, to_text(done.error().kind) + ": " + done.error().message);
     for (const GuardedBuffer& buffer : buffers_) {
       if (const auto damage = buffer.guard_damage()) fail(call_, instance_, *damage);
+      if (call_.judged) continue;
       if (const auto change = buffer.input_change()) fail(call_, instance_, *change);
     }
   }
 
-  std::vector<double> decode(const GuardedBuffer& buffer) const {
+  void require_finite(const GuardedBuffer& buffer) const {
     const Tensor& tensor = buffer.tensor();
-    std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+    const auto count = static_cast<std::size_t>(tensor.elements());
     // The first of each piece, if there is one.
-    std::vector<std::size_t> odd(element_pieces(values.size()) + 1, values.size());
-    in_pieces(values.size(), [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = end; i-- > first;) {
-        values[i] = element_value(tensor.type, buffer.data(), i);
-        if (!std::isfinite(values[i])) odd[first / elements_of_piece] = i;
-      }
+    std::vector<std::size_t> odd(element_pieces(count) + 1, count);
+    in_pieces(count, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = end; i-- > first;)
+        if (!std::isfinite(element_value(tensor.type, buffer.data(), i)))
+          odd[first / elements_of_piece] = i;
     });
     const std::size_t i = std::ranges::min(odd);
-    if (i < values.size())
+    if (i < count)
       fail(call_, instance_,
-           fmt::format("{} = {}: {}", element_name(tensor, i), values[i],
+           fmt::format("{} = {}: {}", element_name(tensor, i),
+                       element_value(tensor.type, buffer.data(), i),
                        is_untouched(tensor, buffer.data(), i)
                            ? "it is never written"
                            : "a truth must be finite; if the inputs are to blame, give them a "
                              "`fill` such as {uniform: [0.1, 1]}"));
-    return values;
   }
 
-  void compare_with(const std::vector<std::vector<std::byte>>& first) const {
+  void compare_with(const std::vector<HostMemory>& first) const {
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_) {
       const Tensor& tensor = buffer.tensor();
       if (!is_result(tensor.role)) continue;
-      const auto differs = first_difference_of_large(first[next], buffer.data());
-      if (!differs) {
-        ++next;
-        continue;
-      }
+      const auto before = buffer.data_of(first[next++]);
+      const auto differs = first_difference_of_large(before, buffer.data());
+      if (!differs) continue;
       const std::size_t element = *differs / size_of(tensor.type);
-      const double before = element_value(tensor.type, first[next], element);
-      const bool left = is_untouched(tensor, first[next], element);
       fail(call_, instance_,
-           left ? element_name(tensor, element) + " is never written"
-                : fmt::format("{} = {:.6g} in one run and {:.6g} in the next",
-                              element_name(tensor, element), before,
-                              element_value(tensor.type, buffer.data(), element)));
+           is_untouched(tensor, before, element)
+               ? element_name(tensor, element) + " is never written"
+               : fmt::format("{} = {:.6g} in one run and {:.6g} in the next",
+                             element_name(tensor, element),
+                             element_value(tensor.type, before, element),
+                             element_value(tensor.type, buffer.data(), element)));
     }
   }
 
@@ -144,12 +145,11 @@ class DeviceReference final : public ReferenceRunner {
   DeviceReference(DeviceMaker make_device, CompileCall compile)
       : make_device_(std::move(make_device)), compile_(std::move(compile)) {}
 
-  std::vector<std::vector<double>> run(const ReferenceCall& call,
-                                       const Instance& instance) override {
+  void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) override {
     const std::lock_guard lock(mutex_);
     if (device_ == nullptr) device_ = make_device_();
     const BoundKernel kernel{loaded(call, instance), call.launch, call.arguments};
-    return ReferenceLaunch(*device_, kernel, call, instance).results();
+    ReferenceLaunch(*device_, kernel, call, instance).results(take);
   }
 
  private:

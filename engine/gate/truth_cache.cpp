@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "engine/base/memory.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 
@@ -133,6 +134,11 @@ struct TruthCache::State {
     }
   }
 };
+
+std::size_t TruthCache::usual_bytes() {
+  constexpr std::uint64_t least = std::uint64_t{3} << 30;
+  return std::max(least, usable_memory() / 8);
+}
 
 TruthCache::TruthCache(const Problem& problem, Truth truth, std::size_t max_bytes)
     : state_(std::make_unique<State>(problem, truth, max_bytes)) {}

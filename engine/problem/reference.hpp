@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,19 +18,24 @@ struct ReferenceCall {
   std::vector<std::string> options;  // the compiler's
   LaunchConfig launch;
   std::vector<std::string> arguments;  // tensors and scalars of the instance, in order
-  bool twice = true;                   // run it again, to see that it gives the same
+  // Another form of it has been run on such an instance and found to be as a reference must: it is
+  // run once, and nobody looks whether it wrote to its inputs.
+  bool judged = false;
 };
+
+// The bytes are there until it returns. A tensor may have hundreds of megabytes of them: fresh
+// memory for a copy in double costs more than what is done with it.
+using TakeResult = std::function<void(const Tensor& output, std::span<const std::byte> bytes)>;
 
 // Runs such kernels, somewhere no kernel under test runs. Thread-safe.
 class ReferenceRunner {
  public:
   virtual ~ReferenceRunner() = default;
-  // What it leaves in each output and inout tensor of the instance, in their order. A reference is
-  // believed only if it writes all of its outputs, the same each time it is run, finite, and
-  // nothing else. Throws UserError, which says where, for one that does not, or that is refused by
-  // the compiler or the device.
-  virtual std::vector<std::vector<double>> run(const ReferenceCall& call,
-                                               const Instance& instance) = 0;
+  // `take` gets what it leaves in each output and inout tensor of the instance, in their order and
+  // types. A reference is believed only if it writes all of its outputs, the same each time it is
+  // run, finite, and nothing else. Throws UserError, which says where, for one that does not, or
+  // that is refused by the compiler or the device.
+  virtual void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) = 0;
 };
 
 }  // namespace fa_tune

@@ -113,35 +113,55 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
   if (!spec_.reference) return expected_in_files(instance);
   if (runner_ == nullptr) throw std::logic_error("a custom problem without a reference runner");
   ReferenceCall plain = call(instance.shape);
-  const auto trusted = runner_->run(plain, instance);
+  std::vector<std::vector<std::byte>> trusted;
+  runner_->run(plain, instance, [&](const Tensor&, std::span<const std::byte> bytes) {
+    trusted.emplace_back(bytes.begin(), bytes.end());
+  });
   const bool measured =
       !spec_.tolerance && std::ranges::any_of(instance.tensors, [](const Tensor& tensor) {
         return is_result(tensor.role) && is_floating(tensor);
       });
-  std::vector<std::vector<double>> exact, near;
+  std::vector<Expectation> expectations;
   if (measured) {
-    plain.source = widened(plain.source);
-    plain.twice = false;  // the plain one has just been judged
-    try {
-      const Instance wide = widened(spec_, instance);
-      exact = runner_->run(plain, wide);
-      near = runner_->run(plain, nearby(spec_, wide, instance.seed));
-    } catch (const UserError& error) {
-      throw UserError(std::string(error.what()) +
-                      " (the reference in double, by which the tolerance is measured; a "
-                      "`tolerance` in the space goes without it)");
+    expectations = measured_by(std::move(plain), instance, trusted);
+  } else {
+    std::size_t next = 0;
+    for (const Tensor& tensor : instance.tensors) {
+      if (!is_result(tensor.role)) continue;
+      auto exact = numbers_of(tensor.type, trusted[next++]);
+      expectations.push_back(is_floating(tensor)
+                                 ? stated_expectation(tensor, std::move(exact), *spec_.tolerance)
+                                 : equal_expectation(tensor, std::move(exact)));
     }
   }
+  return expectations;
+}
+
+std::vector<Expectation> CustomProblem::measured_by(
+    ReferenceCall call, const Instance& instance,
+    const std::vector<std::vector<std::byte>>& trusted) const {
+  call.source = widened(call.source);
+  call.judged = true;
+  std::vector<std::vector<double>> exact;
   std::vector<Expectation> expectations;
-  for (const Tensor& tensor : instance.tensors) {
-    if (!is_result(tensor.role)) continue;
-    const std::size_t at = expectations.size();
-    if (!is_floating(tensor))
-      expectations.push_back(equal_expectation(tensor, trusted[at]));
-    else if (spec_.tolerance)
-      expectations.push_back(stated_expectation(tensor, trusted[at], *spec_.tolerance));
-    else
-      expectations.push_back(measured_expectation(tensor, exact[at], trusted[at], near[at]));
+  try {
+    Instance wide = widened(spec_, instance);
+    runner_->run(call, wide, [&](const Tensor& tensor, std::span<const std::byte> bytes) {
+      exact.push_back(numbers_of(tensor.type, bytes));
+    });
+    wide = nearby(spec_, std::move(wide), instance.seed);
+    runner_->run(call, wide, [&](const Tensor& tensor, std::span<const std::byte> near) {
+      const std::size_t at = expectations.size();
+      const auto output = std::ranges::find(instance.tensors, tensor.name, &Tensor::name);
+      expectations.push_back(
+          is_floating(*output)
+              ? measured_expectation(*output, std::move(exact[at]), trusted[at], near)
+              : equal_expectation(*output, numbers_of(output->type, trusted[at])));
+    });
+  } catch (const UserError& error) {
+    throw UserError(std::string(error.what()) +
+                    " (the reference in double, by which the tolerance is measured; a "
+                    "`tolerance` in the space goes without it)");
   }
   return expectations;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,6 +45,9 @@ class CustomProblem final : public Problem {
  private:
   ReferenceCall call(const Constants& shape) const;
   std::vector<Expectation> expected_in_files(const Instance& instance) const;
+  // By the same call in double, twice. `trusted`: what it left in each output as it is written.
+  std::vector<Expectation> measured_by(ReferenceCall call, const Instance& instance,
+                                       const std::vector<std::vector<std::byte>>& trusted) const;
 
   CustomSpec spec_;
   std::shared_ptr<ReferenceRunner> runner_;

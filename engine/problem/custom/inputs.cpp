@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/half.hpp"
+#include "engine/base/memory.hpp"
 #include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
 #include "engine/problem/custom/arrays.hpp"
@@ -123,7 +125,7 @@ void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t
   const auto count = static_cast<std::size_t>(tensor.elements());
   const std::size_t size = size_of(tensor.type);
   const auto row_length = static_cast<std::size_t>(tensor.dims.back());
-  tensor.bytes.resize(count * size);
+  tensor.bytes = large_zeros<std::byte>(count * size);
   in_parallel((count + piece - 1) / piece, [&](std::size_t i) {
     Random random(derive_seed(seed, tensor.name, i));
     for (std::size_t at = i * piece; at < std::min((i + 1) * piece, count); ++at)
@@ -206,29 +208,55 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
   return instance;
 }
 
+void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double> numbers) {
+  const std::size_t size = size_of(type);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = get(type, bytes.data() + i * size);
+}
+
 std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes) {
-  std::vector<double> numbers(bytes.size() / size_of(type));
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = get(type, bytes.data() + i * size_of(type));
+  const std::size_t size = size_of(type);
+  auto numbers = large_zeros<double>(bytes.size() / size);
+  in_pieces(numbers.size(), [&](std::size_t first, std::size_t end) {
+    read_numbers(type, bytes.subspan(first * size), std::span(numbers).subspan(first, end - first));
+  });
   return numbers;
 }
 
+namespace {
+
+std::vector<std::byte> widened(DType type, std::span<const std::byte> bytes) {
+  const std::size_t size = size_of(type), count = bytes.size() / size;
+  auto made = large_zeros<std::byte>(count * sizeof(double));
+  in_pieces(count, [&](std::size_t first, std::size_t end) {
+    std::vector<double> numbers(end - first);
+    read_numbers(type, bytes.subspan(first * size), numbers);
+    copy_bytes(std::as_bytes(std::span(numbers)), std::span(made).subspan(first * sizeof(double)));
+  });
+  return made;
+}
+
+}  // namespace
+
 Instance widened(const CustomSpec& spec, const Instance& instance) {
-  Instance wide = instance;
-  const auto widen = [](DType type, std::vector<std::byte>& bytes) {
-    const std::vector<double> numbers = numbers_of(type, bytes);
-    const auto made = std::as_bytes(std::span(numbers));
-    bytes.assign(made.begin(), made.end());
-  };
-  for (Tensor& tensor : wide.tensors) {
-    if (tensor.type == DType::i32) continue;
-    widen(tensor.type, tensor.bytes);
-    tensor.type = DType::f64;
+  Instance wide{.shape = instance.shape,
+                .inputs = instance.inputs,
+                .seed = instance.seed,
+                .tensors = {},
+                .scalars = instance.scalars};
+  for (const Tensor& tensor : instance.tensors) {
+    const bool widens = tensor.type != DType::i32;
+    wide.tensors.push_back({.name = tensor.name,
+                            .type = widens ? DType::f64 : tensor.type,
+                            .role = tensor.role,
+                            .dims = tensor.dims,
+                            .bytes = widens ? widened(tensor.type, tensor.bytes) : tensor.bytes,
+                            .axes = tensor.axes,
+                            .constant = tensor.constant});
   }
   for (Scalar& scalar : wide.scalars) {
     const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
     if (argument.type == DType::i32) continue;
-    widen(argument.type, scalar.bytes);
+    scalar.bytes = widened(argument.type, scalar.bytes);
     scalar.type = DType::f64;
   }
   return wide;

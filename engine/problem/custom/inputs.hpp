@@ -20,6 +20,8 @@ Instance describe_custom(const CustomSpec& spec, const Constants& sizes);
 
 // What the elements of a type are.
 std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes);
+// The same of as many as `numbers` has room for, in the calling thread alone.
+void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double> numbers);
 
 // With the tensors and scalars of floating types as f64, which hold the very same numbers.
 Instance widened(const CustomSpec& spec, const Instance& instance);

@@ -1,15 +1,19 @@
 #include "engine/problem/custom/tolerance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "engine/base/memory.hpp"
 #include "engine/base/parallel.hpp"
+#include "engine/problem/custom/inputs.hpp"
 
 namespace fa_tune {
 namespace {
 
 constexpr std::size_t kPiece = 32;
+constexpr std::size_t kAtATime = 1024;  // elements that are decoded before they are used
 constexpr double kElementFactor = 16;
 constexpr double kRmsFactor = 4;
 
@@ -50,18 +54,26 @@ double flushed(DType type) {
 
 // Of each element, the mean square of the errors around it. Not by differences of sums from the
 // first element on: a row of small numbers behind one of large ones would drown in those.
-std::vector<double> local_energy(const std::vector<double>& exact,
-                                 const std::vector<double>& trusted,
-                                 const std::vector<double>& near) {
-  static_assert(elements_of_piece % kPiece == 0);
+std::vector<double> local_energy(DType type, const std::vector<double>& exact,
+                                 std::span<const std::byte> trusted,
+                                 std::span<const std::byte> near) {
+  static_assert(elements_of_piece % kAtATime == 0 && kAtATime % kPiece == 0);
   const std::size_t count = exact.size();
   std::vector<double> sums((count + kPiece - 1) / kPiece, 0.0);
   in_pieces(count, [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i)
-      sums[i / kPiece] += (trusted[i] - exact[i]) * (trusted[i] - exact[i]) +
-                          (near[i] - exact[i]) * (near[i] - exact[i]);
+    std::array<double, kAtATime> trusted_here{}, near_here{};
+    for (std::size_t at = first; at < end; at += kAtATime) {
+      const std::size_t here = std::min(kAtATime, end - at);
+      read_numbers(type, trusted.subspan(at * size_of(type)), std::span(trusted_here).first(here));
+      read_numbers(DType::f64, near.subspan(at * sizeof(double)), std::span(near_here).first(here));
+      for (std::size_t i = 0; i < here; ++i) {
+        const double rounding = trusted_here[i] - exact[at + i],
+                     moved = near_here[i] - exact[at + i];
+        sums[(at + i) / kPiece] += rounding * rounding + moved * moved;
+      }
+    }
   });
-  std::vector<double> energy(count);
+  auto energy = large_zeros<double>(count);
   in_pieces(count, [&](std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; i += kPiece) {
       const std::size_t piece = i / kPiece;
@@ -80,10 +92,11 @@ std::vector<double> local_energy(const std::vector<double>& exact,
 }  // namespace
 
 Expectation measured_expectation(const Tensor& output, std::vector<double> exact,
-                                 const std::vector<double>& trusted,
-                                 const std::vector<double>& near) {
+                                 std::span<const std::byte> trusted,
+                                 std::span<const std::byte> near) {
   const Grid grid = grid_of(output.type);
-  Expectation made{.tensor = output.name, .exact = {}, .bound = local_energy(exact, trusted, near)};
+  Expectation made{
+      .tensor = output.name, .exact = {}, .bound = local_energy(output.type, exact, trusted, near)};
   struct Energies {
     double exact = 0, noise = 0;
   };

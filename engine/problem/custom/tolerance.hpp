@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "engine/problem/custom/spec.hpp"
@@ -21,9 +23,11 @@ namespace fa_tune {
 // is wrong errs by a share of the values themselves. So an element may be off by 16 times the
 // noise, which a right one exceeds by chance at no size of tensor, and all together by 4 times
 // (their root mean square, relative to the bounds and to the values).
+//
+// `trusted` are elements of the output's type, `near` doubles.
 Expectation measured_expectation(const Tensor& output, std::vector<double> exact,
-                                 const std::vector<double>& trusted,
-                                 const std::vector<double>& near);
+                                 std::span<const std::byte> trusted,
+                                 std::span<const std::byte> near);
 
 // As the space says: absolute + relative |exact|.
 Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
