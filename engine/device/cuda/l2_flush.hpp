@@ -11,9 +11,9 @@ namespace fa_tune::cuda {
 // after any other kernel.
 class L2Flush {
  public:
-  // Allocates the memory the first time. FaultKind::resources where the driver does not tell the
-  // cache's size or the memory is not there.
-  std::expected<void, Fault> prepare(CudaContext& context);
+  // Allocates the memory the first time; a Fault if it is not there. False where the driver does
+  // not tell the cache's size, and nothing can be flushed.
+  std::expected<bool, Fault> prepare(CudaContext& context);
   // Puts a flush into the stream.
   std::expected<void, Fault> enqueue(CudaContext& context);
 

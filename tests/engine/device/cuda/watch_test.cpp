@@ -159,6 +159,14 @@ TEST_CASE("of a cold cache each launch is a sample after a flush that is not tim
   CHECK(driver.driver().leaks() == 0);
 }
 
+TEST_CASE("a warm cache holds what others left there before the first launch, once") {
+  const WatchedDriver driver([](int) { return 1755.0; });
+  driver.time({20, 8, 2, L2::warm});
+  CHECK(driver.driver().calls("cuMemsetD32Async") == 1);
+  CHECK(std::ranges::find(driver->calls, "cuMemsetD32Async") <
+        std::ranges::find(driver->calls, "cuGraphLaunch"));
+}
+
 TEST_CASE("a cache whose size is not told cannot be flushed, and that is said") {
   const WatchedDriver driver([](int) { return 1755.0; });
   driver->l2_bytes = 0;
