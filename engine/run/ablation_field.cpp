@@ -21,6 +21,20 @@ void set_ratio(AblationRow& row, const RaceRatio& ratio) {
   row.verdict = verdict_text(ratio);
 }
 
+TrialSeeds seeds_of(std::uint64_t ablation) {
+  return {.gate = derive_seed(ablation, "gate"), .timing = derive_seed(ablation, "timing")};
+}
+
+// "STAGES 2 -> 1: 1.054 [1.049, 1.060] slower"
+std::string line_of(const AblationRow& row) {
+  const std::string changes = changes_text(row.wanted);
+  if (!row.ratio) return fmt::format("{}: {}", changes, row.outcome);
+  std::string interval;
+  if (row.ratio->low && row.ratio->high)
+    interval = fmt::format(" [{:.3f}, {:.3f}]", *row.ratio->low, *row.ratio->high);
+  return fmt::format("{}: {:.3f}{} {}", changes, row.ratio->ratio, interval, row.verdict);
+}
+
 }  // namespace
 
 AblationField::AblationField(const Project& project, Device& device, CompilePool& pool,
@@ -30,9 +44,8 @@ AblationField::AblationField(const Project& project, Device& device, CompilePool
       pool_(pool),
       say_(say),
       truth_(*project.problem),
-      admission_(project, device, pool),
-      judge_(project, device, truth_,
-             {.gate = derive_seed(seed, "gate"), .timing = derive_seed(seed, "timing")}) {}
+      admission_(project, device, pool, cases_of_trials(project, device, seeds_of(seed))),
+      judge_(project, device, truth_, seeds_of(seed)) {}
 
 void AblationField::judge(const std::vector<Config>& configs) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;
@@ -110,6 +123,8 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
     const double confidence = 1 - (1 - RaceOptions{}.confidence) / static_cast<double>(rounds);
     race(beside, {begin, end}, derive_seed(seed, "round", round), confidence);
     say_(fmt::format("race {} of {} is over", round + 1, rounds));
+    // Races take minutes: who does not wait for the last one has these.
+    std::for_each(begin, end, [&](const AblationRow* each) { say_("  " + line_of(*each)); });
   }
 }
 

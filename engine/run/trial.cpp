@@ -43,15 +43,26 @@ std::string code_key(const TrialRow& row) {
 
 }  // namespace
 
-Admission::Admission(const Project& project, Device& device, CompilePool& pool)
-    : project_(project), device_(device), pool_(pool) {}
+std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
+                                      TrialSeeds seeds) {
+  const bool measures = device.info().times == TimeKind::measured;
+  return trial_cases(*project.problem, seeds.gate, measures ? TimedShape::some : TimedShape::none);
+}
+
+Admission::Admission(const Project& project, Device& device, CompilePool& pool,
+                     const std::vector<GateCase>& cases)
+    : project_(project), device_(device), pool_(pool) {
+  for (const GateCase& each : cases) shapes_.push_back(each.shape);
+}
 
 std::unique_ptr<Variant> Admission::prepare(const Config& config) {
   auto variant = std::make_unique<Variant>(
       project_.template_of(config), *project_.problem,
       [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
   // A source seen before is refused before it is compiled.
-  if (!trial_of_source_.contains(variant->source().hash)) variant->begin();
+  if (trial_of_source_.contains(variant->source().hash)) return variant;
+  variant->begin();
+  for (const Constants& shape : shapes_) variant->begin(shape);
   return variant;
 }
 
@@ -112,10 +123,7 @@ Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSee
     : project_(project),
       device_(device),
       truth_(truth),
-      // The rest of the timed shape is for the finals; an emulator sees it only there.
-      cases_(trial_cases(
-          *project.problem, seeds.gate,
-          device.info().times == TimeKind::measured ? TimedShape::some : TimedShape::none)),
+      cases_(cases_of_trials(project, device, seeds)),
       originals_(device),
       clocked_(*project.problem, project.target, device, truth, seeds.timing,
                Clocked::Proof::where_measured, &originals_) {}

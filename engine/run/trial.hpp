@@ -37,6 +37,11 @@ struct TrialSeeds {
   std::uint64_t timing = 0;
 };
 
+// What the trials of a run are gated on. The rest of the timed shape is for the finals; an emulator
+// sees it only there.
+std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
+                                      TrialSeeds seeds);
+
 // The stages of a run's trials up to, not including, the first launch, cheapest first: compile,
 // resources, duplicate. Each stops the trial where it refuses, and the row says why. Trials are
 // admitted in the order of their numbers: one is known as soon as it is admitted, so that a later
@@ -44,9 +49,12 @@ struct TrialSeeds {
 class Admission {
  public:
   // All must outlive it; of the device only what info() says is used, and by prepare()'s variants.
-  Admission(const Project& project, Device& device, CompilePool& pool);
+  // `cases`: what the variants will be gated on.
+  Admission(const Project& project, Device& device, CompilePool& pool,
+            const std::vector<GateCase>& cases = {});
 
-  // Renders the variant and begins to compile it.
+  // Renders the variant and begins to compile it, for the shapes of its cases too: where a
+  // problem's sizes are compiled in, each is another binary, which a device must not wait for.
   std::unique_ptr<Variant> prepare(const Config& config);
   // True if the trial goes on. Waits for the compiler (Variant::ready). Of a duplicate, the number
   // of the trial it equals is in `twin`.
@@ -60,6 +68,7 @@ class Admission {
   const Project& project_;
   Device& device_;
   CompilePool& pool_;
+  std::vector<Constants> shapes_;
   // Numbers of trials, by what makes them alike.
   std::map<std::string, std::int64_t> trial_of_source_;
   std::map<std::string, std::int64_t> trial_of_code_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include "engine/base/error.hpp"
 #include "engine/base/hash.hpp"
@@ -81,10 +82,12 @@ TrialRow trial() {
   return row;
 }
 
-Ablation run(Device& device, AblationOptions options = {}) {
+Ablation run(Device& device, AblationOptions options = {}, std::string* said = nullptr) {
   TellingCompiler compiler;
   CompilePool pool(compiler, 2);
-  return ablate(toy(), trial(), device, pool, options, [](const std::string&) {});
+  return ablate(toy(), trial(), device, pool, options, [&](const std::string& line) {
+    if (said != nullptr) *said += line + "\n";
+  });
 }
 
 std::unique_ptr<test::MeasuringEmulator> measuring(test::MeasuringEmulator::Truth of = truth) {
@@ -117,13 +120,18 @@ void check_ratio(const AblationRow& row, double ratio) {
 
 TEST_CASE("each gene's worth is found, ties are told as ties, what acts together is named") {
   const auto device = measuring();
-  const Ablation found = run(*device);
+  std::string said;
+  const Ablation found = run(*device, {}, &said);
   CHECK(found.baseline == "plain");
   CHECK(found.time_kind == "measured");
   CHECK(found.time_us == doctest::Approx(20).epsilon(0.01));
   const AblationRow& block = row_of(found, AblationKind::back, {"BLOCK"});
   check_ratio(block, 1.1);
   CHECK(block.verdict == "slower");
+  const std::string line =
+      fmt::format("\n  {}: {:.3f} [{:.3f}, {:.3f}] slower\n", changes_text(block.wanted),
+                  block.ratio->ratio, *block.ratio->low, *block.ratio->high);
+  CHECK_MESSAGE(test::has(said, line), said);
   CHECK(block.outcome == "right");
   CHECK(block.blocks >= 16);
   CHECK(*block.time_us == doctest::Approx(22).epsilon(0.01));

@@ -1,5 +1,9 @@
 // A kernel of a user's own, from a space that describes its problem: searched, gated, exported.
 
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
@@ -8,12 +12,54 @@
 #include "engine/report/export.hpp"
 #include "engine/run/evolve.hpp"
 #include "engine/run/exported_kernel.hpp"
+#include "engine/run/trial.hpp"
 #include "engine/run/variant.hpp"
 #include "engine/space/space_settings.hpp"
 #include "tests/engine/run/custom_space.hpp"
 #include "tests/engine/run/quiet_listener.hpp"
 
 using namespace fa_tune;
+
+namespace {
+
+// Keeps what it is asked for.
+class AskedCompiler final : public Compiler {
+ public:
+  std::string version() const override { return "asked 1"; }
+  CompileOutcome compile(const CompileRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(request.source.text);
+    return std::unexpected(CompileFailure{.message = "asked alone", .log = ""});
+  }
+  std::vector<std::string> asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "custom: where sizes are compiled in, all of a trial's binaries are begun with the first") {
+  const Project project = test::project("softmax.yaml");
+  const auto device = open_device("emulator:h100", project.target, test::root());
+  AskedCompiler compiler;
+  CompilePool pool(compiler, 2);
+  Admission admission(project, *device, pool, cases_of_trials(project, *device, {1, 2}));
+  const auto variant = admission.prepare(project.space.at(0));
+  while (!variant->ready()) std::this_thread::yield();
+  const auto asked = compiler.asked();
+  CHECK(asked.size() == 4);
+  for (const char* columns : {"1024", "1", "100", "1023"}) {
+    const std::string define = "#define COLUMNS " + std::string(columns) + "\n";
+    CHECK(std::ranges::count_if(
+              asked, [&](const std::string& text) { return test::has(text, define); }) == 1);
+  }
+}
 
 TEST_CASE("custom: a user's kernel is searched to the end, and is what it was without its files") {
   const test::CustomSpace place;
