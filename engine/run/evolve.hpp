@@ -14,6 +14,7 @@
 #include "engine/run/earlier.hpp"
 #include "engine/run/project.hpp"
 #include "engine/search/outside/arm.hpp"
+#include "engine/search/strategy.hpp"
 
 namespace fa_tune {
 
@@ -24,8 +25,15 @@ struct Pace {
   int generation = 4;
   // Generations asked for beyond the one that is to be told next: while it is timed, they are
   // compiled. What is proposed knows so much less; with three of four, no less than in a batch of
-  // sixteen.
+  // sixteen. A strategy that learns nothing loses nothing by it: enough then for the compilers of a
+  // large machine.
   int ahead = 3;
+
+  static Pace of(const Strategy& strategy) {
+    Pace pace;
+    if (!strategy.learns()) pace.ahead = 31;
+    return pace;
+  }
 };
 
 struct EvolveOptions {

@@ -14,6 +14,7 @@ class Exhaustive : public ClassicSearch {
   explicit Exhaustive(const SearchTask& task) : ClassicSearch(task, "exhaustive") {}
 
   std::string name() const override { return "exhaustive"; }
+  bool learns() const override { return false; }
 
  private:
   std::optional<Step> step() override {

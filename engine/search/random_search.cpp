@@ -14,6 +14,7 @@ class RandomSearch : public Strategy {
         random_(derive_seed(task.seed, "random search")) {}
 
   std::string name() const override { return "random"; }
+  bool learns() const override { return false; }
 
   std::vector<Proposal> ask(int n) override {
     std::vector<Proposal> proposals;

@@ -48,6 +48,9 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual std::string name() const = 0;
+  // Whether what it is told changes what it asks for: if not, it may be asked as far ahead as a
+  // machine has room.
+  virtual bool learns() const { return true; }
   // Up to n proposals; fewer, or none, only when the space is used up. Every proposal is told, in
   // order; more may be asked for before that.
   virtual std::vector<Proposal> ask(int n) = 0;

@@ -192,12 +192,14 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.strategy) options.strategy = *arguments.strategy;
   options.jobs = arguments.jobs;
   options.finals = !arguments.no_finals;
-  if (arguments.generation) options.pace.generation = *arguments.generation;
-  if (arguments.ahead) options.pace.ahead = *arguments.ahead;
   options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
-  // Refuses an unknown name early.
-  make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
+  // Refuses an unknown name early. A proposer learns, whatever it stands beside.
+  const auto strategy =
+      make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
+  if (!options.proposer) options.pace = Pace::of(*strategy);
+  if (arguments.generation) options.pace.generation = *arguments.generation;
+  if (arguments.ahead) options.pace.ahead = *arguments.ahead;
   set_budget(options, arguments, stored, project.file);
   if (!stored) {
     const auto named = runs_named(arguments.warm.value_or("auto"));
@@ -298,7 +300,8 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option("--ahead", arguments->ahead,
                    fmt::format("generations to compile while one is timed: more for many devices, "
-                               "and the search knows less of the last; {} if not given",
+                               "and the search knows less of the last; {} if not given, 31 with a "
+                               "strategy that learns nothing",
                                Pace{}.ahead))
       ->check(CLI::Range(0, 1000));
   command->add_flag(

@@ -113,6 +113,27 @@ TEST_CASE("every strategy ends when the space is used up, having seen all of it"
   }
 }
 
+TEST_CASE(
+    "who learns asks for other things when told other things, and who does not for the same") {
+  const Space space = cube();
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    const auto asked = [&](bool rising) {
+      auto strategy = make_strategy(name, {.space = space, .seed = 3});
+      std::vector<std::string> configs;
+      for (std::uint64_t number = 0; number < 80;)
+        for (const Proposal& proposal : strategy->ask(4)) {
+          configs.push_back(proposal.config.to_json());
+          const auto a = static_cast<double>(std::get<std::int64_t>(*proposal.config.find("A")));
+          strategy->tell({++number, proposal.config, true, rising ? 1 + a : 100 - a, 1});
+        }
+      return configs;
+    };
+    const bool learns = make_strategy(name, {.space = space, .seed = 3})->learns();
+    CHECK((asked(true) != asked(false)) == learns);
+  }
+}
+
 TEST_CASE("every strategy leaves alone what another took, and bears being told of it") {
   const Space space = cube();
   for (const std::string& name : strategy_names()) {
