@@ -2,10 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/measure/timing.hpp"
 
 namespace fa_tune {
+namespace {
+
+std::vector<double> less(std::vector<double> values, const std::vector<double>& others) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= others[i];
+  return values;
+}
+
+// Sum of squares about the mean.
+double spread(const std::vector<double>& values) {
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(1, values.size()));
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return sum;
+}
+
+}  // namespace
 
 RaceOptions ProcessSeries::options(std::uint64_t seed) {
   return {.seed = seed, .fewest_blocks = 8, .most_blocks = 12};
@@ -26,11 +44,26 @@ void ProcessSeries::add(const std::vector<std::size_t>& ran, const LaunchRace& r
   }
 }
 
-RaceRatio ProcessSeries::compare(std::size_t one, std::size_t other, double confidence) const {
+ProcessSeries::By ProcessSeries::steadier(const std::vector<std::size_t>& ran) const {
+  double of_races = 0, of_times = 0;
+  for (const std::size_t i : ran) {
+    of_races += spread(less(of_[i].log_ratio, of_[ran.front()].log_ratio));
+    of_times += spread(less(of_[i].log_us, of_[ran.front()].log_us));
+  }
+  return of_times < of_races ? By::time : By::race;
+}
+
+RaceRatio ProcessSeries::compare(std::size_t one, std::size_t other, By by,
+                                 double confidence) const {
   if (one == other) return {};
-  std::vector<double> differences(of_[one].log_ratio);
-  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= of_[other].log_ratio[i];
-  const MeanEstimate log_ratio = mean_of_few(differences, confidence);
+  const std::vector<double> times = less(of_[one].log_us, of_[other].log_us);
+  const std::vector<double> raced = less(of_[one].log_ratio, of_[other].log_ratio);
+  const double least = std::log1p(kLeastDifference);
+  // What times say beyond the race: the clock that each made for itself.
+  const MeanEstimate own_clock = mean_of_few(less(times, raced), confidence);
+  const bool of_its_own = own_clock.low > least || own_clock.high < -least;
+  const bool by_time = by == By::time || of_its_own;
+  const MeanEstimate log_ratio = mean_of_few(by_time ? times : raced, confidence);
   return {std::exp(log_ratio.mean), std::exp(log_ratio.low), std::exp(log_ratio.high)};
 }
 
@@ -43,10 +76,11 @@ LaunchRace ProcessSeries::result(const std::vector<std::size_t>& ran, double con
   result.blocks = blocks_;
   result.void_blocks = void_blocks_;
   const std::size_t first = ran.front();
+  const By by = steadier(ran);
   for (const std::size_t i : ran) {
     const MeanEstimate log_us = mean_of_few(of_[i].log_us, 0.95);
     RaceStanding standing;
-    standing.to_baseline = compare(i, first, each);
+    standing.to_baseline = compare(i, first, by, each);
     standing.time_us = {std::exp(log_us.mean), std::exp(log_us.low), std::exp(log_us.high),
                         static_cast<int>(of_[i].timing.samples_us.size())};
     standing.blocks = of_[i].blocks;
@@ -57,7 +91,7 @@ LaunchRace ProcessSeries::result(const std::vector<std::size_t>& ran, double con
   const auto winner = std::ranges::min_element(result.standings, {}, ratio);
   result.winner = static_cast<std::size_t>(winner - result.standings.begin());
   for (std::size_t i = 0; i < ran.size(); ++i)
-    result.standings[i].to_winner = compare(ran[i], ran[result.winner], each);
+    result.standings[i].to_winner = compare(ran[i], ran[result.winner], by, each);
   return all;
 }
 

@@ -17,6 +17,12 @@ namespace fa_tune {
 // each contestant and process one figure, the mean over processes of its logarithm, and Student's t
 // for the interval (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: vary
 // what varies at the highest level first).
+//
+// Where the clock wanders, races compare cycles, in the belief that two kernels one after the other
+// meet the same clock. At a power limit they need not: one that draws more power makes its own, and
+// a user waits for time. So where times vary less over the processes than cycles do, of all
+// contestants together, times are what is compared; and of two of whom cycles and times say
+// different things for certain, their times.
 class ProcessSeries {
  public:
   // So many processes let a difference of 2% be told where places make 0.5% (tools/bench/race.cpp).
@@ -38,12 +44,15 @@ class ProcessSeries {
 
  private:
   struct Figures {
-    std::vector<double> log_ratio;  // over its race's baseline, a race each
+    std::vector<double> log_ratio;  // over its race's baseline, as the race compared, a race each
     std::vector<double> log_us;
     int blocks = 0;
     Timing timing;
   };
-  RaceRatio compare(std::size_t one, std::size_t other, double confidence) const;
+  enum class By { race, time };
+  // What tells the contestants apart with less noise.
+  By steadier(const std::vector<std::size_t>& ran) const;
+  RaceRatio compare(std::size_t one, std::size_t other, By by, double confidence) const;
 
   int processes_ = 0;
   int blocks_ = 0;

@@ -54,7 +54,7 @@ struct RaceFault {
 // Where the clock wanders even so, by more than 1%, as at the power limit, blocks compare cycles
 // (time times clock), in which two launches one after the other differ by less than in time.
 // What a kernel itself takes from the clock, by drawing more power than others, is not in the ratio
-// then. Times are those measured all the same.
+// then; a ProcessSeries looks at times as well. Times are those measured all the same.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
                                                    const RaceOptions& options, L2 l2 = L2::warm);

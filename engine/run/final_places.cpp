@@ -40,10 +40,12 @@ std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const Fi
   }
   for (Entry& entry : entries)
     entry.row.rank_us = entry.row.tied_first ? first_us : std::max(first_us, entry.row.time.us);
+  constexpr double kAsGood = 1.005;
   std::ranges::sort(entries, {}, [](const Entry& entry) {
     const TrialRow& trial = *entry.trial;
     const bool tied = entry.row.tied_first;
-    return std::tuple(!tied, tied ? 0 : entry.row.rank_us, trial.registers,
+    const double figure = tied ? entry.row.ratio : entry.row.rank_us;
+    return std::tuple(!tied, tied && figure <= kAsGood ? 0 : figure, trial.registers,
                       trial.static_shared_bytes + trial.dynamic_shared_bytes, trial.number);
   });
   std::vector<FinalRow> rows;

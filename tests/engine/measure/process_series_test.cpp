@@ -30,7 +30,39 @@ LaunchRace clean_race(const std::vector<double>& ratios) {
   return raced;
 }
 
+// Six processes of two contestants: what the second is to the first in cycles, and in time.
+RaceRatio compared(const std::vector<double>& cycles, const std::vector<double>& times) {
+  ProcessSeries series(2);
+  for (std::size_t i = 0; i < cycles.size(); ++i) {
+    LaunchRace raced = clean_race({1, cycles[i]});
+    raced.result.standings[1].time_us.median = 10 * times[i];
+    series.add({0, 1}, raced);
+  }
+  return series.result({0, 1}).result.standings[1].to_baseline;
+}
+
 }  // namespace
+
+TEST_CASE("a kernel that makes its own clock slower is slower, though it takes as many cycles") {
+  const RaceRatio ratio =
+      compared({1.001, 0.999, 1, 1, 1.001, 0.999}, {1.07, 1.06, 1.08, 1.07, 1.065, 1.075});
+  CHECK(ratio.slower());
+  CHECK(ratio.ratio == doctest::Approx(1.07).epsilon(0.002));
+}
+
+TEST_CASE("where times vary less than cycles, times tell two kernels apart") {
+  const RaceRatio ratio =
+      compared({1.00, 1.10, 0.99, 1.11, 1.02, 1.07}, {1.05, 1.051, 1.049, 1.05, 1.05, 1.05});
+  CHECK(ratio.slower());
+  CHECK(ratio.ratio == doctest::Approx(1.05).epsilon(0.001));
+}
+
+TEST_CASE("a clock that wanders under both hides nothing that cycles tell") {
+  const RaceRatio ratio =
+      compared({1.02, 1.021, 1.019, 1.02, 1.02, 1.02}, {1.06, 0.97, 1.05, 0.98, 1.07, 0.99});
+  CHECK(ratio.slower());
+  CHECK(ratio.ratio == doctest::Approx(1.02).epsilon(0.001));
+}
 
 TEST_CASE("places that a process gives make no winner in a series, though they do in one race") {
   const test::Vice white = test::kVices[0];

@@ -222,13 +222,14 @@ TEST_CASE("kernels that tie stand in the order of what they cost, then of their 
   for (std::size_t i = 0; i < first.size(); ++i) CHECK(best[i].id == first[i]);
 }
 
-TEST_CASE("places: fewer registers, then less shared memory, then the earlier trial") {
-  std::vector<TrialRow> trials(5);
+TEST_CASE(
+    "places: of those as good fewer registers, then less shared memory, then the earlier trial") {
+  std::vector<TrialRow> trials(6);
   FinalRace race;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     trials[i].id = 100 + static_cast<std::int64_t>(i);
     trials[i].number = static_cast<std::int64_t>(i) + 1;
-    trials[i].registers = i == 3 ? 64 : 96;
+    trials[i].registers = i == 5 ? 16 : i == 3 ? 64 : 96;
     trials[i].static_shared_bytes = 0;
     trials[i].dynamic_shared_bytes = i == 2 ? 1024 : 2048;
     race.ran.push_back(i);
@@ -237,19 +238,22 @@ TEST_CASE("places: fewer registers, then less shared memory, then the earlier tr
     standing.blocks = 16;
     // The last one is slower for certain, although its median is the least.
     standing.to_winner = i == 4 ? RaceRatio{1.01, 1.005, 1.02} : RaceRatio{1, 0.99, 1.01};
+    // A noisy one: not told apart, and yet nobody's first choice.
+    if (i == 5) standing.to_winner = {1.04, 0.98, 1.1};
     race.race.result.standings.push_back(standing);
     race.race.timings.emplace_back().samples_us = {20};
   }
   race.race.result.standings[1].to_winner.high = HUGE_VAL;
   race.race.result.blocks = 16;
   const auto rows = final_places(trials, race);
-  CHECK(ids(rows) == std::vector<std::int64_t>{103, 102, 100, 101, 104});
-  CHECK(rows[0].rank_us == doctest::Approx(19.97));
-  CHECK(rows[3].rank_us == doctest::Approx(19.97));
+  CHECK(ids(rows) == std::vector<std::int64_t>{103, 102, 100, 101, 105, 104});
+  CHECK(rows[0].rank_us == doctest::Approx(19.95));
+  CHECK(rows[3].rank_us == doctest::Approx(19.95));
   CHECK_FALSE(rows[3].ratio_high);
-  CHECK_FALSE(rows[4].tied_first);
-  CHECK(rows[4].rank_us == doctest::Approx(19.97));  // not before those that it lost to
-  CHECK(rows[4].time.us == doctest::Approx(19.96));
+  CHECK(rows[4].tied_first);
+  CHECK_FALSE(rows[5].tied_first);
+  CHECK(rows[5].rank_us == doctest::Approx(19.96));  // not before those that it lost to
+  CHECK(rows[5].time.us == doctest::Approx(19.96));
 }
 
 TEST_CASE("a run whose finalists were raced is let be; with others they race again") {
