@@ -35,20 +35,21 @@ Ceilings ceilings(const DeviceProfile& profile, int sms, double tensor_speed) {
   return {.flop_per_us =
               tensor_speed * clocks_per_us *
               std::max(profile.tensor_f16_flop_per_clock_sm, profile.wgmma_f16_flop_per_clock_sm),
-          .l2_bytes_per_us = clocks_per_us * std::max(profile.l2_bytes_per_clock_sm,
-                                                      profile.l2_port_bytes_per_clock_sm),
+          .l2_bytes_per_us = clocks_per_us * profile.l2_bytes_per_clock_sm,
+          .port_bytes_per_us = clocks_per_us * std::max(profile.l2_bytes_per_clock_sm,
+                                                        profile.l2_port_bytes_per_clock_sm),
           .dram_bytes_per_us = profile.dram_gb_per_s * 1e3};
 }
 
 Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
                   double tensor_speed) {
-  const auto [flop_per_us, bytes_per_us, dram_bytes_per_us] = ceilings(profile, sms, tensor_speed);
-  const double computing = flop / flop_per_us;
-  const double moving = bytes / bytes_per_us;
+  const Ceilings most = ceilings(profile, sms, tensor_speed);
+  const double computing = flop / most.flop_per_us;
+  const double moving = bytes / most.port_bytes_per_us;
   const std::string least =
       computing > moving
-          ? fmt::format("{:.3g} GFLOP at {:.0f} TFLOP/s", flop / 1e9, flop_per_us / 1e6)
-          : fmt::format("{:.3g} MB at {:.1f} TB/s", bytes / 1e6, bytes_per_us / 1e6);
+          ? fmt::format("{:.3g} GFLOP at {:.0f} TFLOP/s", flop / 1e9, most.flop_per_us / 1e6)
+          : fmt::format("{:.3g} MB at {:.1f} TB/s", bytes / 1e6, most.port_bytes_per_us / 1e6);
   return {kMargin * std::max(computing, moving),
           fmt::format("{} (profile {}, {} SMs)", least, profile.name, sms)};
 }

@@ -12,8 +12,9 @@ namespace fa_tune {
 
 // What a device can do at most with warm caches, by its profile.
 struct Ceilings {
-  double flop_per_us = 0;  // of the tensor cores
-  double l2_bytes_per_us = 0;
+  double flop_per_us = 0;        // of the tensor cores
+  double l2_bytes_per_us = 0;    // all SMs reading at once
+  double port_bytes_per_us = 0;  // what the SMs' ports could take in if L2 gave it
   double dram_bytes_per_us = 0;
 };
 

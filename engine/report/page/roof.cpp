@@ -90,11 +90,10 @@ std::string roofline_section(const RunFacts& facts) {
   const auto entries = entries_of(facts, roof);
   const std::string caption = fmt::format(
       "The shape needs {:.3g} GFLOP and {:.3g} MB at least; the winner, {}, reaches {:.2g}% of "
-      "what {} "
-      "allow with a warm cache ({}). Kernels stand at the operations they must do, whatever more "
+      "what {} with a warm cache ({}). Kernels stand at the operations they must do, whatever more "
       "they do.",
       roof.flop / 1e9, roof.bytes / 1e6, facts.time_words(*facts.winner->time_us),
-      100 * floor_us / *facts.winner->time_us, computing ? "the tensor cores" : "the ports to L2",
+      100 * floor_us / *facts.winner->time_us, computing ? "the tensor cores allow" : "L2 allows",
       roof.source);
   return section(
       "roofline", "Under the roofline",

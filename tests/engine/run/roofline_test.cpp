@@ -27,6 +27,8 @@ TEST_CASE("roofline: the dearer of operations and bytes, three quarters of it") 
   const Roofline moving = roofline(h100, 132, 1e6, 30.84e6);
   CHECK(moving.us == doctest::Approx(0.75).epsilon(0.001));
   CHECK(moving.because == "30.8 MB at 30.8 TB/s (profile h100, 132 SMs)");
+  // A page shows what L2 gives all of them at once, 7.7 TB/s: nobody reads at the ports' rate.
+  CHECK(ceilings(h100, 132).l2_bytes_per_us == doctest::Approx(7.71e6).epsilon(0.001));
   // 8-bit elements go twice as fast.
   CHECK(roofline(h100, 132, 1070.5e9, 1e6, 2).us == doctest::Approx(375).epsilon(0.001));
   // Half the SMs take twice as long.
