@@ -1,6 +1,7 @@
 #include "engine/run/ablation_field.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -38,11 +39,11 @@ std::string line_of(const AblationRow& row) {
 }  // namespace
 
 AblationField::AblationField(const Project& project, Device& device, CompilePool& pool,
-                             std::uint64_t seed, const Say& say)
+                             std::uint64_t seed, Say say)
     : project_(project),
       device_(device),
       pool_(pool),
-      say_(say),
+      say_(std::move(say)),
       truth_(*project.problem),
       admission_(project, device, pool, cases_of_trials(project, device, seeds_of(seed))),
       judge_(project, device, truth_, seeds_of(seed)) {}

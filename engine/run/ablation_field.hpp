@@ -23,7 +23,7 @@ class AblationField {
 
   // All must outlive it.
   AblationField(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
-                const Say& say);
+                Say say);
 
   // Takes configs through the stages, those it does not know yet. They compile side by side.
   void judge(const std::vector<Config>& configs);

@@ -86,6 +86,7 @@ std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {
 std::vector<std::pair<std::string, std::string>> CustomProblem::defines(
     const Constants& shape) const {
   std::vector<std::pair<std::string, std::string>> lines;
+  lines.reserve(spec_.defines.size());
   for (const auto& [name, expression] : spec_.defines)
     lines.emplace_back(name, std::to_string(evaluate(expression, shape)));
   return lines;

@@ -82,7 +82,7 @@ TrialRow trial() {
   return row;
 }
 
-Ablation run(Device& device, AblationOptions options = {}, std::string* said = nullptr) {
+Ablation run(Device& device, const AblationOptions& options = {}, std::string* said = nullptr) {
   TellingCompiler compiler;
   CompilePool pool(compiler, 2);
   return ablate(toy(), trial(), device, pool, options, [&](const std::string& line) {
@@ -99,6 +99,7 @@ const AblationRow& row_of(const Ablation& found, AblationKind kind,
                           const std::vector<std::string>& genes) {
   for (const AblationRow& row : found.rows) {
     std::vector<std::string> names;
+    names.reserve(row.wanted.size());
     for (const GeneChange& change : row.wanted) names.push_back(change.gene);
     if (row.kind == kind && (names == genes || kind == AblationKind::baseline)) return row;
   }

@@ -250,7 +250,8 @@ TEST_CASE("custom: texts that are nearly such a space give a problem or an error
       const auto problem = make_problem(file.problem_kind, file.problem_settings, "mutated.yaml: ");
       problem->argument_notes(problem->shape());
       ++built;
-    } catch (const UserError&) {
+    } catch (const UserError& error) {
+      CHECK_FALSE(std::string(error.what()).empty());
     }
   }
   CHECK(built > 50);
