@@ -20,9 +20,9 @@ namespace fa_tune {
 //
 // Where the clock wanders, races compare cycles, in the belief that two kernels one after the other
 // meet the same clock. At a power limit they need not: one that draws more power makes its own, and
-// a user waits for time. So where times vary less than half as much over the processes as cycles do, of
-// all contestants together, times are what is compared; and of two of whom cycles and times say
-// different things for certain, their times.
+// a user waits for time. So where times vary less than half as much over the processes as cycles
+// do, of all contestants together, times are what is compared; and of two of whom cycles and times
+// say different things for certain, their times.
 class ProcessSeries {
  public:
   // So many processes let a difference of 2% be told where places make 0.5% (tools/bench/race.cpp).
