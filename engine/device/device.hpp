@@ -114,7 +114,8 @@ enum class TimeKind { measured, predicted };
 std::string to_text(TimeKind kind);
 
 // What the second-level cache holds when a timed launch begins: what the launch before it has left
-// there, beside other data that was there before the first; or nothing of what it will need. Two questions with two answers, which are never mixed.
+// there, beside other data that was there before the first; or nothing of what it will need. Two
+// questions with two answers, which are never mixed.
 enum class L2 { warm, cold };
 
 std::string to_text(L2 l2);
