@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Are kernels that leave as a module for PyTorch right there, and what are they worth in a model?
 
-Makes the modules first: the mission shape's winner (results/mission) for BHSD and for BSHD, a kernel that sees
+Makes the modules first: the mission shape's preset (`evolved_small` of h100_mma) for BHSD and for BSHD, a kernel that sees
 its tensors through maps alone, and one of softmax, each found right by `evolve` on this GPU. Then, in the process of a user's:
 checks (against float64, within the gate's bound of an element; in a graph, compiled, in other streams and
 threads; what must fall back), and times beside PyTorch's own SDPA: alone, and in a small transformer, eager, in
@@ -25,15 +25,24 @@ import tempfile
 import threading
 import time
 
-from fa_tune_program import HERE, ROOT, tell
+import yaml
+
+from fa_tune_program import ROOT, tell
 
 LAYERS = 4
 BLOCKS = 60
 
 
+def space_text(space):
+    with open(f"{ROOT}/search_spaces/{space}.yaml") as file:
+        return file.read()
+
+
 def mission_config():
-    with open(f"{HERE}/results/mission/best-1.json") as file:
-        return json.load(file)[0]["config"]
+    """The shipped preset that searches of the mission shape came to."""
+    config = dict(yaml.safe_load(space_text("h100_mma"))["presets"]["evolved_small"])
+    del config["when"]
+    return {key: str(value).lower() if isinstance(value, bool) else value for key, value in config.items()}
 
 
 # Tiles of 64 rows, for few queries. By hand; what counts here is that it takes any strides.
@@ -47,10 +56,9 @@ def maps_config():
     return dict(zip(words[::2], words[1::2]))
 
 
-def write_space(folder, name, config):
+def write_space(folder, name, space, config):
     """The shipped space with one preset."""
-    with open(f"{ROOT}/search_spaces/h100.yaml") as file:
-        text = file.read()
+    text = space_text(space)
     presets = text[text.index("\npresets:") : text.index("\nbudget:")]
     only = ", ".join(f"{key}: {value}" for key, value in config.items())
     text = text.replace(presets, f"\npresets:\n  only: {{{only}}}")
@@ -62,8 +70,8 @@ def write_space(folder, name, config):
 def make_modules(folder, device):
     """mission.py holds the winner for both layouts, maps.py the other kernel."""
     os.makedirs(folder, exist_ok=True)
-    mission = write_space(folder, "mission", mission_config())
-    maps = write_space(folder, "maps", maps_config())
+    mission = write_space(folder, "mission", "h100_mma", mission_config())
+    maps = write_space(folder, "maps", "h100", maps_config())
     for name, space, layouts in (("mission", mission, ("BHSD", "BSHD")), ("maps", maps, ("BHSD",))):
         db = f"{folder}/{name}.db"
         for layout in layouts:
