@@ -46,26 +46,26 @@ std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
 }
 
 std::expected<void, Fault> Device::launch_between(std::span<const BufferWrite> writes,
-                                                  const Launch& once,
+                                                  const Launch& launch,
                                                   std::span<const BufferRead> reads) {
   for (const BufferWrite& each : writes)
     if (auto done = write(each.buffer, each.offset, each.bytes); !done) return done;
-  if (auto done = launch(once); !done) return done;
+  if (auto done = this->launch(launch); !done) return done;
   for (const BufferRead& each : reads)
     if (auto done = read(each.buffer, each.offset, each.bytes); !done) return done;
   return {};
 }
 
-std::expected<void, Fault> Device::launch_exchanging(const Launch& each, int ahead,
+std::expected<void, Fault> Device::launch_exchanging(const Launch& launch, int ahead,
                                                      std::span<const BufferCopy> copies) {
   for (int i = 0; i < ahead; ++i)
-    if (auto done = launch(each); !done) return done;
+    if (auto done = this->launch(launch); !done) return done;
   for (const BufferCopy& copy : copies) {
     std::vector<std::byte> bytes(copy.bytes);
     if (auto done = read(copy.from, 0, bytes); !done) return done;
     if (auto done = write(copy.to, 0, bytes); !done) return done;
   }
-  return launch(each);
+  return this->launch(launch);
 }
 
 std::string to_text(L2 l2) { return l2 == L2::warm ? "warm" : "cold"; }

@@ -88,7 +88,8 @@ std::expected<std::vector<double>, Fault> ClockProbe::read(CudaContext& context)
     const auto cycles = static_cast<double>(marks[i].cycles - marks[i - 1].cycles);
     const auto ns = static_cast<double>(marks[i].nanoseconds - marks[i - 1].nanoseconds);
     const double one = cycles / ns * 1000;
-    if (!(one >= kLeastMhz && one <= kMostMhz)) return std::vector<double>();
+    const bool usable = one >= kLeastMhz && one <= kMostMhz;
+    if (!usable) return std::vector<double>();
     mhz.push_back(one);
   }
   return mhz;

@@ -37,6 +37,7 @@ bool Decoder::pack_quad() {
   const std::array<Ref, 2> to = quad(operand(0));
   const Type part_type = parts.size() == 2 ? Type::b64 : Type::b32;
   std::vector<Ref> refs;
+  refs.reserve(parts.size());
   for (const Operand& part : parts) refs.push_back(source(part, part_type));
   for (std::size_t i = 0; i < 2; ++i) {
     if (parts.size() == 2) {

@@ -241,6 +241,7 @@ bool Decoder::pack_bytes(Type type) {
   key.type = Type::b32;
   const Ref result = target(operand(0), type);
   std::vector<Ref> refs;
+  refs.reserve(parts.size());
   for (const Operand& part : parts) refs.push_back(source(part, Type::b8));
   Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
   write(draft, 0, result);

@@ -141,7 +141,8 @@ void Decoder::emit_wmma(const MmaKind& kind, int groups, int columns, const MmaP
   const std::size_t step_blocks = blocks / steps;
   MmaKind part = kind;
   part.k = kind.k / static_cast<int>(steps);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(groups * columns); ++i) {
+  const int products = groups * columns;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(products); ++i) {
     const std::size_t group = groups > 1 ? i : 0;
     const std::size_t column = columns > 1 ? i : 0;
     for (std::size_t step = 0; step < steps; ++step) {
@@ -176,6 +177,7 @@ void Decoder::keep_sources(MmaParts& parts) {
 
 std::vector<Ref> Decoder::new_registers(std::size_t count, Type type) {
   std::vector<Ref> refs;
+  refs.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     refs.push_back(new_register(type, !function_->is_entry));
   }

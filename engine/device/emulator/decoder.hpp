@@ -224,7 +224,7 @@ class Decoder {
   static void set_values(Op& op, Space where, Type type, std::size_t count, int width);
   Manner cache_modifiers();
   Ref copy_of(Ref ref);
-  std::vector<Ref> fragment(std::size_t operand, std::size_t count, Type type, bool written);
+  std::vector<Ref> fragment(std::size_t index, std::size_t count, Type type, bool written);
   // One product of m rows; the fragments' registers in the ISA's order.
   struct MmaParts {
     std::vector<Ref> d, a, b, c;

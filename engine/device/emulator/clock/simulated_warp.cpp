@@ -60,8 +60,9 @@ bool SimulatedWarp::find_next(const MachineCode& code) {
     Result latest;
     for (std::uint32_t i = candidate.inputs_begin; i < candidate.inputs_end; ++i) {
       const std::int32_t from = block->inputs[i];
+      const std::int32_t kept = ~from;
       const Result& result =
-          from >= 0 ? done[static_cast<std::size_t>(from)] : live[static_cast<std::size_t>(~from)];
+          from >= 0 ? done[static_cast<std::size_t>(from)] : live[static_cast<std::size_t>(kept)];
       if (result.at > latest.at) latest = result;
     }
     if (code.costs[candidate.op].issues > 0) {

@@ -165,12 +165,10 @@ class Translator {
       cost.role = Role::async_commit;
     } else if (f.root == "cp" && f.has("async") && !f.has("mbarrier")) {
       cost.role = Role::async_copy;
-    } else if (one_of(f.root, {"ld", "ldu"}) && (f.has(".global") || reaches_global(i, f))) {
-      cost.role = Role::global_read;
-      cost.latency = p.l2_latency;
     } else if (one_of(f.root, {"st", "red"}) && (f.has(".global") || reaches_global(i, f))) {
       cost.role = Role::global_write;
-    } else if (f.root == "atom" && !f.has(".shared")) {
+    } else if ((one_of(f.root, {"ld", "ldu"}) && (f.has(".global") || reaches_global(i, f))) ||
+               (f.root == "atom" && !f.has(".shared"))) {
       cost.role = Role::global_read;
       cost.latency = p.l2_latency;
     }
