@@ -22,10 +22,6 @@ void set_ratio(AblationRow& row, const RaceRatio& ratio) {
   row.verdict = verdict_text(ratio);
 }
 
-TrialSeeds seeds_of(std::uint64_t ablation) {
-  return {.gate = derive_seed(ablation, "gate"), .timing = derive_seed(ablation, "timing")};
-}
-
 // "STAGES 2 -> 1: 1.054 [1.049, 1.060] slower"
 std::string line_of(const AblationRow& row) {
   const std::string changes = changes_text(row.wanted);
@@ -45,8 +41,8 @@ AblationField::AblationField(const Project& project, Device& device, CompilePool
       pool_(pool),
       say_(std::move(say)),
       truth_(*project.problem),
-      admission_(project, device, pool, cases_of_trials(project, device, seeds_of(seed))),
-      judge_(project, device, truth_, seeds_of(seed)) {}
+      admission_(project, device, pool, cases_of_trials(project, device, TrialSeeds::of(seed))),
+      judge_(project, device, truth_, TrialSeeds::of(seed)) {}
 
 void AblationField::judge(const std::vector<Config>& configs) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;

@@ -28,10 +28,11 @@ struct Pace {
   // sixteen. A strategy that learns nothing loses nothing by it: enough then for the compilers of a
   // large machine.
   int ahead = 3;
+  static constexpr int ahead_without_learning = 31;
 
   static Pace of(const Strategy& strategy) {
     Pace pace;
-    if (!strategy.learns()) pace.ahead = 31;
+    if (!strategy.learns()) pace.ahead = ahead_without_learning;
     return pace;
   }
 };

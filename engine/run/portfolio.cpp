@@ -127,11 +127,11 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
       if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
     if (wanted.empty()) continue;
     TruthCache truth(*project.problem);
-    Judge judge(project, device, truth,
-                {derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)});
+    const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
+    Judge judge(project, device, truth, seeds);
     for (const std::size_t kernel : wanted) {
       // Anew for each, so that one with the code of another is timed and not a duplicate.
-      Admission admission(project, device, pool);
+      Admission admission(project, device, pool, cases_of_trials(project, device, seeds));
       const auto variant = admission.prepare(kernels_[kernel].config);
       FinishedTrial trial;
       if (admission.admit(*variant, trial)) judge.judge(*variant, trial);

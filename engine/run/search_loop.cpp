@@ -59,10 +59,6 @@ class Adding {
   Stopwatch watch_;
 };
 
-TrialSeeds seeds_of(std::uint64_t run) {
-  return {derive_seed(run, "gate"), derive_seed(run, "timing")};
-}
-
 }  // namespace
 
 SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed)
@@ -72,12 +68,13 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       ledger_(parts.project, parts.store, run),
       seconds_before_(ledger_.seconds_before()),
       admission_(parts.project, *parts.devices.front(), parts.pool,
-                 cases_of_trials(parts.project, *parts.devices.front(), seeds_of(seed))),
+                 cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
       lane_names_(names_of(parts.devices)),
       false_deaths_(parts.devices.size()),
       lanes_(parts.devices, parts.desk) {
   for (Device* device : parts.devices)
-    judges_.push_back(std::make_unique<Judge>(parts.project, *device, parts.truth, seeds_of(seed)));
+    judges_.push_back(
+        std::make_unique<Judge>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
   breakdown_.devices = lane_names_;
   breakdown_.jobs = parts.options.jobs;
 }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/fault_point.hpp"
+#include "engine/base/random.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/kernel/persistent_state.hpp"
 #include "engine/measure/timing.hpp"
@@ -42,6 +43,10 @@ std::string code_key(const TrialRow& row) {
 }
 
 }  // namespace
+
+TrialSeeds TrialSeeds::of(std::uint64_t seed) {
+  return {derive_seed(seed, "gate"), derive_seed(seed, "timing")};
+}
 
 std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
                                       TrialSeeds seeds) {

@@ -35,6 +35,9 @@ struct FinishedTrial {
 struct TrialSeeds {
   std::uint64_t gate = 0;
   std::uint64_t timing = 0;
+
+  // `seed`: the run's.
+  static TrialSeeds of(std::uint64_t seed);
 };
 
 // What the trials of a run are gated on. The rest of the timed shape is for the finals; an emulator

@@ -300,9 +300,9 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option("--ahead", arguments->ahead,
                    fmt::format("generations to compile while one is timed: more for many devices, "
-                               "and the search knows less of the last; {} if not given, 31 with a "
+                               "and the search knows less of the last; {} if not given, {} with a "
                                "strategy that learns nothing",
-                               Pace{}.ahead))
+                               Pace{}.ahead, Pace::ahead_without_learning))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,

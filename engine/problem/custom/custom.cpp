@@ -122,18 +122,14 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
       !spec_.tolerance && std::ranges::any_of(instance.tensors, [](const Tensor& tensor) {
         return is_result(tensor.role) && is_floating(tensor);
       });
+  if (measured) return measured_by(std::move(plain), instance, trusted);
   std::vector<Expectation> expectations;
-  if (measured) {
-    expectations = measured_by(std::move(plain), instance, trusted);
-  } else {
-    std::size_t next = 0;
-    for (const Tensor& tensor : instance.tensors) {
-      if (!is_result(tensor.role)) continue;
-      auto exact = numbers_of(tensor.type, trusted[next++]);
-      expectations.push_back(is_floating(tensor)
-                                 ? stated_expectation(tensor, std::move(exact), *spec_.tolerance)
-                                 : equal_expectation(tensor, std::move(exact)));
-    }
+  for (const Tensor& tensor : instance.tensors) {
+    if (!is_result(tensor.role)) continue;
+    auto exact = numbers_of(tensor.type, trusted[expectations.size()]);
+    expectations.push_back(is_floating(tensor)
+                               ? stated_expectation(tensor, std::move(exact), *spec_.tolerance)
+                               : equal_expectation(tensor, std::move(exact)));
   }
   return expectations;
 }

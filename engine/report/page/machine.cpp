@@ -107,11 +107,9 @@ std::string how_measured(const RunFacts& facts) {
       "samples.";
   if (facts.raced.empty()) return screened + " No finals were held.";
   return screened +
-         " The best came to the finals, in a new process with new inputs: gated on all suites, "
-         "then "
-         "raced in interleaved blocks, the baseline at both ends of each. What counts is the "
-         "logarithm of the ratio within a block, of these the median, with a bootstrap interval at "
-         "95% for the whole race; less than 0.25% is a tie.";
+         " The best came to the finals: gated anew on all suites with new inputs, then raced in "
+         "several new processes, in interleaved blocks. Figures are means over the processes, with "
+         "Student's 95% interval; what these do not tell apart by more than 0.25% is a tie.";
 }
 
 std::string cost(const RunFacts& facts) {
