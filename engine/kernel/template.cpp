@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -15,6 +16,8 @@
 #include "engine/kernel/compile_options.hpp"
 #include "engine/kernel/derived_scope.hpp"
 #include "engine/kernel/foreign_includes.hpp"
+#include "engine/kernel/unroll_factors.hpp"
+#include "engine/space/source_words.hpp"
 
 namespace fa_tune {
 namespace {
@@ -135,14 +138,6 @@ std::vector<GeneMoves> read_moves(const YamlNode& node, std::vector<std::string>
   return moves;
 }
 
-// Behind the word, or the one character that is none, that begins at `at`.
-std::size_t word_end(std::string_view text, std::size_t at) {
-  const auto in_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  std::size_t end = at;
-  while (end < text.size() && in_word(static_cast<unsigned char>(text[end]))) ++end;
-  return end == at ? at + 1 : end;
-}
-
 std::string define_text(const Value& value) {
   if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "1" : "0";
   const std::string text = to_text(value);
@@ -232,16 +227,11 @@ Template Template::written_out(const std::string& name, const YamlNode& manifest
 
 // The parameters' values in the places of their names.
 std::string Template::instance_name(const Config& config) const {
-  std::string made;
-  for (std::size_t at = 0; at < kernel_.size();) {
-    const std::size_t end = std::min(word_end(kernel_, at), kernel_.size());
-    const std::string word = kernel_.substr(at, end - at);
+  return with_words(kernel_, [&](const std::string& word) {
     const bool is_parameter = std::ranges::find(parameters_, word) != parameters_.end();
     const Value* value = is_parameter ? config.find(word) : nullptr;
-    made += value == nullptr ? word : define_text(*value);
-    at = end;
-  }
-  return made;
+    return value == nullptr ? word : define_text(*value);
+  });
 }
 
 Source Template::render(
@@ -249,9 +239,9 @@ Source Template::render(
     const std::vector<std::pair<std::string, std::string>>& problem_defines) const {
   Source source;
   source.kernel = instance_name(config);
-  std::set<std::string> defined;
+  std::map<std::string, std::string> defined;
   const auto define = [&](const std::string& name, const std::string& text) {
-    if (!defined.insert(name).second)
+    if (!defined.emplace(name, text).second)
       throw UserError(
           fmt::format("template '{}': {} is defined by the problem and again by the "
                       "template; rename it in the template",
@@ -283,7 +273,10 @@ Source Template::render(
       define(name, define_text(*value));
     }
   }
-  source.text += "\n" + cuda_text_;
+  source.text += "\n" + with_unroll_factors(cuda_text_, [&](const std::string& word) {
+                   const auto found = defined.find(word);
+                   return found == defined.end() ? word : found->second;
+                 });
   source.hash = sha256(source.text);
   return source;
 }

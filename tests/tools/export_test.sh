@@ -13,8 +13,11 @@ extern "C" __global__ void plain(const float* x, float* y, float a, int n) {
 E2
 cat >mine.cu <<'E2'
 extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
-  for (int i = blockIdx.x * BLOCK * PER + threadIdx.x, k = 0; k < PER; ++k, i += BLOCK)
+#pragma unroll PER
+  for (int k = 0; k < PER; ++k) {
+    const int i = blockIdx.x * BLOCK * PER + threadIdx.x + k * BLOCK;
     if (i < n) y[i] = a * x[i];
+  }
 }
 E2
 cat >scale.yaml <<'E2'
@@ -44,6 +47,12 @@ check 'a module is written' equal "$status" 0
 check 'with a kernel for each shape' contains "$err" 'for 2 shapes, in winners.py'
 check 'it is Python' python3 -m py_compile winners.py
 "$program" export 1 2>/dev/null --db fa.db --out winner.cu
+if command -v nvcc >/dev/null; then
+  try nvcc -Werror all-warnings -arch=sm_89 -cubin winner.cu -o winner.cubin
+  check 'nvcc takes its source, and the factor of its loop' equal "$status$(cat "$err")" 0
+else
+  echo 'SKIPPED: no nvcc, the export was not compiled with it'
+fi
 try "$program" export winner.cu --as torch --out from_cu.py
 check 'so is that of an exported file' python3 -m py_compile from_cu.py
 code() { python3 -c 'import sys; exec(open(sys.argv[1]).read().split("import base64")[0]); print(_KERNELS[0]["code"])' "$1"; }
