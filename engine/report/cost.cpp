@@ -70,7 +70,9 @@ std::vector<std::string> cost_words(const RunCost& cost, std::optional<double> g
   std::vector<std::string> lines = {words(cost, price, 1)};
   if (gained && *gained >= kLeastGain)
     lines.push_back(words(cost, price, 1 / *gained) +
-                    fmt::format(" for each of {:.1f} percent of the baseline's time", *gained));
+                    fmt::format(" for each of the {:.1f} percent by which its best takes less time "
+                                "than its first right trial",
+                                *gained));
   return lines;
 }
 

@@ -18,8 +18,8 @@ struct RunCost {
 // `measured`: the run's times are, so that its devices were GPUs.
 RunCost cost_of(const std::vector<SessionRow>& sessions, bool measured);
 
-// By how many percent of the baseline's time the run's best takes less, both as they were screened:
-// the baseline is the first trial that was right. Nothing where there are no two times.
+// By how many percent of its time the run's best is below the first trial that was right, a preset
+// or drawn at random, both as they were screened. Nothing where there are no two times.
 std::optional<double> percent_gained(const Store& store, std::int64_t run);
 
 // Sentences without an end: "61.2 GPU seconds, 21.4 kJ, 0.05 at 3.00 a GPU hour", then the same for

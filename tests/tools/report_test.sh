@@ -56,6 +56,20 @@ check 'the page is one, whole and by itself' equal "$status$(tail -n 1 "$err")" 
 try "$program" report 7 --db fa.db --out none.html
 check 'a run that is not there' equal "$status" 2
 check 'leaves no page' is_not test -e none.html
+cat >race.py <<'E2'
+import json, sys
+
+config = json.load(open("ablation.json"))["trial_config"] | ({"BLOCK_M": 5} if len(sys.argv) > 1 else {})
+row = {"us": 2.0, "times_fa_tune": 2.0, "times_fa_tune_interval": [1.9, 2.1]}
+race = {"device": "X", "software": "Y", "date": "2026-01-02", "method": "m", "configs": {"fa-tune": config}}
+print(json.dumps(race | {"rows": [row | {"name": "fa-tune"}, row | {"name": "Them & us"}]}))
+E2
+python3 race.py >race.json
+try "$program" report 1 --db fa.db --beside race.json --out beside.html
+check 'a race beside others is taken in' contains beside.html 'Them &amp; us'
+python3 race.py other >race.json
+try "$program" report 1 --db fa.db --beside race.json --out none.html
+check 'one of another kernel is refused' contains "$err" 'which no trial of run 1 has'
 sed 's/"trial": [0-9]*/"trial": 999/' ablation.json >other.json
 try "$program" report 1 --db fa.db --ablation other.json --out none.html
 check 'an ablation of something else is refused' equal "$status" 2

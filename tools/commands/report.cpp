@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include <fmt/core.h>
@@ -19,6 +20,7 @@ struct ReportArguments {
   std::string db = "fa.db";
   std::string out;
   std::string ablation;
+  std::string beside;
   std::optional<double> price;
 };
 
@@ -63,6 +65,15 @@ int report(const ReportArguments& arguments) {
       throw UserError(fmt::format("{}: is of trial {}, which is not one of run {} with that config",
                                   arguments.ablation, extras.ablation->trial, run->id));
   }
+  if (!arguments.beside.empty()) {
+    extras.beside = read_rival_race(read_file(arguments.beside), arguments.beside);
+    const auto is_there = [&](const TrialRow& trial) {
+      return Config::from_json(trial.config_json) == extras.beside->config;
+    };
+    if (!std::ranges::any_of(store.trials(run->id), is_there))
+      throw UserError(fmt::format("{}: is a race of the config {}, which no trial of run {} has",
+                                  arguments.beside, extras.beside->config.to_json(), run->id));
+  }
   try {
     const Project project =
         open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"),
@@ -90,6 +101,9 @@ void add_report(CLI::App& app, Action& action) {
   command->add_option("--db", arguments->db, "database to read")->capture_default_str();
   command->add_option("--ablation", arguments->ablation,
                       "what 'ablate --format json' wrote of one of the run's trials");
+  command->add_option("--beside", arguments->beside,
+                      "a race of one of the run's kernels beside others', which "
+                      "tools/bench/sdpa.py or tools/bench/examples wrote");
   add_price(*command, arguments->price);
   command->callback([arguments, &action] { action = [arguments] { return report(*arguments); }; });
 }

@@ -114,11 +114,14 @@ std::string lineage_section(const RunFacts& facts) {
   } else {
     const auto first = screen_of(facts, facts.line.front().trial.id);
     const auto last = screen_of(facts, facts.line.back().trial.id);
+    const std::size_t ancestors = facts.parents.size() - 1;
+    const std::size_t steps = facts.line.size() - 1;
     const std::string caption = fmt::format(
-        "All {} ancestors of the winner by their number and time; the thick line is the main one, "
-        "from trial {} to {} in {} steps{}.",
-        facts.parents.size() - 1, facts.line.front().trial.number, facts.winner->number,
-        facts.line.size() - 1, first && last ? ", gain " + gain_text(first, last) : "");
+        "{} of the winner by number and time; the thick line is the main one, from trial {} to {} "
+        "in {} step{}{}.",
+        ancestors == 1 ? "The one ancestor" : fmt::format("All {} ancestors", ancestors),
+        facts.line.front().trial.number, facts.winner->number, steps, steps == 1 ? "" : "s",
+        first && last ? ", gain " + gain_text(first, last) : "");
     body = figure(both_widths([&](double width) { return tree(facts, caption, width); }), caption);
   }
   body += text_element("h3", "Step by step");

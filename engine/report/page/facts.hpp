@@ -11,6 +11,7 @@
 #include "engine/report/ablation.hpp"
 #include "engine/report/final.hpp"
 #include "engine/report/lineage.hpp"
+#include "engine/report/rival_race.hpp"
 
 namespace fa_tune {
 
@@ -29,6 +30,7 @@ struct PageExtras {
   std::vector<std::pair<std::string, std::string>> presets;  // name, config as JSON; baseline first
   std::optional<RoofFacts> roof;
   std::optional<Ablation> ablation;
+  std::optional<RivalRace> beside;  // of one of the run's trials
   std::optional<double> price;  // of a GPU hour
 };
 

@@ -86,6 +86,23 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
          refused;
 }
 
+std::string rival_bars(const RunFacts& facts) {
+  if (!facts.extras.beside) return "";
+  const RivalRace& race = *facts.extras.beside;
+  const TrialRow* own = facts.trial_of(race.config.to_json());
+  std::vector<Bar> bars = {{own == nullptr ? "fa-tune" : fmt::format("trial {}", own->number), 1,
+                            time_text(race.us) + " us", "", true}};
+  for (const Rival& rival : race.rivals)
+    bars.push_back({rival.name, rival.factor,
+                    fmt::format("{:.3f} [{:.3f}, {:.3f}]", rival.factor, rival.low, rival.high), "",
+                    false});
+  const std::string caption = fmt::format(
+      "Measured beside others in one race of its own: time as a multiple of this kernel's there, "
+      "with 95% intervals; shorter is faster. {}, {}, {}; {}.",
+      race.device, race.software, race.date, race.method);
+  return figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }), caption);
+}
+
 }  // namespace
 
 std::string result_section(const RunFacts& facts) {
@@ -122,7 +139,8 @@ std::string result_section(const RunFacts& facts) {
     body += text_element("p", words);
   }
   body += element("p", element("code", escaped(settings_text(winner.config_json))));
-  return section("result", "What was found", body + preset_bars(facts, winner) + best_table(facts));
+  return section("result", "What was found",
+                 body + preset_bars(facts, winner) + rival_bars(facts) + best_table(facts));
 }
 
 }  // namespace fa_tune

@@ -70,6 +70,13 @@ PageExtras extras() {
   row.message = kEvil;
   ablation.rows.push_back(row);
   found.ablation = ablation;
+  found.beside = RivalRace{.config = Config::from_json(R"({"template":"mma","BLOCK_M":5})"),
+                           .us = 51,
+                           .rivals = {{std::string("torch") + kEvil, 102, 2.004, 1.996, 2.011}},
+                           .device = "GPU",
+                           .software = "PyTorch 0",
+                           .date = "2026-01-02",
+                           .method = "graphs"};
   return found;
 }
 
@@ -91,6 +98,10 @@ TEST_CASE("a page has every part and says what it is of") {
   // The winner, beside the preset that took 90.
   CHECK(has(page, "<b>50.00 us</b>"));
   CHECK(has(page, "<b>1.80x</b>"));
+  // A race beside others, of the winner's config.
+  CHECK(has(page, "trial 5</text>"));
+  CHECK(has(page, "2.004 [1.996, 2.011]"));
+  CHECK(has(page, "GPU, PyTorch 0, 2026-01-02; graphs."));
   // The funnel.
   CHECK(has(page, "Of 9 configs that were tried, 5 were right"));
   CHECK(has(page, "2 ended here: 2 compile_error"));
