@@ -111,6 +111,24 @@ def interval(samples, rng, resamples=2000):
     return medians[int(0.025 * resamples)], medians[int(0.975 * resamples)]
 
 
+def compared(samples, rng, own="fa-tune"):
+    """A row for each, the fastest first: its time, and how many times as long as `own` it takes, block by block. `fa-tune
+    report --beside` reads them."""
+    rows = []
+    for name, times in samples.items():
+        ratios = [time / own_time for time, own_time in zip(times, samples[own])]
+        rows.append(
+            {
+                "name": name,
+                "us": statistics.median(times),
+                "us_interval": interval(times, rng),
+                "times_fa_tune": statistics.median(ratios),
+                "times_fa_tune_interval": interval(ratios, rng),
+            }
+        )
+    return sorted(rows, key=lambda row: row["us"])
+
+
 def relative_error(result, truth):
     return ((result.double() - truth).norm() / truth.norm()).item()
 

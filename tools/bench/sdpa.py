@@ -15,13 +15,12 @@ import json
 import math
 import random
 import re
-import statistics
 
 import torch
 import yaml
 
 from gpu_kernel import Kernel, compile_cubin, plain_attention
-from racing import BACKENDS, REPLAY_US, Graph, backend_call, interval, race, relative_error, software
+from racing import BACKENDS, REPLAY_US, Graph, backend_call, compared, race, relative_error, software
 
 BLOCKS = 200
 
@@ -90,25 +89,10 @@ def main():
         errors[name] = relative_error(o if name == "fa-tune" else graph.result, truth)
     samples = race(graphs, BLOCKS, rng)
 
-    rows = []
-    for name, times in samples.items():
-        low, high = interval(times, rng)
-        ratios = [t / own_time for t, own_time in zip(times, samples["fa-tune"])]
-        r_low, r_high = interval(ratios, rng)
-        rows.append(
-            {
-                "name": name,
-                "us": statistics.median(times),
-                "us_low": low,
-                "us_high": high,
-                "times_fa_tune": statistics.median(ratios),
-                "times_fa_tune_low": r_low,
-                "times_fa_tune_high": r_high,
-                "relative_rms_error": errors[name],
-                "samples_us": [round(t, 4) for t in times],
-            }
-        )
-    rows.sort(key=lambda row: row["us"])
+    rows = [
+        row | {"relative_error": errors[row["name"]], "samples_us": [round(t, 4) for t in samples[row["name"]]]}
+        for row in compared(samples, rng)
+    ]
     result = {
         "device": torch.cuda.get_device_name(),
         "software": software(),
@@ -116,17 +100,17 @@ def main():
         "method": f"graphs of about {REPLAY_US / 1000:g} ms, {BLOCKS} randomized blocks with each contestant once, "
         "median and 95% bootstrap interval; ratios are taken block by block",
         "shape": shape,
-        "config": export["config"],
+        "configs": {"fa-tune": export["config"]},
         "rows": rows,
     }
     with open(args.out, "w") as out:
         json.dump(result, out, indent=1)
         out.write("\n")
-    print(f"{'':<16}{'us':>8}  {'95% interval':<18}{'x fa-tune':>10}  {'rel. RMS error':>14}")
+    print(f"{'':<16}{'us':>8}  {'95% interval':<18}{'x fa-tune':>10}  {'rel. error':>14}")
     for row in rows:
         print(
-            f"{row['name']:<16}{row['us']:>8.2f}  [{row['us_low']:.2f}, {row['us_high']:.2f}]    "
-            f"{row['times_fa_tune']:>10.2f}  {row['relative_rms_error']:>14.2e}"
+            f"{row['name']:<16}{row['us']:>8.2f}  [{row['us_interval'][0]:.2f}, {row['us_interval'][1]:.2f}]    "
+            f"{row['times_fa_tune']:>10.2f}  {row['relative_error']:>14.2e}"
         )
 
 

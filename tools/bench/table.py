@@ -25,13 +25,13 @@ def mission():
     print("| " + " | ".join(["---"] * (len(runs) + 2)) + " |")
     for name in [row["name"] for row in first["rows"]]:
         rows = [next(row for row in run["rows"] if row["name"] == name) for run in runs]
-        cells = [f"{row['us']:.2f} [{row['us_low']:.2f}, {row['us_high']:.2f}]" for row in rows]
+        cells = ["{:.2f} [{:.2f}, {:.2f}]".format(row["us"], *row["us_interval"]) for row in rows]
         ratios = [row["times_fa_tune"] for row in rows]
         ratio = f"{min(ratios):.2f} to {max(ratios):.2f}" if len(ratios) > 1 else f"{ratios[0]:.2f}"
         print("| " + " | ".join([name, *cells, "" if name == "fa-tune" else ratio]) + " |")
     print()
     for i, run in enumerate(runs):
-        config = " ".join(f"{name} {value}" for name, value in run["config"].items())
+        config = " ".join(f"{name} {value}" for name, value in run["configs"]["fa-tune"].items())
         print(f"Seed {i + 1}: {config}\n")
 
 

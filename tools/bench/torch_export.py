@@ -189,6 +189,7 @@ def check_all(folder):
         same = torch.equal(mission.attention(q, k, v), sdpa(q, k, v))
         checks.add("within autocast", torch.allclose(mission.attention(q, k, v), sdpa(q, k, v), atol=2e-3), f"equal: {same}")
     check_function(checks, load(f"{folder}/custom.py", "custom"))
+    check_models(checks, mission, maps)
     return checks.done, mission, maps
 
 
@@ -217,6 +218,18 @@ def check_function(checks, custom):
     except ValueError as error:
         said = str(error)
     checks.add("custom: other sizes are refused", said is not None, said)
+
+
+def check_models(checks, mission, maps):
+    """Whole models, beside the same in float64: what attention adds to the error must be no more than SDPA adds."""
+    x = torch.randn(1, 512, 512, device="cuda", dtype=torch.float16)
+    with torch.no_grad():
+        for title, make in MODELS:
+            truth = make(sdpa).double()(x.double())
+            off = {name: racing.relative_error(make(attend)(x), truth) for name, attend in attends(mission, maps).items()}
+            for name in ("mission", "maps"):
+                words = f"relative error {off[name]:.2e}, with SDPA {off['sdpa']:.2e}"
+                checks.add(f"{title}, {name}: as near to float64 as with SDPA", off[name] <= 1.05 * off["sdpa"], words)
 
 
 # --- What it is worth
@@ -260,6 +273,13 @@ def transformer_of_views(attend):
     return model
 
 
+MODELS = (
+    ("transformer", lambda attend: transformer(attend, False)),
+    ("transformer, BSHD", lambda attend: transformer(attend, True)),
+    ("transformer, views", transformer_of_views),
+)
+
+
 class Eager:
     """Calls one after the other, as Python makes them; `time_us` as racing.Graph has it."""
 
@@ -299,16 +319,8 @@ def time_all(mission, maps, with_compile):
             tables.append(raced(f"{title}, graph", {n: racing.Graph(c, 100) for n, c in calls.items()}, rng))
             tables.append(raced(f"{title}, eager", {n: Eager(c, 200) for n, c in calls.items()}, rng))
         x = torch.randn(1, 512, 512, device="cuda", dtype=torch.float16)
-        for title, make in (
-            ("transformer", lambda attend: transformer(attend, False)),
-            ("transformer, BSHD", lambda attend: transformer(attend, True)),
-            ("transformer, views", transformer_of_views),
-        ):
+        for title, make in MODELS:
             models = {name: make(attend) for name, attend in attends(mission, maps).items()}
-            outputs = {name: model(x) for name, model in models.items()}
-            for name, output in outputs.items():
-                away = racing.relative_error(output, outputs["sdpa"].double())
-                print(f"{title}: {name} is {away:.1e} away from sdpa")
             calls = {name: lambda model=model: model(x) for name, model in models.items()}
             tables.append(raced(f"{title}, eager", {n: Eager(c, 20) for n, c in calls.items()}, rng))
             tables.append(raced(f"{title}, graph", {n: racing.Graph(c, 10) for n, c in calls.items()}, rng))
