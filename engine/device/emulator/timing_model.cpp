@@ -9,7 +9,8 @@
 //    registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when inputs,
 //    unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers join warps
 //    (clock/sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are not
-//    formulas but follow from that.
+//    formulas but follow from that. Of CTAs of different lengths the longest counts where each has
+//    an SM to itself; where SMs run several, an even mixture.
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold. A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.

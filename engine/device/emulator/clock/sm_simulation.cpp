@@ -75,13 +75,22 @@ class Simulation {
   }
 
  private:
-  // Recorded CTAs stand for those that were not recorded, in the order of the grid.
+  // Recorded CTAs stand for those that were not recorded, in the order of the grid. Where no SM
+  // has more than one, the kernel ends with the one that has most to do: a persistent grid's whose
+  // tiles do not come out even, the last rows under a causal mask.
   const BlockTrace& trace_of(std::uint64_t number) const {
     const auto& blocks = record_.blocks();
+    if (work_.blocks == 1) return *std::ranges::max_element(blocks, {}, instructions_of);
     const auto index = static_cast<std::size_t>((static_cast<double>(number) + 0.5) *
                                                 static_cast<double>(blocks.size()) /
                                                 static_cast<double>(work_.blocks));
     return blocks[std::min(index, blocks.size() - 1)];
+  }
+
+  static std::uint64_t instructions_of(const BlockTrace& block) {
+    std::uint64_t sum = 0;
+    for (const WarpTrace& warp : block.warps) sum += warp.instructions;
+    return sum;
   }
 
   void begin_block(std::size_t slot, double at) {

@@ -195,6 +195,25 @@ TEST_CASE("a grid pays by the busiest SM, in rounds of what it holds") {
   CHECK(Ran(body, 256, 8).time(profile, thin).us < 1.2 * us(4));
 }
 
+TEST_CASE("where each block has an SM to itself the longest counts, wherever it stands") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  // One of four blocks goes round twice.
+  const auto us = [&](const std::string& twice) {
+    return Ran("mov.u32 %r0, %ctaid.x; setp." + twice +
+                   "; mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nL:\n" + repeated(dependent_fma, 500) +
+                   "sub.u32 %r1, %r1, 1; setp.ne.u32 %p2, %r1, 0; @%p2 bra L;",
+               32, 4)
+               .time(profile)
+               .us -
+           profile.launch_us;
+  };
+  const double none = us("eq.u32 %p1, %r0, 4");
+  for (const char* which : {"0", "1", "3"}) {
+    CAPTURE(which);
+    CHECK(us(std::string("eq.u32 %p1, %r0, ") + which) == doctest::Approx(2 * none).epsilon(0.02));
+  }
+}
+
 TEST_CASE("fewer resources and spills never make it faster") {
   const emulator::DeviceProfile profile = test::small_profile();
   const Ran ran(repeated(dependent_fma + " bar.sync 0;", 20), 128, 64);
