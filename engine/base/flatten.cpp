@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
+#include "engine/base/library_headers.hpp"
 #include "engine/base/yaml.hpp"
 
 namespace fa_tune {
@@ -108,12 +109,17 @@ class Flattener {
       return;
     }
     const fs::path found = find(*name, file, mark);
+    if (found.empty()) {
+      text_.append(line).push_back('\n');
+      return;
+    }
     if (seen_.contains(fs::weakly_canonical(found))) return;
     text_ += "// ---- " + *name + " ----\n";
     append(found);
     text_ += "// ---- end of " + *name + " ----\n";
   }
 
+  // Empty for a library's header that is nowhere here: the compiler knows it.
   fs::path find(const std::string& name, const fs::path& from, const Mark& mark) const {
     if (fs::path(name).is_absolute())
       throw UserError(prefix(mark) + "#include " + quote_text(name) +
@@ -127,6 +133,7 @@ class Flattener {
       check_inside(candidate, mark);
       return candidate;
     }
+    if (is_library_header(name)) return {};
     throw UserError(prefix(mark) + "#include " + quote_text(name) +
                     " is found neither beside it nor in " + (root_ / "include").string());
   }

@@ -15,7 +15,8 @@ std::filesystem::path template_root(const std::filesystem::path& manifest);
 // one file now. x is looked for beside the file that names it, then in root/include, then in
 // `folders`, which are paths below root. An include
 // counts wherever it stands outside of comments, so inside #if it must not be the only one of its
-// file. #include <...> stays as it is. Line ends become '\n'.
+// file. #include <...> stays as it is, and so does a library's header in quotes that is no file of
+// theirs (library_headers.hpp). Line ends become '\n'.
 //
 // Throws UserError with file and line for a file that is missing or lies outside `root`, symbolic
 // links followed, and for one that is no text.

@@ -83,7 +83,9 @@ std::unexpected<Fault> refuse(FaultKind kind, std::string message) {
 
 class EmulatorDevice final : public Device {
  public:
-  EmulatorDevice(const DeviceProfile& profile, int threads) : profile_(profile) {
+  EmulatorDevice(const DeviceProfile& profile, int threads,
+                 std::chrono::steady_clock::time_point until)
+      : profile_(profile), until_(until) {
     threads_ =
         threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     info_.id = "emulator:" + profile.name;
@@ -350,6 +352,7 @@ class EmulatorDevice final : public Device {
     context.parameters = *block;
     context.memory = &memory_;
     context.budget = instruction_budget;
+    context.until = until_;
     context.schedule = launch.schedule;
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
     // Only a checked launch keeps account of what it writes.
@@ -363,6 +366,7 @@ class EmulatorDevice final : public Device {
 
   DeviceProfile profile_;
   DeviceInfo info_;
+  std::chrono::steady_clock::time_point until_;
   int threads_ = 1;
   GlobalMemory memory_;
   std::map<KernelHandle, Kernel> kernels_;
@@ -372,8 +376,9 @@ class EmulatorDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads) {
-  return std::make_unique<EmulatorDevice>(profile, threads);
+std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads,
+                                      std::chrono::steady_clock::time_point until) {
+  return std::make_unique<EmulatorDevice>(profile, threads, until);
 }
 
 }  // namespace fa_tune

@@ -64,6 +64,7 @@ struct NvrtcFacts {
   bool found = false;
   std::string path;
   std::string version;  // "NVRTC 13.0.88"
+  std::string headers;  // the toolkit's folder of them; empty if there is none
   std::string problem;
 };
 NvrtcFacts describe_nvrtc();

@@ -7,6 +7,7 @@
 #include "engine/base/yaml.hpp"
 #include "engine/kernel/code_hash.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compiler_headers.hpp"
 #include "engine/kernel/compiler_log.hpp"
 #include "engine/kernel/nvrtc_library.hpp"
 #include "engine/kernel/persistent_state.hpp"
@@ -19,9 +20,16 @@ using Nvrtc = NvrtcFunctions;
 // Owns one nvrtcProgram.
 class Program {
  public:
-  Program(const Nvrtc& functions, const std::string& source, const std::string& name)
+  Program(const Nvrtc& functions, const std::string& source, const std::string& name,
+          const std::vector<HeaderText>& headers = {})
       : functions_(functions) {
-    created_ = functions_.create(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr);
+    std::vector<const char*> texts, names;
+    for (const HeaderText& header : headers) {
+      texts.push_back(header.text.c_str());
+      names.push_back(header.name.c_str());
+    }
+    created_ = functions_.create(&program_, source.c_str(), name.c_str(),
+                                 static_cast<int>(headers.size()), texts.data(), names.data());
   }
   ~Program() {
     if (program_ != nullptr) functions_.destroy(&program_);
@@ -92,7 +100,9 @@ std::string full_version(const NvrtcLibrary& library) {
 class NvrtcCompiler final : public Compiler {
  public:
   explicit NvrtcCompiler(NvrtcLibrary library)
-      : library_(std::move(library)), version_("NVRTC " + full_version(library_)) {}
+      : library_(std::move(library)),
+        includes_(include_options(toolkit_headers(library_.path))),
+        version_("NVRTC " + full_version(library_)) {}
 
   std::string version() const override { return version_; }
   CompileOutcome compile(const CompileRequest& request) override;
@@ -102,8 +112,11 @@ class NvrtcCompiler final : public Compiler {
   CompileFailure failure(const Program& program, Nvrtc::Result result, const LogFacts& facts) const;
 
   NvrtcLibrary library_;
+  std::vector<std::string> includes_;  // options
   std::string version_;
 };
+
+bool includes_any(const Source& source) { return source.text.contains("include"); }
 
 // With a real architecture NVRTC makes machine code and keeps the PTX on the way, so that one
 // compile serves the emulator and still says what ptxas thinks of the kernel.
@@ -112,6 +125,7 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
                                    "--ptxas-options=-v", "-default-device"};
   // Sources are flat: what lies in the working folder must not change what is compiled.
   if (library_.major >= 13) list.emplace_back("--no-source-include");
+  if (includes_any(request.source)) list.insert(list.end(), includes_.begin(), includes_.end());
   list.insert(list.end(), request.options.begin(), request.options.end());
   return list;
 }
@@ -124,6 +138,14 @@ CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result resu
                                               : facts.first_error;
   refused.log = clip_log(program.log());
   refused.lasting = result == Nvrtc::compilation_failed;
+  if (refused.message.contains("not open source file")) {
+    refused.lasting = false;  // it may be there the next time
+    refused.message += includes_.empty()
+                           ? "; the CUDA toolkit's headers were not found: run tools/setup, or set "
+                             "FA_TUNE_CUDA_INCLUDE to their folder"
+                           : "; a kernel's file may include its own files, the CUDA toolkit's and "
+                             "what C and C++ have of use to kernels: keep host code elsewhere";
+  }
   return refused;
 }
 
@@ -137,7 +159,8 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const Stopwatch watch;
   std::string kernel = request.source.kernel;
   Program program(library_.functions, request.source.text,
-                  kernel.substr(0, kernel.find_first_of("<:")) + ".cu");
+                  kernel.substr(0, kernel.find_first_of("<:")) + ".cu",
+                  includes_any(request.source) ? host_headers() : std::vector<HeaderText>{});
   const bool mangled = is_mangled(request.source);
   if (mangled) program.name(kernel);
   const Nvrtc::Result result = program.compile(options(request));
@@ -181,8 +204,9 @@ std::unique_ptr<Compiler> open_nvrtc() {
 
 NvrtcFacts describe_nvrtc() {
   const auto library = load_nvrtc();
-  if (!library) return {false, "", "", library.error()};
-  return {true, library->path, "NVRTC " + full_version(*library), ""};
+  if (!library) return {false, "", "", "", library.error()};
+  return {true, library->path, "NVRTC " + full_version(*library),
+          toolkit_headers(library->path).string(), ""};
 }
 
 }  // namespace fa_tune

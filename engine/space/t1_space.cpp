@@ -150,7 +150,10 @@ class T1Space {
     const std::string how = kind == nullptr ? "Random" : kind->text("FillType");
     const double most = value == nullptr ? 1 : value->number("FillValue");
     if (how == "Constant") return fmt::format("{{value: {}}}", to_text(Value(most)));
-    if (how != "Random") kind->expected("FillType", "Random or Constant");
+    if (how == "Generator")  // of data that some program made; the gate has its own kinds anyway
+      log_warning("a T1 FillType Generator is not run: random data are used instead");
+    else if (how != "Random")
+      kind->expected("FillType", "Random, Constant or Generator");
     if (type == "i32")
       return fmt::format("{{integers: [0, {}]}}",
                          std::max<std::int64_t>(static_cast<std::int64_t>(most) - 1, 1));
@@ -229,7 +232,42 @@ class T1Space {
         fmt::join(block, ", "));
     if (const YamlNode* shared = given(kernel_, "SharedMemory"))
       made += ", shared: " + to_json(Value(expression(*shared, "SharedMemory", "problem.", true)));
-    return made + "}\n" + options();
+    return made + "}\n" + options() + conventional_defines();
+  }
+
+  // What Kernel Tuner defines beside the parameters, those that the source names: kernel_tuner as
+  // 1, block_size_x, ... and grid_size_x, ..., these for the file's own ProblemSize.
+  std::string conventional_defines() const {
+    std::vector<std::string> names, lines;
+    const std::string source = kernel_text();
+    const auto define = [&](const std::string& name, const std::string& as) {
+      if (parameter(name) != nullptr || !names_word(source, name)) return;
+      names.push_back(name);
+      lines.push_back(fmt::format("      {}: {}\n", name, to_json(Value(as))));
+    };
+    define("kernel_tuner", "1");
+    for (std::size_t i = 0; i < 3; ++i)
+      define(fmt::format("block_size_{}", kAxes[i]), with_own_sizes(block_size(i)));
+    for (std::size_t i = 0; i < 3; ++i)
+      define(fmt::format("grid_size_{}", kAxes[i]), with_own_sizes(grid_size(i)));
+    if (names.empty()) return "";
+    return fmt::format("    derived:\n{}    defines: [{}]\n", fmt::join(lines, ""),
+                       fmt::join(names, ", "));
+  }
+
+  std::string with_own_sizes(std::string text) const {
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      const std::string name = fmt::format("problem.problem_size_{}", kAxes[i]);
+      for (std::size_t at; (at = text.find(name)) != std::string::npos;)
+        text.replace(at, name.size(), std::to_string(sizes_[i]));
+    }
+    return text;
+  }
+
+  static bool names_word(const std::string& source, const std::string& name) {
+    for (auto word = next_word(source, 0); word; word = next_word(source, word->end()))
+      if (word->text == name) return true;
+    return false;
   }
 
   std::string options() const {
@@ -296,7 +334,7 @@ class T1Space {
   }
 
   std::string reference_text() const {
-    std::string lines;
+    std::string lines = "#define kernel_tuner 1\n";
     for (std::size_t i = 0; i < dimensions(); ++i)
       lines += fmt::format("#define block_size_{} {}\n", kAxes[i], reference_block(i));
     for (const Parameter& each : file_.parts.parameters)

@@ -8,20 +8,21 @@ namespace fa_tune {
 // A T1 file's kernel as a space of ours, as YAML: a custom problem (engine/problem/custom/spec.hpp)
 // whose truth is `reference`, so that all that can be done with a space can be done with it.
 //
-// By Kernel Tuner's conventions: every parameter is defined in the source; a block is LocalSize,
-// else block_size_x, _y and _z (256, 1 and 1 where there is none); a grid is ProblemSize over the
-// product of GridDivX, _Y and _Z (block_size_x, ... where they are not given), rounded up, else
-// GlobalSize, in threads if GlobalSizeType is OpenCL. Of the arguments: Vector or Scalar; a Type
-// called float, double, half or int; MemType Constant, for a `__constant__` variable; AccessType
-// ReadOnly, WriteOnly or ReadWrite; FillType Random (over [0, FillValue)) or Constant; a Size may
-// mention ProblemSize[0] and max(parameter). Of CompilerOptions those that compile_options.hpp
-// knows; the language is C++17 and code is always optimized, so -std and -O are left out, and
-// others with a warning.
+// By Kernel Tuner's conventions: every parameter is defined in the source, and where it names them
+// kernel_tuner (1), block_size_x, ... and grid_size_x, ... (of the file's own ProblemSize); a block
+// is LocalSize, else block_size_x, _y and _z (256, 1 and 1 where there is none); a grid is
+// ProblemSize over the product of GridDivX, _Y and _Z (block_size_x, ... where they are not given),
+// rounded up, else GlobalSize, in threads if GlobalSizeType is OpenCL. Of the arguments: Vector or
+// Scalar; a Type called float, double, half or int; MemType Constant, for a `__constant__`
+// variable; AccessType ReadOnly, WriteOnly or ReadWrite; FillType Random (over [0, FillValue)),
+// Constant, or Generator, which is taken for Random; a Size may mention ProblemSize[0] and
+// max(parameter). Of CompilerOptions those that compile_options.hpp knows; the language is C++17
+// and code is always optimized, so -std and -O are left out, and others with a warning.
 //
 // The sizes are problem_size_x, _y and _z. The reference is the one __global__ function of its
 // file, else the one called as the T1 file's kernel; it takes the same arguments, one thread for
 // each element of ProblemSize in blocks of 256, 32 x 8 or 32 x 4 x 2, and is told their sizes as
-// block_size_x, ... and, as defines too, the parameters that have one value alone.
+// block_size_x, ... and, as defines too, kernel_tuner and the parameters that have one value alone.
 struct T1Use {
   std::filesystem::path reference;
   std::string target = "h100";  // a device profile

@@ -38,6 +38,11 @@ int doctor() {
   say("compiler", nvrtc.found,
       nvrtc.found ? fmt::format("{}, {}", nvrtc.version, nvrtc.path)
                   : "no libnvrtc: tools/setup installs it, or set FA_TUNE_NVRTC to the library");
+  if (nvrtc.found)
+    say("headers", !nvrtc.headers.empty(),
+        nvrtc.headers.empty() ? "no CUDA headers: kernels that include cuda_fp16.h do not compile; "
+                                "run tools/setup, or set FA_TUNE_CUDA_INCLUDE"
+                              : nvrtc.headers);
   const auto gpus = list_gpus_in_worker();
   for (const DeviceInfo& gpu : gpus)
     say("gpu", true,

@@ -4,10 +4,12 @@
 # Sourced by tools/setup; needs talk.sh and packages.sh.
 
 # One release of the toolkit, pinned: the compiler decides what code a variant becomes, so that times
-# taken with different ones are not comparable. The second holds the headers, cuda_fp16.h among them.
+# taken with different ones are not comparable. The others hold the headers: cuda_fp16.h, mma.h, cub.
 nvrtc_wheels=(
   nvidia-cuda-nvrtc==13.0.88
   nvidia-cuda-runtime==13.0.96
+  nvidia-cuda-crt==13.0.88
+  nvidia-cuda-cccl==13.0.85
 )
 
 # toolkit_nvrtc: prints the path of an installed libnvrtc, newest kind first. FA_TUNE_NVRTC names one

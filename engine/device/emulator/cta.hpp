@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -94,7 +95,9 @@ struct LaunchContext {
   LaunchConfig config;
   std::span<const std::byte> parameters;
   const GlobalMemory* memory = nullptr;
-  std::uint64_t budget = 0;    // warp instructions a CTA may execute
+  std::uint64_t budget = 0;  // warp instructions a CTA may execute
+  // Then no more CTAs begin.
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
   std::uint64_t schedule = 0;  // see Schedule
   CheckSet checks = {};
 };

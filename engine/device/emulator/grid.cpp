@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -26,6 +27,12 @@ class GridRun {
     for (;;) {
       const std::uint64_t i = next_.fetch_add(1);
       if (i >= total_ || i > first_failed_.load()) break;
+      if (std::chrono::steady_clock::now() >= context_.until) {
+        note(i, Trouble{TroubleKind::timeout,
+                        context_.program->kernel +
+                            ": the time for it was up before all its blocks had run"});
+        break;
+      }
       const std::uint64_t index = clusters_.empty() ? i : clusters_[i];
       note(i, cluster.run(index, counting_ ? &record : nullptr));
     }

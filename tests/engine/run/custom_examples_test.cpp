@@ -122,6 +122,9 @@ TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
     const auto seen = watch.look(plant(project.templates[0], fault), fault.config).get();
     REQUIRE(seen);
     CHECK_MESSAGE(test::has(seen->message, "past the end of"), seen->message);
+    // Where there is no time to look, there is nothing to say.
+    Watch hurried(project, device, pool, 1, std::chrono::milliseconds(0));
+    CHECK_FALSE(hurried.look(plant(project.templates[0], fault), fault.config).get());
   }
   CHECK_FALSE(watch.look(project.templates[0], project.space.presets()[0].config).get());
 }

@@ -128,6 +128,38 @@ TEST_CASE("T1: a symbol in constant memory is filled") {
   CHECK(place.gate(place.project(with_w)) == Finding::wrong);
 }
 
+TEST_CASE("T1: what Kernel Tuner defines is there, and headers of a host's") {
+  const T1Place place;
+  const std::string guard = R"(#include <stdio.h>
+#include "stdint.h"
+#ifndef kernel_tuner
+#define block_size_x 16
+#define tile_size_x 1
+#endif
+static_assert(kernel_tuner == 1 && block_size_y == 1 && block_size_z == 1);
+static_assert(grid_size_x == (1000 + block_size_x * tile_size_x - 1) / (block_size_x * tile_size_x));
+static_assert(grid_size_y == 1);
+)";
+  place.write("window.cu", guard + test::replace(kWindow, {{"int t = 0", "int32_t t = 0"}}));
+  place.write("plain.cu", "#include <math.h>\n#ifndef kernel_tuner\n#error\n#endif\n" +
+                              std::string(kPlainWindow));
+  const Project project = place.project();
+  CHECK(place.gate(project) == Finding::right);
+  // What a source does not name is not defined, so that it may be a name of its own.
+  place.write("window.cu",
+              test::replace(kWindow, {{"float s = 0", "int grid_size = 1; float s = 0"}}));
+  const std::string text =
+      place.project().templates[0].render(project.space.presets().at(0).config, {}).text;
+  CHECK_FALSE(test::has(text, "define kernel_tuner"));
+  CHECK_FALSE(test::has(text, "grid_size_x"));
+}
+
+TEST_CASE("T1: data of a Generator are random") {
+  const T1Place place;
+  CHECK(place.gate(place.project({{R"("FillType": "Random")", R"("FillType": "Generator",
+    "DataSource": "i")"}})) == Finding::right);
+}
+
 TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
   const T1Place place;
   const auto grid = [&](test::Replacements changes) {
@@ -158,7 +190,8 @@ TEST_CASE("T1: what cannot be run is told with its place") {
   says({{R"("Type": "int", "MemoryType")", R"("Type": "int17", "MemoryType")"}},
        "expected float, double, half or int");
   says({{R"("Size": 1000)", R"("Size": "block_size_x")"}}, "must not depend on its config");
-  says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}}, "Random or Constant");
+  says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}},
+       "Random, Constant or Generator");
   says({{R"("ProblemSize": [1000])", R"("ProblemSize": ["block_size_x"])"}}, "window.json:");
   place.write("plain.cu", std::string(kPlainWindow) + "__global__ void other() {}");
   says({}, "expected one __global__ function, or one called window");

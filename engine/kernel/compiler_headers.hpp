@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fa_tune {
+
+// What a kernel's file may include. NVRTC has no host and brings no header along, while files that
+// were written for nvcc name <stdio.h>, <stdint.h> or <math.h> out of habit.
+
+// Text that stands in for a header of the host's: what of it a kernel can use, types, limits,
+// constants and functions that NVRTC has anyway. Those of C++ (<limits>, <type_traits>, ...) are
+// libcu++'s, which the toolkit has, under std.
+struct HeaderText {
+  std::string name;
+  std::string text;
+};
+const std::vector<HeaderText>& host_headers();
+
+// The toolkit's folder of headers that belongs to an NVRTC: beside the folder it lies in, as in a
+// toolkit and in NVIDIA's wheels; FA_TUNE_CUDA_INCLUDE names another. Empty where there is none.
+std::filesystem::path toolkit_headers(const std::filesystem::path& nvrtc);
+
+// NVRTC's options for it. Headers that name others beside them are looked up in those folders too:
+// where a source lies is no place to look (nvrtc_compiler.cpp).
+std::vector<std::string> include_options(const std::filesystem::path& toolkit);
+
+}  // namespace fa_tune
