@@ -15,6 +15,7 @@
 #include "engine/space/python_expression.hpp"
 #include "engine/space/source_words.hpp"
 #include "engine/space/space_files.hpp"
+#include "engine/space/t1_argument.hpp"
 #include "engine/space/t1_file.hpp"
 
 namespace fa_tune {
@@ -33,7 +34,7 @@ class T1Space {
         use_(use) {}
 
   std::string text() {
-    if (const YamlNode* language = given(kernel_, "Language"))
+    if (const YamlNode* language = t1_given(kernel_, "Language"))
       if (language->text("Language") != "CUDA")
         language->expected("Language", "CUDA: other languages are not compiled here");
     read_sizes();
@@ -48,18 +49,13 @@ class T1Space {
   }
 
  private:
-  static const YamlNode* given(const YamlNode& map, std::string_view key) {
-    const YamlNode* node = map.find(key);
-    return node == nullptr || node->is_null() ? nullptr : node;
-  }
-
   const Parameter* parameter(const std::string& name) const {
     const auto found = std::ranges::find(file_.parts.parameters, name, &Parameter::name);
     return found == file_.parts.parameters.end() ? nullptr : &*found;
   }
 
   void read_sizes() {
-    const YamlNode* node = given(kernel_, "ProblemSize");
+    const YamlNode* node = t1_given(kernel_, "ProblemSize");
     if (node == nullptr) return;
     const auto add = [this](const YamlNode& size) {
       const auto values = parse_python_values(size.text("ProblemSize"), size.text_mark());
@@ -106,58 +102,26 @@ class T1Space {
 
   std::string argument(const YamlNode& node) const {
     const std::string name = node.at("Name").name("Name");
-    const std::string type = type_of(node.at("Type"));
-    const YamlNode* value = given(node, "FillValue");
+    const std::string type = t1_type(node.at("Type"));
+    const YamlNode* value = t1_given(node, "FillValue");
     const std::string memory = node.at("MemoryType").text("MemoryType");
     if (memory == "Scalar") {
       if (value == nullptr) node.fail("'" + name + "' is a Scalar: it needs a FillValue");
       return fmt::format("    - {{name: {}, type: {}, value: {}}}\n", name, type,
-                         number(*value, type));
+                         t1_number(*value, type));
     }
     if (memory != "Vector") node.at("MemoryType").expected("MemoryType", "Vector or Scalar");
-    const YamlNode* kind = given(node, "MemType");
+    const YamlNode* kind = t1_given(node, "MemType");
     const bool constant = kind != nullptr && kind->text("MemType") == "Constant";
-    const YamlNode* access = given(node, "AccessType");
+    const YamlNode* access = t1_given(node, "AccessType");
     const std::string how = access == nullptr ? "ReadWrite" : access->text("AccessType");
     const std::string role = how == "ReadOnly" ? "input" : how == "WriteOnly" ? "output" : "inout";
     if (role == "inout" && how != "ReadWrite")
       access->expected("AccessType", "ReadOnly, WriteOnly or ReadWrite");
     return fmt::format("    - {{name: {}, type: {}, shape: [{}], role: {}{}{}}}\n", name, type,
                        to_json(Value(expression(node.at("Size"), "Size", "", false))), role,
-                       role == "output" ? "" : ", fill: " + fill(node, type, value),
+                       role == "output" ? "" : ", fill: " + t1_fill(node, type),
                        constant ? ", constant: true" : "");
-  }
-
-  static std::string type_of(const YamlNode& node) {
-    const std::string& type = node.text("Type");
-    const auto is = [&](const char* name, const char* numpy) {
-      return type == name || type == numpy || type == name + std::string("*");
-    };
-    if (is("float", "float32")) return "f32";
-    if (is("double", "float64")) return "f64";
-    if (is("half", "float16")) return "f16";
-    if (is("int", "int32") || type == "unsigned int" || type == "uint32") return "i32";
-    node.expected("Type", "float, double, half or int");
-  }
-
-  static std::string number(const YamlNode& node, const std::string& type) {
-    const double value = node.number("FillValue");
-    return type == "i32" ? std::to_string(static_cast<std::int64_t>(value)) : to_text(Value(value));
-  }
-
-  static std::string fill(const YamlNode& node, const std::string& type, const YamlNode* value) {
-    const YamlNode* kind = given(node, "FillType");
-    const std::string how = kind == nullptr ? "Random" : kind->text("FillType");
-    const double most = value == nullptr ? 1 : value->number("FillValue");
-    if (how == "Constant") return fmt::format("{{value: {}}}", to_text(Value(most)));
-    if (how == "Generator")  // of data that some program made; the gate has its own kinds anyway
-      log_warning("a T1 FillType Generator is not run: random data are used instead");
-    else if (how != "Random")
-      kind->expected("FillType", "Random, Constant or Generator");
-    if (type == "i32")
-      return fmt::format("{{integers: [0, {}]}}",
-                         std::max<std::int64_t>(static_cast<std::int64_t>(most) - 1, 1));
-    return fmt::format("{{uniform: [0, {}]}}", to_text(Value(most > 0 ? most : 1.0)));
   }
 
   std::string problem() const {
@@ -188,8 +152,8 @@ class T1Space {
   }
 
   std::string block_size(std::size_t axis) const {
-    if (const YamlNode* local = given(kernel_, "LocalSize"))
-      if (const YamlNode* size = given(*local, kUpper[axis]))
+    if (const YamlNode* local = t1_given(kernel_, "LocalSize"))
+      if (const YamlNode* size = t1_given(*local, kUpper[axis]))
         return expression(*size, "LocalSize", "problem.", true);
     const std::string name = fmt::format("block_size_{}", kAxes[axis]);
     return parameter(name) != nullptr ? name : axis == 0 ? "256" : "1";
@@ -198,20 +162,20 @@ class T1Space {
   std::string grid_size(std::size_t axis) const {
     if (axis < sizes_.size()) {
       const std::string size = fmt::format("problem.problem_size_{}", kAxes[axis]);
-      const YamlNode* divisors = given(kernel_, fmt::format("GridDiv{}", kUpper[axis]));
+      const YamlNode* divisors = t1_given(kernel_, fmt::format("GridDiv{}", kUpper[axis]));
       if (divisors == nullptr) return fmt::format("ceil_div({}, {})", size, block_size(axis));
       std::string product = "1";
       for (const YamlNode& each : divisors->items("GridDiv"))
         product += " * (" + expression(each, "GridDiv", "problem.", true) + ")";
       return fmt::format("ceil_div({}, {})", size, product);
     }
-    const YamlNode* global = sizes_.empty() ? given(kernel_, "GlobalSize") : nullptr;
-    const YamlNode* size = global == nullptr ? nullptr : given(*global, kUpper[axis]);
+    const YamlNode* global = sizes_.empty() ? t1_given(kernel_, "GlobalSize") : nullptr;
+    const YamlNode* size = global == nullptr ? nullptr : t1_given(*global, kUpper[axis]);
     if (size == nullptr) {
       if (sizes_.empty() && axis == 0) kernel_.fail("expected a ProblemSize, or a GlobalSize");
       return "1";
     }
-    const YamlNode* kind = given(kernel_, "GlobalSizeType");
+    const YamlNode* kind = t1_given(kernel_, "GlobalSizeType");
     const std::string all = expression(*size, "GlobalSize", "problem.", true);
     return kind != nullptr && kind->text("GlobalSizeType") == "OpenCL"
                ? fmt::format("ceil_div({}, {})", all, block_size(axis))
@@ -230,7 +194,7 @@ class T1Space {
         "    launch: {{grid: [{}], block: [{}]",
         to_json(Value(file_.kernel_file)), to_json(Value(file_.kernel_name)), fmt::join(grid, ", "),
         fmt::join(block, ", "));
-    if (const YamlNode* shared = given(kernel_, "SharedMemory"))
+    if (const YamlNode* shared = t1_given(kernel_, "SharedMemory"))
       made += ", shared: " + to_json(Value(expression(*shared, "SharedMemory", "problem.", true)));
     return made + "}\n" + options() + conventional_defines();
   }
@@ -272,7 +236,7 @@ class T1Space {
 
   std::string options() const {
     std::vector<std::string> kept;
-    if (const YamlNode* all = given(kernel_, "CompilerOptions"))
+    if (const YamlNode* all = t1_given(kernel_, "CompilerOptions"))
       for (const std::string& option : all->texts("CompilerOptions")) {
         if (option == "-use_fast_math" || option == "--use_fast_math")
           kept.emplace_back("--use_fast_math");

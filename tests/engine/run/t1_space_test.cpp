@@ -189,6 +189,8 @@ TEST_CASE("T1: what cannot be run is told with its place") {
   says({{R"("KernelFile": "window.cu")", R"("KernelFile": "none.cu")"}}, "there is no file");
   says({{R"("Type": "int", "MemoryType")", R"("Type": "int17", "MemoryType")"}},
        "expected float, double, half or int");
+  says({{R"("FillValue": 1000}]}})", R"("FillValue": 1e300}]}})"}},
+       "a number that an int can hold");
   says({{R"("Size": 1000)", R"("Size": "block_size_x")"}}, "must not depend on its config");
   says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}},
        "Random, Constant or Generator");
