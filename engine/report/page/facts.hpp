@@ -31,7 +31,7 @@ struct PageExtras {
   std::optional<RoofFacts> roof;
   std::optional<Ablation> ablation;
   std::optional<RivalRace> beside;  // of one of the run's trials
-  std::optional<double> price;  // of a GPU hour
+  std::optional<double> price;      // of a GPU hour
 };
 
 // All that a run's page is made of.

@@ -142,8 +142,9 @@ TEST_CASE("NVRTC: what is refused comes back with its first error") {
       0);
   CHECK_FALSE(failure(request("__global__ void j() {}", "k")).message.empty());
   // Not even a file of the working folder is seen.
-  CHECK(failure(request("#include \"CMakeLists.txt\"\n", "k")).message.find("not open source file") !=
-        std::string::npos);
+  CHECK(
+      failure(request("#include \"CMakeLists.txt\"\n", "k")).message.find("not open source file") !=
+      std::string::npos);
 
   CompileRequest option = request("extern \"C\" __global__ void k() {}", "k");
   option.options = {"--no-such-option"};
