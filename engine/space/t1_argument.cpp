@@ -1,6 +1,7 @@
 #include "engine/space/t1_argument.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -32,8 +33,8 @@ namespace {
 
 std::int64_t whole(const YamlNode& node) {
   const double value = node.number("FillValue");
-  constexpr std::numeric_limits<std::int32_t> kLimits;
-  if (!(value >= kLimits.min() && value <= kLimits.max()))
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (std::isnan(value) || value < Limits::min() || value > Limits::max())
     node.expected("FillValue", "a number that an int can hold");
   return static_cast<std::int64_t>(value);
 }

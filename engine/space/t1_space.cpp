@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,11 +28,11 @@ constexpr const char* kReferenceFile = "reference.cu";
 
 class T1Space {
  public:
-  T1Space(const std::string& text, const std::filesystem::path& path, const T1Use& use)
+  T1Space(const std::string& text, const std::filesystem::path& path, T1Use use)
       : root_(YamlNode::parse(text, path)),
         kernel_(root_.at("KernelSpecification")),
         file_(parse_t1(text, path)),
-        use_(use) {}
+        use_(std::move(use)) {}
 
   std::string text() {
     if (const YamlNode* language = t1_given(kernel_, "Language"))
@@ -253,6 +254,7 @@ class T1Space {
     std::string made = "parameters:\n";
     for (const Parameter& each : file_.parts.parameters) {
       std::vector<std::string> values;
+      values.reserve(each.values.size());
       for (const Value& value : each.values) values.push_back(to_text(value));
       made += fmt::format("  {}: [{}]\n", each.name, fmt::join(values, ", "));
     }

@@ -26,7 +26,7 @@ std::string interval_words(const TrialRow& trial) {
 std::string best_table(const RunFacts& facts) {
   const bool raced = !facts.raced.empty();
   std::vector<std::string> heads = {"config", "trial", facts.run.time_kind + " us"};
-  if (facts.measured()) heads.push_back("interval");
+  if (facts.measured()) heads.emplace_back("interval");
   if (raced) heads.insert(heads.end(), {"cold L2 us", "standing"});
   heads.insert(heads.end(), {"registers", "spilled"});
   std::vector<std::vector<std::string>> rows = {heads};
