@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,8 @@ namespace fa_tune {
 // stays, every other byte and every control character becomes '?'. Longer than `most` bytes, it is
 // cut at a character and ends in "...".
 std::string printable(std::string_view bytes, std::size_t most);
+
+// The first byte with which no well-formed UTF-8 character begins; nothing where all is UTF-8.
+std::optional<std::size_t> first_not_utf8(std::string_view bytes);
 
 }  // namespace fa_tune

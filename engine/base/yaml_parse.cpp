@@ -8,6 +8,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include "engine/base/printable.hpp"
 #include "engine/base/yaml.hpp"
 
 namespace fa_tune {
@@ -187,6 +188,13 @@ YamlNode YamlNode::parse(const std::string& text, const std::filesystem::path& f
                                 name, most_bytes));
   if (text.find('\0') != std::string::npos)
     throw UserError(name + ": holds a zero byte, expected YAML text");
+  if (const auto at = first_not_utf8(text)) {
+    const std::string before = text.substr(0, *at);
+    const int line = 1 + static_cast<int>(std::ranges::count(before, '\n'));
+    const int column = static_cast<int>(*at - (before.rfind('\n') + 1)) + 1;  // npos + 1 is 0
+    throw UserError(prefix({name, line, column}) +
+                    "a byte that is no UTF-8, expected UTF-8 text: save the file as that");
+  }
   YamlBuilder builder(text, name);
   try {
     std::istringstream stream(text);

@@ -124,6 +124,8 @@ TEST_CASE("yaml: hostile input is refused in good time") {
   CHECK(message([&] { parse(tower); }).find("deeper than 64") != std::string::npos);
   CHECK(message([] { parse("a: &x [1, *x]\n"); }).find("alias inside") != std::string::npos);
   CHECK(message([] { parse(std::string("a: \0b", 5)); }).find("zero byte") != std::string::npos);
+  CHECK(message([] { parse("a: 1\nb: x\xFFy\n"); }).find(":2:5: a byte that is no UTF-8") !=
+        std::string::npos);
   Random random(11);
   for (int i = 0; i < 3000; ++i) {
     std::string text(random.below(40), ' ');

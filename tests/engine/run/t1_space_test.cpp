@@ -9,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/run/variant.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/fuzz/mutate.hpp"
 
 using namespace fa_tune;
 
@@ -72,9 +73,13 @@ class T1Place {
     std::ofstream(folder_ / name) << text;
   }
   Project project(const test::Replacements& changes = {}) const {
-    const std::string text = t1_as_space(test::replace(kT1, changes), folder_ / "window.json",
-                                         {.reference = folder_ / "plain.cu", .target = "l4"});
-    return open_project(parse_space_file(text, folder_ / "window.json"), test::root());
+    return open_project(
+        parse_space_file(space_of(test::replace(kT1, changes)), folder_ / "window.json"),
+        test::root());
+  }
+  std::string space_of(const std::string& t1) const {
+    return t1_as_space(t1, folder_ / "window.json",
+                       {.reference = folder_ / "plain.cu", .target = "l4"});
   }
   Finding gate(const Project& opened) const {
     test::Bench bench(opened, test::device_under_test());
@@ -177,6 +182,48 @@ TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
   CHECK(grid({{divisors, ""}}) == 16);
   CHECK(grid({{divisors, R"("GridDivX": [],)"}}) == 1000);
   CHECK(grid({{R"("LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},)", ""}}) == 8);
+}
+
+TEST_CASE("T1: thousands of files that are nearly right give a space or a clear error") {
+  constexpr const char* hostile[] = {"\"",
+                                     "{",
+                                     "]",
+                                     "null",
+                                     "1e300",
+                                     "-1",
+                                     "[]",
+                                     "NaN",
+                                     "block_size_x",
+                                     "ProblemSize[0]",
+                                     "ProblemSize[9]",
+                                     "max(radius)",
+                                     "max(in)",
+                                     "*",
+                                     "//",
+                                     "Constant",
+                                     "double",
+                                     "\\u0000",
+                                     "\xff",
+                                     ",",
+                                     "0"};
+  const T1Place place;
+  Random random(3);
+  int right = 0, refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = kT1;
+    for (std::uint64_t k = 1 + random.below(3); k > 0; --k)
+      test::mutate(text, random, hostile, 8, [&](std::size_t at) {
+        text.insert(at, text.substr(random.below(text.size()), 12));
+      });
+    try {
+      parse_space_file(place.space_of(text), "window.json");
+      ++right;
+    } catch (const UserError&) {
+      ++refused;
+    }
+  }
+  CHECK(right > 100);
+  CHECK(refused > 1000);
 }
 
 TEST_CASE("T1: what cannot be run is told with its place") {
