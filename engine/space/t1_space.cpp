@@ -26,6 +26,12 @@ constexpr std::array kAxes = {"x", "y", "z"};
 constexpr std::array kUpper = {"X", "Y", "Z"};
 constexpr const char* kReferenceFile = "reference.cu";
 
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
+  return text;
+}
+
 class T1Space {
  public:
   T1Space(const std::string& text, const std::filesystem::path& path, T1Use use)
@@ -73,11 +79,9 @@ class T1Space {
   std::string expression(const YamlNode& node, std::string_view what, const std::string& scope,
                          bool of_parameters) const {
     std::string text = node.text(what);
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      const std::string name = fmt::format("ProblemSize[{}]", i);
-      for (std::size_t at; (at = text.find(name)) != std::string::npos;)
-        text.replace(at, name.size(), scope + "problem_size_" + kAxes[i]);
-    }
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      text = replaced(std::move(text), fmt::format("ProblemSize[{}]", i),
+                      scope + "problem_size_" + kAxes[i]);
     for (auto found = next_extreme(text, 0); found; found = next_extreme(text, found->begin)) {
       const Parameter* of = parameter(found->name);
       if (of == nullptr) node.fail(fmt::format("{}: '{}' is no parameter", what, found->name));
@@ -221,11 +225,9 @@ class T1Space {
   }
 
   std::string with_own_sizes(std::string text) const {
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      const std::string name = fmt::format("problem.problem_size_{}", kAxes[i]);
-      for (std::size_t at; (at = text.find(name)) != std::string::npos;)
-        text.replace(at, name.size(), std::to_string(sizes_[i]));
-    }
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      text = replaced(std::move(text), fmt::format("problem.problem_size_{}", kAxes[i]),
+                      std::to_string(sizes_[i]));
     return text;
   }
 

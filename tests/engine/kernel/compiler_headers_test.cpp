@@ -132,6 +132,9 @@ TEST_CASE("library headers are told from files by their names") {
        {"stdio.h", "cstdint", "math.h", "cmath", "cuda_fp16.h", "cuda.h", "mma.h", "cub/cub.cuh",
         "cooperative_groups/reduce.h", "device_launch_parameters.h"})
     CHECK_MESSAGE(is_library_header(name), name);
+  for (const HeaderText& header : host_headers())
+    if (header.name.ends_with(".h") || header.name.starts_with("c"))
+      CHECK_MESSAGE((is_library_header(header.name) || header.name == "complex"), header.name);
   for (const char* name : {"mine.h", "stdio", "tile.cuh", "../cuda.h", "ch", "c", "", "h.h",
                            "vector", "common.h", "cfloat.h"})
     CHECK_MESSAGE(!is_library_header(name), name);
