@@ -44,6 +44,12 @@ constexpr const char* kInvariants[] = {
     "SELECT 'trial ' || d.id || ': is a duplicate of ' || o.id || ', which is ' || o.outcome || ' "
     "in run ' || o.run FROM trials d JOIN trials o ON o.id = d.duplicate_of WHERE o.run <> d.run "
     "OR o.outcome = 'duplicate'",
+    "SELECT 'trial ' || d.id || ': is a duplicate of ' || o.id || ', which is another kernel' FROM "
+    "trials d JOIN trials o ON o.id = d.duplicate_of WHERE d.stage = 'duplicate_code' AND "
+    "d.identity IS NOT o.identity",
+    "SELECT 'trial ' || b.id || ': is the same kernel as ' || a.id || ' and ' || b.outcome FROM "
+    "trials a JOIN trials b ON b.run = a.run AND b.identity = a.identity AND b.id > a.id WHERE "
+    "a.outcome <> 'duplicate' AND b.outcome <> 'duplicate'",
     "SELECT 'trial ' || t.id || ': has a figure of the ' || p.phase || ' and no samples of it' "
     "FROM trials t JOIN (SELECT 'screen' AS phase UNION SELECT 'final') p WHERE iif(p.phase = "
     "'screen', t.screen_us, t.final_us) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM samples s WHERE "

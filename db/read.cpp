@@ -38,7 +38,8 @@ RunRow read_run(const Statement& row) {
 
 constexpr const char* kTrial =
     "SELECT t.id, t.run, t.number, t.config, t.operation, t.stage, t.outcome, t.finding, "
-    "t.message, t.source_hash, t.code_hash, t.duplicate_of, t.registers, t.spill_bytes, "
+    "t.message, t.source_hash, t.code_hash, t.identity, t.duplicate_of, t.registers, "
+    "t.spill_bytes, "
     "t.static_shared_bytes, t.dynamic_shared_bytes, t.compile_ms, t.gate_ms, t.measure_ms, "
     "t.gate_cases, t.worst_ratio, t.worst_rms, t.time_us, t.time_low_us, t.time_high_us, t.detail, "
     "t.finished_at, t.lane, t.at_ms FROM trials t ";
@@ -50,7 +51,7 @@ TrialRow read_trial(const Statement& row) {
     *number = row.getColumn(column++).getInt64();
   trial.config_json = json_of(row.getColumn(column++), '{');
   for (std::string* text : {&trial.operation, &trial.stage, &trial.outcome, &trial.finding,
-                            &trial.message, &trial.source_hash, &trial.code_hash})
+                            &trial.message, &trial.source_hash, &trial.code_hash, &trial.identity})
     *text = text_of(row.getColumn(column++));
   trial.duplicate_of = row.getColumn(column++).getInt64();
   for (int* count : {&trial.registers, &trial.spill_bytes, &trial.static_shared_bytes,

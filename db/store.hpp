@@ -50,6 +50,9 @@ struct TrialRow {
   std::string message;      // one line
   std::string source_hash;  // of sources; may be empty if none was made
   std::string code_hash;
+  // KernelIdentity: what a duplicate shares with its twin. Empty where the trial did not come so
+  // far, and in runs from before it was kept.
+  std::string identity;
   std::int64_t duplicate_of = 0;  // trial id, 0 for none
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1, dynamic_shared_bytes = -1;
   double compile_ms = 0, gate_ms = 0, measure_ms = 0;

@@ -97,12 +97,14 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
   Statement insert(
       db,
       "INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message, "
-      "source_hash, code_hash, duplicate_of, registers, spill_bytes, static_shared_bytes, "
+      "source_hash, code_hash, identity, duplicate_of, registers, spill_bytes, "
+      "static_shared_bytes, "
       "dynamic_shared_bytes, compile_ms, gate_ms, measure_ms, gate_cases, worst_ratio, worst_rms, "
       "screen_us, screen_low_us, screen_high_us, final_us, final_low_us, final_high_us, detail, "
       "lane, at_ms, finished_at) VALUES (:run, :number, :config, :operation, :stage, :outcome, "
       ":finding, "
-      ":message, :source_hash, :code_hash, :duplicate_of, :registers, :spill, :static_shared, "
+      ":message, :source_hash, :code_hash, :identity, :duplicate_of, :registers, :spill, "
+      ":static_shared, "
       ":dynamic_shared, :compile_ms, :gate_ms, :measure_ms, :gate_cases, :worst_ratio, :worst_rms, "
       ":screen, :screen_low, :screen_high, :final, :final_low, :final_high, :detail, :lane, "
       ":at_ms, "
@@ -117,6 +119,7 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
   insert.bind(":message", trial.message);
   bind_text(insert, ":source_hash", trial.source_hash);
   bind_text(insert, ":code_hash", trial.code_hash);
+  bind_text(insert, ":identity", trial.identity);
   bind_id(insert, ":duplicate_of", trial.duplicate_of);
   bind_count(insert, ":registers", trial.registers);
   bind_count(insert, ":spill", trial.spill_bytes);

@@ -27,6 +27,8 @@ struct LaunchConfig {
   Dim3 block;
   Dim3 cluster;
   std::uint32_t dynamic_shared_bytes = 0;
+
+  friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };
 
 // One dimension of a tensor map: an axis of the tensor, by the letter that Tensor::axes gives it,
@@ -46,6 +48,15 @@ struct MappedTensor {
   std::int64_t swizzle_bytes = 0;  // 0, 32, 64 or 128: see TensorMap::Swizzle
   std::vector<MapAxis> axes = {};  // innermost first; empty: those of the tensor as they lie
   friend bool operator==(const MappedTensor&, const MappedTensor&) = default;
+};
+
+// What is launched at one shape of a problem, but for the machine code.
+struct PlannedLaunch {
+  LaunchConfig config;
+  std::vector<std::string> arguments;  // names, in the kernel's order
+  std::vector<MappedTensor> maps;      // the arguments that are tensor maps
+
+  friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;
 };
 
 // What ptxas says a kernel takes, a thread or a block. -1 where it is not known.

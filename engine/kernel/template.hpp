@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -120,16 +121,21 @@ class Template {
   Source render(const Config& config,
                 const std::vector<std::pair<std::string, std::string>>& problem_defines) const;
 
-  // The geometry for `constants` ("problem.Lq", "device.sms", ...). Throws UserError where an
-  // expression of the manifest cannot be evaluated or gives a size outside what CUDA allows.
-  LaunchConfig launch(const Config& config, const Constants& constants) const;
-  // The names of the arguments that there are, in order. Throws as launch does.
-  std::vector<std::string> arguments(const Config& config, const Constants& constants) const;
+  // What is launched for `constants` ("problem.Lq", "device.sms", ...), or why nothing can be: a
+  // size outside what CUDA allows, an expression that has no value. One line, with its place.
+  std::expected<PlannedLaunch, std::string> plan(const Config& config,
+                                                 const Constants& constants) const;
+  // The same where a config that cannot be launched is the user's mistake: throws UserError.
+  PlannedLaunch require_plan(const Config& config, const Constants& constants) const;
+  // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is
+  // neither one of `names` nor a derived value or optional parameter of this template.
+  void require_names(const std::vector<std::string>& names) const;
+  // Whether the value of this parameter can reach a kernel: the CUDA text mentions it, or the
+  // launch does, itself or through derived values. One that cannot makes equal kernels only.
+  bool uses(const std::string& parameter) const;
   // That arguments are maps or among `names`, and maps of one of these. Throws UserError at the
   // place of what is not.
   void require_known(const std::vector<std::string>& names) const;
-  // The arguments that are tensor maps. Throws as launch does.
-  std::vector<MappedTensor> maps(const Config& config, const Constants& constants) const;
 
  private:
   std::string name_;
@@ -141,6 +147,8 @@ class Template {
   std::vector<GeneMoves> moves_;
   // `constants` and the optional parameters that the config leaves out.
   Constants completed(const Config& config, const Constants& constants) const;
+  // Those of grid, block, cluster, shared memory, maps and conditions of arguments.
+  std::vector<const Expression*> launch_expressions() const;
   struct Argument {
     std::string name;
     std::optional<Expression> when;  // nothing: always

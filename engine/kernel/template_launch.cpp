@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/yaml.hpp"
 #include "engine/kernel/derived_scope.hpp"
 #include "engine/kernel/template.hpp"
+#include "engine/space/source_words.hpp"
 
 namespace fa_tune {
 
@@ -81,47 +84,40 @@ Constants Template::completed(const Config& config, const Constants& constants) 
   return all;
 }
 
-LaunchConfig Template::launch(const Config& config, const Constants& constants) const {
-  const Constants all = completed(config, constants);
-  const DerivedScope values(config, all, derived_);
-  const Expression::Scope scope = values.lookup();
-  const Subject subject = {config, scope};
+namespace {
+
+LaunchConfig geometry(const std::vector<Expression>& grid, const std::vector<Expression>& block,
+                      const std::vector<Expression>& cluster, const std::vector<Expression>& shared,
+                      const Subject& subject) {
   LaunchConfig launch;
-  launch.grid = evaluate(grid_, "grid", kGrid, subject);
-  launch.block = evaluate(block_, "block", kBlock, subject);
-  launch.cluster = evaluate(cluster_, "cluster", kCluster, subject);
+  launch.grid = evaluate(grid, "grid", kGrid, subject);
+  launch.block = evaluate(block, "block", kBlock, subject);
+  launch.cluster = evaluate(cluster, "cluster", kCluster, subject);
   if (launch.grid.x % launch.cluster.x != 0 || launch.grid.y % launch.cluster.y != 0 ||
       launch.grid.z % launch.cluster.z != 0)
     throw UserError(
         fmt::format("{}cluster does not divide the grid {} x {} x {}, for the config {}",
-                    prefix(cluster_.front().mark()), launch.grid.x, launch.grid.y, launch.grid.z,
-                    config.to_json()));
-  if (!shared_.empty())
+                    prefix(cluster.front().mark()), launch.grid.x, launch.grid.y, launch.grid.z,
+                    subject.config.to_json()));
+  if (!shared.empty())
     launch.dynamic_shared_bytes =
-        static_cast<std::uint32_t>(evaluate(shared_.front(), "shared", 0, kMaxShared, subject));
+        static_cast<std::uint32_t>(evaluate(shared.front(), "shared", 0, kMaxShared, subject));
   return launch;
 }
 
-std::vector<std::string> Template::arguments(const Config& config,
-                                             const Constants& constants) const {
-  const Constants all = completed(config, constants);
-  const DerivedScope values(config, all, derived_);
-  const Expression::Scope scope = values.lookup();
-  std::vector<std::string> result;
-  for (const Argument& argument : arguments_)
-    if (!argument.when || argument.when->evaluate_bool(scope)) result.push_back(argument.name);
-  return result;
-}
+}  // namespace
 
-std::vector<MappedTensor> Template::maps(const Config& config, const Constants& constants) const {
+PlannedLaunch Template::require_plan(const Config& config, const Constants& constants) const {
   const Constants all = completed(config, constants);
   const DerivedScope values(config, all, derived_);
   const Expression::Scope scope = values.lookup();
   const Subject subject = {config, scope};
-  const std::vector<std::string> taken = arguments(config, constants);
-  std::vector<MappedTensor> result;
+  PlannedLaunch planned{geometry(grid_, block_, cluster_, shared_, subject), {}, {}};
+  for (const Argument& argument : arguments_)
+    if (!argument.when || argument.when->evaluate_bool(scope))
+      planned.arguments.push_back(argument.name);
   for (const Map& map : maps_) {
-    if (std::ranges::find(taken, map.argument) == taken.end()) continue;
+    if (std::ranges::find(planned.arguments, map.argument) == planned.arguments.end()) continue;
     MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes, {}};
     for (const Expression& size : map.box)
       mapped.box.push_back(static_cast<std::uint32_t>(
@@ -135,9 +131,73 @@ std::vector<MappedTensor> Template::maps(const Config& config, const Constants& 
       }
       mapped.axes.push_back(made);
     }
-    result.push_back(std::move(mapped));
+    planned.maps.push_back(std::move(mapped));
   }
-  return result;
+  return planned;
+}
+
+std::expected<PlannedLaunch, std::string> Template::plan(const Config& config,
+                                                         const Constants& constants) const {
+  try {
+    return require_plan(config, constants);
+  } catch (const UserError& error) {
+    return std::unexpected(error.what());
+  }
+}
+
+std::vector<const Expression*> Template::launch_expressions() const {
+  std::vector<const Expression*> all;
+  const auto add = [&all](const std::vector<Expression>& some) {
+    for (const Expression& each : some) all.push_back(&each);
+  };
+  add(grid_);
+  add(block_);
+  add(cluster_);
+  add(shared_);
+  for (const Map& map : maps_) {
+    add(map.box);
+    for (const Axis& axis : map.axes) add(axis.by);
+  }
+  for (const Argument& argument : arguments_)
+    if (argument.when) all.push_back(&*argument.when);
+  return all;
+}
+
+void Template::require_names(const std::vector<std::string>& names) const {
+  const auto known = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end() || optional_.contains(name) ||
+           std::ranges::find(derived_, name, &Derived::name) != derived_.end();
+  };
+  for (const Expression* each : launch_expressions())
+    for (const std::string& name : each->names())
+      if (!known(name))
+        throw UserError(
+            fmt::format("{}'{}' has no value here: expected a parameter, a derived "
+                        "value, or one of problem.* or device.*{}",
+                        prefix(each->mark_of(name)), name, did_you_mean(name, names)));
+}
+
+bool Template::uses(const std::string& parameter) const {
+  std::set<std::string> reached = {parameter};
+  // Derived values stand behind those that they rest on.
+  for (const Derived& value : derived_)
+    if (std::ranges::any_of(value.expression.names(),
+                            [&](const std::string& name) { return reached.contains(name); }))
+      reached.insert(value.name);
+  const auto mentions = [&](const Expression* each) {
+    return std::ranges::any_of(each->names(),
+                               [&](const std::string& name) { return reached.contains(name); });
+  };
+  if (std::ranges::any_of(launch_expressions(), mentions)) return true;
+  const auto names_it = [&](const std::string& text) {
+    for (auto word = next_word(text, 0); word; word = next_word(text, word->end())) {
+      const std::string name(word->text);
+      const bool defined = name == parameter || std::ranges::find(defines_, name) != defines_.end();
+      if (defined && reached.contains(name)) return true;
+    }
+    return false;
+  };
+  return names_it(cuda_text_) || names_it(kernel_);
 }
 
 }  // namespace fa_tune

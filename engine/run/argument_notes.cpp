@@ -36,9 +36,10 @@ std::string map_note(const MappedTensor& map, const Notes& notes) {
 Notes argument_notes(const Template& from, const Config& config, const Problem& problem,
                      const Constants& shape, const Constants& scope) {
   const Notes known = problem.argument_notes(shape);
-  const std::vector<MappedTensor> maps = from.maps(config, scope);
+  const PlannedLaunch planned = from.require_plan(config, scope);
+  const std::vector<MappedTensor>& maps = planned.maps;
   Notes notes;
-  for (const std::string& name : from.arguments(config, scope)) {
+  for (const std::string& name : planned.arguments) {
     const auto map = std::ranges::find(maps, name, &MappedTensor::argument);
     notes.emplace_back(name, map == maps.end() ? note_of(known, name) : map_note(*map, known));
   }

@@ -43,10 +43,10 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
     kernel_ = *loaded;
     resources_ = compiled->image.resources;
   }
-  const Constants scope = scope_of(target_, problem_.complete(shape));
-  return BoundKernel{*kernel_, template_.launch(exported_.config, scope),
-                     template_.arguments(exported_.config, scope),
-                     template_.maps(exported_.config, scope)};
+  auto planned = template_.plan(exported_.config, scope_of(target_, problem_.complete(shape)));
+  if (!planned) return std::unexpected(planned.error());
+  return BoundKernel{*kernel_, planned->config, std::move(planned->arguments),
+                     std::move(planned->maps)};
 }
 
 }  // namespace fa_tune

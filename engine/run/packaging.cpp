@@ -73,12 +73,13 @@ void Packager::add(const Winner& winner) {
   const Constants shape = winner.problem.complete(winner.shape);
   const Constants scope = scope_of(winner.target, shape);
   Instance outline = winner.problem.outline(winner.shape);
+  PlannedLaunch planned = winner.from.require_plan(winner.config, scope);
   PackagedCall call{.kernel = kernel_of(winner, *arch),
                     .shape = shape,
                     .given = winner.shape,
-                    .launch = winner.from.launch(winner.config, scope),
-                    .arguments = winner.from.arguments(winner.config, scope),
-                    .maps = winner.from.maps(winner.config, scope),
+                    .launch = planned.config,
+                    .arguments = std::move(planned.arguments),
+                    .maps = std::move(planned.maps),
                     .tensors = std::move(outline.tensors),
                     .scalars = std::move(outline.scalars),
                     .described = winner.problem.describe(winner.shape),

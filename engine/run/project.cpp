@@ -121,6 +121,11 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
     parts.constraints.insert(parts.constraints.end(), requirements.begin(), requirements.end());
     templates.push_back(std::move(loaded));
   }
+  std::vector<std::string> names;
+  for (const Parameter& parameter : file.parameters) names.push_back(parameter.name);
+  for (const Derived& value : file.derived) names.push_back(value.name);
+  for (const auto& [name, value] : parts.constants) names.push_back(name);
+  for (const Template& each : templates) each.require_names(names);
   Space space = Space::build(std::move(parts));
   return {root,
           std::move(file),

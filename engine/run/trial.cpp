@@ -9,6 +9,7 @@
 #include "engine/base/stopwatch.hpp"
 #include "engine/kernel/persistent_state.hpp"
 #include "engine/measure/timing.hpp"
+#include "engine/run/kernel_identity.hpp"
 
 namespace fa_tune {
 namespace {
@@ -37,11 +38,6 @@ bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) 
 // were not handed over (C7504 to C7519, wgmma and setmaxnreg).
 bool is_other_kernel(const std::string& warning) { return warning.starts_with("C75"); }
 
-// Equal machine code started in another way is another variant.
-std::string code_key(const TrialRow& row) {
-  return row.code_hash + "/" + std::to_string(row.dynamic_shared_bytes);
-}
-
 }  // namespace
 
 TrialSeeds TrialSeeds::of(std::uint64_t seed) {
@@ -56,17 +52,49 @@ std::vector<GateCase> cases_of_trials(const Project& project, const Device& devi
 
 Admission::Admission(const Project& project, Device& device, CompilePool& pool,
                      const std::vector<GateCase>& cases)
-    : project_(project), device_(device), pool_(pool) {
-  for (const GateCase& each : cases) shapes_.push_back(each.shape);
+    : project_(project), device_(device), pool_(pool), shapes_({project.problem->shape()}) {
+  for (const GateCase& each : cases)
+    if (std::ranges::find(shapes_, each.shape) == shapes_.end()) shapes_.push_back(each.shape);
+}
+
+std::expected<std::vector<PlannedLaunch>, std::string> Admission::plans(
+    const Config& config) const {
+  const Template& from = project_.template_of(config);
+  std::vector<PlannedLaunch> plans;
+  for (const Constants& shape : shapes_) {
+    auto planned = from.plan(config, project_.scope(shape));
+    if (!planned) return std::unexpected(planned.error() + " (" + to_json(shape) + ")");
+    plans.push_back(std::move(*planned));
+  }
+  return plans;
+}
+
+std::string Admission::identity_of_source(const Config& config, const std::string& source_hash,
+                                          const std::vector<PlannedLaunch>& plans) const {
+  // Templates may share a source and have other compiler options.
+  const std::string code = project_.template_of(config).name() + " " + source_hash;
+  KernelIdentity identity;
+  for (const PlannedLaunch& planned : plans) identity.add_shape(code, planned);
+  return identity.hash();
+}
+
+std::string Admission::identity_of_code(Variant& variant,
+                                        const std::vector<PlannedLaunch>& plans) const {
+  KernelIdentity identity;
+  for (std::size_t i = 0; i < shapes_.size(); ++i)
+    identity.add_shape(variant.code_at(shapes_[i]), plans[i]);
+  return identity.hash();
 }
 
 std::unique_ptr<Variant> Admission::prepare(const Config& config) {
   auto variant = std::make_unique<Variant>(
       project_.template_of(config), *project_.problem,
       [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
-  // A source seen before is refused before it is compiled.
-  if (trial_of_source_.contains(variant->source().hash)) return variant;
-  variant->begin();
+  // What is seen before is not compiled, nor what cannot be launched.
+  const auto planned = plans(config);
+  if (!planned ||
+      trial_of_source_.contains(identity_of_source(config, variant->source().hash, *planned)))
+    return variant;
   for (const Constants& shape : shapes_) variant->begin(shape);
   return variant;
 }
@@ -82,8 +110,12 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
   row.config_json = variant.config().to_json();
   row.source_hash = variant.source().hash;
   trial.source_text = variant.source().text;
-  if (const auto known = trial_of_source_.find(row.source_hash); known != trial_of_source_.end())
-    return duplicate(trial, "duplicate_source", known->second);
+  const auto planned = plans(variant.config());
+  if (!planned) return refuse(trial, "resources", "launch_limits", planned.error());
+  const auto known_source =
+      trial_of_source_.find(identity_of_source(variant.config(), row.source_hash, *planned));
+  if (known_source != trial_of_source_.end())
+    return duplicate(trial, "duplicate_source", known_source->second);
 
   const CompileOutcome& outcome = variant.compiled();
   fault_point("trial_compiled");
@@ -94,7 +126,7 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
   if (const auto kept = keeps_state(*outcome))
     return refuse(trial, "compile", "keeps_state", *kept);
   const KernelResources& resources = outcome->image.resources;
-  const LaunchConfig launch = variant.launch_config(project_.problem->shape());
+  const LaunchConfig& launch = planned->front().config;
   row.compile_ms = outcome->milliseconds;
   row.code_hash = outcome->code_hash;
   row.registers = resources.registers;
@@ -119,7 +151,8 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
     return refuse(trial, "resources", "spills",
                   fmt::format("{} bytes a thread are spilled, at most {} are accepted",
                               resources.spill_store_bytes, kMostSpillBytes));
-  if (const auto known = trial_of_code_.find(code_key(row)); known != trial_of_code_.end())
+  row.identity = identity_of_code(variant, *planned);
+  if (const auto known = trial_of_identity_.find(row.identity); known != trial_of_identity_.end())
     return duplicate(trial, "duplicate_code", known->second);
   return true;
 }
@@ -175,8 +208,10 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
 
 void Admission::remember(const TrialRow& row) {
   if (row.outcome == "duplicate") return;
-  if (!row.source_hash.empty()) trial_of_source_.try_emplace(row.source_hash, row.number);
-  if (!row.code_hash.empty()) trial_of_code_.try_emplace(code_key(row), row.number);
+  const Config config = Config::from_json(row.config_json);
+  if (const auto planned = plans(config); planned && !row.source_hash.empty())
+    trial_of_source_.try_emplace(identity_of_source(config, row.source_hash, *planned), row.number);
+  if (!row.identity.empty()) trial_of_identity_.try_emplace(row.identity, row.number);
 }
 
 }  // namespace fa_tune

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <limits>
 #include <map>
 #include <memory>
@@ -67,14 +68,19 @@ class Admission {
 
  private:
   bool pass_stages(Variant& variant, FinishedTrial& trial);
+  // Of each of shapes_, or why the config cannot be launched at one of them.
+  std::expected<std::vector<PlannedLaunch>, std::string> plans(const Config& config) const;
+  std::string identity_of_source(const Config& config, const std::string& source_hash,
+                                 const std::vector<PlannedLaunch>& plans) const;
+  std::string identity_of_code(Variant& variant, const std::vector<PlannedLaunch>& plans) const;
 
   const Project& project_;
   Device& device_;
   CompilePool& pool_;
-  std::vector<Constants> shapes_;
-  // Numbers of trials, by what makes them alike.
+  std::vector<Constants> shapes_;  // the timed one first, then those that are gated, each once
+  // Numbers of trials, by what makes them alike: known before anything is compiled, and after.
   std::map<std::string, std::int64_t> trial_of_source_;
-  std::map<std::string, std::int64_t> trial_of_code_;
+  std::map<std::string, std::int64_t> trial_of_identity_;
 };
 
 // The stages on one device: gate and screen. One thread owns it, that of the device.

@@ -26,7 +26,7 @@ ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::files
   facts.manifest_text = from.manifest_text();
   facts.kernel = from.render(facts.config, project.problem->defines(shape)).kernel;
   facts.settings = project.file.problem_settings;
-  facts.launch = from.launch(facts.config, project.scope(shape));
+  facts.launch = from.require_plan(facts.config, project.scope(shape)).config;
   facts.arguments =
       argument_notes(from, facts.config, *project.problem, shape, project.scope(shape));
   return facts;

@@ -64,8 +64,13 @@ const CompileOutcome& Variant::compiled() {
   return finished(build(problem_.defines(problem_.shape())));
 }
 
-LaunchConfig Variant::launch_config(const Constants& shape) const {
-  return template_.launch(config_, scope_(shape));
+std::expected<PlannedLaunch, std::string> Variant::plan(const Constants& shape) const {
+  return template_.plan(config_, scope_(shape));
+}
+
+std::string Variant::code_at(const Constants& shape) {
+  const CompileOutcome& outcome = finished(build(problem_.defines(shape)));
+  return outcome ? outcome->code_hash : "does not compile";
 }
 
 std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
@@ -81,9 +86,10 @@ std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     built.kernel = *loaded;
   }
-  const Constants scope = scope_(shape);
-  return BoundKernel{*built.kernel, template_.launch(config_, scope),
-                     template_.arguments(config_, scope), template_.maps(config_, scope)};
+  auto planned = plan(shape);
+  if (!planned) return std::unexpected(planned.error());
+  return BoundKernel{*built.kernel, planned->config, std::move(planned->arguments),
+                     std::move(planned->maps)};
 }
 
 Binder Variant::binder() {

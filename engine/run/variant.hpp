@@ -39,7 +39,11 @@ class Variant {
   bool ready() const;
   // Waits for the compiler.
   const CompileOutcome& compiled();
-  LaunchConfig launch_config(const Constants& shape) const;
+  // What it is launched with at a shape, or why it cannot be.
+  std::expected<PlannedLaunch, std::string> plan(const Constants& shape) const;
+  // What is compiled for a shape: its code hash, or that it does not compile. Waits for the
+  // compiler.
+  std::string code_at(const Constants& shape);
 
   // Compiles (if its defines are new), loads and describes the launch for a shape. The message says
   // which of these failed.

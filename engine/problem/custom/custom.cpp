@@ -52,7 +52,7 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
                     "are, to measure it by");
   for (const Constants& sizes : spec_.sizes) {
     describe_custom(spec_, sizes);
-    if (spec_.reference) spec_.reference->launch(Config(), scope_of(sizes));
+    if (spec_.reference) spec_.reference->require_plan(Config(), scope_of(sizes));
   }
 }
 
@@ -101,13 +101,13 @@ Instance CustomProblem::make(const Constants& shape, Inputs inputs, std::uint64_
 }
 
 ReferenceCall CustomProblem::call(const Constants& shape) const {
-  const Constants scope = scope_of(shape);
   const Template& reference = *spec_.reference;
+  PlannedLaunch planned = reference.require_plan(Config(), scope_of(shape));
   return {.source = reference.render(Config(), defines(shape)),
           .arch = reference.arch(),
           .options = reference.options(),
-          .launch = reference.launch(Config(), scope),
-          .arguments = reference.arguments(Config(), scope)};
+          .launch = planned.config,
+          .arguments = std::move(planned.arguments)};
 }
 
 std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) const {

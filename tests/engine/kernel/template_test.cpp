@@ -52,7 +52,7 @@ Config ab(std::int64_t a, std::int64_t b) { return Config({{"A", a}, {"B", b}});
 
 std::string launch_refusal(const std::string& launch, std::int64_t a, std::int64_t b = 1) {
   try {
-    parsed(manifest("launch: " + launch + "\n")).launch(ab(a, b), {});
+    parsed(manifest("launch: " + launch + "\n")).require_plan(ab(a, b), {}).config;
   } catch (const UserError& error) {
     return error.what();
   }
@@ -67,7 +67,7 @@ TEST_CASE("template: what the manifest says") {
   CHECK(loaded.kernel() == "twice");
   CHECK(loaded.problem() == "tiny");
   CHECK(loaded.parameters() == std::vector<std::string>{"BLOCK", "FAST", "MODE"});
-  CHECK(loaded.arguments({}, {}) == std::vector<std::string>{"x", "n"});
+  CHECK(loaded.require_plan({}, {}).arguments == std::vector<std::string>{"x", "n"});
   REQUIRE(loaded.derived().size() == 4);
   CHECK(loaded.derived()[1].name == "THREADS");
   CHECK(loaded.derived()[1].expression.text() == "WARPS * 32");
@@ -134,26 +134,26 @@ TEST_CASE("template: a config without a parameter, a name defined twice") {
 }
 
 TEST_CASE("template: the launch follows the config, the shape and the derived values in order") {
-  const LaunchConfig launch = twice().launch(config(96), constants(1000));
+  const LaunchConfig launch = twice().require_plan(config(96), constants(1000)).config;
   CHECK(launch.grid == Dim3{11, 1, 1});
   CHECK(launch.block == Dim3{96, 1, 1});
   CHECK(launch.cluster == Dim3{1, 1, 1});
   CHECK(launch.dynamic_shared_bytes == 384);
   const Template full = parsed(
       manifest("launch: {grid: [A, B, 4], block: [2, B], cluster: [A, 2, 1], shared: A * B}\n"));
-  const LaunchConfig other = full.launch(ab(8, 6), {});
+  const LaunchConfig other = full.require_plan(ab(8, 6), {}).config;
   CHECK(other.grid == Dim3{8, 6, 4});
   CHECK(other.block == Dim3{2, 6, 1});
   CHECK(other.cluster == Dim3{8, 2, 1});
   CHECK(other.dynamic_shared_bytes == 48);
-  CHECK(parsed(manifest(kLaunch)).launch(ab(1, 1), {}).dynamic_shared_bytes == 0);
+  CHECK(parsed(manifest(kLaunch)).require_plan(ab(1, 1), {}).config.dynamic_shared_bytes == 0);
 }
 
 TEST_CASE("template: a derived value hides another template's parameter of the same name") {
   const Template loaded = twice();
   Config both = config(64);
   both.set("WARPS", std::int64_t{1});
-  CHECK(loaded.launch(both, constants(64)).block == Dim3{64, 1, 1});
+  CHECK(loaded.require_plan(both, constants(64)).config.block == Dim3{64, 1, 1});
 }
 
 TEST_CASE("template: sizes outside of what CUDA allows are refused with place and figures") {
@@ -234,9 +234,10 @@ TEST_CASE("template: an argument may depend on the problem") {
       "source: t.cu\nkernel: t\nproblem: p\nparameters: [A, B]\n"
       "arguments: [x, {name: y, when: problem.more}, z]\n" +
       kLaunch);
-  CHECK(some.arguments(ab(1, 1), {{"problem.more", true}}) ==
+  CHECK(some.require_plan(ab(1, 1), {{"problem.more", true}}).arguments ==
         std::vector<std::string>{"x", "y", "z"});
-  CHECK(some.arguments(ab(1, 1), {{"problem.more", false}}) == std::vector<std::string>{"x", "z"});
+  CHECK(some.require_plan(ab(1, 1), {{"problem.more", false}}).arguments ==
+        std::vector<std::string>{"x", "z"});
   CHECK(refusal("source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\n"
                 "arguments: [x, {name: x, when: true}]\n" +
                 kLaunch)
@@ -249,7 +250,7 @@ TEST_CASE("template: a map's axes go by their letters, whole or in parts") {
       parsed(start + "  x: {tensor: Q, box: [64, A, 1], axes: [D, H % B, H / B], swizzle: 128}\n");
   const std::vector<MapAxis> axes = {
       {.letter = 'D'}, {.letter = 'H', .modulo = 4}, {.letter = 'H', .modulo = 0, .divisor = 4}};
-  CHECK(mapped.maps(ab(8, 4), {}).front().axes == axes);
+  CHECK(mapped.require_plan(ab(8, 4), {}).maps.front().axes == axes);
   CHECK(refusal(start + "  x: {tensor: Q, box: [64, A], axes: [D]}\n")
             .find("1 axes and a box of 2 sizes") != std::string::npos);
   CHECK(refusal(start + "  x: {tensor: Q, box: [64], axes: [D + 1]}\n")
@@ -259,12 +260,12 @@ TEST_CASE("template: a map's axes go by their letters, whole or in parts") {
 TEST_CASE("template: tensor maps follow the config, and are refused with their place") {
   const std::string start = manifest(kLaunch, "arch: sm_90a\nmaps:\n");
   const Template mapped = parsed(start + "  x: {tensor: X, box: [64, A * 2, 1], swizzle: 128}\n");
-  CHECK(mapped.maps(ab(8, 1), {}) ==
+  CHECK(mapped.require_plan(ab(8, 1), {}).maps ==
         std::vector<MappedTensor>{
             {.argument = "x", .tensor = "X", .box = {64, 16, 1}, .swizzle_bytes = 128}});
-  CHECK_THROWS_WITH_AS(mapped.maps(ab(129, 1), {}), doctest::Contains("x's box is A * 2 = 258"),
-                       UserError);
-  CHECK(parsed(manifest(kLaunch)).maps(ab(1, 1), {}).empty());
+  CHECK_THROWS_WITH_AS(mapped.require_plan(ab(129, 1), {}).maps,
+                       doctest::Contains("x's box is A * 2 = 258"), UserError);
+  CHECK(parsed(manifest(kLaunch)).require_plan(ab(1, 1), {}).maps.empty());
   CHECK(refusal(start + "  y: {tensor: X, box: [64]}\n").find("t.yaml:9:") == 0);
   CHECK(refusal(start + "  x: {tensor: X, box: [64], swizzle: 96}\n").find("0, 32, 64 or 128") !=
         std::string::npos);

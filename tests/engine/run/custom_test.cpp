@@ -185,7 +185,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   facts.problem = project.problem->kind();
   facts.settings = project.file.problem_settings;
   facts.shape = shape;
-  facts.launch = from.launch(config, project.scope(shape));
+  facts.launch = from.require_plan(config, project.scope(shape)).config;
   facts.body = source.text;
   const std::string text = export_text(facts);
   std::filesystem::remove_all(place.folder().path());

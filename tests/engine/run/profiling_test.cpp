@@ -40,7 +40,7 @@ std::string exported(const std::pair<std::string, std::string>& fault = {}) {
   facts.problem = "attention";
   facts.settings = small().file.problem_settings;
   facts.shape = shape;
-  facts.launch = from.launch(config, small().scope(shape));
+  facts.launch = from.require_plan(config, small().scope(shape)).config;
   facts.body = fault.first.empty() ? source.text : test::replace(source.text, {fault});
   return export_text(facts);
 }

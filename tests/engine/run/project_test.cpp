@@ -38,7 +38,7 @@ TEST_CASE("the shipped space is good and its presets are in it") {
   }
   const Config fa2 = project.space.preset("fa2")->config;
   const LaunchConfig launch =
-      project.template_of(fa2).launch(fa2, project.scope(project.problem->shape()));
+      project.template_of(fa2).require_plan(fa2, project.scope(project.problem->shape())).config;
   CHECK(launch.grid == Dim3{4, 8, 1});
   CHECK(launch.block == Dim3{128, 1, 1});
   CHECK(launch.dynamic_shared_bytes == 3 * 128 * 128);

@@ -102,7 +102,7 @@ TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
   CHECK(project.space.count() == 8 + 8 + 4);  // 512 over a tile of 4 leaves blocks up to 128
   const Config& config = project.space.presets().at(0).config;
   const LaunchConfig launch =
-      project.templates[0].launch(config, project.scope(project.problem->shape()));
+      project.templates[0].require_plan(config, project.scope(project.problem->shape())).config;
   CHECK(launch.block == Dim3{64, 1, 1});
   CHECK(launch.grid == Dim3{8, 1, 1});  // 1000 over 64 x 2, rounded up
   CHECK(project.templates[0].options() == std::vector<std::string>{"--use_fast_math"});
@@ -172,8 +172,8 @@ TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
     changes.emplace_back(R"("Size": "ProblemSize[0] + )", R"("Size": "1000 + )");
     const Project project = place.project(changes);
     return project.templates[0]
-        .launch(project.space.presets().at(0).config, project.scope(project.problem->shape()))
-        .grid.x;
+        .require_plan(project.space.presets().at(0).config, project.scope(project.problem->shape()))
+        .config.grid.x;
   };
   const std::string size = R"("ProblemSize": [1000],)",
                     divisors = R"("GridDivX": ["block_size_x", "tile_size_x"],)";

@@ -131,7 +131,7 @@ class ToyCompiler final : public Compiler {
                                     .spill_load_bytes = 0,
                                     .stack_bytes = 0,
                                     .static_shared_bytes = 0}};
-    compiled.code_hash = sha256(compiled.image.bytes + defined(source, "BLOCK"));
+    compiled.code_hash = sha256(compiled.image.bytes);
     return compiled;
   }
 

@@ -59,9 +59,9 @@ Workplace::Workplace(const Project& project, Device& device)
 
 Launch Workplace::launch(const Config& config, KernelHandle kernel) {
   const Template& from = project_.template_of(config);
-  const Constants scope = project_.scope(project_.problem->shape());
-  const BoundKernel bound{kernel, from.launch(config, scope), from.arguments(config, scope),
-                          from.maps(config, scope)};
+  PlannedLaunch planned = from.require_plan(config, project_.scope(project_.problem->shape()));
+  const BoundKernel bound{kernel, planned.config, std::move(planned.arguments),
+                          std::move(planned.maps)};
   if (!data_ || names_ != bound.argument_names || maps_ != bound.maps) {
     data_ = std::make_unique<TimedLaunch>(device_, bound, instance_);
     names_ = bound.argument_names;
