@@ -57,7 +57,8 @@ struct ExportFacts {
   std::vector<std::pair<std::string, Value>> settings;  // as make_problem takes them
   Constants shape;                                      // the timed one
 
-  std::string body;  // Source::text
+  std::string body;       // Source::text
+  std::string code_hash;  // of what was gated and timed; not written into files
 };
 
 // The facts the store knows; left to fill in: version, launch, arguments, template_name,

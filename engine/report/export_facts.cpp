@@ -35,6 +35,7 @@ ExportFacts export_facts(const Store& store, std::int64_t trial) {
   facts.problem = run.problem;
   facts.shape = shape_of(run.shape_json);
   facts.body = store.source(row.source_hash).value_or("");
+  facts.code_hash = row.code_hash;
   return facts;
 }
 

@@ -97,6 +97,23 @@ void Packager::add(const Winner& winner) {
   package_.calls.push_back(std::move(call));
 }
 
+// Another compiler may make other code of the same source: then nobody has gated it.
+void Packager::require_gated_code(const ExportFacts& facts, const Template& from,
+                                  const Source& gated) {
+  const BinaryKind kind = facts.time_kind == "predicted" ? BinaryKind::ptx : BinaryKind::cubin;
+  const auto compiled = compiler_.compile(
+      {gated, from.arch_on(facts.arch).value_or(from.arch()), kind, from.options()});
+  if (!compiled)
+    throw UserError(fmt::format("trial {} does not compile by {}: {}", facts.trial,
+                                compiler_.version(), compiled.error().message));
+  if (compiled->code_hash != facts.code_hash)
+    throw UserError(fmt::format(
+        "trial {}: {} makes other code of it than {}, by which it was gated and timed; export it "
+        "with --as cu, gate that file with fa-tune verify, and name the file here in the trial's "
+        "place",
+        facts.trial, compiler_.version(), facts.compiler));
+}
+
 void Packager::add_trial(const Store& store, std::int64_t trial,
                          const std::optional<Constants>& shape) {
   const ExportFacts facts = export_facts(store, trial);
@@ -115,6 +132,7 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
         "{}: its template has changed since it was gated; export it with --as cu, gate that file "
         "with fa-tune verify, and name the file here in the trial's place",
         named));
+  require_gated_code(facts, from, gated);
   const Constants& at = shape ? *shape : problem.shape();
   add({.from = from,
        .config = facts.config,

@@ -12,6 +12,8 @@
 
 namespace fa_tune {
 
+struct ExportFacts;
+
 // Puts kernels into a Package: each compiled as it was when it was gated and timed, with the
 // figures of its launch. Kernels with the same code are kept once.
 class Packager {
@@ -20,7 +22,8 @@ class Packager {
   Packager(Compiler& compiler, BinaryKind kind, std::filesystem::path root, std::string version);
 
   // A trial that was found right, at the shape it was timed at or at another. Throws UserError for
-  // one that is not there or not right, or whose template has changed since.
+  // one that is not there or not right, whose template has changed since, or of which this compiler
+  // makes other code than what was gated.
   void add_trial(const Store& store, std::int64_t trial,
                  const std::optional<Constants>& shape = std::nullopt);
   // An exported .cu file, at the shape it was exported for.
@@ -32,6 +35,7 @@ class Packager {
  private:
   struct Winner;
   void add(const Winner& winner);
+  void require_gated_code(const ExportFacts& facts, const Template& from, const Source& gated);
   std::size_t kernel_of(const Winner& winner, const std::string& arch);
 
   Compiler& compiler_;

@@ -30,12 +30,7 @@ bool is_table(const std::string& form) { return form == "t4" || form == "cachefi
 std::int64_t chosen(const Store& store, const ExportArguments& arguments) {
   if (arguments.trial) return *arguments.trial;
   if (arguments.kernels.size() == 1) return trial_number(arguments.kernels.front());
-  TrialFilter filter = arguments.filters.resolved();
-  filter.limit = 1;
-  const auto best = store.best(filter);
-  if (best.empty())
-    throw UserError(arguments.filters.db + ": no trial that passed answers to this");
-  return best.front().id;
+  return only_best(store, arguments.filters).id;
 }
 
 // A whole run for other tools.

@@ -1,8 +1,6 @@
 #include "tools/commands/export_package.hpp"
 
 #include <charconv>
-#include <set>
-#include <tuple>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -25,30 +23,13 @@ std::string identifier(const std::string& name) {
   return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
 }
 
-// The best of each problem, shape and device, in the order of the store's best.
-std::vector<std::int64_t> best_of_each(const Store& store, const Filters& filters) {
-  TrialFilter filter = filters.resolved();
-  filter.limit = -1;
-  std::vector<std::int64_t> chosen;
-  std::set<std::tuple<std::string, std::string, std::string>> seen;
-  for (const TrialRow& trial : store.best(filter)) {
-    const auto run = store.run(trial.run);
-    if (seen.emplace(run->problem, run->shape_json, run->device_name).second)
-      chosen.push_back(trial.id);
-  }
-  if (chosen.empty()) throw UserError(filters.db + ": no trial that passed answers to this");
-  return chosen;
-}
-
-void take_trials(const std::vector<std::int64_t>& trials, const Store& store, Packager& packager) {
-  for (const std::int64_t trial : trials) packager.add_trial(store, trial);
-}
-
 void take_best(const Filters& filters, bool one, Packager& packager) {
   const Store store(filters.db, Store::Mode::read);
-  auto trials = best_of_each(store, filters);
-  if (one) trials.resize(1);
-  take_trials(trials, store, packager);
+  if (one) {
+    packager.add_trial(store, only_best(store, filters).id);
+    return;
+  }
+  for (const TrialRow& trial : best_of_each(store, filters)) packager.add_trial(store, trial.id);
 }
 
 void take_named(const std::vector<std::string>& kernels, const std::string& db,

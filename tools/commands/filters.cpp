@@ -1,10 +1,16 @@
 #include "tools/commands/filters.hpp"
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
+#include <tuple>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/report/rows.hpp"
 
 namespace fa_tune {
 namespace {
@@ -38,6 +44,39 @@ void Filters::add_to(CLI::App& command) {
       .add_option("--time-kind", filter.time_kind,
                   "measured or predicted; if not given, measured where there are any")
       ->check(CLI::IsMember({"measured", "predicted"}));
+}
+
+std::vector<TrialRow> best_of_each(const Store& store, const Filters& filters) {
+  TrialFilter filter = filters.resolved();
+  filter.limit = -1;
+  std::map<std::int64_t, RunRow> runs;
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  std::vector<TrialRow> chosen;
+  for (TrialRow& trial : store.best(filter)) {
+    auto known = runs.find(trial.run);
+    if (known == runs.end()) known = runs.emplace(trial.run, store.run(trial.run).value()).first;
+    const RunRow& run = known->second;
+    const std::string problem = run.problem == "custom" ? "space " + run.space : run.problem;
+    if (seen.emplace(problem, run.shape_json, run.device_name).second)
+      chosen.push_back(std::move(trial));
+  }
+  if (chosen.empty()) throw UserError(filters.db + ": no right kernel matches these filters");
+  return chosen;
+}
+
+TrialRow only_best(const Store& store, const Filters& filters) {
+  constexpr std::size_t kMostTold = 4;
+  auto chosen = best_of_each(store, filters);
+  if (chosen.size() == 1) return std::move(chosen.front());
+  std::string list;
+  for (std::size_t i = 0; i < std::min(chosen.size(), kMostTold); ++i)
+    list += fmt::format("{}trial {} ({})", i == 0 ? "" : "; ", chosen[i].id,
+                        context_text(store.run(chosen[i].run).value()));
+  if (chosen.size() > kMostTold) list += "; ...";
+  throw UserError(fmt::format(
+      "{} has a best kernel for each of {} problems, shapes or devices: {}. Name the trial, or say "
+      "which with --run, --space, --shape or --device",
+      filters.db, chosen.size(), list));
 }
 
 TrialFilter Filters::resolved() const {

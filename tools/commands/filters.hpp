@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -20,5 +21,13 @@ struct Filters {
   // The filter as the store takes it. Throws UserError for a shape of neither form.
   TrialFilter resolved() const;
 };
+
+// The best trial of each problem, shape and device that answers, in the order of Store::best. A
+// custom problem goes by its space: what its kernels compute stands there. Throws UserError if none
+// answers.
+std::vector<TrialRow> best_of_each(const Store& store, const Filters& filters);
+// The best one where all that answer solve one problem at one shape on one device. Else throws
+// UserError that lists them: the fastest of several problems is the best kernel of none.
+TrialRow only_best(const Store& store, const Filters& filters);
 
 }  // namespace fa_tune

@@ -79,12 +79,12 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
   }
   text += fmt::format(
       "\nnext:\n"
-      "  fa-tune best --db {0}\n"
+      "  fa-tune best --run {2} --db {0}\n"
       "  fa-tune show {1} --db {0}\n"
       "  fa-tune profile {1} --db {0}\n"
-      "  fa-tune export --db {0} --out winner.cu\n"
+      "  fa-tune export {1} --db {0} --out winner.cu\n"
       "  fa-tune verify winner.cu\n",
-      db, best.id);
+      db, best.id, result.run);
   return text;
 }
 
