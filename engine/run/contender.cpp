@@ -92,11 +92,8 @@ std::unique_ptr<Contender> of_trial(const std::string& text, const ContenderPlac
                                        *number(std::string_view(text).substr(colon + 1)));
   if (!trial) throw UserError(fmt::format("{}: there is no trial {}", places.db.string(), text));
   const auto run = store.run(trial->run);
-  return std::make_unique<ConfigContender>(
-      "trial " + text,
-      open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"),
-                   places.root),
-      Config::from_json(trial->config_json));
+  return std::make_unique<ConfigContender>("trial " + text, open_stored_project(*run, places.root),
+                                           Config::from_json(trial->config_json));
 }
 
 bool names_trial(const std::string& text) {

@@ -122,8 +122,7 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
     throw UserError(
         fmt::format("{} was not found right ({}): it is not exported", named, facts.verdict));
   const auto run = store.run(facts.run);
-  const Project project = open_project(
-      parse_space_file(run->space_text, facts.space + " (as stored with the run)"), root_);
+  const Project project = open_stored_project(*run, root_);
   const Template& from = project.template_of(facts.config);
   const Problem& problem = *project.problem;
   const Source gated = from.render(facts.config, problem.defines(problem.shape()));

@@ -80,6 +80,35 @@ Constants Project::scope(const Constants& shape) const {
   return scope_of(target, problem->complete(shape));
 }
 
+std::vector<std::string> Project::idle_parameters() const {
+  // One that decides which others there are reaches the kernel by these.
+  const auto decides = [this](const std::string& name) {
+    return std::ranges::any_of(file.parameters, [&](const Parameter& other) {
+      return other.when &&
+             std::ranges::find(other.when->names(), name) != other.when->names().end();
+    });
+  };
+  std::vector<std::string> lines;
+  for (const Template& each : templates)
+    for (const std::string& name : each.parameters()) {
+      const auto found = std::ranges::find(file.parameters, name, &Parameter::name);
+      if (found == file.parameters.end() || found->values.size() < 2 || each.uses(name) ||
+          decides(name))
+        continue;
+      lines.push_back("parameter " + name + " reaches no kernel of template '" + each.name() +
+                      "': neither its source nor its launch names it");
+    }
+  return lines;
+}
+
+SpaceFile stored_space(const RunRow& run) {
+  return parse_space_file(run.space_text, run.space + " (as stored with the run)");
+}
+
+Project open_stored_project(const RunRow& run, const std::filesystem::path& root) {
+  return open_project(stored_space(run), root);
+}
+
 Project open_project(SpaceFile file, const std::filesystem::path& root) {
   DeviceProfile target;
   try {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "db/store.hpp"
 #include "engine/device/profile.hpp"
 #include "engine/kernel/template.hpp"
 #include "engine/problem/problem.hpp"
@@ -32,11 +33,17 @@ struct Project {
   // The template a config chose.
   const Template& template_of(const Config& config) const;
   Constants scope(const Constants& shape) const;
+  // A line for each parameter of a template that neither its source nor its launch names: it makes
+  // the same kernel again and again.
+  std::vector<std::string> idle_parameters() const;
 };
 
 // Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or
 // does not fit: an unknown target or problem, a template that is not there, that solves another
 // problem, or that wants a parameter the space lacks.
 Project open_project(SpaceFile file, const std::filesystem::path& root);
+// The space that a run was begun with, which needs none of its files.
+SpaceFile stored_space(const RunRow& run);
+Project open_stored_project(const RunRow& run, const std::filesystem::path& root);
 
 }  // namespace fa_tune

@@ -16,8 +16,7 @@ ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::files
         fmt::format("trial {} was not found right ({}): it is neither exported nor profiled",
                     facts.trial, facts.verdict));
   const auto run = store.run(facts.run);
-  const Project project = open_project(
-      parse_space_file(run->space_text, facts.space + " (as stored with the run)"), root);
+  const Project project = open_stored_project(*run, root);
   const Template& from = project.template_of(facts.config);
   const Constants& shape = project.problem->shape();
   facts.version = version;

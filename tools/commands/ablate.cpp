@@ -6,10 +6,9 @@
 #include "engine/base/log.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/run/ablation.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune {
 namespace {
@@ -28,18 +27,16 @@ int ablate_trial(const AblateArguments& arguments) {
   const auto root = require_root();
   const TrialOfRun both = require_trial(Store(arguments.db, Store::Mode::read), arguments.trial);
   const RunRow& run = both.run;
-  const Project project =
-      open_project(parse_space_file(run.space_text, run.space + " (as stored with the run)"), root);
-  const auto device = open_device_in_worker(arguments.device, project.target, root);
-  const auto compiler = open_compiler();
-  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
-  CompilePool pool(*compiler, default_jobs());
+  const Project project = open_stored_project(run, root);
+  Session session(arguments.device, project.target, root);
+  session.give_reference(*project.problem, project.target);
+  const DeviceInfo& device = session.device().info();
   AblationOptions options;
   options.baseline = arguments.baseline;
   options.all_genes = arguments.genes == "all";
   options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
-  log_info("on {} ({}), seed {}", device->info().id, device->info().name, options.seed);
-  const Ablation found = ablate(project, both.trial, *device, pool, options,
+  log_info("on {} ({}), seed {}", device.id, device.name, options.seed);
+  const Ablation found = ablate(project, both.trial, session.device(), session.pool(), options,
                                 [](const std::string& step) { log_info("{}", step); });
   fmt::print("{}",
              arguments.format == "json" ? ablation_json(found, run) : ablation_text(found, run));

@@ -8,10 +8,9 @@
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/run/duel.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune {
 namespace {
@@ -72,33 +71,30 @@ void print(const Duel& outcome, const Contender& a, const Contender& b, const De
 int bench(const BenchArguments& arguments) {
   const ContenderPlaces places{require_root(), arguments.db, arguments.space};
   // Before the contenders, because their kernels are unloaded from it at the end.
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Compiler> compiler;
-  std::optional<CompilePool> pool;
+  std::optional<Session> session;
   const auto a = open_contender(arguments.a, places);
   const auto b = open_contender(arguments.b, places);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(fmt::format("{} and {} solve different problems: {}, and {}", a->name(),
                                 b->name(), a->problem().describe(a->problem().shape()),
                                 b->problem().describe(b->problem().shape())));
-  device = open_device_in_worker(arguments.device, a->target(), places.root);
-  compiler = open_compiler();
+  session.emplace(arguments.device, a->target(), places.root);
   for (Contender* each : {a.get(), b.get()})
-    each->use_reference(reference_beside(*device, *compiler, each->target(), places.root));
-  pool.emplace(*compiler, default_jobs());
+    each->use_reference(session->reference(each->target()));
+  const DeviceInfo& device = session->device().info();
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
-  if (arguments.l2 == "cold" && device->info().times == TimeKind::predicted)
+  if (arguments.l2 == "cold" && device.times == TimeKind::predicted)
     throw UserError(
-        "--l2 cold: " + device->info().name +
+        "--l2 cold: " + device.name +
         " predicts, and its model knows a warm cache alone; leave the option out or name "
         "a GPU with --device");
-  log_info("on {} ({}), seed {}", device->info().id, device->info().name, seed);
-  const auto outcome = duel(*a, *b, *device, *compiler, *pool,
+  log_info("on {} ({}), seed {}", device.id, device.name, seed);
+  const auto outcome = duel(*a, *b, session->device(), session->compiler(), session->pool(),
                             {.processes = arguments.processes,
                              .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
                              .seed = seed});
   if (!outcome) throw UserError(outcome.error().message);
-  print(*outcome, *a, *b, device->info(), seed, arguments.format == "json");
+  print(*outcome, *a, *b, device, seed, arguments.format == "json");
   return 0;
 }
 

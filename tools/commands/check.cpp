@@ -12,10 +12,9 @@
 #include "engine/base/log.hpp"
 #include "engine/run/baseline.hpp"
 #include "engine/run/duel.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune {
 namespace {
@@ -46,23 +45,19 @@ Meeting meet(const std::string& file, const std::string& before, const std::stri
              const CheckArguments& arguments, std::uint64_t seed) {
   const fs::path root = require_root();
   // Before the contenders, because their kernels are unloaded from it at the end.
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Compiler> compiler;
-  std::optional<CompilePool> pool;
+  std::optional<Session> session;
   const auto a = contender_of_export(file + " of the baseline", before, root);
   const auto b = contender_of_export(file, now, root);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(file + ": solves another problem than in the baseline: " +
                     b->problem().describe(b->problem().shape()) + ", not " +
                     a->problem().describe(a->problem().shape()));
-  device = open_device_in_worker(arguments.device, a->target(), root);
-  compiler = open_compiler();
+  session.emplace(arguments.device, a->target(), root);
   for (Contender* each : {a.get(), b.get()})
-    each->use_reference(reference_beside(*device, *compiler, each->target(), root));
-  pool.emplace(*compiler, default_jobs());
-  auto met = duel(*a, *b, *device, *compiler, *pool,
+    each->use_reference(session->reference(each->target()));
+  auto met = duel(*a, *b, session->device(), session->compiler(), session->pool(),
                   {.processes = arguments.processes, .l2 = L2::warm, .seed = seed});
-  return {std::move(met), b->resources(), device->info(), compiler->version()};
+  return {std::move(met), b->resources(), session->device().info(), session->compiler().version()};
 }
 
 int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {

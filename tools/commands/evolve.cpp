@@ -19,11 +19,10 @@
 #include "engine/space/space_settings.hpp"
 #include "engine/space/t1_file.hpp"
 #include "engine/space/t1_space.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/progress.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 
 namespace fa_tune {
@@ -122,6 +121,7 @@ void announce(const Project& project, const std::vector<Device*>& devices,
   const Device& device = *devices.front();
   log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
            project.problem->describe(project.problem->shape()));
+  for (const std::string& line : project.idle_parameters()) log_warning("{}", line);
   announce_coverage(*project.problem);
   std::vector<std::string> ids;
   for (const Device* each : devices) ids.push_back(each->info().id);
@@ -183,10 +183,8 @@ int evolve_command(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const Project project = open_project(
-      stored ? parse_space_file(stored->space_text, stored->space + " (as stored with the run)")
-             : named_space(arguments, root),
-      root);
+  const Project project =
+      open_project(stored ? stored_space(*stored) : named_space(arguments, root), root);
   EvolveOptions options;
   options.resume = arguments.resume;
   if (arguments.strategy) options.strategy = *arguments.strategy;
@@ -209,23 +207,21 @@ int evolve_command(const EvolveArguments& arguments) {
         options.earlier.push_back(choose_earlier(known, project, run));
     }
   }
-  const auto compiler = open_compiler();
-  const auto opened = open_devices_in_workers(arguments.device, project.target, root);
-  std::vector<Device*> devices;
-  for (const auto& each : opened) devices.push_back(each.get());
-  const Device* device = devices.front();
-  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
+  Session session(Session::Devices::several, arguments.device, project.target, root);
+  session.give_reference(*project.problem, project.target);
+  const std::vector<Device*> devices = session.devices();
+  const DeviceInfo& device = session.device().info();
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
-    options.earlier = choose_earlier(store, project, device->info().name);
-  announce(project, devices, options, *compiler);
+    options.earlier = choose_earlier(store, project, device.name);
+  announce(project, devices, options, session.compiler());
 
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   EvolveResult result;
   {
-    Progress progress(options, to_text(device->info().times));
-    result = evolve(project, devices, *compiler, store, options, progress, stop_asked);
+    Progress progress(options, to_text(device.times));
+    result = evolve(project, devices, session.compiler(), store, options, progress, stop_asked);
   }
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)

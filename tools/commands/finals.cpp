@@ -13,10 +13,9 @@
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
 #include "engine/run/finalists.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 
 namespace fa_tune {
@@ -84,30 +83,28 @@ int finals(const FinalsArguments& arguments) {
   const auto root = require_root();
   const Store store(arguments.db, Store::Mode::read);
   const RunRow run = wanted_run(store, arguments);
-  const Project project =
-      open_project(parse_space_file(run.space_text, run.space + " (as stored with the run)"), root);
+  const Project project = open_stored_project(run, root);
   auto finalists = choose_finalists(project, store, run.id);
   std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != "right"; });
   if (finalists.size() > arguments.limit) finalists.resize(arguments.limit);
   if (finalists.empty())
     throw UserError(fmt::format("{}: run {} has no right trial with a time", arguments.db, run.id));
-  const auto device = open_device_in_worker(arguments.device, project.target, root);
-  const auto compiler = open_compiler();
-  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
-  CompilePool pool(*compiler, default_jobs());
+  Session session(arguments.device, project.target, root);
+  session.give_reference(*project.problem, project.target);
+  const DeviceInfo& device = session.device().info();
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   announce_coverage(*project.problem);
-  log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id,
-           device->info().id, device->info().name, seed);
+  log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id, device.id,
+           device.name, seed);
   std::vector<TrialRow> refused;
   const std::atomic<bool> stop{false};
-  const FinalRound round =
-      hold_finals(project, *device, pool, finalists, seed, arguments.suites, stop,
-                  {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
-                   .step = [](const std::string& step, int done,
-                              int of) { log_info("{} {} of {}", step, done, of); }});
+  const FinalRound round = hold_finals(
+      project, session.device(), session.pool(), finalists, seed, arguments.suites, stop,
+      {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
+       .step = [](const std::string& step, int done,
+                  int of) { log_info("{} {} of {}", step, done, of); }});
   if (!round.over) throw MachineError("the device was lost in the finals");
-  print(round, refused, run, device->info(), seed, arguments.format == "json");
+  print(round, refused, run, device, seed, arguments.format == "json");
   return round.rows.empty() ? 1 : 0;
 }
 

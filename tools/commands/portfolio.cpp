@@ -15,7 +15,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune {
 namespace {

@@ -19,7 +19,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/export_package.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune {
 namespace {
@@ -81,8 +81,7 @@ NextMoves moves_for(const Profiled& profiled, const ProfileArguments& arguments,
   if (profiled.trial) {
     const Store store(arguments.db, Store::Mode::read);
     const RunRow& run = profiled.trial->run;
-    const Project project = open_project(
-        parse_space_file(run.space_text, run.space + " (as stored with the run)"), root);
+    const Project project = open_stored_project(run, root);
     return next_moves(store, profiled.trial->trial, project, limit);
   }
   const Exported exported = parse_exported(profiled.text, profiled.name);

@@ -75,9 +75,7 @@ int report(const ReportArguments& arguments) {
                                   arguments.beside, extras.beside->config.to_json(), run->id));
   }
   try {
-    const Project project =
-        open_project(parse_space_file(run->space_text, run->space + " (as stored with the run)"),
-                     require_root());
+    const Project project = open_stored_project(*run, require_root());
     for (const Preset& preset : project.space.presets())
       extras.presets.emplace_back(preset.name, preset.config.to_json());
     extras.roof = roof_of(*run, project);

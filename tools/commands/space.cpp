@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/file.hpp"
+#include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/root.hpp"
 #include "engine/run/project.hpp"
@@ -58,6 +59,7 @@ int check(const SpaceArguments& arguments) {
              project.problem->describe(project.problem->shape()));
   fmt::print("  target      {} ({})\n", project.target.title, project.target.arch);
   print_counts(project.space);
+  for (const std::string& line : project.idle_parameters()) log_warning("{}", line);
   return 0;
 }
 

@@ -197,6 +197,15 @@ TEST_CASE("identity: every parameter of a shipped template reaches its kernel") 
   CHECK_FALSE(toy.templates[0].uses("NAME"));
 }
 
+TEST_CASE("identity: a parameter that reaches no kernel is told") {
+  const test::CustomSpace place;
+  const Project idle = place.project({{"PER: [1, 2]", "PER: [1, 2]\n  IDLE: [1, 2, 3]"}});
+  REQUIRE(idle.idle_parameters().size() == 1);
+  CHECK(
+      test::has(idle.idle_parameters()[0], "parameter IDLE reaches no kernel of template 'mine'"));
+  CHECK(place.project().idle_parameters().empty());
+}
+
 TEST_CASE("identity: a name in a launch that has no value is the space's mistake") {
   const test::CustomSpace place;
   const std::string said =

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/device/profile.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/problem/problem.hpp"
+#include "engine/problem/reference.hpp"
+
+namespace fa_tune {
+
+// What a command judges kernels with: devices and compilers, all in processes of their own, so that
+// nothing of a stranger's kernel runs in this one. To be made before what holds kernels on its
+// devices: these are unloaded there when they go.
+class Session {
+ public:
+  enum class Devices { one, several };
+
+  // `names` as --device has them. Throws UserError for a name that is none, MachineError where
+  // there is no such device or no compiler.
+  Session(Devices how_many, const std::string& names, const DeviceProfile& target,
+          const std::filesystem::path& root);
+  Session(const std::string& name, const DeviceProfile& target, const std::filesystem::path& root)
+      : Session(Devices::one, name, target, root) {}
+
+  Device& device() { return *devices_.front(); }
+  std::vector<Device*> devices() const;
+  Compiler& compiler() { return *compiler_; }
+  // Of as many threads as the machine gives, begun when it is first asked for.
+  CompilePool& pool();
+  // For a problem whose truth comes from a kernel: that runs on another device of the same name.
+  void give_reference(Problem& problem, const DeviceProfile& target);
+  std::shared_ptr<ReferenceRunner> reference(const DeviceProfile& target);
+
+ private:
+  std::filesystem::path root_;
+  std::unique_ptr<Compiler> compiler_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::optional<CompilePool> pool_;
+};
+
+// The runner of a reference kernel on a device as `beside`, in a process of its own, so that no
+// kernel under test can reach what it computes. The compiler must outlive it.
+std::shared_ptr<ReferenceRunner> reference_beside(const Device& beside, Compiler& compiler,
+                                                  const DeviceProfile& target,
+                                                  const std::filesystem::path& root);
+
+}  // namespace fa_tune
