@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 
+#include "engine/base/blocking_queue.hpp"
 #include "engine/kernel/compiler.hpp"
 
 namespace fa_tune {
@@ -15,39 +13,22 @@ struct CompilePool::State {
 
   // Here and not in the pool, so that threads also end where starting the next one failed.
   ~State() {
-    std::deque<std::packaged_task<CompileOutcome()>> dropped;
-    {
-      const std::lock_guard lock(mutex);
-      stopping = true;
-      dropped.swap(waiting);
-    }
-    changed.notify_all();
-    // Their futures learn of it now, not after the compiles under way.
-    dropped.clear();
+    // Futures of what is dropped learn of it now, not after the compiles under way.
+    waiting.take_all();
+    waiting.close();
     threads.clear();
   }
 
   void work() {
-    for (;;) {
-      std::packaged_task<CompileOutcome()> task;
-      {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [this] { return stopping || !waiting.empty(); });
-        if (stopping) return;
-        task = std::move(waiting.front());
-        waiting.pop_front();
-      }
-      task();
+    while (auto task = waiting.pop()) {
+      (*task)();
       if (finished) finished();
     }
   }
 
   Compiler& compiler;
   std::function<void()> finished;
-  std::mutex mutex;  // guards the two below
-  std::deque<std::packaged_task<CompileOutcome()>> waiting;
-  bool stopping = false;
-  std::condition_variable changed;
+  BlockingQueue<std::packaged_task<CompileOutcome()>> waiting;
   std::vector<std::jthread> threads;
 };
 
@@ -65,18 +46,10 @@ std::future<CompileOutcome> CompilePool::submit(CompileRequest request) {
         return this_state->compiler.compile(asked);
       });
   std::future<CompileOutcome> future = task.get_future();
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->waiting.push_back(std::move(task));
-  }
-  state_->changed.notify_one();
+  state_->waiting.push(std::move(task));
   return future;
 }
 
-void CompilePool::drop_waiting() {
-  std::deque<std::packaged_task<CompileOutcome()>> dropped;
-  const std::lock_guard lock(state_->mutex);
-  dropped.swap(state_->waiting);
-}
+void CompilePool::drop_waiting() { state_->waiting.take_all(); }
 
 }  // namespace fa_tune

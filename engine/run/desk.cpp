@@ -1,32 +1,21 @@
 #include "engine/run/desk.hpp"
 
-#include <utility>
-
 namespace fa_tune {
 
-void Desk::leave(Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  changed_.notify_one();
-}
-
 void Desk::work() {
-  std::unique_lock lock(mutex_);
-  if (tasks_.empty()) {
-    waits_since_ms_ = watch_.milliseconds();
-    changed_.wait(lock, [this] { return !tasks_.empty(); });
+  auto task = tasks_.try_pop();
+  if (!task) {
+    {
+      const std::lock_guard lock(mutex_);
+      waits_since_ms_ = watch_.milliseconds();
+    }
+    task = tasks_.pop();
+    const std::lock_guard lock(mutex_);
     waited_ms_ += watch_.milliseconds() - waits_since_ms_;
     waits_since_ms_ = -1;
   }
-  while (!tasks_.empty()) {
-    Task task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    if (task) task();
-    lock.lock();
-  }
+  for (; task; task = tasks_.try_pop())
+    if (*task) (*task)();
 }
 
 double Desk::busy_ms() const {

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <mutex>
 
+#include "engine/base/blocking_queue.hpp"
 #include "engine/base/stopwatch.hpp"
 
 namespace fa_tune {
@@ -16,7 +15,7 @@ class Desk {
   using Task = std::move_only_function<void()>;
 
   // From any thread.
-  void leave(Task task);
+  void leave(Task task) { tasks_.push(std::move(task)); }
   void wake() { leave({}); }
 
   // The owner's: waits until something is there, then does all of it in the order it was left.
@@ -27,10 +26,9 @@ class Desk {
   double busy_ms() const;
 
  private:
-  mutable std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  std::deque<Task> tasks_;
+  BlockingQueue<Task> tasks_;
   Stopwatch watch_;
+  mutable std::mutex mutex_;  // guards the two below
   double waited_ms_ = 0;
   double waits_since_ms_ = -1;  // negative: it does not
 };

@@ -1,12 +1,11 @@
 #include "engine/worker/launcher.hpp"
 
-#include <condition_variable>
-#include <deque>
 #include <future>
-#include <mutex>
 #include <thread>
 
 #include <unistd.h>
+
+#include "engine/base/blocking_queue.hpp"
 
 namespace fa_tune {
 namespace {
@@ -17,11 +16,7 @@ class LastingThread {
  public:
   LastingThread() : thread_([this] { work(); }) {}
   ~LastingThread() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
+    tasks_.close();
     thread_.join();
   }
   LastingThread(const LastingThread&) = delete;
@@ -29,33 +24,16 @@ class LastingThread {
 
   std::unique_ptr<Process> run(Task task) {
     auto result = task.get_future();
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push_back(std::move(task));
-    }
-    changed_.notify_all();
+    tasks_.push(std::move(task));
     return result.get();
   }
 
  private:
   void work() {
-    for (;;) {
-      Task task;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
-        if (waiting_.empty()) return;
-        task = std::move(waiting_.front());
-        waiting_.pop_front();
-      }
-      task();
-    }
+    while (auto task = tasks_.pop()) (*task)();
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Task> waiting_;
-  bool ending_ = false;
+  BlockingQueue<Task> tasks_;
   std::thread thread_;
 };
 

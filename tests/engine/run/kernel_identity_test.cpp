@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include <SQLiteCpp/Database.h>
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
@@ -136,6 +137,34 @@ TEST_CASE("identity: a gene that reaches nothing makes duplicates, which the dat
   CHECK(kernels.size() > 30);
   CHECK(searched.result.tally.duplicate > 30);
   CHECK(searched.defects.empty());
+}
+
+TEST_CASE("identity: a run from before identities were kept goes on") {
+  const Project project = test::toy_project();
+  const auto compiler = test::toy_compiler();
+  const auto device = open_device("emulator:l4", project.target, test::root());
+  const test::ScratchFolder folder;
+  EvolveOptions options;
+  options.strategy = "exhaustive";
+  options.trials = 60;
+  options.finals = false;
+  test::QuietListener quiet;
+  const std::atomic<bool> stop{false};
+  const auto search = [&] {
+    Store store(folder / "fa.db", Store::Mode::write);
+    return evolve(project, *device, *compiler, store, options, quiet, stop);
+  };
+  const std::int64_t run = search().run;
+  {
+    SQLite::Database db((folder / "fa.db").string(), SQLite::OPEN_READWRITE);
+    CHECK(db.exec("UPDATE trials SET identity = NULL WHERE identity IS NOT NULL") > 20);
+  }
+  options.resume = run;
+  options.trials = 120;
+  const EvolveResult result = search();
+  CHECK(result.tally.trials == 120);
+  CHECK(result.tally.duplicate > 5);
+  CHECK(check_database(folder / "fa.db").defects.empty());
 }
 
 TEST_CASE("identity: what cannot be launched is refused, and the search goes on") {
