@@ -88,7 +88,7 @@ TEST_CASE("a disk without room is a MachineError and loses only what did not fit
     Store store(path, Store::Mode::write);
     run = store.begin_run(a_run());
     const auto old_handler = signal(SIGXFSZ, SIG_IGN);
-    const rlimit tiny{320'000, before.rlim_max};
+    const rlimit tiny{400'000, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &tiny);
     std::string message;
     for (std::int64_t number = 1; number < 1000 && message.empty(); ++number) {

@@ -13,7 +13,7 @@ search=(evolve --space small.yaml --db fa.db --device emulator:l4 --budget "$tri
 try "$program" "${search[@]}"
 check 'a search succeeds' equal "$status" 0
 check 'no working file of SQLite is left' equal "$(ls)" "$(printf 'fa.db\nsmall.yaml')"
-check 'its last words lead on' contains "$out" 'fa-tune export --db fa.db --out winner.cu'
+check 'its last words lead on' contains "$out" ' --db fa.db --out winner.cu'
 check 'times are called predictions' contains "$err" 'times are predictions by the model of NVIDIA L4'
 check 'nothing is called measured' lacks "$out" measured
 check 'all trials are there' equal "$(sql fa.db 'SELECT count(*) FROM trials WHERE run = 1')" "$trials"
@@ -149,6 +149,9 @@ check 'verify --trial succeeds' equal "$status" 0
 # The same seed again, in the same file.
 try "$program" "${search[@]}"
 check 'the second search is run 2' contains "$out" 'of run 2'
+second=$(sed -n 's/^best: trial \([0-9]*\) of run 2,.*/\1/p' "$out")
+check 'what to do next is with its trial' contains "$out" "fa-tune export $second --db fa.db"
+check 'and its run' contains "$out" "fa-tune best --run 2 --db fa.db"
 check 'with as many trials' equal "$(sql fa.db 'SELECT count(*) FROM trials WHERE run = 2')" "$trials"
 story='SELECT number, config, operation, stage, outcome, finding, source_hash, code_hash, screen_us,
   final_us, worst_ratio FROM trials WHERE run ='
@@ -171,6 +174,22 @@ check 'view lineage has the child' equal \
   "$(sql fa.db "SELECT parent FROM lineage WHERE trial = $child AND ordinal = 0")" "$parent"
 check 'view failures adds up' equal "$(sql fa.db 'SELECT total(count) FROM failures')" \
   "$(sql fa.db "SELECT total(1) FROM trials WHERE outcome = 'refused'")"
+
+# Of two problems in one file none is the best: what is exported must be said.
+cp fa.db two.db
+try "$program" evolve --db two.db --space small.yaml --set shape.Lq=32 --device emulator:l4 --budget 1 \
+  --no-finals
+check 'a search of another shape' equal "$status" 0
+for form in cu ptx; do
+  try "$program" export --db two.db --as "$form" --out both.out
+  check "export --as $form does not choose between problems" equal "$status" 2
+  check 'it says how to' contains "$err" 'Name the trial, or say which with --run, --space'
+  check 'and writes nothing' is_not test -e both.out
+done
+try "$program" export "$second" --db two.db --out one.cu
+check 'one that is named is exported' equal "$status$(grep -c "trial *$second" one.cu)" 01
+try "$program" export --run 3 --db two.db --out one.cu
+check 'so is the best of one run' equal "$status" 0
 
 echo "$(sql fa.db 'SELECT count(*) FROM trials') trials in 2 runs of one seed, 0 differences"
 finish

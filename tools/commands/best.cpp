@@ -24,7 +24,7 @@ int best(const BestArguments& arguments) {
                    : arguments.format == "csv" ? best_csv(trials)
                                                : best_table(trials));
   if (!trials.empty()) return 0;
-  log_warning("{}: no trial that passed answers to this", arguments.filters.db);
+  log_warning("{}: no right kernel matches these filters", arguments.filters.db);
   return 1;
 }
 

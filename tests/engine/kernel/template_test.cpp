@@ -67,7 +67,8 @@ TEST_CASE("template: what the manifest says") {
   CHECK(loaded.kernel() == "twice");
   CHECK(loaded.problem() == "tiny");
   CHECK(loaded.parameters() == std::vector<std::string>{"BLOCK", "FAST", "MODE"});
-  CHECK(loaded.require_plan({}, {}).arguments == std::vector<std::string>{"x", "n"});
+  CHECK(loaded.require_plan(config(96), constants(1000)).arguments ==
+        std::vector<std::string>{"x", "n"});
   REQUIRE(loaded.derived().size() == 4);
   CHECK(loaded.derived()[1].name == "THREADS");
   CHECK(loaded.derived()[1].expression.text() == "WARPS * 32");
