@@ -239,7 +239,9 @@ Comparison judge(const Tensor& output, const Errors& errors, const Expectation& 
   const std::size_t elements = expectation.exact.size();
   const std::string looked_at = expectation.sampled() ? " elements looked at" : " elements";
   result.worst_ratio = errors.worst_ratio;
-  result.rms = ratio_of(std::sqrt(errors.error_energy), std::sqrt(errors.exact_energy));
+  // Where all is 0 there is nothing to be relative to.
+  if (errors.exact_energy > 0 || expectation.rms_bound)
+    result.rms = ratio_of(std::sqrt(errors.error_energy), std::sqrt(errors.exact_energy));
   const double scaled_rms =
       errors.scaled == 0 ? 0 : std::sqrt(errors.scaled_energy / static_cast<double>(errors.scaled));
 
@@ -256,10 +258,10 @@ Comparison judge(const Tensor& output, const Errors& errors, const Expectation& 
     result.message = fmt::format("{} = {:.6g}, expected {:.6g}, allowed {:.3g}; {} of {}{} are off",
                                  errors.name_of(worst.element), errors.value_at(worst.element),
                                  worst.exact, worst.bound, errors.wrong, elements, looked_at);
-  } else if (!(result.rms <= expectation.rms_bound)) {
+  } else if (expectation.rms_bound && !(result.rms <= *expectation.rms_bound)) {
     result.finding = Finding::imprecise;
     result.message = fmt::format("{}: relative RMS error {:.3g}, allowed {:.3g}", output.name,
-                                 result.rms, expectation.rms_bound);
+                                 result.rms, *expectation.rms_bound);
   } else if (!(scaled_rms <= expectation.scaled_rms_bound)) {
     result.finding = Finding::imprecise;
     result.message = fmt::format(

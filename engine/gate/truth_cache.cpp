@@ -81,8 +81,8 @@ void require_sound(const TruthCache::Entry& entry, const std::string& key) {
     if (!std::all_of(found->exact.begin(), found->exact.end(), is_number) ||
         !std::all_of(found->bound.begin(), found->bound.end(), is_bound) ||
         !std::ranges::all_of(found->limits.least, is_number) ||
-        !std::ranges::all_of(found->limits.most, is_number) || !is_bound(found->rms_bound) ||
-        !is_bound(found->scaled_rms_bound))
+        !std::ranges::all_of(found->limits.most, is_number) ||
+        !is_bound(found->rms_bound.value_or(0)) || !is_bound(found->scaled_rms_bound))
       throw std::logic_error("the truth of " + tensor.name + " is no number in case " + key);
   }
 }

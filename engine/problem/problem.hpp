@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,7 +79,9 @@ struct Expectation {
   std::string tensor;
   std::vector<double> exact;  // computed in float64
   std::vector<double> bound;  // |kernel - exact| must be <= this, element by element
-  double rms_bound = 0;       // ||kernel - exact|| / ||exact|| must be <= this
+  // ||kernel - exact|| / ||exact|| must be <= this; nothing where nothing is said of it, as where
+  // all of the truth is 0.
+  std::optional<double> rms_bound = {};
   // The root mean square of |kernel - exact| / bound, over the elements whose bound is not 0, must
   // be
   // <= this. Every row counts the same here; in the ratio above rows with large errors drown
@@ -89,6 +92,8 @@ struct Expectation {
   // where they are of every element, and then there are no limits.
   std::vector<std::uint32_t> rows = {};
   Limits limits = {};
+  // Whether the bounds were found by measuring, so that a space could state others.
+  bool measured = false;
 
   bool sampled() const { return !rows.empty(); }
 };

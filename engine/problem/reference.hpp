@@ -21,6 +21,8 @@ struct ReferenceCall {
   // Another form of it has been run on such an instance and found to be as a reference must: it is
   // run once, and nobody looks whether it wrote to its inputs.
   bool judged = false;
+  // On a device that can, with every check.
+  bool watched = true;
 };
 
 // The bytes are there until it returns. A tensor may have hundreds of megabytes of them: fresh

@@ -137,30 +137,66 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
 std::vector<Expectation> CustomProblem::measured_by(
     ReferenceCall call, const Instance& instance,
     const std::vector<std::vector<std::byte>>& trusted) const {
-  call.source = widened(call.source);
   call.judged = true;
-  std::vector<std::vector<double>> exact;
-  std::vector<Expectation> expectations;
+  ReferenceCall in_double = call;
+  in_double.source = widened(call.source);
+  // A Noise for each floating output, and what there is to be said of it.
+  std::vector<std::optional<Noise>> noises;
   try {
-    Instance wide = widened(spec_, instance);
-    runner_->run(call, wide, [&](const Tensor& tensor, std::span<const std::byte> bytes) {
-      exact.push_back(numbers_of(tensor.type, bytes));
+    const Instance wide = widened(spec_, instance);
+    std::size_t next = 0;
+    runner_->run(in_double, wide, [&](const Tensor& tensor, std::span<const std::byte> bytes) {
+      const Tensor& output = *std::ranges::find(instance.tensors, tensor.name, &Tensor::name);
+      auto& noise = noises.emplace_back();
+      if (is_floating(output))
+        noise.emplace(output, numbers_of(tensor.type, bytes)).add_rounding(trusted[next]);
+      ++next;
     });
-    wide = nearby(spec_, std::move(wide), instance.seed);
-    runner_->run(call, wide, [&](const Tensor& tensor, std::span<const std::byte> near) {
-      const std::size_t at = expectations.size();
-      const auto output = std::ranges::find(instance.tensors, tensor.name, &Tensor::name);
-      expectations.push_back(
-          is_floating(*output)
-              ? measured_expectation(*output, std::move(exact[at]), trusted[at], near)
-              : equal_expectation(*output, numbers_of(output->type, trusted[at])));
-    });
+    call.watched = in_double.watched = false;
+    draw_noise(call, in_double, instance, wide, noises);
   } catch (const UserError& error) {
     throw UserError(std::string(error.what()) +
                     " (the reference in double, by which the tolerance is measured; a "
                     "`tolerance` in the space goes without it)");
   }
+  std::vector<Expectation> expectations;
+  for (const Tensor& tensor : instance.tensors) {
+    if (!is_result(tensor.role)) continue;
+    auto& noise = noises[expectations.size()];
+    expectations.push_back(
+        noise ? std::move(*noise).expectation()
+              : equal_expectation(tensor, numbers_of(tensor.type, trusted[expectations.size()])));
+  }
   return expectations;
+}
+
+void CustomProblem::draw_noise(const ReferenceCall& call, const ReferenceCall& in_double,
+                               const Instance& instance, const Instance& wide,
+                               std::vector<std::optional<Noise>>& noises) const {
+  const NoiseDraws draws = NoiseDraws::of(instance);
+  for (int i = 0; i < draws.moves; ++i) {
+    const Move how = i == 0 ? Move::alike : Move::each;
+    std::size_t next = 0;
+    runner_->run(in_double, nearby(spec_, wide, how, derive_seed(instance.seed, "move", i)),
+                 [&](const Tensor& tensor, std::span<const std::byte> bytes) {
+                   if (auto& noise = noises[next++])
+                     noise->add_move(numbers_of(tensor.type, bytes), how);
+                 });
+  }
+  for (int i = 1; i < draws.roundings; ++i) {
+    const Instance other = redrawn(spec_, instance, derive_seed(instance.seed, "rounding", i));
+    std::vector<std::vector<std::byte>> runs;
+    runner_->run(call, other, [&](const Tensor&, std::span<const std::byte> bytes) {
+      runs.emplace_back(bytes.begin(), bytes.end());
+    });
+    std::size_t next = 0;
+    runner_->run(in_double, widened(spec_, other),
+                 [&](const Tensor& tensor, std::span<const std::byte> bytes) {
+                   if (auto& noise = noises[next])
+                     noise->add_rounding(runs[next], numbers_of(tensor.type, bytes));
+                   ++next;
+                 });
+  }
 }
 
 std::vector<Expectation> CustomProblem::expected_in_files(const Instance& instance) const {

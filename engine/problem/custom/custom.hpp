@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/problem/custom/spec.hpp"
+#include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/problem/reference.hpp"
 
@@ -45,9 +47,14 @@ class CustomProblem final : public Problem {
  private:
   ReferenceCall call(const Constants& shape) const;
   std::vector<Expectation> expected_in_files(const Instance& instance) const;
-  // By the same call in double, twice. `trusted`: what it left in each output as it is written.
+  // By the same call in double and on other inputs (tolerance.hpp). `trusted`: what it left in each
+  // output as it is written.
   std::vector<Expectation> measured_by(ReferenceCall call, const Instance& instance,
                                        const std::vector<std::vector<std::byte>>& trusted) const;
+  // Adds to each what other inputs give. `wide`: the instance in double.
+  void draw_noise(const ReferenceCall& call, const ReferenceCall& in_double,
+                  const Instance& instance, const Instance& wide,
+                  std::vector<std::optional<Noise>>& noises) const;
 
   CustomSpec spec_;
   std::shared_ptr<ReferenceRunner> runner_;

@@ -28,7 +28,16 @@ void put(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-void put(DType type, double value, std::byte* to) {
+template <typename T>
+T take(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+void put_number(DType type, double value, std::byte* to) {
   switch (type) {
     case DType::f16:
       return put(to, to_f16(value));
@@ -45,14 +54,7 @@ void put(DType type, double value, std::byte* to) {
   }
 }
 
-template <typename T>
-T take(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-double get(DType type, const std::byte* from) {
+double get_number(DType type, const std::byte* from) {
   switch (type) {
     case DType::f16:
       return static_cast<double>(from_f16(take<std::uint16_t>(from)));
@@ -69,6 +71,8 @@ double get(DType type, const std::byte* from) {
   }
   return 0;
 }
+
+namespace {
 
 // 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart. In
 // [0, 1).
@@ -129,8 +133,8 @@ void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t
   in_parallel((count + piece - 1) / piece, [&](std::size_t i) {
     Random random(derive_seed(seed, tensor.name, i));
     for (std::size_t at = i * piece; at < std::min((i + 1) * piece, count); ++at)
-      put(tensor.type, value_of(fill, inputs, random, share_of_row(at / row_length, seed)),
-          tensor.bytes.data() + at * size);
+      put_number(tensor.type, value_of(fill, inputs, random, share_of_row(at / row_length, seed)),
+                 tensor.bytes.data() + at * size);
   });
 }
 
@@ -142,8 +146,8 @@ Scalar scalar_of(const CustomArgument& argument, const Constants& sizes) {
   Scalar scalar{.name = argument.name,
                 .bytes = std::vector<std::byte>(size_of(argument.type)),
                 .type = argument.type};
-  put(argument.type, argument.value ? static_cast<double>(whole) : argument.real,
-      scalar.bytes.data());
+  put_number(argument.type, argument.value ? static_cast<double>(whole) : argument.real,
+             scalar.bytes.data());
   return scalar;
 }
 
@@ -210,7 +214,8 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
 
 void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double> numbers) {
   const std::size_t size = size_of(type);
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = get(type, bytes.data() + i * size);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = get_number(type, bytes.data() + i * size);
 }
 
 std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "engine/base/memory.hpp"
 #include "engine/base/parallel.hpp"
@@ -13,9 +13,11 @@ namespace fa_tune {
 namespace {
 
 constexpr std::size_t kPiece = 32;
-constexpr std::size_t kAtATime = 1024;  // elements that are decoded before they are used
 constexpr double kElementFactor = 16;
 constexpr double kRmsFactor = 4;
+// Elements whose errors are kept of each draw, to see how much draws differ.
+constexpr std::size_t kSampled = std::size_t{1} << 16;
+constexpr std::int64_t kMostColumns = 32, kLeastRows = 16;
 
 struct Grid {
   int fraction_bits;
@@ -52,75 +54,184 @@ double flushed(DType type) {
                                                    : 0;
 }
 
-// Of each element, the mean square of the errors around it. Not by differences of sums from the
-// first element on: a row of small numbers behind one of large ones would drown in those.
-std::vector<double> local_energy(DType type, const std::vector<double>& exact,
-                                 std::span<const std::byte> trusted,
-                                 std::span<const std::byte> near) {
-  static_assert(elements_of_piece % kAtATime == 0 && kAtATime % kPiece == 0);
-  const std::size_t count = exact.size();
-  std::vector<double> sums((count + kPiece - 1) / kPiece, 0.0);
-  in_pieces(count, [&](std::size_t first, std::size_t end) {
-    std::array<double, kAtATime> trusted_here{}, near_here{};
-    for (std::size_t at = first; at < end; at += kAtATime) {
-      const std::size_t here = std::min(kAtATime, end - at);
-      read_numbers(type, trusted.subspan(at * size_of(type)), std::span(trusted_here).first(here));
-      read_numbers(DType::f64, near.subspan(at * sizeof(double)), std::span(near_here).first(here));
-      for (std::size_t i = 0; i < here; ++i) {
-        const double rounding = trusted_here[i] - exact[at + i],
-                     moved = near_here[i] - exact[at + i];
-        sums[(at + i) / kPiece] += rounding * rounding + moved * moved;
+// Means over neighbours: pieces of elements, and the pieces before and behind each. Where rows are
+// `width` long, neighbours are those in the same column of the rows about; 1: all, as they lie in
+// memory.
+class Around {
+ public:
+  Around(const std::vector<double>& energy, std::size_t width) : width_(width) {
+    // Not by differences of sums from the first element on: a row of small numbers behind one of
+    // large ones would drown in those.
+    const std::size_t rows = energy.size() / width;
+    const std::size_t pieces = (rows + kPiece - 1) / kPiece;
+    std::vector<double> sums(pieces * width, 0.0);
+    in_parallel((pieces + kPiecesAtATime - 1) / kPiecesAtATime, [&](std::size_t part) {
+      const std::size_t first = part * kPiecesAtATime * kPiece;
+      const std::size_t end = std::min(rows, first + kPiecesAtATime * kPiece);
+      for (std::size_t row = first; row < end; ++row)
+        for (std::size_t i = 0; i < width; ++i)
+          sums[row / kPiece * width + i] += energy[row * width + i];
+    });
+    means_.resize(sums.size());
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const std::size_t from = piece - std::min<std::size_t>(piece, 1);
+      const std::size_t upto = std::min(piece + 2, pieces);
+      const auto there = static_cast<double>(std::min(upto * kPiece, rows) - from * kPiece);
+      for (std::size_t i = 0; i < width; ++i) {
+        double sum = 0;
+        for (std::size_t j = from; j < upto; ++j) sum += sums[j * width + i];
+        means_[piece * width + i] = sum / there;
       }
     }
-  });
-  auto energy = large_zeros<double>(count);
-  in_pieces(count, [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; i += kPiece) {
-      const std::size_t piece = i / kPiece;
-      const std::size_t from = piece - std::min<std::size_t>(piece, 1);
-      const std::size_t upto = std::min(piece + 2, sums.size());
-      double sum = 0;
-      for (std::size_t j = from; j < upto; ++j) sum += sums[j];
-      const std::size_t elements = std::min(upto * kPiece, count) - from * kPiece;
-      std::fill(energy.data() + i, energy.data() + std::min(i + kPiece, end),
-                sum / static_cast<double>(elements));
-    }
-  });
-  return energy;
+  }
+
+  double operator[](std::size_t element) const {
+    return means_[element / width_ / kPiece * width_ + element % width_];
+  }
+
+ private:
+  static constexpr std::size_t kPiecesAtATime = std::size_t{1} << 10;
+
+  std::size_t width_;
+  std::vector<double> means_;
+};
+
+// How long rows are whose columns may be of different meaning and size; 1 if there are none, or too
+// few to know a column by.
+std::size_t width_of(const Tensor& output) {
+  const std::int64_t width = output.dims.back();
+  return width <= kMostColumns && output.elements() >= width * kLeastRows
+             ? static_cast<std::size_t>(width)
+             : 1;
+}
+
+// Mean and variance of what the draws come to.
+struct Spread {
+  double mean = 0, variance = 0;
+  bool known = false;  // the variance
+};
+
+Spread spread_of(const std::vector<double>& energies) {
+  Spread spread;
+  const auto count = static_cast<double>(energies.size());
+  for (const double each : energies) spread.mean += each / count;
+  spread.known = energies.size() > 1;
+  for (const double each : energies)
+    if (spread.known) spread.variance += (each - spread.mean) * (each - spread.mean) / (count - 1);
+  return spread;
 }
 
 }  // namespace
 
-Expectation measured_expectation(const Tensor& output, std::vector<double> exact,
-                                 std::span<const std::byte> trusted,
-                                 std::span<const std::byte> near) {
-  const Grid grid = grid_of(output.type);
-  Expectation made{
-      .tensor = output.name, .exact = {}, .bound = local_energy(output.type, exact, trusted, near)};
+NoiseDraws NoiseDraws::of(const Instance& instance) {
+  std::int64_t elements = 0, results = 0;
+  for (const Tensor& tensor : instance.tensors) {
+    elements += tensor.elements();
+    if (is_result(tensor.role)) results += tensor.elements();
+  }
+  if (elements <= 1 << 16) return {6, 6};
+  // Of few results rounding is drawn seldom within a run.
+  if (results <= 1 << 10) return {4, 4};
+  return {elements <= 1 << 20 ? 2 : 1, 4};
+}
+
+Noise::Noise(const Tensor& output, std::vector<double> exact)
+    : output_(output),
+      exact_(std::move(exact)),
+      stride_((exact_.size() + kSampled - 1) / kSampled) {
+  rounding_.squares = large_zeros<double>(exact_.size());
+  moved_.squares = large_zeros<double>(exact_.size());
+}
+
+void Noise::Kind::add(std::size_t stride, std::span<const double> errors) {
+  ++draws;
+  in_pieces(squares.size(), [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) squares[i] += errors[i] * errors[i];
+  });
+  if (stride == 0) return;
+  auto& kept = sampled.emplace_back();
+  for (std::size_t i = 0; i < errors.size(); i += stride) kept.push_back(errors[i]);
+}
+
+void Noise::add_rounding(std::span<const std::byte> run, std::span<const double> in_double) {
+  std::vector<double> errors = numbers_of(output_.type, run);
+  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] -= in_double[i];
+  rounding_.add(stride_, errors);
+}
+
+void Noise::add_move(std::span<const double> near, Move how) {
+  auto errors = large_zeros<double>(near.size());
+  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = near[i] - exact_[i];
+  // One that is no draw tells nothing of how much draws differ.
+  moved_.add(how == Move::each ? stride_ : 0, errors);
+}
+
+double Noise::factor_of_all(std::span<const double> bounds) const {
+  const auto spread = [&](const Kind& kind) {
+    std::vector<double> energies;
+    for (const std::vector<double>& errors : kind.sampled) {
+      double energy = 0;
+      for (std::size_t i = 0; i < errors.size(); ++i) {
+        const double error = bounds.empty() ? errors[i] : errors[i] / bounds[i * stride_];
+        energy += error * error;
+      }
+      energies.push_back(energy);
+    }
+    return spread_of(energies);
+  };
+  Spread rounding = spread(rounding_), moved = spread(moved_);
+  const auto like = [](Spread& unknown, const Spread& other) {
+    if (!unknown.known && other.known && other.mean > 0)
+      unknown.variance = other.variance / (other.mean * other.mean) * unknown.mean * unknown.mean;
+  };
+  like(rounding, moved);
+  like(moved, rounding);
+  // The squares of n errors that have nothing to do with each other vary by 2/n of their mean.
+  auto alone = static_cast<double>(exact_.size());
+  const double mean = rounding.mean + moved.mean, variance = rounding.variance + moved.variance;
+  if (mean > 0 && std::isfinite(mean) && variance > 0)
+    alone = std::min(alone, 2 * (mean * mean) / variance);
+  return std::min(kElementFactor,
+                  kRmsFactor + (kElementFactor - kRmsFactor) / std::sqrt(std::max(alone, 1.0)));
+}
+
+Expectation Noise::expectation() && {
+  const Grid grid = grid_of(output_.type);
+  const std::size_t count = exact_.size();
+  std::vector<double> own = std::exchange(rounding_.squares, {});
+  in_pieces(count, [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i)
+      own[i] = own[i] / rounding_.draws + moved_.squares[i] / moved_.draws;
+  });
+  moved_.squares = {};
+  const Around in_memory(own, 1), in_column(own, width_of(output_));
   struct Energies {
     double exact = 0, noise = 0;
   };
-  std::vector<Energies> of_pieces(element_pieces(exact.size()));
-  in_pieces(exact.size(), [&](std::size_t first, std::size_t end) {
+  std::vector<Energies> of_pieces(element_pieces(count));
+  in_pieces(count, [&](std::size_t first, std::size_t end) {
     Energies sums;
     for (std::size_t i = first; i < end; ++i) {
-      const double rounding = half_ulp(grid, exact[i]);
-      const double energy = made.bound[i] + rounding * rounding;
-      sums.exact += exact[i] * exact[i];
+      const double last_place = half_ulp(grid, exact_[i]);
+      const double neighbours = std::min(in_memory[i], in_column[i]);
+      const double energy = std::max(own[i], neighbours) + last_place * last_place;
+      sums.exact += exact_[i] * exact_[i];
       sums.noise += energy;
-      made.bound[i] = kElementFactor * std::sqrt(energy) + flushed(output.type);
+      own[i] = kElementFactor * std::sqrt(energy) + flushed(output_.type);
     }
     of_pieces[first / elements_of_piece] = sums;
   });
-  double exact_energy = 0, noise_energy = 0;
+  Energies all;
   for (const Energies& each : of_pieces) {
-    exact_energy += each.exact;
-    noise_energy += each.noise;
+    all.exact += each.exact;
+    all.noise += each.noise;
   }
-  made.exact = std::move(exact);
-  made.rms_bound = exact_energy > 0 ? kRmsFactor * std::sqrt(noise_energy / exact_energy)
-                                    : std::numeric_limits<double>::max();
-  made.scaled_rms_bound = kRmsFactor / kElementFactor;
+  Expectation made{.tensor = output_.name, .exact = {}, .bound = std::move(own)};
+  const double relative = factor_of_all({}) * std::sqrt(all.noise / all.exact);
+  if (std::isfinite(relative)) made.rms_bound = relative;
+  made.scaled_rms_bound = factor_of_all(made.bound) / kElementFactor;
+  made.exact = std::move(exact_);
+  made.measured = true;
   return made;
 }
 
@@ -130,8 +241,6 @@ Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
   made.bound.reserve(made.exact.size());
   for (const double value : made.exact)
     made.bound.push_back(tolerance.absolute + tolerance.relative * std::abs(value));
-  // Nothing was said of the whole.
-  made.rms_bound = std::numeric_limits<double>::max();
   return made;
 }
 

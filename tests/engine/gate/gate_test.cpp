@@ -104,6 +104,20 @@ TEST_CASE("compare: element, whole, not finite; the message says which element a
         Finding::not_finite);
 }
 
+TEST_CASE(
+    "compare: where all of the truth is 0 and nothing is said of the whole, elements decide") {
+  const Tensor output = {
+      .name = "y", .type = DType::f32, .role = Role::output, .dims = {2}, .bytes = {}};
+  const auto found = [&](std::vector<float> values, std::optional<double> whole) {
+    return compare(output, std::as_bytes(std::span(values)),
+                   {.tensor = "y", .exact = {0, 0}, .bound = {1e-6, 1e-6}, .rms_bound = whole});
+  };
+  CHECK(found({1e-9F, 0}, {}).finding == Finding::right);
+  CHECK(found({1e-9F, 0}, {}).rms == 0);
+  CHECK(found({1e-5F, 0}, {}).finding == Finding::wrong);
+  CHECK(found({1e-9F, 0}, 0.1).finding == Finding::imprecise);
+}
+
 TEST_CASE("gate_cases: every kind of input occurs, seeds differ, a seed names the cases") {
   const AttentionGate gate(tiny_shape);
   for (const char* suite : {"quick", "ragged", "mission", "seven", "ten"}) {

@@ -169,8 +169,8 @@ TEST_CASE("sample: an expectation names its rows where they lie, with what is ri
       CHECK(some[n].limits.range_of_row.size() * length == all[n].exact.size());
       for (std::size_t i = 0; i < some[n].exact.size(); ++i)
         CHECK(some[n].exact[i] == all[n].exact[some[n].rows[i / length] * length + i % length]);
-      CHECK(some[n].rms_bound > 0.9 * all[n].rms_bound);
-      CHECK(some[n].rms_bound < 2 * all[n].rms_bound);
+      CHECK(*some[n].rms_bound > 0.9 * *all[n].rms_bound);
+      CHECK(*some[n].rms_bound < 2 * *all[n].rms_bound);
     }
     const auto more = sampled.expect(in, Truth::thorough);
     CHECK(more[0].rows.size() > 2 * some[0].rows.size());

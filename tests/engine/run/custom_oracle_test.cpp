@@ -67,6 +67,24 @@ TEST_CASE("custom: how far off a kernel may be is measured, or said") {
         Finding::wrong);
 }
 
+TEST_CASE("custom: results that are all zero may be off by what is measured, or stated") {
+  // x less the mean of equal numbers; a tolerance of its own holds as well.
+  const test::CustomSpace place;
+  test::write_text(place.folder() / "plain.cu",
+                   test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", "x[i] - x[i]"}}));
+  test::write_text(place.folder() / "mine.cu",
+                   test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", "x[i] * 1e-9f"}}));
+  const test::Replacements output = {{"role: inout", "role: output"}};
+  const auto stated = [&](const char* tolerance) {
+    test::Replacements space = output;
+    space.emplace_back("  reference:", "  tolerance: " + std::string(tolerance) + "\n  reference:");
+    return place.gate(space).finding;
+  };
+  CHECK(stated("{absolute: 1e-6}") == Finding::right);
+  CHECK(stated("{absolute: 1e-12}") == Finding::wrong);
+  CHECK(place.gate(output).finding == Finding::wrong);
+}
+
 TEST_CASE("custom: a right kernel may compute e^x another way") {
   // Small results of exp are off by as much as the last place of x is worth: 60 at e^-60.
   const test::CustomSpace place;
