@@ -80,6 +80,7 @@ std::optional<Refusal> CaseRun::check(Verdict& verdict, bool watched) {
       return refusal;
   }
   launch_.checks = {};
+  for (GuardedBuffer& buffer : buffers_) buffer.fill_otherwise();
   // Inputs, if they are not large, and guards have just been seen to be as they were written.
   for (std::size_t i = 0; i < (can && watched ? adversarial_schedules.size() : 1); ++i) {
     if (can) launch_.schedule = adversarial_schedules[i];
@@ -205,10 +206,11 @@ Refusal CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
   const std::string other =
       other_schedule ? fmt::format("in schedule {}", launch_.schedule) : "in the next";
   const std::size_t element = byte / size_of(tensor.type);
+  const auto [was, is] = told_apart(element_value(tensor.type, before, element),
+                                    element_value(tensor.type, now, element));
   return {.finding = Finding::not_deterministic,
-          .message = fmt::format("{} = {:.6g} {} and {:.6g} {}", element_name(tensor, element),
-                                 element_value(tensor.type, before, element), one,
-                                 element_value(tensor.type, now, element), other)};
+          .message = fmt::format("{} = {} {} and {} {}", element_name(tensor, element), was, one,
+                                 is, other)};
 }
 
 std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
@@ -219,9 +221,13 @@ std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
     const First& before = first[next++];
     if (before.fetched) {
       const auto bytes = buffer.data_of(*before.fetched);
-      if (const auto differs = first_difference_of_large(bytes, buffer.data()))
-        return not_deterministic(tensor, *differs, bytes, buffer.data());
-      continue;
+      const auto differs = first_difference_of_large(bytes, buffer.data());
+      if (!differs) continue;
+      const std::size_t element = *differs / size_of(tensor.type);
+      if (buffer.unwritten(bytes, element))
+        return Refusal{.finding = Finding::wrong,
+                       .message = element_name(tensor, element) + " is never written"};
+      return not_deterministic(tensor, *differs, bytes, buffer.data());
     }
     const auto differs =
         originals_->first_difference({*before.kept, 0}, buffer.place(), buffer.data_bytes());

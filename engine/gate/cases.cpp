@@ -7,44 +7,90 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::array all_inputs = {Inputs::normal,  Inputs::tripled,      Inputs::small,
-                                   Inputs::negated, Inputs::large_logits, Inputs::distinct_rows};
+// Shapes that meet every kind of input where that is asked for; more of them take turns.
+constexpr std::size_t kMostCrossed = 4;
+
+// What an emulator spends on a kernel at a shape, in operations: on an element of a tensor about as
+// much as on 32 of these. One that does so many takes it some tenths of a second.
+constexpr double kOperationsAnElement = 32;
+constexpr double kSmallWork = 1 << 23;
+
+double emulated_work(const Problem& problem, const Constants& shape) {
+  double elements = 0;
+  for (const Tensor& tensor : problem.outline(shape).tensors)
+    elements += static_cast<double>(tensor.elements());
+  return problem.flop(shape) + kOperationsAnElement * elements;
+}
+
+bool is_small(const Problem& problem) {
+  double most = kSmallWork;
+  if (const auto quick = find_suite(problem, SuiteName::quick)) {
+    double together = 0;
+    for (const Constants& shape : quick->shapes) together += emulated_work(problem, shape);
+    most = std::max(most, together);
+  }
+  return emulated_work(problem, problem.shape()) <= most;
+}
 
 }  // namespace
 
-std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed) {
+std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossing crossing) {
   std::vector<GateCase> cases;
   if (suite.shapes.empty()) return cases;
+  const bool watched = suite.name == SuiteName::quick;
   if (suite.given) {
     for (const Constants& shape : suite.shapes)
       cases.push_back({.shape = shape,
                        .inputs = Inputs::normal,
                        .seed = derive_seed(seed, "gate"),
-                       .watched = suite.name == "quick"});
+                       .watched = watched});
     return cases;
   }
-  // A suite of fewer shapes than kinds of input goes round again, so that all kinds occur.
-  const std::size_t count = std::max(suite.shapes.size(), all_inputs.size());
-  const bool watched = suite.name == "quick";
-  const bool changed = watched || suite.name == "ragged";
-  for (std::size_t i = 0; i < count; ++i)
-    cases.push_back({.shape = suite.shapes[i % suite.shapes.size()],
-                     .inputs = all_inputs[i % all_inputs.size()],
-                     .seed = derive_seed(seed, "gate", i),
+  const bool changed = watched || suite.name == SuiteName::ragged;
+  const std::size_t shapes = suite.shapes.size();
+  const auto add = [&](std::size_t shape, std::size_t kind, std::size_t round) {
+    // Which input is changed goes by the kind: not every kind shows a change of each.
+    const std::size_t input = round * suite.kinds.size() + kind;
+    cases.push_back({.shape = suite.shapes[shape % shapes],
+                     .inputs = suite.kinds[kind],
+                     .seed = derive_seed(seed, "gate", cases.size()),
                      .watched = watched,
-                     .changed_input = changed ? std::optional(i) : std::nullopt});
+                     .changed_input = changed ? std::optional(input) : std::nullopt});
+  };
+  // Those that tell most come first; the rare ones tell little of a single element.
+  std::vector<std::size_t> usual, crossed;
+  for (std::size_t kind = 0; kind < suite.kinds.size(); ++kind) {
+    const bool all = crossing == Crossing::full || may_lack_truth(suite.kinds[kind]);
+    (all && shapes <= kMostCrossed ? crossed : usual).push_back(kind);
+  }
+  // Another deal for each seed: what a shape does not meet in one gate it meets in the next.
+  Random random(derive_seed(seed, "kinds"));
+  for (std::size_t i = usual.size(); shapes > 1 && i > 1; --i)
+    std::swap(usual[i - 1], usual[random.below(i)]);
+  // A suite of fewer shapes than kinds of input goes round again, so that all kinds occur.
+  for (std::size_t i = 0; !usual.empty() && i < std::max(shapes, usual.size()); ++i)
+    add(i, usual[i % usual.size()], i / usual.size());
+  for (const std::size_t kind : crossed)
+    for (std::size_t shape = 0; shape < shapes; ++shape) add(shape, kind, shape);
   return cases;
 }
 
 std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed) {
+  constexpr std::array kinds = {Inputs::normal,  Inputs::tripled,      Inputs::small,
+                                Inputs::negated, Inputs::large_logits, Inputs::distinct_rows};
   std::vector<GateCase> cases;
   Random random(derive_seed(seed, "hidden inputs"));
   for (const Constants& shape : problem.hidden_shapes(seed))
     cases.push_back({.shape = shape,
-                     .inputs = all_inputs[random.below(all_inputs.size())],
+                     .inputs = kinds[random.below(kinds.size())],
                      .seed = random.next(),
                      .changed_input = random.below(64)});
   return cases;
+}
+
+TimedShape timed_shape_of_trials(const Problem& problem, bool measured) {
+  if (measured) return TimedShape::some;
+  return is_small(problem) ? TimedShape::one : TimedShape::none;
 }
 
 std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed) {
@@ -52,19 +98,19 @@ std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, Ti
   const auto add = [&cases](const std::vector<GateCase>& more) {
     cases.insert(cases.end(), more.begin(), more.end());
   };
-  const auto suites = problem.suites();
-  const auto suite_cases = [&](const std::string& name) {
-    const auto found = std::ranges::find(suites, name, &Suite::name);
-    return found == suites.end() ? std::vector<GateCase>() : gate_cases(*found, seed);
+  const auto suite_cases = [&](SuiteName name) {
+    const auto found = find_suite(problem, name);
+    return found ? gate_cases(*found, seed) : std::vector<GateCase>();
   };
-  add(suite_cases("quick"));
+  add(suite_cases(SuiteName::quick));
   add(hidden_cases(problem, seed));
   if (timed == TimedShape::none) return cases;
-  auto mission = suite_cases("mission");
-  if (timed == TimedShape::some)
-    std::erase_if(mission, [](const GateCase& each) {
-      return each.inputs != Inputs::normal && each.inputs != Inputs::large_logits;
-    });
+  auto mission = suite_cases(SuiteName::mission);
+  std::erase_if(mission, [timed](const GateCase& each) {
+    const bool sharpest = each.inputs == Inputs::large_logits;
+    return timed != TimedShape::all && each.inputs != Inputs::normal &&
+           (timed == TimedShape::one || !sharpest);
+  });
   add(mission);
   return cases;
 }

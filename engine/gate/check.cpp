@@ -1,14 +1,22 @@
+#include <stdexcept>
+
 #include <fmt/core.h>
 
 #include "engine/gate/case_run.hpp"
+#include "engine/gate/compare.hpp"
 #include "engine/gate/gate.hpp"
 
 namespace fa_tune {
 namespace {
 
-std::string where_text(const GateCase& gate_case) {
+std::string where_text(const GateCase& gate_case, TruthCache& truth) {
   std::string text;
   for (const auto& [name, value] : gate_case.shape) text += name + "=" + to_text(value) + " ";
+  // Of these kinds scalars are others than the space says.
+  if (may_lack_truth(gate_case.inputs))
+    for (const Scalar& scalar : truth.get(gate_case)->instance.scalars)
+      if (scalar.type != DType::i32)
+        text += fmt::format("{}={:.9g} ", scalar.name, element_value(scalar.type, scalar.bytes, 0));
   return text + fmt::format("inputs={} seed={}", to_text(gate_case.inputs), gate_case.seed);
 }
 
@@ -21,7 +29,8 @@ std::optional<Refusal> Gate::check(const BoundKernel& kernel, const GateCase& ga
     CaseRun run(device_, kernel, truth_.get(gate_case), originals);
     auto refusal = run.check(verdict, gate_case.watched);
     if (!refusal && gate_case.changed_input)
-      refusal = run.check_changed(truth_.get_changed(gate_case), verdict);
+      if (const auto changed = truth_.get_changed(gate_case); changed->lacks.empty())
+        refusal = run.check_changed(changed, verdict);
     // Another kernel may have written over what this one was given and compared with.
     if (!refusal || !run.rests_on_originals() || device_.life() != life || originals->intact())
       return refusal;
@@ -32,6 +41,7 @@ std::optional<Refusal> Gate::check(const BoundKernel& kernel, const GateCase& ga
 Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
   Verdict verdict;
   for (const GateCase& gate_case : cases) {
+    if (may_lack_truth(gate_case.inputs) && !truth_.get(gate_case)->lacks.empty()) continue;
     ++verdict.cases;
     std::optional<Refusal> refusal;
     if (const auto kernel = bind(gate_case.shape))
@@ -41,9 +51,10 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     if (!refusal) continue;
     verdict.finding = refusal->finding;
     verdict.message = refusal->message;
-    verdict.where = where_text(gate_case);
+    verdict.where = where_text(gate_case, truth_);
     break;
   }
+  if (verdict.cases == 0) throw std::logic_error("a kernel was to be gated on no case");
   return verdict;
 }
 

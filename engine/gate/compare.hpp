@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "engine/gate/gate.hpp"
 #include "engine/problem/problem.hpp"
@@ -12,6 +13,8 @@ namespace fa_tune {
 // "O[0,1,76,3]": the element's index in each dimension.
 std::string element_name(const Tensor& tensor, std::size_t element);
 double element_value(DType type, std::span<const std::byte> bytes, std::size_t element);
+// Two numbers with as few digits, from 6 on, as show that they differ, if they do.
+std::pair<std::string, std::string> told_apart(double one, double other);
 // Was this element left as the gate had filled it: all ones?
 bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size_t element);
 

@@ -70,19 +70,31 @@ struct GateCase {
   std::optional<std::size_t> changed_input = {};
 };
 
-// The cases of a suite with seeds drawn from `seed`: each shape with inputs that take turns, so
-// that all kinds occur. Those of the suite `quick` are watched, and in those and the ragged ones
-// inputs are changed.
-std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed);
+// Which kinds of input a shape meets.
+enum class Crossing {
+  dealt,  // they take turns, so that all occur; the seed draws who meets whom. Rare kinds meet all
+  full    // each meets all, in suites of a few shapes: for what is told to others
+};
+// The cases of a suite with seeds drawn from `seed`. Those of the suite `quick` are watched, and in
+// those and the ragged ones inputs are changed.
+//
+// What is never tried: sizes, kinds and scalars other than those the problem names or draws,
+// infinite and NaN inputs, and inputs that a distribution of the space cannot give.
+std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed,
+                                 Crossing crossing = Crossing::dealt);
 // The problem's hidden shapes of that seed, with inputs drawn by it; one of each is changed.
 std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed);
 // How much of the timed shape a trial is gated on. Its copies and comparisons are most of what a
 // trial costs a GPU, and kinds of input have been through the smaller shapes already.
 enum class TimedShape {
   none,
+  one,   // with normal inputs
   some,  // with normal inputs, and with those whose softmax is sharpest
   all,   // with every kind
 };
+// How much of it trials see: `some` on a device that measures; on an emulator, which takes long for
+// large shapes, one if it is small or no more work than the suite `quick` together, else none.
+TimedShape timed_shape_of_trials(const Problem& problem, bool measured);
 // What every trial is gated on: the suite `quick`, the hidden shapes, and the timed shape. What
 // tells most comes first.
 std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed);
@@ -107,6 +119,8 @@ class TruthCache {
     Instance instance;
     std::vector<Expectation> expectations;
     std::string changed;  // the input that get_changed() changed
+    // Why there is no truth, where there need be none (may_lack_truth); then no expectations.
+    std::string lacks;
 
     const Expectation& expectation_of(const Tensor& output) const;
   };
@@ -124,7 +138,7 @@ class TruthCache {
 // outputs and workspaces filled with NaN, launch, compare with the truth, look at guards and
 // inputs; a second run from the same state must give the same bits, on an emulator in another order
 // of events; where one input is changed in its place the output must become the new truth. Stops at
-// the first refusal.
+// the first refusal. A case whose inputs may lack a truth is left out where they do.
 //
 // With `originals` large tensors stay on the device (see there); what is refused by ones that were
 // damaged is judged once more without.
@@ -133,6 +147,7 @@ class Gate {
   Gate(Device& device, TruthCache& truth, Originals* originals = nullptr)
       : device_(device), truth_(truth), originals_(originals) {}
 
+  // Throws std::logic_error if there is nothing to check it on: that would be right of anything.
   Verdict check(const Binder& bind, const std::vector<GateCase>& cases);
 
  private:

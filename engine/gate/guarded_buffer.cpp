@@ -16,6 +16,9 @@ constexpr std::size_t kSmall = std::size_t{1} << 20;
 
 constexpr std::size_t kGuardBytes = 4096;  // keeps 256-byte alignment
 
+// No byte of it is as outputs are filled at first.
+constexpr std::byte kOtherFill{0x4d};
+
 // 0xfff1 to 0xffff in turn: as the upper half of anything wider still a NaN, in f16 and bf16 too.
 std::byte guard_byte(std::size_t i) {
   return i % 2 == 1 ? std::byte{0xff} : static_cast<std::byte>(0xf1 + i / 2 % 15);
@@ -36,6 +39,11 @@ void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::si
                std::size_t bytes, std::vector<BufferWrite>& writes) {
   for (std::size_t at = 0; at < bytes; at += contents.size())
     writes.push_back({buffer, offset + at, contents.first(std::min(contents.size(), bytes - at))});
+}
+
+const std::vector<std::byte>& other_fill() {
+  static const std::vector<std::byte> bytes(std::size_t{4} << 20, kOtherFill);
+  return bytes;
 }
 
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
@@ -67,6 +75,21 @@ void GuardedBuffer::replace(std::span<const std::byte> bytes) {
   if (!written_.empty()) copy_bytes(bytes, std::span(written_).subspan(guard_bytes_));
 }
 
+void GuardedBuffer::fill_otherwise() {
+  if (is_given(tensor_.role) || tensor_.type != DType::i32) return;
+  otherwise_ = true;
+  if (!written_.empty())
+    std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(guard_bytes_), data_bytes_,
+                kOtherFill);
+}
+
+bool GuardedBuffer::unwritten(std::span<const std::byte> first, std::size_t element) const {
+  const std::size_t size = size_of(tensor_.type);
+  const auto now = data().subspan(element * size, size);
+  return otherwise_ && is_untouched(tensor_, first, element) &&
+         std::ranges::all_of(now, [](std::byte each) { return each == kOtherFill; });
+}
+
 void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
   if (!written_.empty()) {
     writes.push_back({buffer_, 0, written_});
@@ -74,6 +97,8 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
   }
   if (is_given(tensor_.role))
     writes.push_back({buffer_, guard_bytes_, source_});
+  else if (otherwise_)
+    fill_with(other_fill(), buffer_, guard_bytes_, data_bytes_, writes);
   else
     fill_with_ones(buffer_, guard_bytes_, data_bytes_, writes);
   fill_guards(writes);
@@ -136,9 +161,10 @@ std::optional<std::string> GuardedBuffer::input_change() const {
   const auto differs = first_difference_of_large(now, source_);
   if (!differs) return std::nullopt;
   const std::size_t element = *differs / size_of(tensor_.type);
-  return fmt::format("wrote to an input: {} was {:.6g} and is {:.6g}",
-                     element_name(tensor_, element), element_value(tensor_.type, source_, element),
-                     element_value(tensor_.type, now, element));
+  const auto [was, is] = told_apart(element_value(tensor_.type, source_, element),
+                                    element_value(tensor_.type, now, element));
+  return fmt::format("wrote to an input: {} was {} and is {}", element_name(tensor_, element), was,
+                     is);
 }
 
 }  // namespace fa_tune

@@ -16,7 +16,9 @@ namespace fa_tune {
 // the writes.
 void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,
                std::size_t bytes, std::vector<BufferWrite>& writes);
-// With ones, a NaN of every type.
+// Bytes that are no ones, to be repeated by fill_with().
+const std::vector<std::byte>& other_fill();
+// With ones, a NaN of every floating type.
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
                     std::vector<BufferWrite>& writes);
 
@@ -39,6 +41,12 @@ class GuardedBuffer {
   // From now on fill() writes these bytes for those that were given; they must be as many, and
   // outlive this.
   void replace(std::span<const std::byte> bytes);
+  // From now on fill() leaves integers that are not given as something else than ones, which are
+  // -1: what nobody writes is another in the next run then.
+  void fill_otherwise();
+  // After such a run: whether both left an element as it was filled. `first`: what the one before
+  // left.
+  bool unwritten(std::span<const std::byte> first, std::size_t element) const;
   // To write guards and data; data that is not given is all ones, a NaN. In one piece where it
   // is small: a piece costs a device more than a few bytes do.
   void fill(std::vector<BufferWrite>& writes) const;
@@ -62,6 +70,7 @@ class GuardedBuffer {
   const Tensor& tensor_;
   std::size_t guard_bytes_;  // on each side
   std::size_t data_bytes_;
+  bool otherwise_ = false;
   std::vector<std::byte> written_;     // all of it, where it is small
   std::span<const std::byte> source_;  // the data that is given
   std::optional<HostMemory> fetched_;  // always there

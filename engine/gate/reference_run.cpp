@@ -22,14 +22,12 @@ namespace {
 // Up to so much data an emulator watches the reference as it does kernels under test.
 constexpr std::size_t kMostWatched = std::size_t{1} << 20;
 
-// No byte of it is as GuardedBuffer::fill() leaves outputs.
-constexpr std::byte kOtherFill{0x4d};
-
+template <typename Error = UserError>
 [[noreturn]] void fail(const ReferenceCall& call, const Instance& instance,
                        const std::string& what) {
-  throw UserError(fmt::format("the reference kernel {} at {} with inputs={} seed={}: {}",
-                              call.source.kernel, to_json(instance.shape), to_text(instance.inputs),
-                              instance.seed, what));
+  throw Error(fmt::format("the reference kernel {} at {} with inputs={} seed={}: {}",
+                          call.source.kernel, to_json(instance.shape), to_text(instance.inputs),
+                          instance.seed, what));
 }
 
 // The buffers of one instance, and a launch or two in them.
@@ -48,7 +46,8 @@ class ReferenceLaunch {
   void results(const TakeResult& take) {
     std::size_t bytes = 0;
     for (const GuardedBuffer& buffer : buffers_) bytes += buffer.data_bytes();
-    if (device_.info().checks && call_.watched && bytes <= kMostWatched) launch_.checks = Checks::all();
+    if (device_.info().checks && call_.watched && bytes <= kMostWatched)
+      launch_.checks = Checks::all();
     run(Outputs::as_under_test);
     std::vector<HostMemory> first;
     for (GuardedBuffer& buffer : buffers_) {
@@ -80,10 +79,10 @@ class ReferenceLaunch {
       else
         buffer.fetch(reads);
     }
-    static const std::vector<std::byte> other(std::size_t{4} << 20, kOtherFill);
     for (const GuardedBuffer& buffer : buffers_)
       if (outputs == Outputs::filled_otherwise && !is_given(buffer.tensor().role))
-        fill_with(other, buffer.place().buffer, buffer.place().offset, buffer.data_bytes(), writes);
+        fill_with(other_fill(), buffer.place().buffer, buffer.place().offset, buffer.data_bytes(),
+                  writes);
     if (const auto done = device_.launch_between(writes, launch_, reads); !done)
       fail(call_, instance_, to_text(done.error().kind) + ": " + done.error().message);
     for (const GuardedBuffer& buffer : buffers_) {
@@ -104,14 +103,15 @@ class ReferenceLaunch {
           odd[first / elements_of_piece] = i;
     });
     const std::size_t i = std::ranges::min(odd);
-    if (i < count)
-      fail(call_, instance_,
-           fmt::format("{} = {}: {}", element_name(tensor, i),
-                       element_value(tensor.type, buffer.data(), i),
-                       is_untouched(tensor, buffer.data(), i)
-                           ? "it is never written"
-                           : "a truth must be finite; if the inputs are to blame, give them a "
-                             "`fill` such as {uniform: [0.1, 1]}"));
+    if (i == count) return;
+    const std::string found = fmt::format("{} = {}: ", element_name(tensor, i),
+                                          element_value(tensor.type, buffer.data(), i));
+    if (is_untouched(tensor, buffer.data(), i))
+      fail(call_, instance_, found + "it is never written");
+    fail<NoTruth>(call_, instance_,
+                  found +
+                      "a truth must be finite; if the inputs are to blame, give them a `fill` "
+                      "such as {uniform: [0.1, 1]}");
   }
 
   void compare_with(const std::vector<HostMemory>& first) const {
@@ -123,13 +123,13 @@ class ReferenceLaunch {
       const auto differs = first_difference_of_large(before, buffer.data());
       if (!differs) continue;
       const std::size_t element = *differs / size_of(tensor.type);
+      const auto [one, next_one] = told_apart(element_value(tensor.type, before, element),
+                                              element_value(tensor.type, buffer.data(), element));
       fail(call_, instance_,
            is_untouched(tensor, before, element)
                ? element_name(tensor, element) + " is never written"
-               : fmt::format("{} = {:.6g} in one run and {:.6g} in the next",
-                             element_name(tensor, element),
-                             element_value(tensor.type, before, element),
-                             element_value(tensor.type, buffer.data(), element)));
+               : fmt::format("{} = {} in one run and {} in the next", element_name(tensor, element),
+                             one, next_one));
     }
   }
 

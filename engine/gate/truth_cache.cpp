@@ -10,6 +10,7 @@
 #include "engine/base/memory.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/problem/reference.hpp"
 
 namespace fa_tune {
 namespace {
@@ -113,8 +114,13 @@ struct TruthCache::State {
     auto entry = std::make_shared<Entry>();
     entry->instance = problem.make(gate_case.shape, gate_case.inputs, gate_case.seed);
     if (gate_case.changed_input) entry->changed = change_input(problem, gate_case, entry->instance);
-    entry->expectations = problem.expect(entry->instance, truth);
-    require_sound(*entry, key);
+    try {
+      entry->expectations = problem.expect(entry->instance, truth);
+      require_sound(*entry, key);
+    } catch (const NoTruth& none) {
+      if (!may_lack_truth(gate_case.inputs)) throw;
+      entry->lacks = none.what();
+    }
     return entry;
   }
 

@@ -22,7 +22,7 @@ AttentionShape shaped(AttentionShape shape, const Sizes& sizes) {
   return shape;
 }
 
-Suite suite(const std::string& name, const AttentionShape& timed, const std::vector<Sizes>& all) {
+Suite suite(SuiteName name, const AttentionShape& timed, const std::vector<Sizes>& all) {
   Suite made{.name = name, .shapes = {}};
   for (const Sizes& sizes : all) made.shapes.push_back(shaped(timed, sizes).constants());
   return made;
@@ -89,13 +89,13 @@ std::vector<Constants> AttentionProblem::hidden_shapes(std::uint64_t seed) const
     const std::int64_t room = hidden_pairs / (B * H * timed_.group() * Lq);
     sizes.push_back({B, H, Lq, between(2, std::clamp<std::int64_t>(room, 20, 400))});
   }
-  Suite made = suite("hidden", timed_, sizes);
+  Suite made = suite(SuiteName::quick, timed_, sizes);
   take_windows(made);
   return made.shapes;
 }
 
 std::vector<Suite> attention_suites(const AttentionShape& timed) {
-  Suite mission{.name = "mission", .shapes = {timed.constants()}};
+  Suite mission{.name = SuiteName::mission, .shapes = {timed.constants()}};
 
   AttentionShape causal = timed;
   AttentionShape full = timed;
@@ -104,7 +104,7 @@ std::vector<Suite> attention_suites(const AttentionShape& timed) {
   const std::int64_t group = timed.group();
 
   // Seven shapes of common benchmarks at 8 heads.
-  Suite seven = suite("seven", full,
+  Suite seven = suite(SuiteName::seven, full,
                       grouped({{1, 8, 128, 128},
                                {2, 8, 256, 256},
                                {2, 8, 512, 512},
@@ -112,15 +112,15 @@ std::vector<Suite> attention_suites(const AttentionShape& timed) {
                                {1, 8, 2048, 2048}},
                               group, 1));
   const Suite seven_causal =
-      suite("seven", causal, grouped({{2, 8, 512, 512}, {1, 8, 32, 32}}, group, 1));
+      suite(SuiteName::seven, causal, grouped({{2, 8, 512, 512}, {1, 8, 32, 32}}, group, 1));
   seven.shapes.insert(seven.shapes.end(), seven_causal.shapes.begin(), seven_causal.shapes.end());
 
-  Suite both = suite("ten", full, grouped(ten, group, 1));
-  const Suite ten_causal = suite("ten", causal, grouped(ten, group, 1));
+  Suite both = suite(SuiteName::ten, full, grouped(ten, group, 1));
+  const Suite ten_causal = suite(SuiteName::ten, causal, grouped(ten, group, 1));
   both.shapes.insert(both.shapes.end(), ten_causal.shapes.begin(), ten_causal.shapes.end());
 
-  Suite small = suite("quick", timed, grouped(quick, group, 2));
-  Suite edges = suite("ragged", timed, grouped(ragged, group, 2));
+  Suite small = suite(SuiteName::quick, timed, grouped(quick, group, 2));
+  Suite edges = suite(SuiteName::ragged, timed, grouped(ragged, group, 2));
   take_windows(small);
   take_windows(edges);
   return {small, edges, seven, both, mission};

@@ -45,15 +45,22 @@ struct Scalar {
 
 // How the inputs are drawn. Each catches faults the others hide.
 enum class Inputs {
-  normal,        // N(0, 1)
-  tripled,       // N(0, 3): a peaked softmax
-  small,         // N(0, 0.01): a flat one
-  negated,       // -N(0, 1) of the same seed: the result must move as the oracle's does
-  large_logits,  // a few keys dominate by more than 100 in the exponent, or all lie as far below 0
-  distinct_rows  // every row of V is a constant of its own, so a wrong row shows
+  normal,         // N(0, 1)
+  tripled,        // N(0, 3): a peaked softmax
+  small,          // N(0, 0.01): a flat one
+  negated,        // -N(0, 1) of the same seed: the result must move as the oracle's does
+  large_logits,   // a few keys dominate by more than 100 in the exponent, or all lie as far below 0
+  distinct_rows,  // every row of V is a constant of its own, so a wrong row shows
+  // Of custom problems alone, with other scalars too; a truth there need not be (NoTruth).
+  rare,    // zeros, numbers below the normal ones, the ends of what is drawn from
+  extreme  // a few elements hundreds of times as large as the others
 };
 
 std::string to_text(Inputs inputs);
+// Whether a problem may have no truth of such inputs.
+constexpr bool may_lack_truth(Inputs inputs) {
+  return inputs == Inputs::rare || inputs == Inputs::extreme;
+}
 
 // A problem at one shape with data: what a kernel is given.
 struct Instance {
@@ -111,10 +118,22 @@ struct Coverage {
   std::int64_t every = 1;  // of so many neighbours one at least is among them; 1: these are all
 };
 
-// A named list of shapes the gate tries.
+enum class SuiteName {
+  quick,   // small, every kind of hard shape; for each trial
+  ragged,  // lengths that fit no tile
+  seven,   // what is often benchmarked
+  ten,     // the same with odd ones and long ones
+  mission  // the timed shape
+};
+
+std::string to_text(SuiteName name);
+
+// A list of shapes the gate tries, each with some kinds of input.
 struct Suite {
-  std::string name;
+  SuiteName name = SuiteName::quick;
   std::vector<Constants> shapes;
+  std::vector<Inputs> kinds = {Inputs::normal,  Inputs::tripled,      Inputs::small,
+                               Inputs::negated, Inputs::large_logits, Inputs::distinct_rows};
   // The data is what it is: other kinds of input, or a changed one, there are none.
   bool given = false;
 };
@@ -136,9 +155,8 @@ class Problem {
   // "B=1 H=8 Lq=512 Lk=512 D=64 fp16": one line for a person.
   virtual std::string describe(const Constants& shape) const = 0;
 
-  // Suites by name: `quick` (small, every kind of hard shape; for each trial), `seven`, `ten`,
-  // `ragged`. All keep what a compiled kernel fixes (D, dtype, ...); `quick` and `ragged` keep
-  // `causal` as the timed shape has it.
+  // At most one of each name. All keep what a compiled kernel fixes (D, dtype, ...); `quick` and
+  // `ragged` keep `causal` as the timed shape has it.
   virtual std::vector<Suite> suites() const = 0;
   // Shapes that nobody could have written a kernel for in advance: drawn from the seed, together
   // less work than `quick`, and keeping what `quick` keeps. None where sizes are fixed.
@@ -180,6 +198,12 @@ class Problem {
   // How many of these operations tensor cores do in the time of one on 16-bit elements.
   virtual double tensor_speed() const { return 1; }
 };
+
+// The problem's suite of that name, if it has one.
+std::optional<Suite> find_suite(const Problem& problem, SuiteName name);
+// Its suites of these names, in its own order, all if there are none. Throws UserError for a name
+// that is none of them.
+std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::string>& names);
 
 // The problem a space names, with its settings ("shape.B" -> 1, "causal" -> false, ...). Throws
 // UserError for an unknown kind or setting, naming the known ones; `where` is put before the

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "engine/base/kernel_image.hpp"
 #include "engine/kernel/template.hpp"
 #include "engine/problem/problem.hpp"
@@ -29,6 +30,12 @@ struct ReferenceCall {
 // memory for a copy in double costs more than what is done with it.
 using TakeResult = std::function<void(const Tensor& output, std::span<const std::byte> bytes)>;
 
+// The reference is sound, but what it gives for these inputs is not finite.
+class NoTruth : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 // Runs such kernels, somewhere no kernel under test runs. Thread-safe.
 class ReferenceRunner {
  public:
@@ -36,7 +43,7 @@ class ReferenceRunner {
   // `take` gets what it leaves in each output and inout tensor of the instance, in their order and
   // types. A reference is believed only if it writes all of its outputs, the same each time it is
   // run, finite, and nothing else. Throws UserError, which says where, for one that does not, or
-  // that is refused by the compiler or the device.
+  // that is refused by the compiler or the device; NoTruth if results are not finite.
   virtual void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) = 0;
 };
 

@@ -46,6 +46,10 @@ std::string to_text(Inputs inputs) {
       return "large_logits";
     case Inputs::distinct_rows:
       return "distinct_rows";
+    case Inputs::rare:
+      return "rare";
+    case Inputs::extreme:
+      return "extreme";
   }
   return "unknown";
 }

@@ -25,6 +25,8 @@ ExportFacts export_facts(const Store& store, std::int64_t trial) {
   facts.time_high_us = row.time_high_us;
   facts.time_kind = run.time_kind;
   facts.verdict = row.outcome == "right" ? row.outcome : row.outcome + ": " + row.finding;
+  if (row.outcome == "right" && row.stage != "final" && !row.message.empty())
+    facts.left_open = row.message;
   facts.gate_cases = row.gate_cases;
   facts.worst_ratio = row.worst_ratio;
   facts.resources.registers = row.registers;

@@ -103,8 +103,9 @@ std::string provenance(const ExportFacts& facts) {
                     interval_text(facts.time_low_us, facts.time_high_us), facts.stage));
   else
     comment.fact("time", "none: the trial was not timed");
-  comment.fact("verdict", fmt::format("{}; {} gate cases, worst error {:.3g} of what is allowed",
-                                      facts.verdict, facts.gate_cases, facts.worst_ratio));
+  comment.fact("verdict", fmt::format("{}; {} gate cases, worst error {:.3g} of what is allowed{}",
+                                      facts.verdict, facts.gate_cases, facts.worst_ratio,
+                                      facts.left_open.empty() ? "" : "; " + facts.left_open));
   comment.fact("config", settings_text(facts.config.to_json()));
   const LaunchTexts launch = launch_texts(facts);
   comment.fact("grid", fmt::format("{} blocks = {}", dims_text(facts.launch.grid), launch.grid));

@@ -61,7 +61,9 @@ void show_verdict(Page& page, const TrialRow& trial) {
   page.section("Verdict");
   page.line("outcome", fmt::format("{} at stage {}", trial.outcome, trial.stage));
   if (trial.finding != trial.outcome) page.line("finding", trial.finding);
-  if (!trial.message.empty()) page.line("message", trial.message);
+  // What a trial left open the finals have looked at.
+  if (!trial.message.empty() && !(trial.outcome == "right" && trial.stage == "final"))
+    page.line("message", trial.message);
   if (trial.duplicate_of != 0)
     page.line("duplicate of", fmt::format("trial {}", trial.duplicate_of));
   if (trial.gate_cases > 0) {

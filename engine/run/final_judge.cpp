@@ -28,11 +28,10 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
       originals_(device),
       clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
                Clocked::Proof::always, &originals_) {
-  for (const Suite& suite : project.problem->suites()) {
-    if (!suites.empty() && std::ranges::find(suites, suite.name) == suites.end()) continue;
-    const auto cases = gate_cases(suite, derive_seed(seed, "final gate"));
+  for (const Suite& suite : chosen_suites(*project.problem, suites)) {
+    const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
     cases_.insert(cases_.end(), cases.begin(), cases.end());
-    if (suite.name == "mission" && !cases.empty()) apart_ = {cases.front()};
+    if (suite.name == SuiteName::mission && !cases.empty()) apart_ = {cases.front()};
   }
   const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
   cases_.insert(cases_.end(), hidden.begin(), hidden.end());
@@ -64,7 +63,7 @@ FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
   Verdict verdict = Gate(device_, truth_, &originals_).check(variant->binder(), cases_);
   // At the timed shape once without anything kept on the device.
-  if (verdict.right() && originals_.usable())
+  if (verdict.right() && originals_.usable() && !apart_.empty())
     verdict = Gate(device_, truth_).check(variant->binder(), apart_);
   if (!verdict.right())
     return refused(to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");

@@ -47,7 +47,8 @@ TrialSeeds TrialSeeds::of(std::uint64_t seed) {
 std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
                                       TrialSeeds seeds) {
   const bool measures = device.info().times == TimeKind::measured;
-  return trial_cases(*project.problem, seeds.gate, measures ? TimedShape::some : TimedShape::none);
+  return trial_cases(*project.problem, seeds.gate,
+                     timed_shape_of_trials(*project.problem, measures));
 }
 
 Admission::Admission(const Project& project, Device& device, CompilePool& pool,
@@ -162,6 +163,8 @@ Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSee
       device_(device),
       truth_(truth),
       cases_(cases_of_trials(project, device, seeds)),
+      sees_timed_(std::ranges::any_of(
+          cases_, [&](const GateCase& each) { return each.shape == project.problem->shape(); })),
       originals_(device),
       clocked_(*project.problem, project.target, device, truth, seeds.timing,
                Clocked::Proof::where_measured, &originals_) {}
@@ -196,6 +199,7 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
     return;
   }
   row.stage = "screen";
+  if (!sees_timed_) row.message = not_at_timed_size;
   row.outcome = "right";
   row.finding = "right";
   row.time_us = measured->time_us.median;

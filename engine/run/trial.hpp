@@ -41,8 +41,10 @@ struct TrialSeeds {
   static TrialSeeds of(std::uint64_t seed);
 };
 
-// What the trials of a run are gated on. The rest of the timed shape is for the finals; an emulator
-// sees it only there.
+// What the trials of a run are gated on. The rest of the timed shape is for the finals; where it is
+// large an emulator sees it only there, and trials that are right say so until then.
+inline constexpr const char* not_at_timed_size =
+    "not gated at the timed size, which finals do: it is large for an emulator";
 std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
                                       TrialSeeds seeds);
 
@@ -97,6 +99,7 @@ class Judge {
   Device& device_;
   TruthCache& truth_;
   std::vector<GateCase> cases_;
+  bool sees_timed_;  // whether one is of the timed shape
   Originals originals_;
   Clocked clocked_;
   double fastest_us_ = std::numeric_limits<double>::infinity();  // judged right so far

@@ -14,8 +14,8 @@ Watch::Watch(const Project& project, const Device& device, CompilePool& pool, st
   profile_ = profile_of_arch(device.info().arch, project.root);
   if (!profile_)
     log_warning("no device profile is of {}: no kernel is looked at for races", device.info().arch);
-  for (const Suite& suite : project.problem->suites())
-    if (suite.name == "quick") cases_ = gate_cases(suite, derive_seed(seed, "watch"));
+  if (const auto quick = find_suite(*project.problem, SuiteName::quick))
+    cases_ = gate_cases(*quick, derive_seed(seed, "watch"));
   const auto too_large = [&](const GateCase& each) {
     return project.problem->bytes(each.shape) > kMostBytes;
   };

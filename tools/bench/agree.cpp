@@ -91,9 +91,8 @@ int agree(const std::string& space, const std::string& one, const std::string& o
   const bool bf16 = project.problem->shape().at("dtype") == Value(std::string("bf16"));
   Side sides[2] = {{project, one}, {project, other}};
   TruthCache truth(*project.problem);
-  std::vector<GateCase> cases;
-  for (const Suite& suite : project.problem->suites())
-    if (suite.name == "quick") cases = gate_cases(suite, derive_seed(seed, "agree"));
+  const auto cases = gate_cases(find_suite(*project.problem, SuiteName::quick).value(),
+                                derive_seed(seed, "agree"));
   Random random(derive_seed(seed, "variants"));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   std::set<std::string> seen;

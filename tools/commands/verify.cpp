@@ -28,21 +28,6 @@ struct VerifyArguments {
   std::optional<std::uint64_t> seed;
 };
 
-// Those asked for, else all; a name that is none of them is the user's slip.
-std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::string>& names) {
-  std::vector<Suite> chosen;
-  std::string known;
-  const auto all = problem.suites();
-  for (const Suite& suite : all) known += (known.empty() ? "" : ", ") + suite.name;
-  for (const std::string& name : names)
-    if (std::ranges::none_of(all, [&](const Suite& suite) { return suite.name == name; }))
-      throw UserError("--suite '" + name + "': expected one of " + known);
-  for (const Suite& suite : all)
-    if (names.empty() || std::ranges::find(names, suite.name) != names.end())
-      chosen.push_back(suite);
-  return chosen;
-}
-
 // Gates suite by suite and prints a row each; `fits` says which shapes the kernel can be bound to.
 int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device& device,
                 const Binder& bind, const std::function<bool(const Constants&)>& fits,
@@ -59,10 +44,18 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
                {"verdict", Align::wrap}});
   bool right = true;
   std::vector<std::pair<std::string, std::vector<GateCase>>> all;
-  for (const Suite& suite : suites) all.emplace_back(suite.name, gate_cases(suite, seed));
+  for (const Suite& suite : suites)
+    all.emplace_back(to_text(suite.name), gate_cases(suite, seed, Crossing::full));
   if (arguments.suites.empty()) all.emplace_back("hidden", hidden_cases(problem, seed));
-  for (auto& [name, cases] : all) {
+  for (auto& [name, cases] : all)
     std::erase_if(cases, [&](const GateCase& each) { return !fits(each.shape); });
+  if (std::ranges::all_of(all, [](const auto& each) { return each.second.empty(); }))
+    throw UserError("no case of what is asked for has a shape that this kernel is compiled for");
+  for (const auto& [name, cases] : all) {
+    if (cases.empty()) {
+      table.add({name, "none", "", "", "not gated: no such case fits the kernel"});
+      continue;
+    }
     const Verdict verdict = gate.check(bind, cases);
     right = right && verdict.right();
     table.add({name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),

@@ -20,6 +20,10 @@ namespace {
 
 constexpr int kHidden = 3;
 
+const std::string in_double_words =
+    " (the reference in double, by which the tolerance is measured; a `tolerance` in the space "
+    "goes without it)";
+
 bool is_floating(const Tensor& tensor) { return tensor.type != DType::i32; }
 
 // Manifests know sizes as "problem.n".
@@ -63,10 +67,13 @@ std::string CustomProblem::describe(const Constants& shape) const {
 }
 
 std::vector<Suite> CustomProblem::suites() const {
-  Suite quick{.name = "quick", .shapes = {}};
+  Suite quick, mission{.name = SuiteName::mission, .shapes = {shape()}};
   quick.shapes.assign(spec_.sizes.begin() + (spec_.sizes.size() > 1 ? 1 : 0), spec_.sizes.end());
-  quick.given = !spec_.reference;
-  return {quick, {.name = "mission", .shapes = {shape()}, .given = quick.given}};
+  quick.given = mission.given = !spec_.reference;
+  quick.kinds.push_back(Inputs::rare);
+  // A tolerance that is stated is of the numbers that are stated.
+  if (!spec_.tolerance) quick.kinds.push_back(Inputs::extreme);
+  return {quick, mission};
 }
 
 std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {
@@ -154,10 +161,10 @@ std::vector<Expectation> CustomProblem::measured_by(
     });
     call.watched = in_double.watched = false;
     draw_noise(call, in_double, instance, wide, noises);
+  } catch (const NoTruth& none) {
+    throw NoTruth(none.what() + in_double_words);
   } catch (const UserError& error) {
-    throw UserError(std::string(error.what()) +
-                    " (the reference in double, by which the tolerance is measured; a "
-                    "`tolerance` in the space goes without it)");
+    throw UserError(error.what() + in_double_words);
   }
   std::vector<Expectation> expectations;
   for (const Tensor& tensor : instance.tensors) {

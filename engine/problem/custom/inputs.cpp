@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -80,6 +81,34 @@ double share_of_row(std::size_t row, std::uint64_t seed) {
   return static_cast<double>((row * 37 + seed % 509) % 509) / 509;
 }
 
+// Beyond so many deviations a normal distribution is taken to have nothing.
+constexpr double kMostDeviations = 6;
+
+// An element's place among those of which a tensor has few, and which of them it is.
+struct Draw {
+  double drawn = 0;  // by the distribution: deviations, or a share of what it covers
+  double large = 0;  // in [0, 1): the lowest are of the few
+  double row = 0;    // its row's, in [0, 1)
+};
+
+// A number below the normal ones of its type; either sign.
+double below_normal(DType type, double share) {
+  const int exponent = type == DType::f16 ? -14 : type == DType::f64 ? -1022 : -126;
+  return std::ldexp(share < 0.5 ? -0.5 : 0.5, exponent);
+}
+
+// Of eight elements one each: 0, a number below the normal ones, and the ends; nothing for others.
+std::optional<double> rare_value(DType type, double least, double most, const Draw& draw) {
+  const bool has_zero = least <= 0 && most >= 0;
+  const auto which = static_cast<int>(draw.large * 8);
+  if (which == 0 && has_zero) return 0;
+  if (which == 1 && least < 0 && most > 0 && type != DType::i32)
+    return below_normal(type, draw.large * 8 - 1);
+  if (which == 2) return least;
+  if (which == 3) return most;
+  return std::nullopt;
+}
+
 double normal_value(const Distribution& fill, Inputs inputs, double drawn, double large,
                     double row) {
   double deviations = drawn;
@@ -88,6 +117,10 @@ double normal_value(const Distribution& fill, Inputs inputs, double drawn, doubl
   if (inputs == Inputs::negated) deviations = -deviations;
   if (inputs == Inputs::large_logits && large < 1.0 / 64) deviations *= 30;
   if (inputs == Inputs::distinct_rows) deviations = 4 * row - 2;
+  // Where it has numbers of one sign alone they keep it.
+  const bool both_signs = std::abs(fill.first) < kMostDeviations * fill.second;
+  if (inputs == Inputs::extreme && large < 1.0 / 64)
+    deviations = (drawn < 0 ? -1 : 1) * (both_signs ? 100 + large * 64 * 900 : kMostDeviations);
   return fill.first + fill.second * deviations;
 }
 
@@ -106,20 +139,29 @@ double bounded_share(Inputs inputs, double drawn, double large, double row) {
       return large < 1.0 / 64 ? 1 - 0.01 * (1 - drawn) : 0.1 * drawn;
     case Inputs::distinct_rows:
       return row;
+    case Inputs::rare:
+      return drawn;
+    case Inputs::extreme:  // at the bounds
+      return large < 0.5 ? 0 : std::nextafter(1.0, 0.0);
   }
   return drawn;
 }
 
-double value_of(const Distribution& fill, Inputs inputs, Random& random, double row) {
-  if (fill.kind == Distribution::Kind::value) return fill.first;
-  if (fill.kind == Distribution::Kind::normal) {
-    const double drawn = random.normal();
-    return normal_value(fill, inputs, drawn, random.uniform(), row);
+double value_of(DType type, const Distribution& fill, Inputs inputs, Random& random, double row) {
+  using Kind = Distribution::Kind;
+  if (fill.kind == Kind::value) return fill.first;
+  const bool normal = fill.kind == Kind::normal;
+  const double drawn = normal ? random.normal() : random.uniform();
+  const Draw draw = {drawn, random.uniform(), row};
+  if (inputs == Inputs::rare) {
+    const double reach = kMostDeviations * fill.second;
+    const double least = normal ? fill.first - reach : fill.first;
+    const double most = normal ? fill.first + reach : fill.second;
+    if (const auto value = rare_value(type, least, most, draw)) return *value;
   }
-  const double drawn = random.uniform();
-  const double share = bounded_share(inputs, drawn, random.uniform(), row);
-  if (fill.kind == Distribution::Kind::uniform)
-    return fill.first + share * (fill.second - fill.first);
+  if (normal) return normal_value(fill, inputs, draw.drawn, draw.large, row);
+  const double share = bounded_share(inputs, draw.drawn, draw.large, row);
+  if (fill.kind == Kind::uniform) return fill.first + share * (fill.second - fill.first);
   return fill.first + std::floor(share * (fill.second - fill.first + 1));
 }
 
@@ -133,9 +175,24 @@ void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t
   in_parallel((count + piece - 1) / piece, [&](std::size_t i) {
     Random random(derive_seed(seed, tensor.name, i));
     for (std::size_t at = i * piece; at < std::min((i + 1) * piece, count); ++at)
-      put_number(tensor.type, value_of(fill, inputs, random, share_of_row(at / row_length, seed)),
+      put_number(tensor.type,
+                 value_of(tensor.type, fill, inputs, random, share_of_row(at / row_length, seed)),
                  tensor.bytes.data() + at * size);
   });
+}
+
+// Another value of a scalar, for a kernel that was written for the one that is stated.
+double redrawn(const CustomArgument& argument, double stated, std::uint64_t seed) {
+  Random random(derive_seed(seed, "scalar " + argument.name));
+  if (argument.vary)
+    return argument.vary->least + random.uniform() * (argument.vary->most - argument.vary->least);
+  return stated * std::exp2(2 * random.uniform() - 1);
+}
+
+// What follows from sizes is what it is; so is an integer, and 0.
+bool may_vary(const CustomArgument& argument) {
+  return !argument.role && argument.type != DType::i32 && !argument.fixed &&
+         (!argument.value || argument.value->names().empty());
 }
 
 Scalar scalar_of(const CustomArgument& argument, const Constants& sizes) {
@@ -200,6 +257,14 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
   Instance instance = describe_custom(spec, sizes);
   instance.inputs = inputs;
   instance.seed = seed;
+  if (may_lack_truth(inputs))
+    for (Scalar& scalar : instance.scalars) {
+      const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
+      if (may_vary(argument))
+        put_number(scalar.type,
+                   redrawn(argument, get_number(scalar.type, scalar.bytes.data()), seed),
+                   scalar.bytes.data());
+    }
   for (Tensor& tensor : instance.tensors) {
     if (!is_given(tensor.role)) continue;
     const Distribution& fill =

@@ -120,8 +120,23 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
   }
 }
 
+void read_vary(const YamlNode& node, CustomArgument& argument) {
+  if (argument.type == DType::i32) node.fail("vary: is of scalars of floating types");
+  if (node.is_scalar()) {
+    if (node.boolean("vary")) node.expected("vary", "false, or two numbers: [0.5, 2]");
+    argument.fixed = true;
+    return;
+  }
+  const auto& numbers = node.items("vary");
+  if (numbers.size() != 2) node.expected("vary", "two numbers: [0.5, 2]");
+  const double least = numbers[0].number("vary"), most = numbers[1].number("vary");
+  if (most < least) numbers[1].expected("vary", "a number that is not below the first");
+  argument.vary = {least, most};
+}
+
 CustomArgument read_argument(const YamlNode& node) {
-  node.check_keys("an argument", {"name", "type", "shape", "role", "fill", "value", "constant"});
+  node.check_keys("an argument",
+                  {"name", "type", "shape", "role", "fill", "value", "vary", "constant"});
   CustomArgument argument;
   argument.mark = node.mark();
   argument.name = node.at("name").name("name");
@@ -129,7 +144,9 @@ CustomArgument read_argument(const YamlNode& node) {
   const YamlNode* value = node.find("value");
   if ((value == nullptr) == (node.find("shape") == nullptr))
     node.fail("'" + argument.name + "' needs either a `shape`, for a buffer, or a `value`");
+  const YamlNode* vary = node.find("vary");
   if (value == nullptr) {
+    if (vary != nullptr) vary->fail("vary: is of scalars");
     read_buffer(node, argument);
     return argument;
   }
@@ -142,6 +159,7 @@ CustomArgument read_argument(const YamlNode& node) {
   } else {
     argument.value = expression(*value, "value");
   }
+  if (vary != nullptr) read_vary(*vary, argument);
   return argument;
 }
 

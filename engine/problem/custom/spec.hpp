@@ -44,6 +44,12 @@ namespace fa_tune {
 // way: a normal one becomes wider, narrower, mirrored, with a few elements thirty times as large,
 // constant in each row; the others do not leave their bounds.
 //
+// Two kinds more need not have a truth, and are left out where the reference is not finite: zeros,
+// numbers below the normal ones and the ends of the distribution; and a few elements hundreds of
+// deviations away (not where a `tolerance` is stated). With them float scalars that do not follow
+// from sizes are others, from half to twice what is stated (0 stays 0): `vary: [low, high]` beside
+// the `value` says between what, `vary: false` that there is one value alone.
+//
 // Instead of a reference, `expected: {y: y.npy}` names a .npy file for each output, of its type or
 // of float64. It knows one set of data alone: buffers that are given must be filled with {file:
 // x.npy} or {value: x}, sizes must be one map, and a `tolerance` must say how far off an element
@@ -72,6 +78,11 @@ struct CustomArgument {
   Distribution fill;
   std::optional<Expression> value;  // of a scalar
   double real = 0;                  // its value where there is no expression
+  struct Range {
+    double least = 0, most = 0;
+  };
+  std::optional<Range> vary;  // of a scalar: what other values the gate may draw
+  bool fixed = false;         // none
   Mark mark;
 };
 

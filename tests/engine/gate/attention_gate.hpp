@@ -86,9 +86,7 @@ class AttentionGate {
   TruthCache& truth() { return truth_; }
 
   std::vector<GateCase> cases(const std::string& suite, std::uint64_t seed = 1) const {
-    for (const Suite& each : problem_.suites())
-      if (each.name == suite) return gate_cases(each, seed);
-    return {};
+    return gate_cases(chosen_suites(problem_, {suite}).at(0), seed);
   }
 
   Verdict check(const PlantedKernel& kernel, const std::vector<GateCase>& cases) {

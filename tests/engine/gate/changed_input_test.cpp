@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -34,15 +35,22 @@ TEST_CASE("results kept by address or by a look at one input are found out as st
   const auto by_look = [](const AttentionCall& call) {
     return Bits(call.Q, call.Q + call.query_elements());
   };
-  const Verdict address = gate.check(keeping(by_address), gate.cases("quick"));
+  const auto cases = gate.cases("quick");
+  constexpr const char* kInputs[] = {"Q", "K", "V"};
+  const Verdict address = gate.check(keeping(by_address), cases);
   CHECK(address.finding == Finding::stale);
   CHECK(address.cases == 1);
-  CHECK(address.message.find("the output stayed as it was when Q changed in its place: O[") == 0);
-  // The second case changes K, which this one does not look at.
-  const Verdict look = gate.check(keeping(by_look), gate.cases("quick"));
+  CHECK(address.message.find(std::string("the output stayed as it was when ") +
+                             kInputs[*cases[0].changed_input % 3] + " changed in its place: O[") ==
+        0);
+  // The first case to change another than Q, which alone this one looks at.
+  const Verdict look = gate.check(keeping(by_look), cases);
+  const auto other = std::ranges::find_if(
+      cases, [](const GateCase& each) { return *each.changed_input % 3 != 0; });
   CHECK(look.finding == Finding::stale);
-  CHECK(look.cases == 2);
-  CHECK(look.message.find("when K changed") != std::string::npos);
+  CHECK(look.cases == 1 + (other - cases.begin()));
+  CHECK(look.message.find(std::string("when ") + kInputs[*other->changed_input % 3] + " changed") !=
+        std::string::npos);
 }
 
 TEST_CASE("an output that looks finished must not be taken for its own") {

@@ -232,11 +232,11 @@ TEST_CASE("attention: suites keep the features, and their windows are felt") {
       CHECK((s.lse && s.alibi && s.softcap == 50 && s.layout == Layout::BSHD));
       several_kv_heads = several_kv_heads || s.kv_heads() > 1;
       felt = felt || s.visible(s.Lq - 1).first > 0;
-      if (suite.name == "quick" || suite.name == "ragged")
+      if (suite.name == SuiteName::quick || suite.name == SuiteName::ragged)
         CHECK(problem.defines(shape) == problem.defines(problem.shape()));
     }
     CHECK(several_kv_heads);
-    if (suite.name == "quick" || suite.name == "ragged") CHECK(felt);
+    if (suite.name == SuiteName::quick || suite.name == SuiteName::ragged) CHECK(felt);
   }
 }
 
@@ -245,20 +245,22 @@ TEST_CASE("attention: suites keep what a compiled kernel fixes") {
       {.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .causal = true, .dtype = DType::bf16});
   std::set<std::string> names;
   for (const Suite& suite : problem.suites()) {
-    names.insert(suite.name);
+    names.insert(to_text(suite.name));
     std::int64_t pairs = 0;
     for (const Constants& shape : suite.shapes) {
       CHECK(integer(shape, "D") == 32);
       CHECK(to_text(shape.at("dtype")) == "bf16");
-      if (suite.name == "quick" || suite.name == "ragged" || suite.name == "mission")
+      if (suite.name == SuiteName::quick || suite.name == SuiteName::ragged ||
+          suite.name == SuiteName::mission)
         CHECK(problem.defines(shape) == problem.defines(problem.shape()));
       pairs +=
           integer(shape, "B") * integer(shape, "H") * integer(shape, "Lq") * integer(shape, "Lk");
     }
-    if (suite.name == "quick") CHECK(pairs < 2 * 2 * 128 * 128);
-    if (suite.name == "seven") CHECK(suite.shapes.size() == 7);
-    if (suite.name == "ten") CHECK(suite.shapes.size() == 10);
-    if (suite.name == "mission") CHECK(suite.shapes == std::vector<Constants>{problem.shape()});
+    if (suite.name == SuiteName::quick) CHECK(pairs < 2 * 2 * 128 * 128);
+    if (suite.name == SuiteName::seven) CHECK(suite.shapes.size() == 7);
+    if (suite.name == SuiteName::ten) CHECK(suite.shapes.size() == 10);
+    if (suite.name == SuiteName::mission)
+      CHECK(suite.shapes == std::vector<Constants>{problem.shape()});
   }
   CHECK(names == std::set<std::string>{"quick", "ragged", "seven", "ten", "mission"});
 }

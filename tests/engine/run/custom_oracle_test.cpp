@@ -19,12 +19,82 @@ TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
   // One element of the last, incomplete block.
   CHECK(test::has(finding("if (i < n) y", "if (i < n - 1) y"), "wrong: y["));
   CHECK(test::has(finding("if (i < n) y", "if (i <= n) y"), "past the end of"));
-  CHECK(test::has(finding("if (i < n) y[i] =", "if (i < n) y[i] = x[i] == 0 ? 0 :"), "right"));
+  // Of a number that is hardly ever drawn.
+  CHECK(test::has(finding("if (i < n) y[i] =", "if (i < n) y[i] = x[i] == 0 ? 0 :"), "wrong"));
   CHECK(test::has(finding("step(x[i], y[i], a);", "step(x[i], y[i], a), ((T*)x)[i] = 0;"),
                   "wrote to an input"));
   CHECK(test::has(finding("= step(x[i], y[i], a)", "+= blockIdx.x == 0 ? x[i] / 0 : 0"), "finite"));
-  // Right for the a that is always given.
-  CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], T(2.5))"), "right"));
+  // Right for the a that is stated.
+  CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], T(2.5))"), "wrong: y["));
+}
+
+TEST_CASE("custom: numbers that are rarely met are, and other scalars than the stated one") {
+  const auto verdict = [](const std::string& to, const test::Replacements& space = {}) {
+    const test::CustomSpace place;
+    test::write_text(place.folder() / "mine.cu",
+                     test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", to}}));
+    return place.gate(space);
+  };
+  const auto refused = [&](const std::string& to, const std::string& kind) {
+    const Verdict found = verdict(to);
+    CHECK_MESSAGE(found.finding == Finding::wrong, to_text(found.finding));
+    CHECK_MESSAGE(test::has(found.where, kind), found.where);
+  };
+  refused("fabsf(x[i]) > 150 ? 0 : step(x[i], y[i], a)", "inputs=extreme");
+  refused("x[i] == 0 ? 1 : step(x[i], y[i], a)", "inputs=rare");
+  refused("x[i] != 0 && fabsf(x[i]) < 1e-37f ? 1 : step(x[i], y[i], a)", "inputs=rare");
+  // A scalar in the message is the one of its case.
+  const Verdict hard_coded = verdict("step(x[i], y[i], T(2.5))");
+  CHECK_MESSAGE(test::has(hard_coded.where, " a="), hard_coded.where);
+  const auto said = [&](const std::string& vary) {
+    return verdict("step(x[i], y[i], T(2.5))", {{"value: 2.5", "value: 2.5, vary: " + vary}})
+        .finding;
+  };
+  CHECK(said("false") == Finding::right);
+  CHECK(said("[2.5, 2.5]") == Finding::right);
+  CHECK(said("[2, 3]") == Finding::wrong);
+  // What the reference has no finite result of is left out: the logarithm of a negative number.
+  const test::CustomSpace roots;
+  test::write_text(roots.folder() / "plain.cu",
+                   test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", "logf(x[i]) + y[i]"}}));
+  test::write_text(
+      roots.folder() / "mine.cu",
+      test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", "logf(x[i]) + y[i]"}}));
+  const Verdict positive =
+      roots.gate({{"{name: x, type: f32, shape: [n]}",
+                   "{name: x, type: f32, shape: [n], fill: {uniform: [0, 1]}}"}});
+  CHECK_MESSAGE(positive.right(), positive.message);
+}
+
+TEST_CASE("custom: integers that nobody writes are found where they are -1") {
+  const test::CustomSpace place;
+  test::write_text(place.folder() / "plain.cu",
+                   "__global__ void plain(const float* x, int* y, float a, int n) {\n"
+                   "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                   "  if (i < n) y[i] = x[i] < 1 ? -1 : i;\n}\n");
+  const auto gate = [&](const std::string& body) {
+    test::write_text(place.folder() / "mine.cu",
+                     "template <int per, typename T>\n"
+                     "__global__ void scale_add(const T* x, int* y, T a, int n) {\n"
+                     "  for (int k = 0; k < per; ++k) {\n"
+                     "    int i = (blockIdx.x * per + k) * BLOCK + threadIdx.x;\n    " +
+                         body + "\n  }\n}\n");
+    const Verdict verdict = place.gate(
+        {{"y, type: f32, shape: [n], role: inout", "y, type: i32, shape: [n], role: output"}});
+    return to_text(verdict.finding) + ": " + verdict.message;
+  };
+  CHECK(gate("if (i < n) y[i] = x[i] < 1 ? -1 : i;") == "right: ");
+  const std::string unwritten = gate("if (i < n && x[i] >= 1) y[i] = i;");
+  CHECK_MESSAGE(test::has(unwritten, "is never written"), unwritten);
+}
+
+TEST_CASE("custom: a refusal by a measured bound says how to state another") {
+  const test::CustomSpace place;
+  test::write_text(place.folder() / "step.cuh",
+                   test::replace(test::kCustomStep, {{"a * x + y", "(a * x + y) * T(1.000005)"}}));
+  const Verdict little = place.gate();
+  CHECK_MESSAGE(test::has(little.message, "state `tolerance: {absolute"), little.message);
+  CHECK_FALSE(test::has(place.gate_kernel("step(x[i], y[i], a)", "0").message, "tolerance"));
 }
 
 TEST_CASE("custom: a reference is judged before it is believed") {

@@ -49,10 +49,8 @@ Verdict Bench::gate(const Template& from, const Config& config, const std::strin
   Variant variant(
       from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
       config, *pool_, *device_);
-  for (const Suite& each : project_.problem->suites())
-    if (each.name == suite)
-      return Gate(*device_, truth_).check(variant.binder(), gate_cases(each, seed));
-  throw std::logic_error("no suite " + suite);
+  return Gate(*device_, truth_)
+      .check(variant.binder(), gate_cases(chosen_suites(*project_.problem, {suite}).at(0), seed));
 }
 
 }  // namespace fa_tune::test

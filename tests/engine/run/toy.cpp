@@ -56,8 +56,8 @@ class Doubling final : public Problem {
     return fmt::format("N={}", elements(shape));
   }
   std::vector<Suite> suites() const override {
-    return {{"quick", {{{"N", std::int64_t{33}}}, timed_}},
-            {"ragged", {{{"N", std::int64_t{77}}}}}};
+    return {{SuiteName::quick, {{{"N", std::int64_t{33}}}, timed_}},
+            {SuiteName::ragged, {{{"N", std::int64_t{77}}}}}};
   }
   std::vector<std::pair<std::string, std::string>> defines(const Constants&) const override {
     return {};
