@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "engine/base/environment.hpp"
 #include "engine/base/error.hpp"
 #include "tests/engine/run/fixture.hpp"
 
@@ -57,6 +58,12 @@ inline const char* const kCustomStep =
 
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path) << text;
+}
+
+// FA_TUNE_SEEDS, for those who have time, or so many.
+inline int seeds_to_try(int usual) {
+  const std::string given = environment("FA_TUNE_SEEDS");
+  return given.empty() ? usual : std::stoi(given);
 }
 
 // The space in a folder of its own, with what is to be changed in its texts.

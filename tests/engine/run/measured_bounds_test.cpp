@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "engine/base/environment.hpp"
 #include "engine/base/random.hpp"
 #include "engine/device/open.hpp"
 #include "engine/run/variant.hpp"
@@ -17,10 +16,7 @@ using namespace fa_tune;
 
 namespace {
 
-int seeds() {
-  const std::string given = environment("FA_TUNE_SEEDS");
-  return given.empty() ? 2 : std::stoi(given);
-}
+constexpr int kUsualSeeds = 2;
 
 struct Way {
   std::string name;
@@ -366,7 +362,7 @@ struct Count {
   std::string last;  // why
 };
 
-std::vector<Count> tries(const Field& field) {
+std::vector<Count> tries(const Field& field, int seeds) {
   const Place place(field);
   const Project project = place.project();
   const auto device = open_device("emulator:h100", project.target, test::root());
@@ -379,7 +375,7 @@ std::vector<Count> tries(const Field& field) {
         [&](const Constants& shape) { return project.scope(shape); },
         Config({{"template", fmt::format("w{}", i)}, {"BLOCK", std::int64_t{64}}}), pool, *device));
   std::vector<Count> counts(field.ways.size());
-  for (int seed = 1; seed <= seeds(); ++seed) {
+  for (int seed = 1; seed <= seeds; ++seed) {
     TruthCache truth(*project.problem);
     auto cases = gate_cases(project.problem->suites().front(),
                             derive_seed(static_cast<std::uint64_t>(seed), field.name));
@@ -400,18 +396,19 @@ std::vector<Count> tries(const Field& field) {
 }  // namespace
 
 TEST_CASE("measured bounds: right kernels pass with every seed, wrong ones with hardly any") {
+  const int seeds = test::seeds_to_try(kUsualSeeds);
   for (const Field& field : fields()) {
-    const auto counts = tries(field);
+    const auto counts = tries(field, seeds);
     for (std::size_t i = 0; i < counts.size(); ++i) {
       const Way& way = field.ways[i];
       const std::string told = fmt::format("{}, {} '{}': refused {} of {}; {}", field.name,
                                            way.right ? "right" : "wrong in", way.name,
-                                           counts[i].refused, seeds(), counts[i].last);
+                                           counts[i].refused, seeds, counts[i].last);
       MESSAGE(told);
       if (way.right)
         CHECK_MESSAGE(counts[i].refused == 0, told);
       else
-        CHECK_MESSAGE(counts[i].refused * 100 >= seeds() * 99, told);
+        CHECK_MESSAGE(counts[i].refused * 100 >= seeds * 99, told);
     }
   }
 }
