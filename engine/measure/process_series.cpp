@@ -2,98 +2,165 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
+#include "engine/base/student.hpp"
 #include "engine/measure/timing.hpp"
 
 namespace fa_tune {
 namespace {
 
-std::vector<double> less(std::vector<double> values, const std::vector<double>& others) {
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= others[i];
-  return values;
-}
+// Of several contestants (rows) the logarithms of their figures in the same processes (columns).
+class Paired {
+ public:
+  explicit Paired(std::vector<std::vector<double>> rows)
+      : rows_(std::move(rows)), processes_(static_cast<double>(rows_.front().size())) {
+    const double others = static_cast<double>(rows_.size()) - 1;
+    freedom_ = others * (processes_ - 1);
+    if (freedom_ < 1) return;
+    double squares = 0;
+    for (std::size_t process = 0; process < rows_.front().size(); ++process) {
+      double of_process = 0;
+      for (const auto& row : rows_) of_process += row[process] - mean(row);
+      of_process /= others + 1;
+      for (const auto& row : rows_) squares += square(row[process] - mean(row) - of_process);
+    }
+    variance_ = 2 * squares / freedom_;
+  }
 
-// Sum of squares about the mean.
-double spread(const std::vector<double>& values) {
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) /
-                      static_cast<double>(std::max<std::size_t>(1, values.size()));
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return sum;
-}
+  double variance() const { return variance_; }  // of a pair's difference, that of all together
+
+  // By how much the first is more; `wrong`: how often the interval may be.
+  MeanEstimate difference(std::size_t one, std::size_t other, double wrong) const {
+    std::vector<double> differences = rows_[one];
+    for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= rows_[other][i];
+    const double middle = mean(differences);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (freedom_ < 1) return {middle, -infinity, infinity};
+    double own = 0;
+    for (const double each : differences) own += square(each - middle) / (processes_ - 1);
+    const double half = student_t(static_cast<int>(freedom_), 1 - wrong) *
+                        std::sqrt(std::max(own, variance_) / processes_);
+    return {middle, middle - half, middle + half};
+  }
+
+ private:
+  static double square(double x) { return x * x; }
+  static double mean(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  }
+
+  std::vector<std::vector<double>> rows_;
+  double processes_;
+  double freedom_ = 0;
+  double variance_ = 0;
+};
+
+// What a series compares its contestants by: what their races compared, and, if that were cycles,
+// their times. `wrong` as above.
+class Pairs {
+ public:
+  using Rows = std::vector<std::vector<double>>;
+  explicit Pairs(const Rows& raced) : raced_(raced) {}
+  Pairs(const Rows& cycles, const Rows& times)
+      : raced_(cycles), times_(times), own_clock_(less(times, cycles)) {
+    // Half the deviation: between two that are about equal the choice is worth nothing.
+    times_are_steadier_ = 4 * times_->variance() < raced_.variance();
+  }
+
+  RaceRatio ratio(std::size_t one, std::size_t other, double wrong) const {
+    if (one == other) return {};
+    const MeanEstimate log_ratio = difference(one, other, wrong);
+    return {std::exp(log_ratio.mean), std::exp(log_ratio.low), std::exp(log_ratio.high)};
+  }
+
+ private:
+  static Rows less(Rows values, const Rows& others) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (std::size_t j = 0; j < values[i].size(); ++j) values[i][j] -= others[i][j];
+    return values;
+  }
+
+  MeanEstimate difference(std::size_t one, std::size_t other, double wrong) const {
+    if (!times_) return raced_.difference(one, other, wrong);
+    const double least = std::log1p(kLeastDifference);
+    // What times say beyond the race: the clock that each made for itself.
+    const MeanEstimate own_clock = own_clock_->difference(one, other, wrong / 2);
+    const bool of_its_own = own_clock.low > least || own_clock.high < -least;
+    return (times_are_steadier_ || of_its_own ? *times_ : raced_).difference(one, other, wrong / 2);
+  }
+
+  Paired raced_;
+  std::optional<Paired> times_, own_clock_;
+  bool times_are_steadier_ = false;
+};
 
 }  // namespace
 
-RaceOptions ProcessSeries::options(std::uint64_t seed) {
-  return {.seed = seed, .fewest_blocks = 8, .most_blocks = 12};
+std::string verdict_text(const RaceRatio& ratio) {
+  if (ratio.tied()) return "tie";
+  return ratio.faster() ? "faster" : "slower";
+}
+
+std::optional<double> known_bound(double bound) {
+  return std::isfinite(bound) ? std::optional(bound) : std::nullopt;
+}
+
+std::vector<std::size_t> RaceResult::tied_first() const {
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < standings.size(); ++i)
+    if (!standings[i].to_winner.slower()) first.push_back(i);
+  return first;
 }
 
 void ProcessSeries::add(const std::vector<std::size_t>& ran, const LaunchRace& raced) {
-  const RaceResult& race = raced.result;
-  blocks_ += race.blocks;
-  void_blocks_ += race.void_blocks;
-  if (race.blocks - race.void_blocks < options(0).fewest_blocks) return;
+  const int good = raced.result.good_blocks();
+  blocks_ += raced.result.blocks();
+  void_blocks_ += raced.result.blocks() - good;
+  if (good < RaceOptions{}.good_blocks) return;
   ++processes_;
+  by_cycles_ = by_cycles_ || raced.by_cycles;
   for (std::size_t i = 0; i < ran.size(); ++i) {
     Figures& figures = of_[ran[i]];
-    figures.log_ratio.push_back(std::log(race.standings[i].to_baseline.ratio));
-    figures.log_us.push_back(std::log(race.standings[i].time_us.median));
-    figures.blocks += race.standings[i].blocks;
+    figures.log_ratio.push_back(std::log(raced.result.ratios[i]));
+    figures.log_us.push_back(std::log(median(raced.timings[i].samples_us)));
+    figures.blocks += good;
     append(figures.timing, raced.timings[i]);
   }
 }
 
-ProcessSeries::By ProcessSeries::steadier(const std::vector<std::size_t>& ran) const {
-  double of_races = 0, of_times = 0;
-  for (const std::size_t i : ran) {
-    of_races += spread(less(of_[i].log_ratio, of_[ran.front()].log_ratio));
-    of_times += spread(less(of_[i].log_us, of_[ran.front()].log_us));
-  }
-  // Half the deviation, not a little less of it: who takes the better looking of two equals fools
-  // himself.
-  return 4 * of_times < of_races ? By::time : By::race;
-}
-
-RaceRatio ProcessSeries::compare(std::size_t one, std::size_t other, By by,
-                                 double confidence) const {
-  if (one == other) return {};
-  const std::vector<double> times = less(of_[one].log_us, of_[other].log_us);
-  const std::vector<double> raced = less(of_[one].log_ratio, of_[other].log_ratio);
-  const double least = std::log1p(kLeastDifference);
-  // What times say beyond the race: the clock that each made for itself.
-  const MeanEstimate own_clock = mean_of_few(less(times, raced), confidence);
-  const bool of_its_own = own_clock.low > least || own_clock.high < -least;
-  const bool by_time = by == By::time || of_its_own;
-  const MeanEstimate log_ratio = mean_of_few(by_time ? times : raced, confidence);
-  return {std::exp(log_ratio.mean), std::exp(log_ratio.low), std::exp(log_ratio.high)};
-}
-
-LaunchRace ProcessSeries::result(const std::vector<std::size_t>& ran, double confidence) const {
-  // Each comparison has its share of what is left to 1.
-  const double each =
-      1 - (1 - confidence) / static_cast<double>(std::max<std::size_t>(2, ran.size()) - 1);
-  LaunchRace all;
+SeriesRace ProcessSeries::result(const std::vector<std::size_t>& ran, double confidence) const {
+  const auto others = static_cast<double>(std::max<std::size_t>(2, ran.size()) - 1);
+  const double wrong_to_baseline = (1 - confidence) / others;
+  const double wrong_of_pairs = (1 - confidence) / (others * (others + 1) / 2);
+  SeriesRace all;
   RaceResult& result = all.result;
   result.blocks = blocks_;
   result.void_blocks = void_blocks_;
-  const std::size_t first = ran.front();
-  const By by = steadier(ran);
+  Pairs::Rows log_ratios, log_times;
   for (const std::size_t i : ran) {
-    const MeanEstimate log_us = mean_of_few(of_[i].log_us, 0.95);
+    log_ratios.push_back(of_[i].log_ratio);
+    log_times.push_back(of_[i].log_us);
+  }
+  const Pairs pairs = by_cycles_ ? Pairs(log_ratios, log_times) : Pairs(log_ratios);
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    const Figures& figures = of_[ran[i]];
+    const MeanEstimate log_us = mean_of_few(figures.log_us, kConfidence);
     RaceStanding standing;
-    standing.to_baseline = compare(i, first, by, each);
+    standing.to_baseline = pairs.ratio(i, 0, wrong_to_baseline);
     standing.time_us = {std::exp(log_us.mean), std::exp(log_us.low), std::exp(log_us.high),
-                        static_cast<int>(of_[i].timing.samples_us.size())};
-    standing.blocks = of_[i].blocks;
+                        static_cast<int>(figures.timing.samples_us.size())};
+    standing.blocks = figures.blocks;
     result.standings.push_back(standing);
-    all.timings.push_back(of_[i].timing);
+    all.timings.push_back(figures.timing);
   }
   const auto ratio = [](const RaceStanding& standing) { return standing.to_baseline.ratio; };
   const auto winner = std::ranges::min_element(result.standings, {}, ratio);
   result.winner = static_cast<std::size_t>(winner - result.standings.begin());
   for (std::size_t i = 0; i < ran.size(); ++i)
-    result.standings[i].to_winner = compare(ran[i], ran[result.winner], by, each);
+    result.standings[i].to_winner = pairs.ratio(i, result.winner, wrong_of_pairs);
   return all;
 }
 

@@ -1,46 +1,100 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "engine/measure/race.hpp"
 #include "engine/measure/sampler.hpp"
+#include "engine/measure/statistics.hpp"
 
 namespace fa_tune {
+
+// What two loads of the very same kernel may differ by, with one set of buffers: on an H100, in 50
+// processes, 0.13% at most (tools/bench/results/aa, judged by the interval alone), for certain,
+// since it is where their code lies and no noise. A difference counts from twice that on, and what
+// is less ties: a user's process has a place of its own for either.
+inline constexpr double kLeastDifference = 0.0025;
+
+// A kernel's time over another's, with its interval. Slower and faster are for certain: all of the
+// interval is beyond the least difference that counts.
+struct RaceRatio {
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+
+  bool slower() const { return low > 1 + kLeastDifference; }
+  bool faster() const { return high < 1 / (1 + kLeastDifference); }
+  bool tied() const { return !slower() && !faster(); }
+};
+
+// "slower", "faster" or "tie".
+std::string verdict_text(const RaceRatio& ratio);
+// An end of its interval; nothing where that is boundless.
+std::optional<double> known_bound(double bound);
+
+struct RaceStanding {
+  RaceRatio to_baseline;
+  RaceRatio to_winner;    // of the winner itself exactly 1
+  Estimate time_us = {};  // the mean over processes; 95%
+  int blocks = 0;         // good ones it ran in
+};
+
+struct RaceResult {
+  std::vector<RaceStanding> standings;  // as the contestants are numbered, the baseline first
+  std::size_t winner = 0;               // with the least mean
+  int blocks = 0;                       // run, void ones included
+  int void_blocks = 0;
+
+  // Contestants that are not slower than the winner, itself included.
+  std::vector<std::size_t> tied_first() const;
+};
+
+struct SeriesRace {
+  RaceResult result;
+  std::vector<Timing> timings;  // by contestant: all samples of good blocks
+};
 
 // The races of one question, each in a process of its own. Where a kernel and its buffers come to
 // lie in memory is another draw in each process, the same within one: on an H100 the cycles of one
 // kernel differed by 1.8% over 8 processes whose own intervals were 0.1% wide
 // (tools/bench/results/repeat/h100_one_process.json). So blocks of one process say how sure one is
 // of that process; what a user will see is told by processes, and these are what is counted: of
-// each contestant and process one figure, the mean over processes of its logarithm, and Student's t
-// for the interval (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: vary
-// what varies at the highest level first).
+// each contestant and process one figure, the logarithm of it, and of each pair the mean of its
+// differences with Student's t for its interval (Kalibera and Jones, Rigorous Benchmarking in
+// Reasonable Time, ISMM 2013: vary what varies at the highest level first). Six differences say
+// little of their spread, so a pair's is never taken for less than that of all pairs together (the
+// residual of a two-way layout, whose degrees of freedom it has), and for more where its own are
+// wider: some kernels wander more than others.
+//
+// Intervals hold together (Bonferroni): those to the baseline, which was chosen before the race,
+// share what is left to 1 among the others; the winner is chosen by the very figures that it is
+// compared by, so those to it have a share among all pairs.
 //
 // Where the clock wanders, races compare cycles, in the belief that two kernels one after the other
 // meet the same clock. At a power limit they need not: one that draws more power makes its own, and
 // a user waits for time. So where times vary less than half as much over the processes as cycles
-// do, of all contestants together, times are what is compared; and of two of whom cycles and times
-// say different things for certain, their times.
+// do, times are what is compared; and of two of whom cycles and times say different things for
+// certain, their times. Such a choice has its price: each interval is as wide as if both were told.
 class ProcessSeries {
  public:
   // So many processes let a difference of 2% be told where places make 0.5% (tools/bench/race.cpp).
   static constexpr int kProcesses = 6;
   static constexpr int kFewest = 3;  // that say something, where some were disturbed
-  // Blocks in each; what a process can tell is soon told.
-  static RaceOptions options(std::uint64_t seed);
+  static constexpr double kConfidence = 0.95;
 
   explicit ProcessSeries(std::size_t contestants) : of_(contestants) {}
 
-  // A race in a new process. `ran` says who its contestants were, as this series numbers them.
+  // A race in a new process, held with the usual number of blocks; one that has fewer good ones
+  // does not count. `ran` says who its contestants were, as this series numbers them.
   void add(const std::vector<std::size_t>& ran, const LaunchRace& raced);
 
   int processes() const { return processes_; }  // with good blocks enough
   // What all say of those of `ran`, who were in all of them: standings and timings in that order,
-  // the first as the baseline. `confidence` is that of all comparisons with the winner together;
-  // the intervals of times are 95%. Of one process intervals are boundless. At least one process.
-  LaunchRace result(const std::vector<std::size_t>& ran, double confidence = 0.95) const;
+  // the first as the baseline. `confidence`: that all intervals to the baseline hold together, and
+  // likewise those to the winner; the intervals of times are 95%. Of one process intervals are
+  // boundless. At least one process.
+  SeriesRace result(const std::vector<std::size_t>& ran, double confidence = kConfidence) const;
 
  private:
   struct Figures {
@@ -49,14 +103,11 @@ class ProcessSeries {
     int blocks = 0;
     Timing timing;
   };
-  enum class By { race, time };
-  // What tells the contestants apart with less noise.
-  By steadier(const std::vector<std::size_t>& ran) const;
-  RaceRatio compare(std::size_t one, std::size_t other, By by, double confidence) const;
 
   int processes_ = 0;
   int blocks_ = 0;
   int void_blocks_ = 0;
+  bool by_cycles_ = false;  // in any process
   std::vector<Figures> of_;
 };
 

@@ -296,14 +296,10 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
   };
   auto result = race(launches.size(), clock, options);
   if (!result) return std::unexpected(RaceFault{under_way, result.error()});
-  LaunchRace raced{std::move(*result), std::vector<Timing>(launches.size())};
+  LaunchRace raced{std::move(*result), mhz > 0, std::vector<Timing>(launches.size())};
   for (const Taken& taken : all)
     if (raced.result.good[static_cast<std::size_t>(taken.block)])
       append(raced.timings[taken.contestant], taken.timing);
-  if (mhz > 0)
-    for (std::size_t i = 0; i < launches.size(); ++i)
-      if (!raced.timings[i].samples_us.empty())
-        raced.result.standings[i].time_us = estimate(raced.timings[i].samples_us);
   return raced;
 }
 

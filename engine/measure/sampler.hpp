@@ -36,7 +36,8 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
 std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch);
 
 struct LaunchRace {
-  RaceResult result;
+  BlockRace result;
+  bool by_cycles = false;       // what its ratios compare; else times
   std::vector<Timing> timings;  // by contestant: all samples of good blocks
 };
 
@@ -57,6 +58,7 @@ struct RaceFault {
 // then; a ProcessSeries looks at times as well. Times are those measured all the same.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
-                                                   const RaceOptions& options, L2 l2 = L2::warm);
+                                                   const RaceOptions& options = {},
+                                                   L2 l2 = L2::warm);
 
 }  // namespace fa_tune

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
 #include "engine/base/random.hpp"
+#include "engine/base/student.hpp"
 
 namespace fa_tune {
 namespace {
@@ -97,30 +97,6 @@ MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed, 
   result.low = quantile(means, tail);
   result.high = quantile(means, 1 - tail);
   return result;
-}
-
-double student_t(int degrees_of_freedom, double confidence) {
-  const double n = degrees_of_freedom;
-  // With t = sqrt(n) tan(angle), the probability of less is a finite sum.
-  const auto probability = [&](double angle) {
-    const double cosine = std::cos(angle);
-    const bool odd = degrees_of_freedom % 2 == 1;
-    double term = odd ? cosine : 1;
-    double sum = degrees_of_freedom == 1 ? 0 : term;
-    for (int k = odd ? 3 : 2; k <= degrees_of_freedom - 2; k += 2) {
-      term *= cosine * cosine * (k - 1) / k;
-      sum += term;
-    }
-    return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
-  };
-  double low = 0;
-  double high = std::numbers::pi / 2;
-  constexpr int kHalvings = 60;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    (probability(middle) < confidence ? low : high) = middle;
-  }
-  return std::sqrt(n) * std::tan(low);
 }
 
 MeanEstimate mean_of_few(std::span<const double> samples, double confidence) {

@@ -31,9 +31,6 @@ Estimate estimate(std::span<const double> samples, std::uint64_t seed = 1, int r
 MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed = 1,
                            int resamples = 2000);
 
-// The two-sided quantile of Student's t: |t| is at most this with probability `confidence`
-// (Abramowitz and Stegun 26.7.3 and 26.7.4, inverted by halving).
-double student_t(int degrees_of_freedom, double confidence);
 // Of few samples that are about normal: Student's interval. Of one sample it is boundless.
 MeanEstimate mean_of_few(std::span<const double> samples, double confidence);
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
-#include "engine/measure/race.hpp"
+#include "engine/measure/process_series.hpp"
 #include "engine/run/ablation_field.hpp"
 #include "engine/run/ablation_plan.hpp"
 

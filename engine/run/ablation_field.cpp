@@ -117,7 +117,7 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto begin = to_race.begin() + static_cast<std::ptrdiff_t>(round * kMostInRace);
     const auto end = round + 1 == rounds ? to_race.end() : begin + kMostInRace;
-    const double confidence = 1 - (1 - RaceOptions{}.confidence) / static_cast<double>(rounds);
+    const double confidence = 1 - (1 - ProcessSeries::kConfidence) / static_cast<double>(rounds);
     race(beside, {begin, end}, derive_seed(seed, "round", round), confidence);
     say_(fmt::format("race {} of {} is over", round + 1, rounds));
     // Races take minutes: who does not wait for the last one has these.

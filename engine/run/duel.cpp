@@ -21,16 +21,15 @@ void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const 
     if (!device.renew()) throw MachineError(device.info().id + ": lost");
     const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
     const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
-    const auto race =
-        ProcessSeries::options(derive_seed(options.seed, "race", static_cast<std::uint64_t>(i)));
+    const auto seed = derive_seed(options.seed, "race", static_cast<std::uint64_t>(i));
     const auto raced =
-        race_launches(device, {launch_a.launch(), launch_b.launch()}, race, options.l2);
+        race_launches(device, {launch_a.launch(), launch_b.launch()}, {.seed = seed}, options.l2);
     if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
     series.add({0, 1}, *raced);
   }
   if (series.processes() < std::min(options.processes, ProcessSeries::kFewest))
     throw MachineError("the clock moved by more than 2% within most blocks: the GPU is not idle");
-  const LaunchRace raced = series.result({0, 1});
+  const SeriesRace raced = series.result({0, 1});
   const RaceResult& result = raced.result;
   duel = {.a_us = result.standings[0].time_us,
           .b_us = result.standings[1].time_us,

@@ -64,7 +64,7 @@ class Race {
                              : std::make_unique<TimedLaunch>(*timed.front(), *bound, inputs_));
       launches.push_back(timed.back()->launch());
     }
-    return race_launches(device_, launches, ProcessSeries::options(seed("final race")));
+    return race_launches(device_, launches, {.seed = seed("final race")});
   }
 
  private:

@@ -24,12 +24,12 @@ struct FinalRace {
   std::vector<RaceRefusal> refused;
   // Who ran to the end, as `race` numbers them; none if fewer than two could, or no block was good.
   std::vector<std::size_t> ran;
-  LaunchRace race;
+  SeriesRace race;
   int processes = 0;  // that it was run in
 };
 
 struct RaceSettings {
-  double confidence = 0.95;  // that all intervals hold together
+  double confidence = ProcessSeries::kConfidence;
   int processes = ProcessSeries::kProcesses;
   std::function<void(int done)> process_over = [](int) {};
 };

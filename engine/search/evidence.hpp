@@ -52,9 +52,4 @@ struct GainAndCost {
 // the same interval. Narrow where gains are few: a lucky item that was not drawn is not known of.
 std::pair<double, double> ratio_interval(std::span<const GainAndCost> items);
 
-// Student's distribution with `freedom` degrees (Abramowitz and Stegun 26.7.3 and 26.7.4): the
-// two-sided p of t, and the t whose two-sided p is `p`.
-double student_p(double t, int freedom);
-double student_quantile(double p, int freedom);
-
 }  // namespace fa_tune

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 
+#include "engine/base/student.hpp"
 #include "engine/search/evidence.hpp"
 
 namespace fa_tune {
@@ -153,7 +154,7 @@ std::vector<MainEffect> main_effects(const std::vector<Codes>& configs,
   for (std::size_t n = 0; n < rows.size(); ++n)
     for (const std::size_t i : rows[n]) errors[n] -= amounts[i];
   const auto variance = variances(equations, rows, errors, width);
-  const double reach = student_quantile(kLevel, spare);
+  const double reach = student_t(spare, 1 - kLevel);
 
   std::vector<MainEffect> effects;
   for (std::size_t i = 0; i < columns.size(); ++i) {
