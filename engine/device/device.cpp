@@ -30,6 +30,8 @@ std::string to_text(FaultKind kind) {
       return "timeout";
     case FaultKind::trap:
       return "trap";
+    case FaultKind::unfinished:
+      return "unfinished";
     case FaultKind::died:
       return "died";
     case FaultKind::gone:

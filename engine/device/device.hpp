@@ -42,8 +42,8 @@ std::size_t total_bytes(std::span<const Piece> pieces) {
   return bytes;
 }
 
-// What can go wrong when a kernel is loaded or run. All are findings about the kernel, except the
-// last two.
+// What can go wrong when a kernel is loaded or run. All are findings about the kernel, except
+// unfinished and the last two.
 enum class FaultKind {
   load_failed,          // the image was refused
   unknown_instruction,  // the emulator does not know an instruction; found before anything ran
@@ -58,6 +58,7 @@ enum class FaultKind {
   deadlock,             // every warp waits and none can go on
   timeout,              // more instructions or time than allowed
   trap,                 // the kernel stopped itself
+  unfinished,           // what this device may execute was used up: see open_emulator
   died,                 // the process that ran it ended
   gone,                 // a buffer that was lost when another kernel ended the process: deaths()
   device_lost,          // the context is dead or the device is gone: this object can do no more
@@ -123,12 +124,14 @@ std::string to_text(L2 l2);
 // How samples are to be taken. A sample of a warm cache is the time of `launches_per_sample`
 // launches replayed back to back as one graph, divided by their number. A sample of a cold one is
 // that of a single launch, which follows a flush that is not timed: events see a microsecond or two
-// more of it than there is. A device that predicts ignores all of this.
+// more of it than there is. A device that predicts ignores all of this but `complete`.
 struct TimingPlan {
   int launches_per_sample = 20;
   int samples = 30;
   int warm_up_samples = 3;
   L2 l2 = L2::warm;
+  // Of a device that predicts: all blocks run, however long that takes, for Timing::complete.
+  bool complete = false;
 };
 
 // How a GPU was while samples were taken. What could not be known is empty or 0.
@@ -150,6 +153,8 @@ struct Timing {
   L2 l2 = L2::warm;                // this and what follows: if measured
   int launches_per_sample = 0;
   GpuState gpu = {};
+  // If predicted: all blocks ran, so what they left in the outputs is what a launch leaves there.
+  bool complete = false;
 };
 
 // For a ConstantData whose variable has room for less.
@@ -165,6 +170,7 @@ struct DeviceInfo {
   int sms = 0;
   int shared_per_block = 0;  // bytes, with opt-in
   bool checks = false;       // it heeds Launch::checks and Launch::schedule
+  std::string uuid = {};     // of a GPU, the same for all who see it; empty: shared with nobody
 };
 
 // A place where kernels run: a GPU or the emulator. Everything above this line of the engine treats

@@ -1,9 +1,12 @@
 #include "engine/device/emulated.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <new>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -12,6 +15,7 @@
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
+#include "engine/device/emulator/occupancy.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
 #include "engine/device/emulator/timing_model.hpp"
 
@@ -29,6 +33,10 @@ using emulator::TroubleKind;
 constexpr std::uint64_t instruction_budget = 500'000'000;
 // How many CTAs a prediction looks at.
 constexpr std::uint64_t sampled_blocks = 8;
+// Where a launch executes no more warp instructions than this, all of its blocks run for a
+// prediction too, so that those it looks at do their work among the others, and so that somebody
+// can look at what they left. Some tenths of a second on one thread.
+constexpr std::uint64_t whole_up_to = 8'000'000;
 // With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
 // Clusters").
 constexpr std::uint64_t most_cluster_blocks = 16;
@@ -73,6 +81,8 @@ FaultKind kind_of(TroubleKind kind) {
       return FaultKind::timeout;
     case TroubleKind::trap:
       return FaultKind::trap;
+    case TroubleKind::unfinished:
+      return FaultKind::unfinished;
   }
   return FaultKind::load_failed;
 }
@@ -83,9 +93,8 @@ std::unexpected<Fault> refuse(FaultKind kind, std::string message) {
 
 class EmulatorDevice final : public Device {
  public:
-  EmulatorDevice(const DeviceProfile& profile, int threads,
-                 std::chrono::steady_clock::time_point until)
-      : profile_(profile), until_(until) {
+  EmulatorDevice(const DeviceProfile& profile, int threads, std::uint64_t instructions)
+      : profile_(profile), allowance_(instructions) {
     threads_ =
         threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     info_.id = "emulator:" + profile.name;
@@ -181,21 +190,29 @@ class EmulatorDevice final : public Device {
   }
 
   std::expected<void, Fault> launch(const Launch& launch) override {
-    return run(launch, {}, nullptr);
+    return run(launch, [&](const LaunchContext& context) {
+      // The account of a checked launch is one for all its blocks.
+      return emulator::run_grid(context, launch.checks.any() ? 1 : threads_, nullptr);
+    });
   }
 
-  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan&) override {
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     emulator::Record record;
     const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
     const std::uint64_t wanted =
         std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
-    const auto outcome = run(launch, emulator::sample_evenly(clusters, wanted), &record);
+    const emulator::Sampling sampling{
+        emulator::sample_evenly(clusters, wanted),
+        plan.complete ? std::numeric_limits<std::uint64_t>::max() : whole_up_to};
+    bool whole = false;
+    const auto outcome = run(launch, [&](const LaunchContext& context) {
+      emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
+      whole = sampled.whole;
+      return std::move(sampled.trouble);
+    });
     if (!outcome) return std::unexpected(outcome.error());
     const Kernel& kernel = kernels_.at(launch.kernel);
-    emulator::KernelResources resources = to_emulator(kernel.resources);
-    if (resources.static_shared_bytes < 0) {
-      resources.static_shared_bytes = static_cast<int>(kernel.program.static_shared_bytes);
-    }
+    const emulator::KernelResources resources = resources_of(kernel);
     double reachable = 0;
     for (const Argument& argument : launch.arguments) reachable += bytes_behind(argument);
     const emulator::Prediction prediction = emulator::predict(
@@ -205,6 +222,7 @@ class EmulatorDevice final : public Device {
     timing.samples_us = {prediction.us};
     timing.model = profile_.name;
     timing.detail_json = prediction.detail_json;
+    timing.complete = whole;
     return timing;
   }
 
@@ -213,6 +231,23 @@ class EmulatorDevice final : public Device {
     Program program;
     KernelResources resources;
   };
+
+  static emulator::KernelResources resources_of(const Kernel& kernel) {
+    emulator::KernelResources resources = to_emulator(kernel.resources);
+    if (resources.static_shared_bytes < 0) {
+      resources.static_shared_bytes = static_cast<int>(kernel.program.static_shared_bytes);
+    }
+    return resources;
+  }
+
+  // Clusters that the device holds at once.
+  std::uint64_t resident(const Kernel& kernel, const LaunchConfig& config) const {
+    const int blocks =
+        emulator::occupancy(profile_, resources_of(kernel), to_emulator(config)).blocks_per_sm;
+    const std::uint64_t all = static_cast<std::uint64_t>(std::max(blocks, 1)) *
+                              static_cast<std::uint64_t>(std::max(profile_.sms, 1));
+    return std::max<std::uint64_t>(all / config.cluster.count(), 1);
+  }
 
   // The allocation that a pointer among the arguments reaches; 0 for what is none.
   double bytes_behind(const Argument& argument) const {
@@ -335,8 +370,9 @@ class EmulatorDevice final : public Device {
     return {};
   }
 
-  std::expected<void, Fault> run(const Launch& launch, const std::vector<std::uint64_t>& clusters,
-                                 emulator::Record* record) {
+  // `run_blocks` is given the launch and says what went wrong.
+  template <typename RunBlocks>
+  std::expected<void, Fault> run(const Launch& launch, const RunBlocks& run_blocks) {
     const auto found = kernels_.find(launch.kernel);
     if (found == kernels_.end()) {
       return refuse(FaultKind::load_failed, "a launch of a kernel that is not loaded");
@@ -352,21 +388,20 @@ class EmulatorDevice final : public Device {
     context.parameters = *block;
     context.memory = &memory_;
     context.budget = instruction_budget;
-    context.until = until_;
+    context.resident = resident(found->second, launch.config);
+    context.allowance = &allowance_;
     context.schedule = launch.schedule;
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
     // Only a checked launch keeps account of what it writes.
     if (!launch.checks.initialized) memory_.track_no_more();
-    // The account of a launch is one for all its blocks.
-    const int threads = launch.checks.any() ? 1 : threads_;
-    const auto trouble = emulator::run_grid(context, threads, clusters, record);
-    if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
+    if (const std::optional<Trouble> trouble = run_blocks(context))
+      return refuse(kind_of(trouble->kind), trouble->message);
     return {};
   }
 
   DeviceProfile profile_;
   DeviceInfo info_;
-  std::chrono::steady_clock::time_point until_;
+  std::atomic<std::uint64_t> allowance_;  // warp instructions that are left
   int threads_ = 1;
   GlobalMemory memory_;
   std::map<KernelHandle, Kernel> kernels_;
@@ -377,8 +412,8 @@ class EmulatorDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads,
-                                      std::chrono::steady_clock::time_point until) {
-  return std::make_unique<EmulatorDevice>(profile, threads, until);
+                                      std::uint64_t instructions) {
+  return std::make_unique<EmulatorDevice>(profile, threads, instructions);
 }
 
 }  // namespace fa_tune

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "engine/device/device.hpp"
@@ -8,12 +9,14 @@
 
 namespace fa_tune {
 
+inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
+
 // The emulator as a device, with the limits, the arithmetic and the predicted times of `profile`.
 // Takes PTX. `threads`: hardware threads that run CTAs, 0 for all there are. Never says
-// device_lost: a fault ends a launch and nothing else. `until`: then launches begin no more CTAs
-// and end as timeouts, unless something else was against them before.
-std::unique_ptr<Device> open_emulator(
-    const DeviceProfile& profile, int threads = 0,
-    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
+// device_lost: a fault ends a launch and nothing else. `instructions`: of warps, for all launches
+// together; the one that uses them up ends as FaultKind::unfinished. So much is the same on every
+// machine, however busy.
+std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads = 0,
+                                      std::uint64_t instructions = kNoEnd);
 
 }  // namespace fa_tune

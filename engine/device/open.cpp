@@ -36,7 +36,8 @@ std::unique_ptr<Device> open_any(const DeviceProfile& target) {
 }  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& name, const DeviceProfile& target,
-                                    const std::filesystem::path& root) {
+                                    const std::filesystem::path& root,
+                                    std::optional<std::uint64_t> instructions) {
   constexpr std::string_view cuda = "cuda:";
   constexpr std::string_view emulator = "emulator:";
   if (name == "auto") return open_any(target);
@@ -47,7 +48,8 @@ std::unique_ptr<Device> open_device(const std::string& name, const DeviceProfile
     }
   }
   if (name.starts_with(emulator) && name.size() > emulator.size()) {
-    return open_emulator(load_profile(name.substr(emulator.size()), root));
+    const DeviceProfile profile = load_profile(name.substr(emulator.size()), root);
+    return instructions ? open_emulator(profile, 1, *instructions) : open_emulator(profile);
   }
   throw UserError(fmt::format(
       "device '{}' is not known: write auto, cuda:N (N from 0), or emulator:NAME with the name or "

@@ -1,6 +1,7 @@
 #include "engine/device/profile.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 
 #include "engine/base/arch.hpp"
@@ -129,6 +130,26 @@ DeviceProfile find_profile(const std::string& name, const std::filesystem::path&
                   " (known: " + list + "; or give the path of a profile's file)");
 }
 
+// Its letters and digits: "NVIDIA", "A100", "SXM4", "40GB".
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// "H100" of "NVIDIA H100 SXM": the first word with a digit.
+std::optional<std::string> model_of(const std::string& title) {
+  for (const std::string& word : words_of(title))
+    if (word.find_first_of("0123456789") != std::string::npos) return word;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Constants DeviceProfile::facts() const {
@@ -147,13 +168,24 @@ DeviceProfile load_profile(const std::string& name, const std::filesystem::path&
   return profile;
 }
 
-std::optional<DeviceProfile> profile_of_arch(const std::string& arch,
-                                             const std::filesystem::path& root) {
+bool is_of_model(const DeviceProfile& profile, const std::string& device) {
+  const std::vector<std::string> words = words_of(device);
+  const auto model = model_of(profile.title);
+  return model && std::ranges::find(words, *model) != words.end();
+}
+
+std::optional<DeviceProfile> profile_of_device(const std::string& device, const std::string& arch,
+                                               int sms, const std::filesystem::path& root) {
+  std::vector<DeviceProfile> of_arch;
   for (const std::string& name : known_profiles(root / "search_spaces" / "devices")) {
     DeviceProfile profile = load_profile(name, root);
-    if (profile.arch == arch) return profile;
+    if (profile.arch == arch) of_arch.push_back(std::move(profile));
   }
-  return std::nullopt;
+  if (of_arch.empty()) return std::nullopt;
+  auto found = std::ranges::find_if(
+      of_arch, [&](const DeviceProfile& profile) { return is_of_model(profile, device); });
+  if (found == of_arch.end()) found = std::ranges::find(of_arch, sms, &DeviceProfile::sms);
+  return found == of_arch.end() ? of_arch.front() : *found;
 }
 
 }  // namespace fa_tune

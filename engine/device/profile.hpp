@@ -24,8 +24,14 @@ struct DeviceProfile : emulator::DeviceProfile {
 // that does not exist is answered with the names that do.
 DeviceProfile load_profile(const std::string& name, const std::filesystem::path& root);
 
-// The first of search_spaces/devices, by name, that is of this architecture ("sm_90"), if one is.
-std::optional<DeviceProfile> profile_of_arch(const std::string& arch,
-                                             const std::filesystem::path& root);
+// Whether the model in its title, as H200 of "NVIDIA H200 SXM", is in a device's name, as in
+// "NVIDIA H200 NVL".
+bool is_of_model(const DeviceProfile& profile, const std::string& device);
+
+// The profile of search_spaces/devices that is for a GPU: of those of its architecture ("sm_90")
+// the one of its model, else the first by name with as many SMs, else the first by name; nothing if
+// none is of its architecture. `sms`: 0 where they are not known.
+std::optional<DeviceProfile> profile_of_device(const std::string& device, const std::string& arch,
+                                               int sms, const std::filesystem::path& root);
 
 }  // namespace fa_tune

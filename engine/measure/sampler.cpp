@@ -218,7 +218,9 @@ bool narrow(const Estimate& time) {
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
                                           double slow_us) {
   if (device.info().times == TimeKind::predicted) {
-    auto timing = device.time(launch, TimingPlan{});
+    TimingPlan plan;
+    plan.complete = effort == Effort::final_;
+    auto timing = device.time(launch, plan);
     if (!timing) return std::unexpected(timing.error());
     const Estimate time = estimate(timing->samples_us);
     return Measurement{std::move(*timing), time};

@@ -24,7 +24,8 @@ enum class Effort {
 // Times one launch: picks how many launches make a sample (so that a sample lasts long enough for
 // the clock) from a first look, then samples and summarizes. In a final measurement, samples that a
 // throttled GPU gave are taken again after a pause, up to three times; what is throttled then too
-// stays and is marked. A device that predicts is asked once.
+// stays and is marked. A device that predicts is asked once, in a final measurement for a complete
+// launch.
 //
 // `slow_us`: of launches of 200 us and more, a screen that sees one take longer than this ends with
 // its first three samples: enough to know that it is slow.

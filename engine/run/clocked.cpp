@@ -48,8 +48,8 @@ std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& k
     return refused(
         {Finding::too_fast, fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,
                                         roofline_->us, roofline_->because)});
-  // A prediction runs some of the blocks only.
-  if (device_.info().times == TimeKind::measured)
+  // A prediction of a large launch runs some of the blocks only.
+  if (device_.info().times == TimeKind::measured || measured->timing.complete)
     if (const auto refusal = timed.check(timed_)) return refused(*refusal);
   if (exchanged_ != nullptr)
     if (const auto refusal = timed.check_exchanged(exchanged_, us)) return refused(*refusal);

@@ -75,8 +75,9 @@ class Evolution {
     result_.finals_left = !options_.finals;
     if (device != nullptr && !result_.interrupted && result_.trouble.empty() &&
         !result_.finals_left) {
-      result_.interrupted = !run_finals(project_, *device, pool_, store_, result_.run, seed_,
-                                        options_.final_suites, listener_, stop_);
+      result_.interrupted =
+          !run_finals(project_, *device, pool_, options_.emulator, store_, result_.run, seed_,
+                      options_.final_suites, listener_, stop_);
       result_.device_lost = device->lost();
     }
     fault_point("finals_over");

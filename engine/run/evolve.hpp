@@ -13,6 +13,7 @@
 #include "engine/run/breakdown.hpp"
 #include "engine/run/earlier.hpp"
 #include "engine/run/project.hpp"
+#include "engine/run/watch.hpp"
 #include "engine/search/outside/arm.hpp"
 #include "engine/search/strategy.hpp"
 
@@ -53,6 +54,8 @@ struct EvolveOptions {
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
   std::optional<ProposerOptions> proposer;
+  // For finals on a device that measures: see hold_finals.
+  EmulatorOpener emulator = {};
   bool finals = true;                     // else they are left to whoever goes on with the run
   std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
 };

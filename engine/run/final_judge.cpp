@@ -1,6 +1,8 @@
 #include "engine/run/final_judge.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "engine/base/fault_point.hpp"
 #include "engine/base/random.hpp"
@@ -57,6 +59,12 @@ std::unique_ptr<Variant> FinalJudge::begin(const TrialRow& trial) {
 }
 
 void FinalJudge::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(trial); }
+
+void FinalJudge::finish_preparing() const {
+  constexpr std::chrono::milliseconds kPause{5};
+  for (const auto& [trial, variant] : prepared_)
+    while (!variant->ready()) std::this_thread::sleep_for(kPause);
+}
 
 FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);

@@ -35,6 +35,8 @@ class FinalJudge {
 
   // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.
   void prepare(const TrialRow& trial);
+  // Waits until all that is compiled.
+  void finish_preparing() const;
   FinalVerdict judge(const TrialRow& trial);
 
  private:

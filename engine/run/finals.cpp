@@ -1,8 +1,12 @@
 #include "engine/run/finals.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <map>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
@@ -11,7 +15,6 @@
 #include "engine/run/final_places.hpp"
 #include "engine/run/final_race.hpp"
 #include "engine/run/finalists.hpp"
-#include "engine/run/watch.hpp"
 
 namespace fa_tune {
 namespace {
@@ -91,6 +94,38 @@ bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& 
   return std::ranges::any_of(races, [&](const auto& race) { return race.second == wanted; });
 }
 
+// What an emulator sees in each, by trial; nothing where none looks. All of it is over when this
+// returns: nothing may run beside a clock. False if `stop` was set.
+bool look_at_all(const Project& project, const Device& device, CompilePool& pool,
+                 const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+                 std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
+                 std::map<std::int64_t, Look>& looks) {
+  constexpr std::chrono::milliseconds kPause{100};
+  if (device.info().checks) return true;
+  Watch watch(project, device, pool, emulator, seed);
+  std::vector<std::future<Look>> under_way;
+  for (const TrialRow& trial : finalists) {
+    const Config config = Config::from_json(trial.config_json);
+    under_way.push_back(watch.look(project.template_of(config), config));
+  }
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    while (under_way[i].wait_for(kPause) != std::future_status::ready)
+      if (stop) return false;
+    const Look look = under_way[i].get();
+    if (!look.whole() && !look.refusal)
+      log_info("trial {} on an emulator: {}", finalists[i].id, look.text());
+    if (look.of > 0) looks[finalists[i].id] = look;
+    listener.step("looked at", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
+  }
+  return !stop;
+}
+
+std::string with_look(const std::string& detail_json, const Look& look) {
+  auto detail = nlohmann::ordered_json::parse(detail_json);
+  if (detail.is_object()) detail["looked_at"] = look.text();
+  return detail.dump();
+}
+
 bool predicted_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
                       std::vector<TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
@@ -121,32 +156,30 @@ bool predicted_finals(const Project& project, Device& device, CompilePool& pool,
 }  // namespace
 
 FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
-                       const std::vector<TrialRow>& finalists, std::uint64_t seed,
-                       const std::vector<std::string>& suites, const std::atomic<bool>& stop,
-                       const FinalsListener& listener) {
+                       const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+                       std::uint64_t seed, const std::vector<std::string>& suites,
+                       const std::atomic<bool>& stop, const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
   FinalJudge judge(project, device, pool, seed, suites);
   for (const TrialRow& trial : finalists) judge.prepare(trial);
-  Watch watch(project, device, pool, seed);
-  std::vector<Watch::Answer> watched;
-  for (const TrialRow& trial : finalists) {
-    const Config config = Config::from_json(trial.config_json);
-    watched.push_back(watch.look(project.template_of(config), config));
-  }
+  std::map<std::int64_t, Look> looks;
+  if (!look_at_all(project, device, pool, emulator, finalists, seed, stop, listener, looks))
+    return round;
+  judge.finish_preparing();
   std::vector<TrialRow> standing;
   std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     TrialRow trial = finalists[i];
     if (stop) return round;
+    if (const auto look = looks.find(trial.id); look != looks.end() && look->second.refusal) {
+      refuse(trial, look->second.refusal->finding, look->second.refusal->message);
+      listener.refused(trial);
+      continue;
+    }
     FinalVerdict verdict = judge.judge(trial);
     if (verdict.lost) return round;
     listener.step("judged", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
-    if (const auto found = watched[i].get(); found && verdict.measured) {
-      verdict.measured.reset();
-      verdict.finding = found->finding;
-      verdict.message = found->message;
-    }
     if (!verdict.measured) {
       refuse(trial, verdict.finding, verdict.message);
       listener.refused(trial);
@@ -174,6 +207,8 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
     round.rows = without_race(standing, verdicts);
   }
   for (FinalRow& row : round.rows) {
+    if (const auto look = looks.find(row.trial); look != looks.end())
+      row.detail_json = with_look(row.detail_json, look->second);
     const auto& cold = verdicts.at(row.trial).cold;
     if (!cold) continue;
     row.cold = time_of(cold->time_us);
@@ -183,9 +218,10 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   return round;
 }
 
-bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
-                std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
-                EvolveListener& listener, const std::atomic<bool>& stop) {
+bool run_finals(const Project& project, Device& device, CompilePool& pool,
+                const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
+                const std::vector<std::string>& suites, EvolveListener& listener,
+                const std::atomic<bool>& stop) {
   const std::vector<TrialRow> finalists = choose_finalists(project, store, run);
   // Their suites have longer shapes than the one that the incumbent was timed at.
   device.note_incumbent(0);
@@ -209,7 +245,8 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool, Store
           },
       .step = [&](const std::string& step, int so_many,
                   int of_all) { listener.on_final_step(step, so_many, of_all); }};
-  FinalRound round = hold_finals(project, device, pool, unrefused, seed, suites, stop, steps);
+  FinalRound round =
+      hold_finals(project, device, pool, emulator, unrefused, seed, suites, stop, steps);
   if (!round.over) return false;
   for (FinalRow& row : round.rows) row.race = race;
   store.record_race(round.rows);

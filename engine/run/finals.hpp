@@ -11,6 +11,7 @@
 #include "engine/kernel/compiler.hpp"
 #include "engine/run/evolve.hpp"
 #include "engine/run/project.hpp"
+#include "engine/run/watch.hpp"
 
 namespace fa_tune {
 
@@ -22,28 +23,30 @@ struct FinalRound {
 
 struct FinalsListener {
   std::function<void(const TrialRow&)> refused;
-  // "judged" so many of so many kernels, "raced" in so many of so many processes.
+  // "looked at" and "judged" so many of so many kernels, "raced" in so many of so many processes.
   std::function<void(const std::string& step, int done, int of)> step;
 };
 
-// Takes finalists through the finals: each is judged by itself in a new process (FinalJudge), on a
-// GPU also by what the emulator sees in it (Watch), then those that stand race each other and the
-// baseline, the first preset if it is one of them and not many times slower, in several more. Who
-// is refused is told at once, with its finding and message. The figures are the race's; where there
-// was none (predicted times, a single finalist, a clock that never kept still) those that each had
-// by itself, and then nobody is said to tie.
+// Takes finalists through the finals. On a device that measures, first of all what an emulator sees
+// in each (Watch; opened by `emulator`) while nothing is timed, and how much of it was looked at is
+// kept in the rows' details. Then each is judged by itself in a new process (FinalJudge), and those
+// that stand race each other and the baseline, the first preset if it is one of them and not many
+// times slower, in several more. Who is refused is told at once, with its finding and message. The
+// figures are the race's; where there was none (predicted times, a single finalist, a clock that
+// never kept still) those that each had by itself, and then nobody is said to tie.
 FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
-                       const std::vector<TrialRow>& finalists, std::uint64_t seed,
-                       const std::vector<std::string>& suites, const std::atomic<bool>& stop,
-                       const FinalsListener& listener);
+                       const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+                       std::uint64_t seed, const std::vector<std::string>& suites,
+                       const std::atomic<bool>& stop, const FinalsListener& listener);
 
 // The fastest screens are mostly the luckiest. So a run's finalists (choose_finalists) are held to
 // finals, whose figures are the ones to publish; what fails is refused after all. Judged and raced
 // already, as a stored race of the very same ones tells, they are let be. On a device that predicts
 // a second time would be the same number, so there only the winner is gated again, and if it fails
 // the next one. Returns false if the device was lost or `stop` was set.
-bool run_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
-                std::int64_t run, std::uint64_t seed, const std::vector<std::string>& suites,
-                EvolveListener& listener, const std::atomic<bool>& stop);
+bool run_finals(const Project& project, Device& device, CompilePool& pool,
+                const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
+                const std::vector<std::string>& suites, EvolveListener& listener,
+                const std::atomic<bool>& stop);
 
 }  // namespace fa_tune

@@ -1,7 +1,6 @@
 #include "engine/run/roofline.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/core.h>
 
@@ -16,16 +15,6 @@ constexpr double kMargin = 0.75;
 
 bool same_gpu(const DeviceProfile& profile, const DeviceInfo& device) {
   return profile.arch == device.arch && profile.sms == device.sms;
-}
-
-// In the order of their names, so that the choice is the same everywhere.
-std::set<std::filesystem::path> shipped_profiles(const std::filesystem::path& root) {
-  std::set<std::filesystem::path> files;
-  std::error_code none;
-  for (const auto& file :
-       std::filesystem::directory_iterator(root / "search_spaces" / "devices", none))
-    if (file.path().extension() == ".yaml") files.insert(file.path());
-  return files;
 }
 
 }  // namespace
@@ -56,15 +45,11 @@ Roofline roofline(const DeviceProfile& profile, int sms, double flop, double byt
 
 std::optional<DeviceProfile> profile_of(const DeviceInfo& device, const DeviceProfile& target,
                                         const std::filesystem::path& root) {
-  if (same_gpu(target, device)) return target;
-  std::optional<DeviceProfile> found;
-  for (const auto& file : shipped_profiles(root)) {
-    DeviceProfile profile = load_profile(file.string(), root);
-    if (profile.arch != device.arch) continue;
-    if (same_gpu(profile, device)) return profile;
-    if (!found) found = std::move(profile);
-  }
-  return found;
+  const bool fits = same_gpu(target, device);
+  if (fits && is_of_model(target, device.name)) return target;
+  auto shipped = profile_of_device(device.name, device.arch, device.sms, root);
+  if (fits && !(shipped && is_of_model(*shipped, device.name))) return target;
+  return shipped;
 }
 
 std::optional<Roofline> roofline_of(const Problem& problem, const DeviceInfo& device,

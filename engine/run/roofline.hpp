@@ -35,8 +35,8 @@ struct Roofline {
 Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
                   double tensor_speed = 1);
 
-// The profile of the GPU that a device is or emulates: `target` if that is it, else the shipped one
-// of its architecture, with as many SMs if there is one. Nothing where none is known.
+// The profile of the GPU that a device is or emulates: `target` if that is it, by model, or by
+// architecture and SMs where no shipped one is of the model; else profile_of_device.
 std::optional<DeviceProfile> profile_of(const DeviceInfo& device, const DeviceProfile& target,
                                         const std::filesystem::path& root);
 

@@ -27,8 +27,8 @@ constexpr std::size_t kTasksAhead = 64;
 class Place {
  public:
   // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
-  Place(Project project, const DeviceOpener& open, Compiler& compiler, int jobs, std::uint64_t seed,
-        bool whole)
+  Place(Project project, const DeviceOpener& open, const EmulatorOpener& emulator,
+        Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
       : project_(std::move(project)),
         open_(open),
         pool_(compiler, jobs),
@@ -40,7 +40,7 @@ class Place {
           [this] { return open_(project_.target); },
           [&compiler](const CompileRequest& request) { return compiler.compile(request); }));
     open_device();
-    watch_.emplace(project_, *device_, pool_, seed);
+    watch_.emplace(project_, *device_, pool_, emulator, seed);
     const bool timed = whole_ || device_->info().times == TimeKind::measured;
     cases_ = trial_cases(*project_.problem, seed, timed ? TimedShape::all : TimedShape::none);
   }
@@ -66,12 +66,12 @@ class Place {
     return variant;
   }
 
-  Watch::Answer watch(const Template& from, const Config& config) {
+  std::future<Look> watch(const Template& from, const Config& config) {
     return watch_->look(from, config);
   }
 
   // What is seen at run time comes first: it has to stand without the look at what a kernel keeps.
-  ClockRefusal judge(Variant& variant, Watch::Answer& watched) {
+  ClockRefusal judge(Variant& variant, std::future<Look>& watched) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right())
       return {to_text(verdict.finding), verdict.message + " (" + verdict.where + ")"};
@@ -79,7 +79,7 @@ class Place {
     if (!bound) return {to_text(Finding::not_bound), bound.error()};
     if (const auto timed = clocked_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
-    if (auto seen = watched.get()) return *std::move(seen);
+    if (auto seen = watched.get(); seen.refusal) return *std::move(seen.refusal);
     return {to_text(Finding::right), ""};
   }
 
@@ -208,8 +208,9 @@ class Tester {
                       [&](const auto& old) { return old.first == setting.first; });
         file.problem_settings.push_back(setting);
       }
-      place = std::make_unique<Place>(open_project(std::move(file), root_), open_, compiler_, jobs_,
-                                      derive_seed(options_.seed, "faults"), true);
+      place =
+          std::make_unique<Place>(open_project(std::move(file), root_), open_, options_.emulator,
+                                  compiler_, jobs_, derive_seed(options_.seed, "faults"), true);
     }
     return *place;
   }
@@ -252,7 +253,8 @@ class Tester {
   void try_variants(const SpaceFile& space, int count) {
     if (count <= 0) return;
     const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
-    Place place(open_project(space, root_), open_, compiler_, jobs_, seed, false);
+    Place place(open_project(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
+                false);
     Random random(seed);
     std::set<std::string> seen;
     std::vector<Task> tasks;
@@ -276,7 +278,7 @@ class Tester {
 
   void work_off(std::vector<Task>& tasks) {
     std::vector<std::unique_ptr<Variant>> variants(tasks.size());
-    std::vector<Watch::Answer> watched(tasks.size());
+    std::vector<std::future<Look>> watched(tasks.size());
     std::size_t begun = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       for (; begun < std::min(i + kTasksAhead, tasks.size()); ++begun) {

@@ -10,6 +10,7 @@
 #include "engine/device/device.hpp"
 #include "engine/device/profile.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/run/watch.hpp"
 #include "engine/space/space_file.hpp"
 
 namespace fa_tune {
@@ -21,6 +22,8 @@ struct SelfTestOptions {
   std::uint64_t seed = 1;
   int variants = 300;  // right ones, drawn from the spaces in equal parts
   int faults = -1;     // so many of them, evenly spread; all if negative
+  // For what the emulator sees in kernels on a device that measures: see Watch.
+  EmulatorOpener emulator = {};
 };
 
 struct SelfTestRow {

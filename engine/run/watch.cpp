@@ -1,59 +1,129 @@
 #include "engine/run/watch.hpp"
 
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
-#include "engine/device/emulated.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {
+namespace {
 
-Watch::Watch(const Project& project, const Device& device, CompilePool& pool, std::uint64_t seed,
-             std::chrono::milliseconds longest)
-    : project_(project), pool_(pool), truth_(*project.problem), longest_(longest) {
-  if (device.info().checks) return;
-  profile_ = profile_of_arch(device.info().arch, project.root);
+// What says of the emulator, and not of the kernel, that it went no further. The kernel ends on a
+// GPU, so that it does not end here is nothing against it either.
+constexpr std::array kNotTheKernels = {
+    FaultKind::load_failed, FaultKind::unknown_instruction, FaultKind::resources,
+    FaultKind::timeout,     FaultKind::unfinished,          FaultKind::device_lost,
+};
+
+bool is_of_the_kernel(const Verdict& verdict) {
+  // A GPU has built and launched it.
+  if (verdict.finding == Finding::not_bound) return false;
+  return verdict.finding != Finding::fault ||
+         std::ranges::none_of(kNotTheKernels, [&](FaultKind kind) {
+           return verdict.message.starts_with(to_text(kind) + ":");
+         });
+}
+
+}  // namespace
+
+std::string Look::text() const {
+  if (whole()) return fmt::format("all {} cases", of);
+  if (cases == 0) return "not looked at: " + cut_short;
+  return fmt::format("{} of {} cases: {}", cases, of, cut_short);
+}
+
+Watch::Watch(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+             std::uint64_t seed, std::uint64_t instructions)
+    : project_(project),
+      pool_(pool),
+      open_(std::move(open)),
+      truth_(*project.problem),
+      instructions_(instructions),
+      cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+  const DeviceInfo& info = device.info();
+  if (info.checks) return;
+  if (open_ == nullptr) {
+    log_warning("there is no emulator: no kernel is looked at for races");
+    return;
+  }
+  profile_ = profile_of_device(info.name, info.arch, info.sms, project.root);
   if (!profile_)
-    log_warning("no device profile is of {}: no kernel is looked at for races", device.info().arch);
+    log_warning("no device profile is of {}: no kernel is looked at for races", info.arch);
   if (const auto quick = find_suite(*project.problem, SuiteName::quick))
     cases_ = gate_cases(*quick, derive_seed(seed, "watch"));
   const auto too_large = [&](const GateCase& each) {
     return project.problem->bytes(each.shape) > kMostBytes;
   };
-  if (profile_ && std::erase_if(cases_, too_large) > 0) say_cut_short();
-}
-
-void Watch::say_cut_short() {
-  if (!said_.exchange(true))
+  left_out_ = static_cast<int>(std::erase_if(cases_, too_large));
+  if (profile_ && left_out_ > 0)
     log_warning(
         "the problem is too large for the emulator: its look for races and barriers in the finals "
-        "is cut short; a space can say smaller sizes beside the timed one");
+        "leaves {} cases out; a space can say smaller sizes beside the timed one",
+        left_out_);
 }
 
-Watch::Answer Watch::look(const Template& from, const Config& config) {
+std::future<Look> Watch::look(const Template& from, const Config& config) {
   if (!watches()) {
-    std::promise<std::optional<ClockRefusal>> nothing;
-    nothing.set_value(std::nullopt);
+    std::promise<Look> nothing;
+    Look none;
+    if (left_out_ > 0) none.cut_short = "its cases are too large";
+    nothing.set_value(none);
     return nothing.get_future();
   }
-  return std::async(std::launch::async, [this, from, config] { return see(from, config); });
+  return std::async(std::launch::async, [this, from, config] {
+    cores_.acquire();
+    try {
+      Look seen = see(from, config);
+      cores_.release();
+      return seen;
+    } catch (...) {
+      cores_.release();
+      throw;
+    }
+  });
 }
 
-std::optional<ClockRefusal> Watch::see(const Template& from, const Config& config) {
-  const auto until = std::chrono::steady_clock::now() + longest_;
-  const auto emulator = open_emulator(*profile_, 1, until);
+Look Watch::see(const Template& from, const Config& config) {
+  constexpr int kTries = 2;
+  Look look;
+  look.of = static_cast<int>(cases_.size()) + left_out_;
+  for (int i = 0; i < kTries && !over_; ++i) {
+    try {
+      if (auto seen = try_to_see(from, config)) return *seen;
+      look.cut_short = "the emulator's process died";
+    } catch (const MachineError& error) {
+      look.cut_short = error.what();
+    }
+  }
+  return look;
+}
+
+std::optional<Look> Watch::try_to_see(const Template& from, const Config& config) {
+  const auto emulator = open_(*profile_, instructions_);
   Variant variant(
       from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
       config, pool_, *emulator);
   const Verdict verdict = Gate(*emulator, truth_).check(variant.binder(), cases_);
-  if (verdict.right()) return std::nullopt;
-  // Time that ran out is nothing against a kernel.
-  if (std::chrono::steady_clock::now() >= until &&
-      verdict.message.starts_with(to_text(FaultKind::timeout))) {
-    say_cut_short();
-    return std::nullopt;
+  if (!emulator->deaths().empty()) return std::nullopt;
+  Look look;
+  look.cases = verdict.cases - (verdict.right() ? 0 : 1);
+  look.of = static_cast<int>(cases_.size()) + left_out_;
+  if (verdict.right()) {
+    if (left_out_ > 0) look.cut_short = "the others are too large";
+  } else if (is_of_the_kernel(verdict)) {
+    look.refusal =
+        ClockRefusal{to_text(verdict.finding), "on " + emulator->info().id + ": " +
+                                                   verdict.message + " (" + verdict.where + ")"};
+  } else {
+    look.cut_short = verdict.message;
   }
-  return ClockRefusal{to_text(verdict.finding), "on " + emulator->info().id + ": " +
-                                                    verdict.message + " (" + verdict.where + ")"};
+  return look;
 }
 
 }  // namespace fa_tune

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <future>
+#include <memory>
 #include <optional>
+#include <semaphore>
+#include <string>
 #include <vector>
 
 #include "engine/device/device.hpp"
@@ -15,42 +18,66 @@
 
 namespace fa_tune {
 
+// Opens an emulator of this profile that may execute so many warp instructions in all. What it runs
+// are strangers' kernels: in a process of its own.
+using EmulatorOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& profile,
+                                                             std::uint64_t instructions)>;
+
+// What became of a look at one kernel.
+struct Look {
+  std::optional<ClockRefusal> refusal;  // what is against the kernel, if anything is
+  int cases = 0;                        // looked at to their end
+  int of = 0;
+  std::string cut_short;  // why not all of them; empty if they were, or where there is no look
+
+  bool whole() const { return cut_short.empty(); }
+  // "all 6 cases", "2 of 6 cases: ...", "not looked at: ...".
+  std::string text() const;
+};
+
 // A kernel that a GPU is to vouch for, looked at once more where more is seen: on the emulator,
 // with all its checks and in other orders of events. A race that goes well by chance, a barrier
 // that one warp does not reach, a copy that nobody waits for: a GPU may run such a kernel right for
 // years.
 class Watch {
  public:
-  using Answer = std::future<std::optional<ClockRefusal>>;
-
-  // For one kernel: many look at theirs at the same time.
-  static constexpr std::chrono::seconds kLongest{20};
+  // For one kernel, warp instructions: the emulator executes 20 million a second under its checks,
+  // so some 20 seconds. Not seconds themselves: what is found must not depend on the machine.
+  static constexpr std::uint64_t kInstructions = 400'000'000;
   static constexpr double kMostBytes = 256.0 * (1 << 20);
 
   // `device`: the one that kernels run on. Nothing is watched where that is an emulator itself, or
-  // no profile in search_spaces/devices has its architecture, which is logged. A problem may have
-  // no size that the emulator can run in `longest`: then what is seen until then counts, one that
-  // needs more than kMostBytes is not begun, and both are logged once. The project and the pool
-  // must outlive this and every answer.
-  Watch(const Project& project, const Device& device, CompilePool& pool, std::uint64_t seed,
-        std::chrono::milliseconds longest = kLongest);
+  // no profile in search_spaces/devices is for it, or there is no `open`, which is logged. Cases
+  // that need more than kMostBytes are left out. The project and the pool must outlive this and
+  // every answer.
+  Watch(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+        std::uint64_t seed, std::uint64_t instructions = kInstructions);
+  // Lets looks that have not begun be.
+  ~Watch() { over_ = true; }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
   bool watches() const { return profile_ && !cases_.empty(); }
-  // Begins, on a thread of its own, to run the suite `quick`. The answer is what is against the
-  // kernel, if anything is.
-  Answer look(const Template& from, const Config& config);
+  // Begins, on a thread of its own, to run the suite `quick`; as many at once as there are cores.
+  // What the emulator does not know, as an instruction of a newer GPU, is nothing against a kernel,
+  // nor is that its process died: then it was not looked at.
+  std::future<Look> look(const Template& from, const Config& config);
 
  private:
-  std::optional<ClockRefusal> see(const Template& from, const Config& config);
-  void say_cut_short();
+  Look see(const Template& from, const Config& config);
+  // Nothing where the emulator's process died.
+  std::optional<Look> try_to_see(const Template& from, const Config& config);
 
   const Project& project_;
   CompilePool& pool_;
+  EmulatorOpener open_;
   std::optional<DeviceProfile> profile_;
   TruthCache truth_;
   std::vector<GateCase> cases_;
-  std::chrono::milliseconds longest_;
-  std::atomic<bool> said_{false};
+  int left_out_ = 0;  // cases that are too large
+  std::uint64_t instructions_;
+  std::counting_semaphore<> cores_;
+  std::atomic<bool> over_{false};
 };
 
 }  // namespace fa_tune

@@ -39,7 +39,7 @@ void fields(auto& archive, Launch& launch) {
 }
 void fields(auto& archive, BufferCopy& copy) { archive(copy.from, copy.to, copy.bytes); }
 void fields(auto& archive, TimingPlan& plan) {
-  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2);
+  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2, plan.complete);
 }
 void fields(auto& archive, GpuState& gpu) {
   archive(gpu.sm_mhz, gpu.throttled, gpu.held_down_by, gpu.watts, gpu.celsius, gpu.no_readings,
@@ -47,12 +47,12 @@ void fields(auto& archive, GpuState& gpu) {
 }
 void fields(auto& archive, Timing& timing) {
   archive(timing.kind, timing.samples_us, timing.model, timing.detail_json, timing.l2,
-          timing.launches_per_sample, timing.gpu);
+          timing.launches_per_sample, timing.gpu, timing.complete);
 }
 void fields(auto& archive, Fault& fault) { archive(fault.kind, fault.message); }
 void fields(auto& archive, DeviceInfo& info) {
   archive(info.id, info.name, info.arch, info.driver, info.accepts, info.times, info.sms,
-          info.shared_per_block, info.checks);
+          info.shared_per_block, info.checks, info.uuid);
 }
 void fields(auto& archive, TensorMap& map) {
   archive(map.element, map.buffer, map.offset, map.dims, map.strides, map.box, map.element_steps,

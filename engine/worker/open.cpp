@@ -14,9 +14,11 @@
 namespace fa_tune {
 namespace {
 
-std::unique_ptr<Device> open_named(const std::string& name, const std::filesystem::path& root) {
+std::unique_ptr<Device> open_named(const std::string& name, const std::filesystem::path& root,
+                                   std::vector<std::string> more = {}) {
   RemoteOptions options;
-  options.words = worker_words({"--device", name, "--root", root.string()});
+  more.insert(more.end(), {"--device", name, "--root", root.string()});
+  options.words = worker_words(more);
   const bool emulator = name.starts_with("emulator");
   if (emulator) options.deadlines = Deadlines::of_emulator();
   options.parks_buffers = !emulator;
@@ -54,6 +56,13 @@ std::vector<std::unique_ptr<Device>> open_devices_in_workers(const std::string& 
   std::vector<std::unique_ptr<Device>> devices;
   for (auto& each : opening) devices.push_back(each.get());
   return devices;
+}
+
+std::unique_ptr<Device> open_emulator_in_worker(const DeviceProfile& profile,
+                                                std::uint64_t instructions,
+                                                const std::filesystem::path& root) {
+  return open_named("emulator:" + profile.given, root,
+                    {"--instructions", std::to_string(instructions)});
 }
 
 std::unique_ptr<Compiler> open_nvrtc_in_worker() {

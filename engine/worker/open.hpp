@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -21,6 +22,11 @@ std::unique_ptr<Device> open_device_in_worker(const std::string& name, const Dev
 std::vector<std::unique_ptr<Device>> open_devices_in_workers(const std::string& names,
                                                              const DeviceProfile& target,
                                                              const std::filesystem::path& root);
+// An emulator that may execute so many warp instructions in all (open_emulator), on one thread:
+// what an EmulatorOpener is to open.
+std::unique_ptr<Device> open_emulator_in_worker(const DeviceProfile& profile,
+                                                std::uint64_t instructions,
+                                                const std::filesystem::path& root);
 std::unique_ptr<Compiler> open_nvrtc_in_worker();
 std::vector<DeviceInfo> list_gpus_in_worker();
 

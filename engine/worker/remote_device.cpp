@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/parallel_bytes.hpp"
+#include "engine/device/gpu_lease.hpp"
 #include "engine/worker/parked_buffers.hpp"
 #include "engine/worker/window.hpp"
 #include "engine/worker/worker_lives.hpp"
@@ -24,7 +25,8 @@ class RemoteDevice final : public Device {
   explicit RemoteDevice(const RemoteOptions& options)
       : deadlines_(options.deadlines),
         parks_buffers_(options.parks_buffers),
-        worker_(options, window_.file()) {}
+        worker_(options, window_.file()),
+        lease_(worker_.info().uuid) {}
 
   const DeviceInfo& info() const override { return worker_.info(); }
   bool lost() const override { return worker_.lost(); }
@@ -137,6 +139,7 @@ class RemoteDevice final : public Device {
   std::expected<void, Fault> launch(const Launch& launch) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
+    const auto held = lease_.hold(GpuLease::Use::running);
     auto done =
         worker_.ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
@@ -172,6 +175,7 @@ class RemoteDevice final : public Device {
       with_it.push_back(each);
       step.reads.push_back({held->handle, each.offset, each.bytes.size()});
     }
+    const auto lease = lease_.hold(GpuLease::Use::running);
     // The copies, of no more than the window holds, are a hundredth of that.
     auto done =
         worker_.ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
@@ -199,6 +203,7 @@ class RemoteDevice final : public Device {
       if (!to) return std::unexpected(to.error());
       exchange.copies.push_back({from->handle, to->handle, copy.bytes});
     }
+    const auto held = lease_.hold(GpuLease::Use::running);
     auto done = worker_.ask<message::Done>(std::move(exchange),
                                            allowed(deadlines_.launch, ahead + 1), "launch");
     if (!done) return std::unexpected(done.error());
@@ -210,6 +215,7 @@ class RemoteDevice final : public Device {
     if (!there) return std::unexpected(there.error());
     const double launches =
         double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
+    const auto held = lease_.hold(GpuLease::Use::timing);
     return worker_.ask<Timing>(message::Time{*there, plan}, allowed(deadlines_.time, launches),
                                "timing");
   }
@@ -304,6 +310,8 @@ class RemoteDevice final : public Device {
   bool parks_buffers_;
   Window window_;
   WorkerLives worker_;
+  // Held while something runs there, from before the deadline of the request on.
+  GpuLease lease_;
   double incumbent_us_ = 0;
   std::uint64_t last_handle_ = 0;
   std::map<KernelHandle, Kernel> kernels_;

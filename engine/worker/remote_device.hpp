@@ -28,7 +28,8 @@ struct RemoteOptions {
 // A Device in a process of its own. A kernel that kills or hangs that process, or costs it its
 // context, is told by a Fault, and the next call finds a new process, started after a check that
 // the device still computes. If that fails again and again the device is lost(). What was loaded is
-// loaded again when it is next used.
+// loaded again when it is next used. Of a GPU it holds the lease (gpu_lease.hpp) while kernels run
+// there: for itself alone while a clock runs.
 //
 // Throws what the worker throws when it opens the device: UserError, MachineError. MachineError
 // also where the worker itself cannot be started.

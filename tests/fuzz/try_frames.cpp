@@ -19,7 +19,7 @@ Launch sample_launch() {
 
 DeviceInfo sample_info() {
   return {"cuda:0",           "NVIDIA H100", "sm_90", "580", BinaryKind::cubin,
-          TimeKind::measured, 132,           232448,  true};
+          TimeKind::measured, 132,           232448,  true,  "GPU-1"};
 }
 
 KernelImage sample_image() {
@@ -59,7 +59,7 @@ std::vector<message::Request> sample_requests() {
           message::Map{map},
           message::Run{sample_launch()},
           message::Exchange{sample_launch(), 3, {{BufferHandle{1}, BufferHandle{2}, 64}}},
-          message::Time{sample_launch(), {5, 6, 7, L2::cold}},
+          message::Time{sample_launch(), {5, 6, 7, L2::cold, true}},
           message::Compile{compile},
           message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
                         sample_launch(),
@@ -70,7 +70,7 @@ std::vector<message::Request> sample_requests() {
 std::vector<message::Answer> sample_answers() {
   Compiled compiled{sample_image(), {"warning"}, 12.5, false, "code"};
   GpuState gpu{{1980, 1200}, {1}, {"power cap"}, 650.5, 71, "why", 1};
-  Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu};
+  Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu, true};
   return {message::DeviceOpened{message::kVersion, sample_info()},
           message::CompilerOpened{message::kVersion, "NVRTC 13.0.88"},
           message::GpusFound{message::kVersion, {sample_info(), sample_info()}},

@@ -55,7 +55,7 @@ std::string run(const Program& program, GlobalMemory& memory) {
   context.parameters = parameters;
   context.memory = &memory;
   context.budget = budget;
-  const auto trouble = run_grid(context, 1, {}, nullptr);
+  const auto trouble = run_grid(context, 1, nullptr);
   return trouble ? trouble->message : "ran";
 }
 

@@ -190,6 +190,7 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.strategy) options.strategy = *arguments.strategy;
   options.jobs = arguments.jobs;
   options.finals = !arguments.no_finals;
+  options.emulator = emulator_in_worker(root);
   options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early. A proposer learns, whatever it stands beside.
@@ -263,9 +264,10 @@ void add_evolve(CLI::App& app, Action& action) {
                       "of a T1 file: the device profile whose limits hold; h100 if not given");
   command->add_option("--db", arguments->db, "database to write")->capture_default_str();
   command
-      ->add_option("--device", arguments->device,
-                   "auto, cuda:N, or emulator:PROFILE (l4, a100, h100); several of one kind search "
-                   "together: cuda:0,cuda:1, cuda:all, emulator:l4*2")
+      ->add_option(
+          "--device", arguments->device,
+          "auto, cuda:N, or emulator:PROFILE (l4, a100, h100, h200); several of one kind search "
+          "together: cuda:0,cuda:1, cuda:all, emulator:l4*2")
       ->capture_default_str();
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");

@@ -98,11 +98,12 @@ int finals(const FinalsArguments& arguments) {
            device.name, seed);
   std::vector<TrialRow> refused;
   const std::atomic<bool> stop{false};
-  const FinalRound round = hold_finals(
-      project, session.device(), session.pool(), finalists, seed, arguments.suites, stop,
-      {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
-       .step = [](const std::string& step, int done,
-                  int of) { log_info("{} {} of {}", step, done, of); }});
+  const FinalRound round =
+      hold_finals(project, session.device(), session.pool(), emulator_in_worker(root), finalists,
+                  seed, arguments.suites, stop,
+                  {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
+                   .step = [](const std::string& step, int done,
+                              int of) { log_info("{} {} of {}", step, done, of); }});
   if (!round.over) throw MachineError("the device was lost in the finals");
   print(round, refused, run, device, seed, arguments.format == "json");
   return round.rows.empty() ? 1 : 0;

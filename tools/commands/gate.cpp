@@ -11,6 +11,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
+#include "tools/commands/reference.hpp"
 
 namespace fa_tune {
 namespace {
@@ -97,6 +98,7 @@ int run_self_test(GateArguments arguments) {
   const auto root = require_root();
   const auto spaces = load_spaces(arguments.spaces, root);
   const auto compiler = open_compiler();
+  arguments.options.emulator = emulator_in_worker(root);
   if (arguments.seed) arguments.options.seed = *arguments.seed;
   const DeviceOpener open = [&](const DeviceProfile& target) {
     auto device = open_device_in_worker(arguments.device, target, root);

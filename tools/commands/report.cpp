@@ -25,7 +25,7 @@ struct ReportArguments {
 };
 
 // What the device that a run was on can do: the profile that it emulates, else that of its
-// architecture, whose SMs may be a few more or less than the GPU's own.
+// model or architecture, whose SMs may be a few more or less than the GPU's own.
 std::optional<RoofFacts> roof_of(const RunRow& run, const Project& project) {
   constexpr std::string_view kEmulator = "emulator:";
   std::optional<DeviceProfile> profile;
@@ -33,11 +33,12 @@ std::optional<RoofFacts> roof_of(const RunRow& run, const Project& project) {
     std::string name = run.device.substr(kEmulator.size());
     name.resize(std::min(name.size(), name.find_first_of("*,")));
     profile = load_profile(name, project.root);
-  } else if (run.arch == project.target.arch || run.arch == project.target.arch + "a") {
-    profile = project.target;
   } else {
-    profile =
-        profile_of_arch(run.arch.substr(0, run.arch.find_last_not_of("af") + 1), project.root);
+    DeviceInfo gpu;
+    gpu.name = run.device_name;
+    gpu.arch = run.arch.substr(0, run.arch.find_last_not_of("af") + 1);
+    gpu.sms = project.target.sms;
+    profile = profile_of(gpu, project.target, project.root);
   }
   const Problem& problem = *project.problem;
   // A space need not say how many operations its own problem takes.

@@ -42,4 +42,10 @@ std::shared_ptr<ReferenceRunner> reference_beside(const Device& beside, Compiler
       [&compiler](const CompileRequest& request) { return compiler.compile(request); });
 }
 
+EmulatorOpener emulator_in_worker(const std::filesystem::path& root) {
+  return [root](const DeviceProfile& profile, std::uint64_t instructions) {
+    return open_emulator_in_worker(profile, instructions, root);
+  };
+}
+
 }  // namespace fa_tune

@@ -11,6 +11,7 @@
 #include "engine/kernel/compiler.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/problem/reference.hpp"
+#include "engine/run/watch.hpp"
 
 namespace fa_tune {
 
@@ -49,5 +50,8 @@ class Session {
 std::shared_ptr<ReferenceRunner> reference_beside(const Device& beside, Compiler& compiler,
                                                   const DeviceProfile& target,
                                                   const std::filesystem::path& root);
+
+// For kernels that finals look at on an emulator: in processes of their own.
+EmulatorOpener emulator_in_worker(const std::filesystem::path& root);
 
 }  // namespace fa_tune

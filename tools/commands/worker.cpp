@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 #include <unistd.h>
 
@@ -12,6 +14,7 @@ namespace {
 struct WorkerArguments {
   std::string device;
   std::string root;
+  std::optional<std::uint64_t> instructions;
   bool health = false;
   bool compile = false;
   bool list = false;
@@ -25,7 +28,9 @@ int serve(const WorkerArguments& arguments) {
   if (arguments.list) return serve_list(end, list_gpus);
   if (arguments.compile) return serve_compiler(end, open_nvrtc);
   DeviceWork work;
-  work.open = [&] { return open_device(arguments.device, {}, arguments.root); };
+  work.open = [&] {
+    return open_device(arguments.device, {}, arguments.root, arguments.instructions);
+  };
   work.health = arguments.health;
   work.emulated = arguments.device.starts_with("emulator");
   return serve_device(end, work);
@@ -39,6 +44,7 @@ void add_worker(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<WorkerArguments>();
   command->add_option("--device", arguments->device);
   command->add_option("--root", arguments->root);
+  command->add_option("--instructions", arguments->instructions);
   command->add_flag("--health", arguments->health);
   command->add_flag("--compile", arguments->compile);
   command->add_flag("--list", arguments->list);

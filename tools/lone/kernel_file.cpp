@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/arch.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/hash.hpp"
@@ -96,8 +97,11 @@ std::vector<KernelFile> KernelFile::load_all(const std::filesystem::path& folder
 }
 
 bool KernelFile::runs_on(const std::string& device_arch) const {
-  return arch.empty() || (arch == "sm_90a" && device_arch.starts_with("sm_90")) ||
-         (arch != "sm_90a" && device_arch >= arch);
+  if (arch.empty()) return true;
+  const int wanted = arch_number(arch);
+  const int have = arch_number(device_arch);
+  // What ends in a letter is of that architecture alone.
+  return arch.ends_with('a') ? have == wanted : have >= wanted;
 }
 
 CompileRequest KernelFile::request(const DeviceInfo& device, bool planted) const {
@@ -105,7 +109,7 @@ CompileRequest KernelFile::request(const DeviceInfo& device, bool planted) const
   // Not in front of the text: lines in messages are those of the file.
   if (planted) request.options.emplace_back("--define-macro=FAULT");
   request.source = {text, name, sha256(text)};
-  request.arch = arch == "sm_90a" ? arch : device.arch;
+  request.arch = arch.ends_with('a') ? arch : device.arch;
   request.kind = device.accepts;
   return request;
 }

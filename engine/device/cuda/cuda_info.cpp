@@ -19,6 +19,16 @@ std::string driver_version(int cuda_version) {
   return module.empty() ? cuda : module + ", " + cuda;
 }
 
+// "GPU-0123...", 32 digits; empty where the driver does not tell.
+std::string uuid_of(const DriverApi& api, DeviceOrdinal device) {
+  const auto ask = api.cuDeviceGetUuid_v2 != nullptr ? api.cuDeviceGetUuid_v2 : api.cuDeviceGetUuid;
+  std::array<char, 16> bytes{};
+  if (ask == nullptr || ask(bytes.data(), device) != success) return {};
+  std::string text = "GPU-";
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
 }  // namespace
 
 DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
@@ -47,6 +57,7 @@ DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   info.times = TimeKind::measured;
   info.sms = attribute(device_multiprocessor_count);
   info.shared_per_block = attribute(device_max_shared_per_block_optin);
+  info.uuid = uuid_of(api, device);
   return info;
 }
 

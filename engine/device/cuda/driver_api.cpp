@@ -56,6 +56,8 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuDeviceGet, "cuDeviceGet");
   library.required(api.cuDeviceGetName, "cuDeviceGetName");
   library.required(api.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  library.optional(api.cuDeviceGetUuid_v2, "cuDeviceGetUuid_v2");
+  library.optional(api.cuDeviceGetUuid, "cuDeviceGetUuid");
   library.optional(api.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   library.required(api.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   library.required(api.cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease_v2");

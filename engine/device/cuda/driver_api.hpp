@@ -87,6 +87,9 @@ struct DriverApi {
   Result (*cuDeviceGet)(DeviceOrdinal* device, int ordinal);
   Result (*cuDeviceGetName)(char* name, int length, DeviceOrdinal device);
   Result (*cuDeviceGetAttribute)(int* value, int attribute, DeviceOrdinal device);
+  // 16 bytes, of a MIG instance its own; older drivers may have none of the two.
+  Result (*cuDeviceGetUuid_v2)(char* uuid, DeviceOrdinal device);
+  Result (*cuDeviceGetUuid)(char* uuid, DeviceOrdinal device);
   // "0000:1B:00.0", as NVML knows a GPU.
   Result (*cuDeviceGetPCIBusId)(char* id, int length, DeviceOrdinal device);
   Result (*cuDevicePrimaryCtxRetain)(Context* context, DeviceOrdinal device);

@@ -9,6 +9,11 @@
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 namespace fa_tune::emulator {
+
+void note_poll(Warp& warp, const Op& op, std::uint64_t found) {
+  const Op* const first = warp.cta->context().program->ops.data();
+  warp.polls.note(static_cast<std::uint32_t>(&op - first), found);
+}
 namespace {
 
 // A generic address's space, and the address within it.

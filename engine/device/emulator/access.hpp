@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 
 #include "engine/device/emulator/cta.hpp"
 
@@ -53,6 +54,28 @@ std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
 
 // What one lane of a store (run_store) writes; as many bytes as it has, from the front.
 std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);
+
+// Of where lanes looked and what they found there: a number that tells whether it is as before.
+class FoundThere {
+ public:
+  explicit FoundThere(std::uint32_t mask) : value_(mask) {}
+  void add(std::uint64_t number) {
+    value_ = (value_ ^ number) * 0x9e3779b97f4a7c15;
+    value_ ^= value_ >> 29;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_;
+};
+
+// Whether the first lane of `mask` is at global memory, where another block may write.
+inline bool is_global(const Addresses& addresses, std::uint32_t mask) {
+  return addresses[static_cast<std::size_t>(std::countr_zero(mask))] >= global_begin;
+}
+
+// An instruction that another block can be waited for with has found this.
+void note_poll(Warp& warp, const Op& op, std::uint64_t found);
 
 // Counters of one access: shared-memory wavefronts, sectors, local accesses.
 void count_access(Record& record, std::uint32_t mask, const Access& access,

@@ -174,6 +174,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     if (index == no_operand) return 0;
     return op.m[5] == 8 ? std::uint64_t{slot64(lanes, index)[lane]} : slot(lanes, index)[lane];
   };
+  FoundThere found(mask);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     std::byte* pointer = pointers[static_cast<std::size_t>(lane)];
@@ -183,12 +184,15 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
                        !in_shared(access, addresses[static_cast<std::size_t>(lane)]);
     const std::uint64_t old = update_sized(pointer, op.m[1], what, type, flush, b, c);
     if (op.r[0] == no_operand) continue;
+    found.add(addresses[static_cast<std::size_t>(lane)]);
+    found.add(old);
     if (op.m[5] == 8) {
       target_slot64(lanes, op.r[0])[lane] = old;
     } else {
       target_slot(lanes, op.r[0])[lane] = static_cast<std::uint32_t>(old);
     }
   }
+  if (op.r[0] != no_operand && is_global(addresses, mask)) note_poll(warp, op, found.value());
 }
 
 // cas and exch of 128 bits: r[0], r[1]: the old value's halves, or none; r[2], r[3]: b; r[4], r[5]:

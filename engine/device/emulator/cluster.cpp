@@ -9,7 +9,9 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t most_idle_rounds = 100'000;
+// Turns of all warps without progress, before other clusters have theirs. Some, since who gives way
+// may wait for a clock.
+constexpr std::uint32_t most_idle_rounds = 64;
 
 }  // namespace
 
@@ -27,13 +29,32 @@ Cluster::Cluster(const LaunchContext& context) : context_(context) {
   }
 }
 
-std::optional<Trouble> Cluster::run(std::uint64_t index, Record* record) {
+void Cluster::begin(std::uint64_t index, Record* record) {
+  record_ = record;
   start_all(index, record);
-  take_turns();
+}
+
+Cluster::Pause Cluster::go_on(std::uint64_t most) {
+  if (sanitizer_) sanitizer_->resume();
+  progressed_ = false;
+  const std::uint64_t before = total_executed();
+  const Pause pause = take_turns(most);
+  executed_ = total_executed() - before;
+  if (sanitizer_ && pause != Pause::ended) sanitizer_->put_aside();
+  return pause;
+}
+
+std::optional<Trouble> Cluster::end() {
   operations_.clear();
-  if (record != nullptr) record->end_blocks();
+  if (record_ != nullptr) record_->end_blocks();
   auto trouble = std::exchange(trouble_, std::nullopt);
   return sanitizer_ ? sanitizer_->judge(std::move(trouble)) : trouble;
+}
+
+std::uint64_t Cluster::total_executed() const {
+  std::uint64_t total = 0;
+  for (const auto& cta : ctas_) total += cta->executed();
+  return total;
 }
 
 std::optional<Trouble> Cluster::finish() {
@@ -62,7 +83,8 @@ void Cluster::start_all(std::uint64_t index, Record* record) {
   }
 }
 
-void Cluster::take_turns() {
+Cluster::Pause Cluster::take_turns(std::uint64_t most) {
+  const std::uint64_t begin = total_executed();
   for (std::uint32_t idle_rounds = 0;;) {
     if (!schedule_.plain()) {
       for (std::size_t i = order_.size(); i > 1; --i) {
@@ -76,21 +98,26 @@ void Cluster::take_turns() {
       if (choose_split(*warp) >= 0) {
         const bool went_on = warp->cta->run_warp(*warp, schedule_.turn());
         (went_on ? progress : gave_way) = true;
-        if (in_trouble()) return;
+        if (in_trouble()) return Pause::ended;
       }
       alive |= warp->live != 0;
     }
     if (!alive) {
       while (!in_trouble() && happen_next()) {
       }
-      return;
+      return Pause::ended;
     }
+    progressed_ |= progress;
     idle_rounds = progress ? 0 : idle_rounds + 1;
-    // As late as may be: only when no warp can go on without it. Those that give way again and
-    // again may wait for a clock, so they are given some time.
-    if (progress || happen_next() || (gave_way && idle_rounds < most_idle_rounds)) continue;
-    report_stuck();
-    return;
+    // As late as may be: only when no warp can go on without it.
+    if (!progress && !happen_next()) {
+      if (!gave_way) {
+        report_stuck();
+        return Pause::ended;
+      }
+      if (idle_rounds >= most_idle_rounds) return Pause::waiting;
+    }
+    if (total_executed() - begin >= most) return Pause::interrupted;
   }
 }
 
@@ -173,6 +200,14 @@ void Cluster::complete_phase() {
 void Cluster::threads_left(Cta& cta) {
   cta.note_exits();
   complete_phase();
+}
+
+void Cluster::report_waiting(const std::string& why) {
+  for (const auto& cta : ctas_) {
+    if (!cta->alive()) continue;
+    cta->report_waiting(why);
+    if (in_trouble()) return;
+  }
 }
 
 void Cluster::report_stuck() {

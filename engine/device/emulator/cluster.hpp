@@ -25,8 +25,8 @@ struct AsyncOperation {
 };
 
 // The CTAs that run together: one, or a cluster that can reach each other's shared memory. All
-// their warps take turns, in the order that the launch's schedule draws. Made once a hardware
-// thread and used for one cluster of the grid after the other.
+// their warps take turns, in the order that the launch's schedule draws. Used for one cluster of
+// the grid after the other; those that wait for each other each have one.
 class Cluster {
  public:
   explicit Cluster(const LaunchContext& context);
@@ -34,8 +34,23 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Runs cluster number `index` of the grid (x fastest). Returns what went wrong, if anything did.
-  std::optional<Trouble> run(std::uint64_t index, Record* record);
+  // Begins cluster number `index` of the grid (x fastest).
+  void begin(std::uint64_t index, Record* record);
+  enum class Pause : std::uint8_t {
+    ended,        // its threads have exited, or something went wrong
+    waiting,      // nothing is left for it but to wait for another cluster
+    interrupted,  // it has executed what it may
+  };
+  // Lets it go on, for about `most` warp instructions. It may be put aside in between, and others
+  // run.
+  Pause go_on(std::uint64_t most);
+  // Whether the last go_on did anything but wait; what it executed.
+  bool progressed() const { return progressed_; }
+  std::uint64_t executed() const { return executed_; }
+  // After it has ended, or instead: what went wrong, if anything did.
+  std::optional<Trouble> end();
+  // It waits for other clusters, which will not come: says so in its report.
+  void report_waiting(const std::string& why);
   // After the last one: what can be said only now.
   std::optional<Trouble> finish();
 
@@ -60,7 +75,8 @@ class Cluster {
 
  private:
   void start_all(std::uint64_t index, Record* record);
-  void take_turns();
+  Pause take_turns(std::uint64_t most);
+  std::uint64_t total_executed() const;
   bool happen_next();
   void complete_phase();
   void report_stuck();
@@ -71,7 +87,10 @@ class Cluster {
   std::vector<Warp*> order_;
   std::vector<AsyncOperation> operations_;
   Schedule schedule_;
-  std::uint32_t phase_ = 0;  // of barrier.cluster
+  Record* record_ = nullptr;
+  bool progressed_ = false;
+  std::uint64_t executed_ = 0;  // by the last go_on
+  std::uint32_t phase_ = 0;     // of barrier.cluster
   std::optional<Trouble> trouble_;
 };
 

@@ -78,6 +78,7 @@ void Cta::start_warp(Warp& warp) {
   warp.awaited = 0;
   warp.committed.fill(0);
   warp.bulk_committed.fill(0);
+  warp.polls.start();
   warp.in_cluster_phase = 0;
   warp.cluster_phase.fill(0);
   if (!program.wgmma.empty()) warp.flight.start(program.slots);
@@ -252,6 +253,18 @@ std::string Cta::whereabouts() const {
   }
   say(static_cast<std::uint32_t>(warps_.size()));
   return text;
+}
+
+void Cta::report_waiting(const std::string& why) {
+  for (const Warp& warp : warps_) {
+    if (!warp.polls.in_vain() || warp.splits.empty()) continue;
+    const auto chosen = std::max(choose_split(warp), 0);
+    const Split& split = warp.splits[static_cast<std::size_t>(chosen)];
+    report(TroubleKind::deadlock, warp, context_.program->ops[warp.polls.pc()],
+           std::countr_zero(split.mask), why);
+    return;
+  }
+  report_stuck();
 }
 
 void Cta::report_stuck() {

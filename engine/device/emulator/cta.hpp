@@ -1,7 +1,7 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -10,6 +10,7 @@
 
 #include "engine/device/emulator/launch.hpp"
 #include "engine/device/emulator/memory.hpp"
+#include "engine/device/emulator/polls.hpp"
 #include "engine/device/emulator/program.hpp"
 #include "engine/device/emulator/record.hpp"
 
@@ -17,6 +18,7 @@ namespace fa_tune::emulator {
 
 class Cluster;
 class Cta;
+class GlobalRaces;
 class Sanitizer;
 
 // Lanes of a warp that are at the same instruction.
@@ -68,6 +70,7 @@ struct Warp : LaneFile {
   std::uint32_t in_cluster_phase = 0;  // lanes that have arrived at the cluster's barrier
   std::array<std::uint32_t, warp_size> cluster_phase{};  // that a lane arrived in
   WgmmaFlight flight;
+  Polls polls;
 };
 
 struct Barrier {
@@ -95,11 +98,15 @@ struct LaunchContext {
   LaunchConfig config;
   std::span<const std::byte> parameters;
   const GlobalMemory* memory = nullptr;
-  std::uint64_t budget = 0;  // warp instructions a CTA may execute
-  // Then no more CTAs begin.
-  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+  std::uint64_t budget = 0;    // warp instructions a CTA may execute
   std::uint64_t schedule = 0;  // see Schedule
   CheckSet checks = {};
+  // Clusters that the device holds at once: those that have begun may wait for each other.
+  std::uint64_t resident = 1024;
+  // Warp instructions that are left for this launch and all that follow; null: there is no end.
+  std::atomic<std::uint64_t>* allowance = nullptr;
+  // What a checked launch knows of accesses of different CTAs; set by run_grid.
+  GlobalRaces* between_blocks = nullptr;
 };
 
 // One CTA: its warps, shared memory and barriers. It lives in a Cluster, which gives its warps
@@ -112,10 +119,13 @@ class Cta {
   void start(Dim3 index, Record* record);
   std::span<Warp> warps() { return warps_; }
   // Lets a warp that is ready execute up to `turn` instructions, or until it waits, exits, gives
-  // way or is in trouble. False if it gave way: it found nothing to do but wait.
+  // way or is in trouble. False if it gave way or looked in vain for what another block is to
+  // write: it found nothing to do but wait.
   bool run_warp(Warp& warp, std::uint64_t turn);
   // Says in the cluster's report who waits for what.
   void report_stuck();
+  // The same where other blocks have not done what this one waits for; `why`: and never will.
+  void report_waiting(const std::string& why);
 
   // For handlers.
   Cluster& cluster() { return cluster_; }

@@ -76,18 +76,22 @@ bool merge_splits(Warp& warp, std::size_t chosen) {
 
 bool Cta::run_warp(Warp& warp, std::uint64_t turn) {
   turn_over_ = false;
+  warp.polls.begin_turn();
+  const std::uint64_t begin = executed_;
   if (record_ != nullptr) {
     take_turn<true>(warp, turn);
   } else {
     take_turn<false>(warp, turn);
   }
-  return !turn_over_;
+  const bool waited = warp.polls.end_turn(executed_ - begin);
+  return !turn_over_ && !waited;
 }
 
 template <bool Counting>
 void Cta::take_turn(Warp& warp, std::uint64_t turn) {
   const std::uint64_t begin = executed_;
-  while (!cluster_.in_trouble() && !turn_over_ && executed_ - begin < turn) {
+  while (!cluster_.in_trouble() && !turn_over_ && !warp.polls.turn_is_over() &&
+         executed_ - begin < turn) {
     const int chosen = choose_split(warp);
     if (chosen < 0) return;
     if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
@@ -102,7 +106,7 @@ void Cta::take_turn(Warp& warp, std::uint64_t turn) {
     }
     if (warp.splits.size() < 2) {
       warp.slice_begin = executed_;
-    } else if (executed_ - warp.slice_begin > slice) {
+    } else if (executed_ - warp.slice_begin > slice || warp.polls.turn_is_over()) {
       warp.slice_begin = executed_;
       ++warp.slices;
     }
@@ -155,6 +159,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
       if (active != 0) op.run(warp, op, active);
       if (cluster_.in_trouble()) break;
       ++pc;
+      if (warp.polls.turn_is_over()) break;
     } else {
       split.pc = pc;
       executed_ += fuel_begin - fuel;

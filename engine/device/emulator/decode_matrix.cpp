@@ -154,7 +154,14 @@ bool Decoder::mma() {
   return true;
 }
 
+void Decoder::require_arithmetic(Accumulator sums) const {
+  if (rule_ == TensorRule::unknown && sums != Accumulator::s32)
+    fail_unknown(statement_->line, std::string(statement_->opcode) +
+                                       " (how the tensor cores of this architecture add)");
+}
+
 void Decoder::emit_mma(const MmaKind& kind, int m, const MmaParts& parts) {
+  require_arithmetic(kind.accumulator);
   // A product of 8 rows has the even registers of one of 16; the others stay empty.
   const std::size_t step = m == 8 ? 2 : 1;
   Draft& draft = emit(Kind::converge, Pipe::tensor, run_mma);

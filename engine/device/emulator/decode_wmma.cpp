@@ -135,6 +135,7 @@ bool Decoder::wmma_mma() {
 // `groups` of 16 lines by `columns` of 8: one of the two is 1. tf32 goes by k4, whatever the device
 // could do at once.
 void Decoder::emit_wmma(const MmaKind& kind, int groups, int columns, const MmaParts& parts) {
+  require_arithmetic(kind.accumulator);
   const auto blocks = static_cast<std::size_t>(kind.k * bits_of(kind.a) / 128);
   const std::size_t each = kind.accumulator == Accumulator::f16 ? 2 : 4;
   const std::size_t steps = kind.a == Element::tf32 ? blocks : 1;

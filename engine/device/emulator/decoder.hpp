@@ -184,6 +184,8 @@ class Decoder {
   // Helpers on the statement at hand.
   [[noreturn]] void unknown() const;
   [[noreturn]] void malformed(const std::string& what) const;
+  // Else unknown_instruction.
+  void require_arithmetic(Accumulator sums) const;
   bool hopper() const { return rule_ == TensorRule::hopper; }
   std::string_view root() const { return words_[0]; }
   bool has(std::string_view modifier);  // and mark it as understood

@@ -67,6 +67,29 @@ void scatter_as(int bytes, const W* values, const Pointers& pointers, std::size_
   }
 }
 
+// Whether it is made so that what another block writes is seen.
+bool looks_elsewhere(const Op& op) {
+  return static_cast<Manner>(op.m[6]) == Manner::strong &&
+         (static_cast<Space>(op.m[0]) == Space::global ||
+          static_cast<Space>(op.m[0]) == Space::generic);
+}
+
+// What lanes of `mask` have just loaded, and from where, as one number.
+std::uint64_t found_by(const LaneFile& lanes, const Op& op, std::uint32_t mask,
+                       const Addresses& addresses) {
+  FoundThere found(mask);
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    found.add(addresses[static_cast<std::size_t>(lane)]);
+    for (std::size_t i = 0; i < op.m[4]; ++i) {
+      if (op.r[i] == no_operand) continue;
+      found.add(op.m[5] == 8 ? std::uint64_t{slot64(lanes, op.r[i])[lane]}
+                             : slot(lanes, op.r[i])[lane]);
+    }
+  }
+  return found.value();
+}
+
 // Where a full warp's words lie in one stretch of memory: the common case by far, tested for all
 // lanes at once in loops that become vector code. `memory` is null where the case is another.
 struct Words {
@@ -78,6 +101,7 @@ void find_words(const Warp& warp, const Op& op, std::uint32_t mask, bool write, 
   if (mask != full_mask || op.m[2] == 0 || op.m[5] != 4) return;
   if (size_of(static_cast<Type>(op.m[3])) != 4) return;
   if (warp.cta->counters() != nullptr || warp.cta->sanitizer() != nullptr) return;
+  if (!write && looks_elsewhere(op)) return;
   const auto space = static_cast<Space>(op.m[0]);
   std::byte* memory = nullptr;
   std::uint64_t begin = shared_reserved;
@@ -163,6 +187,8 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       }
     }
   }
+  if (looks_elsewhere(op) && is_global(addresses, mask))
+    note_poll(warp, op, found_by(lanes, op, mask, addresses));
 }
 
 void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {

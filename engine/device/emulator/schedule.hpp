@@ -8,13 +8,15 @@ namespace fa_tune::emulator {
 // each as far as it comes, and asynchronous operations as late as may be, so that a missing wait
 // shows. Every other number draws the order of the warps, the length of their turns, and for each
 // asynchronous operation whether it happens at once or at the last legal moment; 1 has all of them
-// early and 2 all late. The draws depend on the number and the cluster alone.
+// early and 2 all late. From 3 on the order in which blocks begin is drawn too. The draws depend on
+// the number and the cluster alone.
 class Schedule {
  public:
   Schedule() = default;
   Schedule(std::uint64_t number, std::uint64_t cluster);
 
   bool plain() const { return number_ == 0; }
+  bool mixes_blocks() const { return number_ >= 3; }
   // 0 to n - 1; n is at least 1.
   std::uint32_t below(std::uint32_t n);
   // Whether the asynchronous operation at hand happens when it is issued.

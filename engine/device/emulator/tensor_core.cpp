@@ -12,8 +12,11 @@
 namespace fa_tune::emulator {
 
 TensorRule tensor_rule_of(std::string_view arch) {
-  if (arch.starts_with("sm_89")) return TensorRule::ada;
-  return arch.starts_with("sm_8") ? TensorRule::ampere : TensorRule::hopper;
+  if (arch.ends_with("a")) arch.remove_suffix(1);
+  if (arch == "sm_90") return TensorRule::hopper;
+  if (arch == "sm_89") return TensorRule::ada;
+  if (arch == "sm_80" || arch == "sm_86" || arch == "sm_87") return TensorRule::ampere;
+  return TensorRule::unknown;
 }
 
 void mma_m16n8(const MmaKind& kind, const Fragments& fragments) { mma_m16(kind, 1, fragments); }

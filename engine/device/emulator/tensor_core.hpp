@@ -15,9 +15,10 @@ enum class TensorRule : std::uint8_t {
   ada,           // sm_89: the same and fp8
   hopper,        // sm_90: mma.sync and wmma
   hopper_wgmma,  // sm_90a: wgmma.mma_async; differs from `hopper` in fp8
+  unknown,       // of an architecture that nobody has measured: sums of whole numbers alone
 };
 
-// Of a device with the architecture `arch` ("sm_89"). One newer than Hopper is taken for it.
+// Of a device with the architecture `arch` ("sm_89", "sm_90a").
 TensorRule tensor_rule_of(std::string_view arch);
 
 enum class Element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };

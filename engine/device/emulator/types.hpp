@@ -71,6 +71,7 @@ enum class TroubleKind : std::uint8_t {
   deadlock,
   timeout,
   trap,
+  unfinished,  // what the launch may execute was used up: says nothing of the kernel
 };
 
 struct Trouble {

@@ -113,18 +113,25 @@ TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
   const Project project = open_project(small(std::end(kExamples)[-1]), test::root());
   const Unchecked device(open_emulator(project.target, 1));
   CompilePool pool(compiler(), 1);
-  Watch watch(project, device, pool, 1);
+  const EmulatorOpener emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
+    return open_emulator(profile, 1, instructions);
+  };
+  Watch watch(project, device, pool, emulator, 1);
   REQUIRE(watch.watches());
   const auto manifest = test::root() / "kernel_templates" / "convolution" / "tile.yaml";
   const auto path = fault_file_of(manifest);
   for (const PlantedFault& fault : parse_fault_file(read_file(path), path, "tile")) {
     if (fault.name != "reads beyond the image") continue;
     const auto seen = watch.look(plant(project.templates[0], fault), fault.config).get();
-    REQUIRE(seen);
-    CHECK_MESSAGE(test::has(seen->message, "past the end of"), seen->message);
-    // Where there is no time to look, there is nothing to say.
-    Watch hurried(project, device, pool, 1, std::chrono::milliseconds(0));
-    CHECK_FALSE(hurried.look(plant(project.templates[0], fault), fault.config).get());
+    REQUIRE(seen.refusal);
+    CHECK_MESSAGE(test::has(seen.refusal->message, "past the end of"), seen.refusal->message);
+    // Where next to nothing may be executed, there is nothing to say.
+    Watch hurried(project, device, pool, emulator, 1, 100);
+    const Look glimpse = hurried.look(plant(project.templates[0], fault), fault.config).get();
+    CHECK_FALSE(glimpse.refusal);
+    CHECK_MESSAGE(test::has(glimpse.text(), "unfinished"), glimpse.text());
   }
-  CHECK_FALSE(watch.look(project.templates[0], project.space.presets()[0].config).get());
+  const Look right = watch.look(project.templates[0], project.space.presets()[0].config).get();
+  CHECK_FALSE(right.refusal);
+  CHECK(right.whole());
 }

@@ -42,3 +42,16 @@ TEST_CASE("roofline: a device is known by its architecture and SMs, not by the s
   CHECK(profile_of(gpu("sm_90", 114), l4, test::root())->name == "h100");
   CHECK_FALSE(profile_of(gpu("sm_75", 40), l4, test::root()));
 }
+
+TEST_CASE("roofline: an H200 is no H100, though it has its architecture and SMs") {
+  const DeviceProfile h100 = load_profile("h100", test::root());
+  DeviceInfo device = gpu("sm_90", 132);
+  device.name = "NVIDIA H200";
+  CHECK(profile_of(device, h100, test::root())->name == "h200");
+  device.name = "NVIDIA H100 80GB HBM3";
+  CHECK(profile_of(device, h100, test::root())->name == "h100");
+  // A target of the user's own, of the same GPU.
+  DeviceProfile own = h100;
+  own.name = "mine";
+  CHECK(profile_of(device, own, test::root())->name == "mine");
+}

@@ -127,8 +127,12 @@ std::string what_came(const std::string& name) {
 // The emulator, with accidents.
 class Accidents final : public test::ForwardingDevice {
  public:
-  using ForwardingDevice::ForwardingDevice;
+  Accidents(std::unique_ptr<Device> inner, const std::string& uuid)
+      : ForwardingDevice(std::move(inner)), info_(ForwardingDevice::info()) {
+    info_.uuid = uuid;
+  }
 
+  const DeviceInfo& info() const override { return info_; }
   bool lost() const override { return lost_; }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     if (image.kernel == "load_segfault") raise(SIGSEGV);
@@ -157,6 +161,7 @@ class Accidents final : public test::ForwardingDevice {
   }
 
  private:
+  DeviceInfo info_;
   static std::string planned(const KernelImage& image) {
     std::ifstream plan(std::filesystem::path(environment("BAD_WORKER_FOLDER")) / "plan");
     const std::string code = ptx_code_hash(image.bytes);
@@ -205,7 +210,7 @@ int main(int argc, char** argv) {
     if (start == "refuse") throw UserError("this device is refused");
     if (memory() != nullptr && memory()->wedged) throw MachineError("the device is wedged");
     return std::make_unique<Accidents>(
-        open_device("emulator:" + options["--device"], {}, FA_TUNE_ROOT));
+        open_device("emulator:" + options["--device"], {}, FA_TUNE_ROOT), options["--uuid"]);
   };
   work.health = options.contains("--health");
   work.emulated = !options.contains("--driver");

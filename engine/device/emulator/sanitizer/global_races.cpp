@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace fa_tune::emulator {
 namespace {
@@ -26,10 +27,12 @@ GlobalConflict GlobalRaces::conflict_with(const Part& part, bool writes, std::ui
 
 void GlobalRaces::enter(std::uint32_t actor) {
   actor_ = actor;
-  time_ = 1;
-  fenced_ = 0;
-  known_.clear();
+  const auto found = aside_.find(actor);
+  own_ = found == aside_.end() ? Own() : std::move(found->second);
+  if (found != aside_.end()) aside_.erase(found);
 }
+
+void GlobalRaces::put_aside() { aside_[actor_] = std::exchange(own_, {}); }
 
 GlobalRaces::Chunk& GlobalRaces::at(std::uint64_t address) {
   const std::uint64_t number = address / (chunk * chunks_a_page);
@@ -44,8 +47,8 @@ GlobalRaces::Chunk& GlobalRaces::at(std::uint64_t address) {
 
 bool GlobalRaces::ordered(const GlobalStamp& before) const {
   if (before.actor == actor_) return true;
-  const auto found = known_.find(before.actor);
-  return found != known_.end() && before.time <= found->second;
+  const auto found = own_.known.find(before.actor);
+  return found != own_.known.end() && before.time <= found->second;
 }
 
 // Bytes that an actor accesses again are known by their last time. Where no part is free, the
@@ -130,7 +133,7 @@ bool GlobalRaces::write(std::uint64_t address, std::uint32_t bytes, const Global
   meets(cell.writes, true);
   const std::uint16_t many = stamp.strong ? cell.read_weakly_by_many : cell.read_by_many;
   // A kernel that orders its CTAs may order all who read; who they were is no longer known.
-  if (right && (many & mask) != 0 && cell.many.actor != actor_ && known_.empty()) {
+  if (right && (many & mask) != 0 && cell.many.actor != actor_ && own_.known.empty()) {
     conflict = {cell.many, false, address};
     right = false;
   }
@@ -142,21 +145,21 @@ bool GlobalRaces::write(std::uint64_t address, std::uint32_t bytes, const Global
   return right;
 }
 
-void GlobalRaces::fence() { fenced_ = time_++; }
+void GlobalRaces::fence() { own_.fenced = own_.time++; }
 
 void GlobalRaces::publish(std::uint64_t address, bool releases) {
   if (releases) fence();
-  if (fenced_ == 0) return;
+  if (own_.fenced == 0) return;
   Times& times = published_[address];
-  for (const auto& [actor, time] : known_) times[actor] = std::max(times[actor], time);
-  times[actor_] = std::max(times[actor_], fenced_);
+  for (const auto& [actor, time] : own_.known) times[actor] = std::max(times[actor], time);
+  times[actor_] = std::max(times[actor_], own_.fenced);
 }
 
 void GlobalRaces::learn(std::uint64_t address) {
   const auto found = published_.find(address);
   if (found == published_.end()) return;
   for (const auto& [actor, time] : found->second) {
-    if (actor != actor_) known_[actor] = std::max(known_[actor], time);
+    if (actor != actor_) own_.known[actor] = std::max(own_.known[actor], time);
   }
 }
 

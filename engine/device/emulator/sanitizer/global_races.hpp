@@ -31,10 +31,13 @@ struct GlobalConflict {
 // accused, and a race of three or more CTAs within 16 bytes may be missed.
 class GlobalRaces {
  public:
-  // The accesses that follow are `actor`'s. Its threads' order is not looked at.
+  // The accesses that follow are `actor`'s, which begins, or goes on if it was put aside. Its
+  // threads' order is not looked at.
   void enter(std::uint32_t actor);
+  // Keeps what the actor at hand knows until it is entered again.
+  void put_aside();
   std::uint32_t actor() const { return actor_; }
-  std::uint32_t time() const { return time_; }
+  std::uint32_t time() const { return own_.time; }
 
   // Of up to 16 bytes that do not cross a multiple of 16. False: `conflict` says why. The access is
   // recorded either way.
@@ -79,10 +82,15 @@ class GlobalRaces {
   std::uint64_t last_number_ = ~std::uint64_t{0};
   Page* last_ = nullptr;
   std::unordered_map<std::uint64_t, Times> published_;  // by address
-  Times known_;                                         // to the actor at hand
   std::uint32_t actor_ = 0;
-  std::uint32_t time_ = 1;
-  std::uint32_t fenced_ = 0;  // the last time that a fence closed
+  // Of the actor at hand.
+  struct Own {
+    Times known;
+    std::uint32_t time = 1;
+    std::uint32_t fenced = 0;  // the last time that a fence closed
+  };
+  Own own_;
+  std::unordered_map<std::uint32_t, Own> aside_;  // by actor
 };
 
 }  // namespace fa_tune::emulator

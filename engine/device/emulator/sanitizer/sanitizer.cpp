@@ -45,7 +45,8 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
       clocks_(ctas * warps_of(context)),
       copies_(ctas * warps_of(context)),
       barriers_(ctas),
-      fenced_(ctas * warps_of(context)) {
+      fenced_(ctas * warps_of(context)),
+      global_(*context.between_blocks) {
   grouped_.fill(std::vector<Grouped>(clocks_.warps()));
   const std::size_t bytes = shared_bytes(context);
   for (std::uint32_t cta = 0; cta < ctas; ++cta) {
@@ -75,7 +76,6 @@ void Sanitizer::start(std::uint64_t index) {
     phases.coming.clear();
     phases.over.clear();
   }
-  global_.enter(static_cast<std::uint32_t>(index));
 }
 
 std::optional<Trouble> Sanitizer::judge(std::optional<Trouble> trouble) {

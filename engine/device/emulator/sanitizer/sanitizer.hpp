@@ -26,9 +26,9 @@ struct Completion {
 enum class AsyncKind : std::uint8_t { bulk, wgmma };
 
 // Watches a launch for what bounds and alignment do not show: reads of what nobody has written,
-// races, misused asynchronous operations. One for the clusters of a launch, which run one after the
-// other. Instructions tell it what they do; what it finds it reports through Cta::report. It never
-// changes what the kernel does.
+// races, misused asynchronous operations. One for the clusters of a launch that run one after the
+// other; those that wait for each other each have one. Instructions tell it what they do; what it
+// finds it reports through Cta::report. It never changes what the kernel does.
 class Sanitizer final : private RaceJudge {
  public:
   // The CTAs that run together.
@@ -36,6 +36,9 @@ class Sanitizer final : private RaceJudge {
 
   // Cluster number `index` begins.
   void start(std::uint64_t index);
+  // It is put aside while others run; it goes on, or has just begun.
+  void put_aside() { global_.put_aside(); }
+  void resume() { global_.enter(static_cast<std::uint32_t>(cluster_)); }
 
   // A cluster has ended so. A read of what nobody has written is told only if nothing explains it
   // better: where a barrier is missing, whether the reader comes before the writer is chance.
@@ -162,7 +165,7 @@ class Sanitizer final : private RaceJudge {
   Clock cluster_over_;
   std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
   std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
-  GlobalRaces global_;
+  GlobalRaces& global_;                             // the launch's
   // What a warp has under way in groups of a kind; who makes its accesses, 0 while there are none.
   struct Grouped {
     struct Part {

@@ -46,7 +46,7 @@ struct Ran {
     context.config.grid.x = blocks;
     context.config.block.x = threads;
     launch = context.config;
-    const auto trouble = run_grid(context, 1, {}, &record);
+    const auto trouble = run_grid(context, 1, &record);
     const std::string what = trouble ? trouble->message : "";
     REQUIRE(what == "");
   }

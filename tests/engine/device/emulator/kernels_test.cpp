@@ -188,7 +188,7 @@ TEST_CASE("an endless loop ends as a timeout") {
   REQUIRE(program);
   const std::vector<std::byte> parameters(8);
   emulator::LaunchContext context{&*program, {}, parameters, &memory, 100000};
-  const auto trouble = emulator::run_grid(context, 1, {}, nullptr);
+  const auto trouble = emulator::run_grid(context, 1, nullptr);
   REQUIRE(trouble);
   CHECK(trouble->kind == emulator::TroubleKind::timeout);
 }
@@ -209,7 +209,7 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
     emulator::LaunchContext context{&*program, {}, parameters, &memory, 100000};
     context.config.block = {32, 1, 1};
     emulator::Record record;
-    const auto trouble = emulator::run_grid(context, 1, {}, &record);
+    const auto trouble = emulator::run_grid(context, 1, &record);
     REQUIRE_FALSE(trouble);
     return record.totals;
   };

@@ -329,6 +329,31 @@ TEST_CASE("matrix instructions want every thread of the warp") {
   }
 }
 
+TEST_CASE("sums of tensor cores that nobody has measured are refused, those of whole numbers not") {
+  const auto load = [](const std::string& arch, const std::string& form,
+                       const std::string& registers) {
+    const auto device = open_emulator(small_profile(arch), 1);
+    const auto loaded = device->load(
+        image(kernel(".param .u64 out",
+                     ".reg .b32 %r<9>;\n.reg .f32 %f<9>;\nmma.sync.aligned." + form + " {" +
+                         registers + "}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {" + registers + "};")));
+    return loaded ? std::string("loaded") : to_text(loaded.error().kind) + loaded.error().message;
+  };
+  const std::string floats = "m16n8k16.row.col.f32.f16.f16.f32";
+  const std::string wholes = "m16n8k32.row.col.s32.s8.s8.s32";
+  for (const std::string arch : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"}) {
+    CHECK(load(arch, floats, "%f1, %f2, %f3, %f4") == "loaded");
+  }
+  for (const std::string arch : {"sm_75", "sm_100", "sm_100a", "sm_120"}) {
+    CAPTURE(arch);
+    const std::string said = load(arch, floats, "%f1, %f2, %f3, %f4");
+    CHECK_MESSAGE(said.starts_with("unknown_instruction"), said);
+    CHECK_MESSAGE(said.find("how the tensor cores of this architecture add") != std::string::npos,
+                  said);
+    CHECK(load(arch, wholes, "%r1, %r2, %r3, %r4") == "loaded");
+  }
+}
+
 TEST_CASE("forms of mma that do not exist are named when the kernel is loaded") {
   for (const std::string opcode :
        {"m16n8k16.row.col.f32.tf32.tf32.f32", "m16n8k8.row.col.f32.s8.s8.f32",

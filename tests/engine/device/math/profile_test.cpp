@@ -68,7 +68,21 @@ TEST_CASE("facts are the limits, under the names of the fields, and the compute 
 TEST_CASE("a profile that does not exist is answered with those that do") {
   const std::string said = message("h10");
   CHECK(has(said, "no device profile 'h10', did you mean 'h100'?"));
-  CHECK(has(said, "known: a100, h100, l4"));
+  CHECK(has(said, "known: a100, h100, h200, l4"));
+}
+
+TEST_CASE("a profile is a device's by its model, then by its architecture and SMs") {
+  const auto name = [](const std::string& device, const std::string& arch, int sms) {
+    const auto found = profile_of_device(device, arch, sms, FA_TUNE_ROOT);
+    return found ? found->name : "none";
+  };
+  CHECK(name("NVIDIA H200", "sm_90", 132) == "h200");
+  CHECK(name("NVIDIA H200 NVL", "sm_90", 132) == "h200");
+  CHECK(name("NVIDIA H100 80GB HBM3", "sm_90", 132) == "h100");
+  CHECK(name("NVIDIA GH200 480GB", "sm_90", 132) == "h100");
+  CHECK(name("NVIDIA A100-SXM4-40GB", "sm_80", 108) == "a100");
+  CHECK(name("NVIDIA L40S", "sm_89", 142) == "l4");
+  CHECK(name("NVIDIA B200", "sm_100", 148) == "none");
 }
 
 TEST_CASE("slips in a profile are answered with their place") {
