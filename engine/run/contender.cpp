@@ -56,9 +56,7 @@ class ConfigContender final : public Contender {
   }
   const DeviceProfile& target() const override { return project_.target; }
   Binder on(Device& device, Compiler&, CompilePool& pool) override {
-    variant_.emplace(
-        project_.template_of(config_), *project_.problem,
-        [this](const Constants& shape) { return project_.scope(shape); }, config_, pool, device);
+    variant_ = make_variant(project_, config_, pool, device);
     variant_->begin();
     return variant_->binder();
   }
@@ -72,7 +70,7 @@ class ConfigContender final : public Contender {
  private:
   Project project_;
   Config config_;
-  std::optional<Variant> variant_;
+  std::unique_ptr<Variant> variant_;
 };
 
 // All of `text` as a number from 1.

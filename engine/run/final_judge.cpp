@@ -50,9 +50,7 @@ FinalVerdict FinalJudge::judge(const TrialRow& trial) {
 
 std::unique_ptr<Variant> FinalJudge::begin(const TrialRow& trial) {
   const Config config = Config::from_json(trial.config_json);
-  auto variant = std::make_unique<Variant>(
-      project_.template_of(config), *project_.problem,
-      [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
+  auto variant = make_variant(project_, config, pool_, device_);
   for (const GateCase& each : cases_) variant->begin(each.shape);
   variant->begin();
   return variant;

@@ -41,10 +41,7 @@ class Race {
         inputs_(project.problem->make(project.problem->shape(), Inputs::normal,
                                       derive_seed(seed, "final race inputs"))) {
     for (const Config& config : finalists) {
-      variants_.push_back(std::make_unique<Variant>(
-          project.template_of(config), *project.problem,
-          [&project](const Constants& shape) { return project.scope(shape); }, config, pool,
-          device));
+      variants_.push_back(make_variant(project, config, pool, device));
       variants_.back()->begin();
     }
   }

@@ -7,6 +7,7 @@
 #include "engine/device/emulated.hpp"
 #include "engine/gate/reference_run.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/run/variant.hpp"
 #include "engine/space/space_parts.hpp"
 
 namespace fa_tune {
@@ -99,6 +100,18 @@ std::vector<std::string> Project::idle_parameters() const {
                       "': neither its source nor its launch names it");
     }
   return lines;
+}
+
+std::unique_ptr<Variant> make_variant(const Project& project, const Template& from,
+                                      const Config& config, CompilePool& pool, Device& device) {
+  return std::make_unique<Variant>(
+      from, *project.problem, [&project](const Constants& shape) { return project.scope(shape); },
+      config, pool, device);
+}
+
+std::unique_ptr<Variant> make_variant(const Project& project, const Config& config,
+                                      CompilePool& pool, Device& device) {
+  return make_variant(project, project.template_of(config), config, pool, device);
 }
 
 SpaceFile stored_space(const RunRow& run) {

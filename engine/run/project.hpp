@@ -13,6 +13,10 @@
 
 namespace fa_tune {
 
+class CompilePool;
+class Device;
+class Variant;
+
 // What expressions of a manifest may use at `shape`, which is complete (Problem::complete):
 // "device.*" of the target and "problem.*".
 Constants scope_of(const DeviceProfile& target, const Constants& shape);
@@ -45,5 +49,12 @@ Project open_project(SpaceFile file, const std::filesystem::path& root);
 // The space that a run was begun with, which needs none of its files.
 SpaceFile stored_space(const RunRow& run);
 Project open_stored_project(const RunRow& run, const std::filesystem::path& root);
+
+// A config's kernel on its way to a device. All must outlive it.
+std::unique_ptr<Variant> make_variant(const Project& project, const Config& config,
+                                      CompilePool& pool, Device& device);
+// The same of a template that is none of the project's, such as one with a planted fault.
+std::unique_ptr<Variant> make_variant(const Project& project, const Template& from,
+                                      const Config& config, CompilePool& pool, Device& device);
 
 }  // namespace fa_tune

@@ -59,9 +59,7 @@ class Place {
   }
 
   std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
-    auto variant = std::make_unique<Variant>(
-        from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
-        config, pool_, *device_);
+    auto variant = make_variant(project_, from, config, pool_, *device_);
     variant->begin();
     return variant;
   }

@@ -88,9 +88,7 @@ std::string Admission::identity_of_code(Variant& variant,
 }
 
 std::unique_ptr<Variant> Admission::prepare(const Config& config) {
-  auto variant = std::make_unique<Variant>(
-      project_.template_of(config), *project_.problem,
-      [this](const Constants& shape) { return project_.scope(shape); }, config, pool_, device_);
+  auto variant = make_variant(project_, config, pool_, device_);
   // What is seen before is not compiled, nor what cannot be launched.
   const auto planned = plans(config);
   if (!planned ||

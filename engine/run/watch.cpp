@@ -106,10 +106,8 @@ Look Watch::see(const Template& from, const Config& config) {
 
 std::optional<Look> Watch::try_to_see(const Template& from, const Config& config) {
   const auto emulator = open_(*profile_, instructions_);
-  Variant variant(
-      from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
-      config, pool_, *emulator);
-  const Verdict verdict = Gate(*emulator, truth_).check(variant.binder(), cases_);
+  const auto variant = make_variant(project_, from, config, pool_, *emulator);
+  const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
   if (!emulator->deaths().empty()) return std::nullopt;
   Look look;
   look.cases = verdict.cases - (verdict.right() ? 0 : 1);

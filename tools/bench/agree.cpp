@@ -105,13 +105,10 @@ int agree(const std::string& space, const std::string& one, const std::string& o
     Difference difference;
     std::vector<Bits> outputs[2];
     for (int s = 0; s < 2; ++s) {
-      Variant variant(
-          project.template_of(config), *project.problem,
-          [&](const Constants& shape) { return project.scope(shape); }, config, sides[s].pool,
-          *sides[s].device);
-      verdicts[s] = Gate(*sides[s].device, truth).check(variant.binder(), cases);
+      const auto variant = make_variant(project, config, sides[s].pool, *sides[s].device);
+      verdicts[s] = Gate(*sides[s].device, truth).check(variant->binder(), cases);
       for (const GateCase& each : cases) {
-        const auto bound = variant.bind(each.shape);
+        const auto bound = variant->bind(each.shape);
         if (!bound) continue;
         const auto bits = output_of(*sides[s].device, *bound, truth.get(each)->instance);
         if (bits) outputs[s].push_back(*bits);

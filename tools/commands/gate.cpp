@@ -11,7 +11,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
-#include "tools/commands/reference.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune {
 namespace {

@@ -11,7 +11,6 @@
 #include "engine/run/exported_kernel.hpp"
 #include "engine/run/project.hpp"
 #include "engine/run/variant.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
@@ -79,12 +78,12 @@ int verify_file(const VerifyArguments& arguments) {
   const auto suites = chosen_suites(*problem, arguments.suites);
   const auto root = require_root();
   const DeviceProfile target = load_profile(exported.target, root);
-  const auto device = open_device_in_worker(arguments.device, target, root);
-  const auto compiler = open_compiler();
-  problem->use_reference(reference_beside(*device, *compiler, target, root));
-  ExportedKernel kernel(exported, *problem, target, *compiler, *device);
+  Session session(arguments.device, target, root);
+  session.give_reference(*problem, target);
+  ExportedKernel kernel(exported, *problem, target, session.compiler(), session.device());
   return gate_suites(
-      *problem, suites, *device, [&](const Constants& shape) { return kernel.bind(shape); },
+      *problem, suites, session.device(),
+      [&](const Constants& shape) { return kernel.bind(shape); },
       [&](const Constants& shape) { return kernel.fits(shape); }, arguments);
 }
 
@@ -95,23 +94,18 @@ int verify_trial(const VerifyArguments& arguments) {
     throw UserError(fmt::format("{}: there is no trial {}", arguments.db, *arguments.trial));
   const auto run = store.run(trial->run);
   const auto root = require_root();
-  const Project project = open_project(
-      parse_space_file(run->space_text, run->space + " (as stored with the run)"), root);
+  const Project project = open_stored_project(*run, root);
   const auto suites = chosen_suites(*project.problem, arguments.suites);
-  const auto device = open_device_in_worker(arguments.device, project.target, root);
-  const auto compiler = open_compiler();
-  project.problem->use_reference(reference_beside(*device, *compiler, project.target, root));
-  CompilePool pool(*compiler, default_jobs());
+  Session session(arguments.device, project.target, root);
+  session.give_reference(*project.problem, project.target);
   const Config config = Config::from_json(trial->config_json);
-  Variant variant(
-      project.template_of(config), *project.problem,
-      [&](const Constants& shape) { return project.scope(shape); }, config, pool, *device);
-  if (variant.source().hash != trial->source_hash)
+  const auto variant = make_variant(project, config, session.pool(), session.device());
+  if (variant->source().hash != trial->source_hash)
     log_warning("the templates have changed since trial {}: what they give now is gated",
                 trial->id);
   return gate_suites(
-      *project.problem, suites, *device, variant.binder(), [](const Constants&) { return true; },
-      arguments);
+      *project.problem, suites, session.device(), variant->binder(),
+      [](const Constants&) { return true; }, arguments);
 }
 
 int verify(const VerifyArguments& arguments) {

@@ -46,11 +46,9 @@ Bench::Bench(const Project& project, std::unique_ptr<Device> device)
 
 Verdict Bench::gate(const Template& from, const Config& config, const std::string& suite,
                     std::uint64_t seed) {
-  Variant variant(
-      from, *project_.problem, [this](const Constants& shape) { return project_.scope(shape); },
-      config, *pool_, *device_);
+  const auto variant = make_variant(project_, from, config, *pool_, *device_);
   return Gate(*device_, truth_)
-      .check(variant.binder(), gate_cases(chosen_suites(*project_.problem, {suite}).at(0), seed));
+      .check(variant->binder(), gate_cases(chosen_suites(*project_.problem, {suite}).at(0), seed));
 }
 
 }  // namespace fa_tune::test
