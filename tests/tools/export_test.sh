@@ -38,6 +38,17 @@ parameters:
   BLOCK: [64, 128, 256]
   PER: [1, 2]
 E2
+# What is compiled for its sizes fits no case of the others: that is said, and is not right.
+sed 's/^  arguments:/  defines: {N: n}\n  arguments:/' scale.yaml >sized.yaml
+"$program" evolve --space sized.yaml --db sized.db --device emulator:l4 --warm off --budget 1 --seed 3 >log 2>&1
+"$program" export 1 --db sized.db --out sized.cu 2>/dev/null
+try "$program" verify sized.cu --device emulator:l4 --suite quick
+check 'a suite without a case is an error' equal "$status" 2
+check 'and says so' contains "$err" "suite 'quick' has no case"
+try "$program" verify sized.cu --device emulator:l4
+check 'beside others it is told' contains "$out" 'none'
+check 'which decide' equal "$status" 0
+
 search=(evolve --space scale.yaml --db fa.db --device emulator:l4 --warm off)
 "$program" "${search[@]}" --budget 3 --seed 3 >log 2>&1
 "$program" "${search[@]}" --budget 2 --seed 4 --set sizes.n=900 >log 2>&1

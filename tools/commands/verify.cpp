@@ -45,11 +45,15 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
   std::vector<std::pair<std::string, std::vector<GateCase>>> all;
   for (const Suite& suite : suites)
     all.emplace_back(to_text(suite.name), gate_cases(suite, seed, Crossing::full));
-  if (arguments.suites.empty()) all.emplace_back("hidden", hidden_cases(problem, seed));
+  if (auto hidden = hidden_cases(problem, seed); arguments.suites.empty() && !hidden.empty())
+    all.emplace_back("hidden", std::move(hidden));
   for (auto& [name, cases] : all)
     std::erase_if(cases, [&](const GateCase& each) { return !fits(each.shape); });
-  if (std::ranges::all_of(all, [](const auto& each) { return each.second.empty(); }))
-    throw UserError("no case of what is asked for has a shape that this kernel is compiled for");
+  const auto none = [](const auto& each) { return each.second.empty(); };
+  const auto missing = std::ranges::find_if(all, none);
+  if (missing != all.end() && (!arguments.suites.empty() || std::ranges::all_of(all, none)))
+    throw UserError("suite '" + missing->first +
+                    "' has no case of a shape that this kernel is compiled for");
   for (const auto& [name, cases] : all) {
     if (cases.empty()) {
       table.add({name, "none", "", "", "not gated: no such case fits the kernel"});
