@@ -85,6 +85,35 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   CHECK(bench.gate(again.templates[0], again.space.at(0), "quick").right());
 }
 
+TEST_CASE("custom: trials of an emulator see the timed size, or say that they did not") {
+  const test::CustomSpace place;
+  test::write_text(
+      place.folder() / "mine.cu",
+      test::replace(test::kCustomMine, {{"step(x[i], y[i], a)",
+                                         "n >= 5000 && x[i] != 0 ? step(x[i], y[i], a) * T(0.999) "
+                                         ": step(x[i], y[i], a)"}}));
+  const auto trials = [&](const test::Replacements& changes) {
+    const Project project = place.project(changes);
+    const auto device = open_device("emulator:l4", project.target, test::root());
+    const auto compiler = open_nvrtc();
+    const test::ScratchFolder folder;
+    Store store(folder / "fa.db", Store::Mode::write);
+    EvolveOptions options;
+    options.trials = 1;
+    options.finals = false;
+    test::QuietListener quiet;
+    const std::atomic<bool> stop{false};
+    const EvolveResult result = evolve(project, *device, *compiler, store, options, quiet, stop);
+    return store.trials(result.run).at(0);
+  };
+  const TrialRow small = trials({});
+  CHECK(small.outcome == "refused");
+  CHECK_MESSAGE(test::has(small.message, "n=5000"), small.message);
+  const TrialRow large = trials({{"{n: 5000}", "{n: 3000000}"}});
+  CHECK(large.outcome == "right");
+  CHECK_MESSAGE(test::has(large.message, "not gated at the timed size"), large.message);
+}
+
 TEST_CASE("custom: a space that cannot be used says so, with the place") {
   const test::CustomSpace place;
   const auto says = [&](const test::Replacements& changes, const char* words) {
