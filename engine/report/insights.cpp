@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/measure/statistics.hpp"
+#include "engine/measure/timing.hpp"
 #include "engine/report/insights_words.hpp"
 #include "engine/report/profile.hpp"
 #include "engine/report/rows.hpp"
@@ -161,22 +163,41 @@ std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles) 
   return lines;
 }
 
+namespace {
+
+std::optional<double> screen_of(const Store& store, const TrialRow& trial) {
+  for (const TimeRow& time : store.times(trial.id))
+    if (time.phase == "screen") return time.us;
+  return std::nullopt;
+}
+
+}  // namespace
+
 Insights insights_of(const Store& store, std::int64_t run) {
   const auto trials = store.trials(run);
+  std::vector<std::optional<double>> screened;
+  std::vector<double> clocks;
+  for (const TrialRow& trial : trials) {
+    screened.push_back(trial.outcome == "right" ? screen_of(store, trial) : std::nullopt);
+    const double mhz = screened.back() ? mhz_of(*screened.back(), trial.detail_json) : 0;
+    if (mhz > 0) clocks.push_back(mhz);
+  }
+  // Any would do for their ratios, and this one leaves nearly as they are those whose own nobody
+  // knows.
+  const double mhz = clocks.empty() ? 0 : median(clocks);
   std::map<std::int64_t, std::uint64_t> numbers;
   std::map<std::int64_t, std::optional<double>> screens;
   Insights insights;
-  for (const TrialRow& trial : trials) {
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const TrialRow& trial = trials[i];
     const auto number = static_cast<std::uint64_t>(trial.number);
     numbers[trial.id] = number;
     std::optional<double>& us = screens[trial.id];
-    if (trial.outcome == "right")
-      for (const TimeRow& time : store.times(trial.id))
-        if (time.phase == "screen") us = time.us;
+    if (screened[i]) us = us_at_clock(*screened[i], trial.detail_json, mhz);
     if (trial.outcome == "duplicate")
       if (const auto original = screens.find(trial.duplicate_of); original != screens.end())
         us = original->second;
-    TrialOrigin origin{trial.operation, {}, trial.stage};
+    TrialOrigin origin{trial.operation, {}, trial.stage, trial.outcome == "duplicate"};
     for (const ParentRow& parent : store.parents(trial.id))
       if (const auto known = numbers.find(parent.parent); known != numbers.end())
         origin.parents.push_back(known->second);

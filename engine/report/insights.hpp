@@ -9,8 +9,9 @@
 
 namespace fa_tune {
 
-// What a stored run teaches, from its trials. Times are those of screens: a few finals beside them
-// would compare two ways of measuring. A duplicate has the time of its original.
+// What a stored run teaches, from its trials. Times are those of screens, at one clock
+// (us_at_clock): a few finals beside them would compare two ways of measuring. A duplicate has the
+// time of its original, and counts where trials are counted but not where times are compared.
 Insights insights_of(const Store& store, std::int64_t run);
 
 // Each insight in words and as a JSON object, as it is kept in the database. `time_kind` is the

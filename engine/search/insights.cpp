@@ -48,7 +48,7 @@ void Insights::tell(const Told& told, const TrialOrigin& origin) {
   if (trial.right) {
     trial.log_time = std::log(*told.time_us);
     times_.emplace(told.number, trial.log_time);
-    matched_.add(trial.codes, trial.log_time);
+    if (!origin.duplicate) matched_.add(trial.codes, trial.log_time);
   }
   trials_.push_back(std::move(trial));
 }
@@ -70,7 +70,7 @@ void Insights::add_model_effects(std::vector<Effect>& effects) const {
   std::vector<Codes> configs;
   std::vector<double> figures;
   for (const Trial& trial : trials_) {
-    if (!trial.right) continue;
+    if (!trial.right || trial.origin.duplicate) continue;
     configs.push_back(trial.codes);
     codes_.lengthen(configs.back());
     figures.push_back(trial.log_time);

@@ -91,6 +91,9 @@ struct TrialOrigin {
   std::string operation;
   std::vector<std::uint64_t> parents;  // numbers, the main one first
   std::string stage;                   // the last one reached; looked at where the trial failed
+  // It was not timed, since its kernel is another trial's: it has that one's time, for rates, and
+  // is no observation of its own.
+  bool duplicate = false;
 };
 
 // Told trial after trial, cheaply; the questions cost more and remember nothing but what was told.

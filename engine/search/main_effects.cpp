@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 
 #include "engine/base/student.hpp"
@@ -125,8 +126,12 @@ std::vector<double> variances(const NormalEquations& equations, const std::vecto
     const auto weights = equations.solve(x);
     double leverage = 0;
     for (const std::size_t i : rows[n]) leverage += weights[i];
-    // A config that alone decides an amount has no error to learn from.
-    if (leverage > 1 - 1e-9) continue;
+    // A config that alone decides an amount leaves no error to learn that amount's spread from.
+    if (leverage > 1 - 1e-9) {
+      for (std::size_t i = 0; i < columns; ++i)
+        if (std::abs(weights[i]) > 1e-9) variance[i] = std::numeric_limits<double>::infinity();
+      continue;
+    }
     const double error = errors[n] / (1 - leverage);
     for (std::size_t i = 0; i < columns; ++i)
       variance[i] += weights[i] * weights[i] * error * error;
@@ -162,6 +167,7 @@ std::vector<MainEffect> main_effects(const std::vector<Codes>& configs,
     const bool few = std::min(column.uses, column.usual_uses) < kFewestUses;
     const bool absent = column.value == kAbsent || column.usual == kAbsent;
     if (few || absent || !equations.has(i + 1)) continue;
+    if (std::isinf(variance[i + 1])) continue;
     const double deviation = std::sqrt(variance[i + 1]);
     const double amount = amounts[i + 1];
     // Without any error at all, any amount that is not rounding is certain.

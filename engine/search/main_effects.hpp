@@ -21,8 +21,9 @@ struct MainEffect {
 // Ordinary least squares; errors by HC3 (MacKinnon and White 1985), which stays honest where genes
 // act on one another and where errors differ in size; Student's t. A value is left out if it or the
 // most used one has fewer than kFewestUses configs, or if its amount cannot be told from those of
-// other genes; all are, if fewer than kSpareConfigs are left over after the fit. All codes of one
-// length; kAbsent counts as a value of its own but no effect of it is given.
+// other genes or rests on a config that nothing else speaks of; all are, if fewer than
+// kSpareConfigs are left over after the fit. All codes of one length; kAbsent counts as a value of
+// its own but no effect of it is given.
 //
 // Weaker than matched configs: it takes effects to add up, and a search that tries some values
 // mostly together with good company flatters them.

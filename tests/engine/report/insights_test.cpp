@@ -1,5 +1,6 @@
 #include "engine/report/insights.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -98,31 +99,61 @@ TEST_CASE("insights as JSON, and kept with their run") {
             "WHERE kind = 'effect' AND place = 1 AND seen") == "STAGES");
 }
 
-TEST_CASE("screens alone are compared, and a duplicate has its original's time") {
+TEST_CASE("screens alone are compared, and a duplicate is no observation of its own") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
-  const auto config = [](int block, int vec) {
-    return nlohmann::ordered_json({{"BLOCK", block}, {"VEC", vec}}).dump();
+  const auto config = [](int block, int stages, int vec) {
+    return nlohmann::ordered_json({{"BLOCK", block}, {"STAGES", stages}, {"VEC", vec}}).dump();
   };
+  // STAGES 2 is faster in each of six pairs; VEC makes no other code.
   std::int64_t number = 0;
-  for (int block = 0; block < 6; ++block) {
-    TrialRow original = a_trial(run, ++number, 50);
-    original.config_json = config(block, 1);
-    const std::int64_t id = store.record_trial(original, {}, {}, "kernel");
-    store.record_final(id, {10, 10, 10}, {10});
-    TrialRow duplicate = a_trial(run, ++number, 1);
-    duplicate.config_json = config(block, 2);
-    duplicate.stage = "duplicate_code";
-    duplicate.outcome = "duplicate";
-    duplicate.duplicate_of = id;
-    duplicate.time_us = duplicate.time_low_us = duplicate.time_high_us = {};
-    store.record_trial(duplicate, {}, {}, "kernel");
-  }
+  for (int block = 0; block < 6; ++block)
+    for (const int stages : {1, 2}) {
+      TrialRow original = a_trial(run, ++number, (stages == 2 ? 40 : 50) + 0.1 * block);
+      original.config_json = config(block, stages, 1);
+      const std::int64_t id = store.record_trial(original, {}, {}, "kernel");
+      store.record_final(id, {10, 10, 10}, {10});
+      for (const int vec : {2, 3}) {
+        TrialRow duplicate = a_trial(run, ++number, 1);
+        duplicate.config_json = config(block, stages, vec);
+        duplicate.stage = "duplicate_code";
+        duplicate.outcome = "duplicate";
+        duplicate.duplicate_of = id;
+        duplicate.time_us = duplicate.time_low_us = duplicate.time_high_us = {};
+        store.record_trial(duplicate, {}, {}, "kernel");
+      }
+    }
+  const Insights insights = insights_of(store, run);
+  CHECK(insights.trials() == 36);
+  CHECK(insights.right() == 36);
+  const auto effects = insights.effects();
+  const auto stages = std::ranges::find(effects, "STAGES", &Effect::gene);
+  REQUIRE(stages != effects.end());
+  CHECK(stages->n == 6);
+  CHECK(stages->log_ratio == doctest::Approx(std::log(40.25 / 50.25)).epsilon(0.01));
+  CHECK(std::ranges::find(effects, "VEC", &Effect::gene) == effects.end());
+}
+
+TEST_CASE("screens of a clock that wanders are compared by their cycles") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  Random random(3);
+  // STAGES 2 takes 2% fewer cycles; the clock is anywhere within 10%.
+  std::int64_t number = 0;
+  for (int block = 0; block < 12; ++block)
+    for (const int stages : {1, 2}) {
+      const double mhz = 1700 * (0.95 + 0.1 * random.uniform());
+      const double kilocycles = (stages == 2 ? 98 : 100) * (1 + 0.001 * random.normal());
+      TrialRow trial = a_trial(run, ++number, kilocycles * 1000 / mhz);
+      trial.config_json = nlohmann::ordered_json({{"BLOCK", block}, {"STAGES", stages}}).dump();
+      trial.detail_json = nlohmann::json({{"kilocycles", kilocycles}}).dump();
+      store.record_trial(trial, {}, {}, "kernel");
+    }
   const auto effects = insights_of(store, run).effects();
-  REQUIRE(!effects.empty());
-  for (const Effect& effect : effects) {
-    CHECK(!effect.seen);
-    CHECK(effect.log_ratio == 0);
-  }
+  const auto stages = std::ranges::find(effects, "STAGES", &Effect::gene);
+  REQUIRE(stages != effects.end());
+  CHECK(stages->seen);
+  CHECK(stages->log_ratio == doctest::Approx(std::log(0.98)).epsilon(0.1));
 }

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/random.hpp"
+#include "engine/search/main_effects.hpp"
 
 using namespace fa_tune;
 
@@ -299,4 +300,21 @@ TEST_CASE("genes that come and go, and a run of nothing") {
   CHECK(stages->n == 8);
   CHECK(stages->seen);
   CHECK(stages->value == Value(std::int64_t{2}));
+}
+
+TEST_CASE("an amount that one config alone decides is no effect, however sure the others are") {
+  // Gene 0 has its value 1 only where gene 1 has values that nothing else has.
+  std::vector<Codes> configs;
+  std::vector<double> figures;
+  for (std::uint16_t i = 0; i < 40; ++i) {
+    configs.push_back({1, 1, static_cast<std::uint16_t>(1 + i % 2)});
+    figures.push_back(i % 2 == 0 ? 5.0 : 5.3);
+  }
+  for (std::uint16_t i = 0; i < 6; ++i) {
+    configs.push_back({2, static_cast<std::uint16_t>(2 + i), 1});
+    figures.push_back(4.0);
+  }
+  const auto effects = main_effects(configs, figures);
+  for (const MainEffect& effect : effects) CHECK(effect.contrast.gene == 2);
+  CHECK(effects.size() == 1);
 }
