@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
+#include "engine/measure/statistics.hpp"
+#include "engine/measure/timing.hpp"
 #include "engine/run/trial.hpp"
 #include "engine/space/space_settings.hpp"
 
@@ -22,6 +26,33 @@ Project project_of(const RunRow& run, const std::filesystem::path& root,
   std::istringstream stream(changes);
   for (std::string change; std::getline(stream, change, ',');) list.push_back(change);
   return open_project(list.empty() ? std::move(file) : with_settings(file, list), root);
+}
+
+FinalTime at_clock(double us, double low_us, double high_us, const std::string& detail_json,
+                   double mhz) {
+  const double factor = us_at_clock(us, detail_json, mhz) / us;
+  return {us * factor, low_us * factor, high_us * factor};
+}
+
+std::optional<FinalTime> screen_of(const Store& store, const TrialRow& trial, double mhz) {
+  for (const TimeRow& time : store.times(trial.id))
+    if (time.phase == "screen")
+      return at_clock(time.us, time.low_us.value_or(time.us), time.high_us.value_or(time.us),
+                      trial.detail_json, mhz);
+  return std::nullopt;
+}
+
+// What several screens say together.
+FinalTime joined(const std::vector<FinalTime>& screens) {
+  std::vector<double> us;
+  FinalTime all = screens.front();
+  for (const FinalTime& each : screens) {
+    us.push_back(each.us);
+    all.low_us = std::min(all.low_us, each.low_us);
+    all.high_us = std::max(all.high_us, each.high_us);
+  }
+  all.us = median(us);
+  return all;
 }
 
 }  // namespace
@@ -88,15 +119,18 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
   }
   times_.assign(kernels_.size(), std::vector<PortfolioTime>(shapes_.size()));
   if (wishes.all_anew) return;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<FinalTime>> screens;  // kernel, shape
   for (const TrialRow& trial : trials) {
     const auto kernel =
         std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
     if (kernel == kernels_.end()) continue;
-    PortfolioTime& time =
-        times_[static_cast<std::size_t>(kernel - kernels_.begin())][shape_of(trial.run)];
-    if (time.from == PortfolioTime::From::nothing)
-      time = {PortfolioTime::From::recorded, trial.time_us, ""};
+    const std::size_t shape = shape_of(trial.run);
+    const double mhz = shapes_[shape].project.target.clock_mhz;
+    if (const auto screen = screen_of(store, trial, mhz))
+      screens[{static_cast<std::size_t>(kernel - kernels_.begin()), shape}].push_back(*screen);
   }
+  for (const auto& [pair, those] : screens)
+    times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), ""};
 }
 
 // What the space of a shape does not allow.
@@ -137,9 +171,17 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
       if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
       const bool right = trial.row.outcome == "right" && trial.row.time_us.has_value();
-      times_[kernel][shape] = {PortfolioTime::From::now, right ? trial.row.time_us : std::nullopt,
-                               right ? "" : trial.row.finding + ": " + trial.row.message};
-      if (right) ++timed;
+      PortfolioTime& time = times_[kernel][shape];
+      time.from = PortfolioTime::From::now;
+      if (right) {
+        const double us = *trial.row.time_us;
+        time.time =
+            at_clock(us, trial.row.time_low_us.value_or(us), trial.row.time_high_us.value_or(us),
+                     trial.row.detail_json, project.target.clock_mhz);
+        ++timed;
+      } else {
+        time.why = trial.row.finding + ": " + trial.row.message;
+      }
     }
   }
   return timed;
@@ -148,7 +190,7 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
 std::optional<double> PortfolioField::best_us(std::size_t shape) const {
   std::optional<double> best;
   for (const auto& row : times_)
-    if (row[shape].us && (!best || *row[shape].us < *best)) best = row[shape].us;
+    if (const auto us = row[shape].us(); us && (!best || *us < *best)) best = us;
   return best;
 }
 
@@ -160,7 +202,7 @@ Costs PortfolioField::costs(double within) const {
       throw UserError(fmt::format("no kernel of these is right for {}: run evolve for it",
                                   shapes_[shape].described));
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
-      if (const auto us = times_[kernel][shape].us; us && *us <= *best * (1 + within))
+      if (const auto us = times_[kernel][shape].us(); us && *us <= *best * (1 + within))
         costs[kernel][shape] = std::log(*us / *best);
   }
   return costs;

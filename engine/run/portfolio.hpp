@@ -15,12 +15,19 @@
 
 namespace fa_tune {
 
-// How fast a kernel is at a shape, and whence that is known.
+// How fast a kernel is at a shape, and where that is known from. All are times of one kind: what
+// screens say, at the clock of the target's profile where the GPU's is known (us_at_clock), so that
+// a published figure never stands beside one that was only screened. Screens of different moments
+// wander by a percent or two all the same.
 struct PortfolioTime {
   enum class From { nothing, recorded, now };
   From from = From::nothing;
-  std::optional<double> us;  // none with a From: it is refused there
-  std::string why;           // then
+  // Of several recorded screens the median, and the ends of all their intervals. None with a From:
+  // it is refused there.
+  std::optional<FinalTime> time;
+  std::string why;  // then
+
+  std::optional<double> us() const { return time ? std::optional(time->us) : std::nullopt; }
 };
 
 struct PortfolioShape {

@@ -72,7 +72,9 @@ Json as_json(const PortfolioField& field, const Cover& cover, double within, std
     json["shapes"].push_back(
         {{"shape", shape_json(field.shapes()[shape].project.problem->shape())},
          {"trial", field.kernels()[kernel].trial},
-         {"time_us", *time.us},
+         {"time_us", time.time->us},
+         {"time_low_us", time.time->low_us},
+         {"time_high_us", time.time->high_us},
          {"best_us", *field.best_us(shape)},
          {"timed", time.from == PortfolioTime::From::now ? "now" : "recorded"}});
   }
@@ -91,8 +93,9 @@ std::string as_table(const PortfolioField& field, const Cover& cover) {
     const PortfolioTime& time = field.time(kernel, shape);
     const double best = *field.best_us(shape);
     table.add({field.shapes()[shape].described, std::to_string(field.kernels()[kernel].trial),
-               time_text(time.us), time_text(best),
-               fmt::format("{:+.1f}%", (*time.us / best - 1) * 100),
+               fmt::format("{} ({}..{})", time_text(time.us()), time_text(time.time->low_us),
+                           time_text(time.time->high_us)),
+               time_text(best), fmt::format("{:+.1f}%", (*time.us() / best - 1) * 100),
                time.from == PortfolioTime::From::now ? "now" : "recorded"});
   }
   return table.text();
@@ -134,12 +137,16 @@ int portfolio(const PortfolioArguments& arguments) {
   }
   fmt::print(
       "{}{} of {} kernels serve {} shapes within {:.3g}% of the best on {}{}; {} times are "
-      "new\n",
+      "new. {}\n",
       as_table(field, cover), cover.kernels.size(), field.kernels().size(), field.shapes().size(),
       within * 100, field.run().device_name,
       cover.fewest() ? ", and no fewer do"
                      : fmt::format("; no fewer than {} could", cover.at_least),
-      timed);
+      timed,
+      field.run().time_kind == "measured"
+          ? "Times are those of screens, at one clock, with their intervals; screens of different "
+            "moments differ by a percent or two: 'fa-tune bench' tells two kernels apart."
+          : "");
   return 0;
 }
 
