@@ -223,8 +223,11 @@ class Store {
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
   // The oldest trial whose kernel, of that source, ended the process that ran it (finding "crash"
-  // or "hang"), in any run of the same architecture, compiler and kind of time as `run`.
-  std::optional<TrialRow> deadly_trial(std::int64_t run, const std::string& source_hash) const;
+  // or "hang"), in this run or, with `others`, in any of the same architecture, compiler and kind
+  // of time. A process that was killed by signal 9, which the engine gives to hangs alone, was
+  // perhaps the machine's to end, as where memory is short: no run has that from another.
+  std::optional<TrialRow> deadly_trial(std::int64_t run, const std::string& source_hash,
+                                       bool others) const;
   std::optional<TrialRow> trial(std::int64_t id) const;
   std::optional<TrialRow> trial(std::int64_t run, std::int64_t number) const;
   // Right ones only, fastest first; finals stand before those that were only screened, because the

@@ -35,7 +35,8 @@ EarlierRun load(const Store& store, const Project& project, const EarlierChoice&
   EarlierRun earlier{choice.title, {}};
   for (const TrialRow& row : store.trials(choice.run)) {
     if (row.number > choice.trials) break;
-    if (row.outcome != "right" || !row.time_us) continue;
+    // As it was when the search began: finals that were held later may have refused it.
+    if (row.outcome != "right" && row.stage != "final") continue;
     Config config = Config::from_json(row.config_json);
     if (project.space.why_invalid(config)) continue;
     std::optional<double> us;

@@ -51,6 +51,9 @@ struct EvolveOptions {
   // Runs of the store to learn from before the first trial (choose_earlier); a resumed run has its
   // own.
   std::vector<EarlierChoice> earlier;
+  // Whether other runs of the store may tell it anything at all, such as which kernels end the
+  // process that runs them; a resumed run has its own.
+  bool warm = true;
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
   std::optional<ProposerOptions> proposer;

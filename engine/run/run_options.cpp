@@ -32,6 +32,7 @@ RunRow describe_run(const Project& project, const std::vector<std::string>& devi
   if (options.seconds) json["seconds"] = *options.seconds;
   if (options.proposer) json["proposer"] = {{"share", options.proposer->share}};
   if (!options.earlier.empty()) json["earlier"] = nlohmann::json::parse(to_json(options.earlier));
+  if (!options.warm) json["warm"] = false;
   run.options_json = json.dump();
   return run;
 }
@@ -57,6 +58,10 @@ Pace pace_of(const RunRow& run) {
     return static_cast<int>(found);
   };
   return {.generation = count("generation", 16, 1), .ahead = count("ahead", 0, 0)};
+}
+
+bool is_warm(const RunRow& run) {
+  return nlohmann::json::parse(run.options_json).value("warm", nlohmann::json(true)) != false;
 }
 
 std::optional<double> proposer_share(const RunRow& run) {

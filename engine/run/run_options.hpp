@@ -23,6 +23,9 @@ void require_same(const std::string& what, const std::string& stored, const std:
 // A run from before there was a pace is gone on with as it was begun.
 Pace pace_of(const RunRow& run);
 
+// EvolveOptions::warm as it was.
+bool is_warm(const RunRow& run);
+
 // The share that a run's proposer had; nothing if it had none.
 std::optional<double> proposer_share(const RunRow& run);
 

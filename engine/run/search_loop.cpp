@@ -64,6 +64,7 @@ class Adding {
 SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed)
     : parts_(parts),
       run_(run),
+      warm_(is_warm(*parts.store.run(run))),
       pace_(pace),
       ledger_(parts.project, parts.store, run),
       seconds_before_(ledger_.seconds_before()),
@@ -166,7 +167,7 @@ void SearchLoop::admit_one(Entry& entry) {
   entry.finished = true;
   if (!admission_.admit(*entry.variant, entry.trial)) return;
   const Adding adding(breakdown_.store_s);
-  if (const auto known = parts_.store.deadly_trial(run_, row.source_hash)) {
+  if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
     refuse_deadly(row, known->finding,
                   fmt::format("as in trial {}: {}", known->id, known->message));
     return;

@@ -90,6 +90,7 @@ class SearchLoop {
 
   SearchParts parts_;
   std::int64_t run_;
+  bool warm_;  // what ended processes of other runs is refused here too
   Pace pace_;
   Ledger ledger_;
   Stopwatch watch_;

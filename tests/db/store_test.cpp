@@ -276,3 +276,34 @@ TEST_CASE("a proposer's words come back in order, each run's apart, and stay") {
   CHECK_THROWS_AS(store.record_proposer_messages(99, {{"note", "t7", "no such run"}}),
                   std::logic_error);
 }
+
+TEST_CASE("which deaths a run has from others: none with them left out, and none of signal 9") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t ours = store.begin_run(a_run()), theirs = store.begin_run(a_run());
+  const auto record = [&](std::int64_t run, std::int64_t number, char source,
+                          const std::string& finding, const std::string& message) {
+    TrialRow trial = a_trial(run, number, 1);
+    trial.stage = "launch";
+    trial.outcome = "refused";
+    trial.finding = finding;
+    trial.message = "the process that ran it was lost twice: " + message;
+    trial.source_hash = std::string(64, source);
+    trial.time_us = trial.time_low_us = trial.time_high_us = {};
+    store.record_trial(trial, {}, {}, std::string(1, source));
+  };
+  record(theirs, 1, 'a', "crash", "signal 11 (Segmentation fault)");
+  record(theirs, 2, 'b', "hang", "no answer within 5 s");
+  record(theirs, 3, 'c', "crash", "signal 9 (Killed)");
+  record(ours, 1, 'd', "crash", "signal 9 (Killed)");
+  const auto knows = [&](char source, bool others) {
+    return store.deadly_trial(ours, std::string(64, source), others).has_value();
+  };
+  CHECK(knows('a', true));
+  CHECK(knows('b', true));
+  CHECK_FALSE(knows('c', true));
+  CHECK(knows('d', true));
+  CHECK_FALSE(knows('a', false));
+  CHECK_FALSE(knows('b', false));
+  CHECK(knows('d', false));
+}

@@ -200,6 +200,7 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.generation) options.pace.generation = *arguments.generation;
   if (arguments.ahead) options.pace.ahead = *arguments.ahead;
   set_budget(options, arguments, stored, project.file);
+  options.warm = arguments.warm.value_or("auto") != "off";
   if (!stored) {
     const auto named = runs_named(arguments.warm.value_or("auto"));
     if (!named.empty()) {

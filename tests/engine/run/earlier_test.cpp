@@ -119,3 +119,24 @@ TEST_CASE("what a run learned from is kept with it, and trials made later do not
   later.options_json = "{}";
   CHECK(earlier_of(later).empty());
 }
+
+TEST_CASE("what a run learned from stays what it was, whatever finals say of it later") {
+  test::ScratchFolder folder;
+  Store store(folder.path() / "a.db", Store::Mode::write);
+  const std::int64_t run = add_run(store, "attention", "NVIDIA L4");
+  add_trials(store, run, 20, 1);
+  const std::vector<EarlierChoice> choices = {choose_earlier(store, l4(), run)};
+  const auto told = [&] {
+    std::vector<std::pair<std::string, double>> trials;
+    const auto runs = load_earlier(store, l4(), choices);
+    for (const Told& trial : runs[0].trials)
+      trials.emplace_back(trial.config.to_json(), *trial.time_us);
+    return trials;
+  };
+  const auto before = told();
+  REQUIRE(before.size() == 20);
+  const auto trials = store.trials(run);
+  store.record_final(trials[1].id, {1.5, 1.4, 1.6}, {1.5});
+  store.refuse_final(trials[0].id, "race", "found in the finals");
+  CHECK(told() == before);
+}
