@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/fault_point.hpp"
+#include "engine/base/log.hpp"
 #include "engine/report/insights.hpp"
 #include "engine/run/finals.hpp"
 #include "engine/run/proposer.hpp"
@@ -68,6 +69,17 @@ class Evolution {
 
   EvolveResult run() {
     require_one_kind(devices_);
+    try {
+      go();
+    } catch (...) {
+      leave();
+      throw;
+    }
+    return result_;
+  }
+
+ private:
+  void go() {
     begin();
     Device* device = search();
     fault_point("search_over");
@@ -86,10 +98,19 @@ class Evolution {
     const bool done = !result_.interrupted && !result_.finals_left && !result_.device_lost &&
                       result_.trouble.empty();
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
-    return result_;
   }
 
- private:
+  // What went wrong is told by who threw it; a store that takes nothing more changes nothing in
+  // that.
+  void leave() noexcept {
+    if (result_.run == 0) return;
+    try {
+      store_.set_run_state(result_.run, "interrupted");
+    } catch (const std::exception& failure) {
+      log_debug("run {} stays as it is: {}", result_.run, failure.what());
+    }
+  }
+
   void begin() {
     const RunRow now =
         describe_run(project_, ids_of(devices_), info_, compiler_.version(), options_);

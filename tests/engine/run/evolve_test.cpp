@@ -276,3 +276,26 @@ TEST_CASE("what cannot be resumed is refused") {
   const std::atomic<bool> stop{false};
   CHECK_THROWS_AS(evolve(other, *device, compiler(), store, options, listener, stop), UserError);
 }
+
+TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
+  struct Broken : EvolveListener {
+    void on_trial(const TrialRow& trial, const Tally&) override {
+      if (trial.number == 3) throw MachineError("planted");
+    }
+    void on_final(const TrialRow&, int, int) override {}
+  };
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const auto device = open_device("emulator:l4", small().target, test::root());
+  const std::atomic<bool> stop{false};
+  Broken listener;
+  CHECK_THROWS_WITH_AS(evolve(small(), *device, compiler(), store, trials(6), listener, stop),
+                       "planted", MachineError);
+  REQUIRE(store.run(1));
+  CHECK(store.run(1)->state == "interrupted");
+  CHECK(store.holder_of(1).empty());
+  EvolveOptions options = trials(6);
+  options.resume = 1;
+  CHECK(run(store, options).tally.trials == 6);
+  CHECK(store.run(1)->state == "done");
+}
