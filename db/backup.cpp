@@ -64,7 +64,10 @@ class Temporary {
   std::string name_;
 };
 
-void copy_pages(SQLite::Database& source, SQLite::Database& target) {
+}  // namespace
+
+void copy_pages(SQLite::Database& source, SQLite::Database& target,
+                const std::function<void()>& after_step) {
   // One snapshot for all steps, or what others write meanwhile would start the copy anew.
   source.exec("BEGIN");
   source.execAndGet("SELECT count(*) FROM sqlite_schema");
@@ -74,12 +77,10 @@ void copy_pages(SQLite::Database& source, SQLite::Database& target) {
     result = backup.executeStep(kPagesAStep);
     if (result == SQLITE_BUSY || result == SQLITE_LOCKED)
       throw SQLite::Exception(target.getHandle(), result);
-    fault_point("backup_half");
+    after_step();
   }
   source.exec("COMMIT");
 }
-
-}  // namespace
 
 void backup_database(const std::filesystem::path& path, const std::filesystem::path& copy) {
   std::error_code error;
@@ -92,7 +93,7 @@ void backup_database(const std::filesystem::path& path, const std::filesystem::p
     SQLite::Database target(temporary.name(), SQLite::OPEN_READWRITE);
     sqlite3_extended_result_codes(target.getHandle(), 1);
     target.exec("PRAGMA synchronous = FULL");
-    copy_pages(*source, target);
+    copy_pages(*source, target, [] { fault_point("backup_half"); });
     // A database with a log cannot be read from a folder that may not be written.
     target.exec("PRAGMA journal_mode = DELETE");
     const std::string found = target.execAndGet("PRAGMA quick_check(1)").getString();

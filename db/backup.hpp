@@ -1,8 +1,17 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+
+#include <SQLiteCpp/Database.h>
 
 namespace fa_tune {
+
+// All of `source`, as it stands at one moment, into `target`, in steps of a megabyte or so. Throws
+// SQLite::Exception where either is locked by another for longer than the source's busy timeout.
+void copy_pages(
+    SQLite::Database& source, SQLite::Database& target,
+    const std::function<void()>& after_step = [] {});
 
 // Copies a database into the new file `copy` while others work on it: as it stood at one moment, in
 // one file without a log, checked, on disk before it has its name. Throws UserError if there is a

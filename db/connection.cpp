@@ -4,7 +4,6 @@
 #include <string_view>
 #include <system_error>
 
-#include <SQLiteCpp/Backup.h>
 #include <sqlite3.h>
 
 #include "db/backup.hpp"
@@ -83,7 +82,7 @@ std::unique_ptr<SQLite::Database> up_to_date_copy(SQLite::Database& db, const st
   // A database without a name is SQLite's to keep in memory or in a file that nobody sees.
   auto copy = std::make_unique<SQLite::Database>("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   sqlite3_extended_result_codes(copy->getHandle(), 1);
-  SQLite::Backup(*copy, db).executeStep();
+  copy_pages(db, *copy);
   apply_migrations(*copy, path, [](int) {});
   copy->exec("PRAGMA query_only = ON");
   return copy;

@@ -3,6 +3,8 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
+#include "db/migrations.hpp"
+
 namespace fa_tune::test {
 
 RunRow a_run() {
@@ -65,6 +67,23 @@ std::string ask(const std::filesystem::path& database, const std::string& sql) {
 void change(const std::filesystem::path& database, const std::string& sql) {
   SQLite::Database db(database.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 5000);
   db.exec(sql);
+}
+
+void make_first_schema(const std::filesystem::path& path) {
+  SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec("PRAGMA journal_mode = WAL");
+  db.exec(std::string(migrations().front().sql));
+  db.exec("PRAGMA application_id = 1717662837");
+  db.exec("PRAGMA user_version = 1");
+  db.exec("INSERT INTO spaces VALUES (1, 'l4', '5ace', 'name: l4')");
+  db.exec("INSERT INTO devices VALUES (1, 'cuda:0', 'L4', '')");
+  db.exec(
+      "INSERT INTO runs VALUES (1, 1, 1, 'attention', '{}', 'sm_89', 'l4', 'measured', 'NVRTC', "
+      "'evolve', '1', '{}', 'done', '2026-01-01', '2026-01-02')");
+  db.exec(
+      "INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message, "
+      "compile_ms, gate_ms, measure_ms, gate_cases, finished_at) VALUES (1, 1, '{\"A\":1}', "
+      "'random', 'compile', 'refused', 'compile_error', 'line 3', 1, 0, 0, 0, '2026-01-01')");
 }
 
 }  // namespace fa_tune::test

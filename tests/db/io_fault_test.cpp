@@ -189,3 +189,25 @@ TEST_CASE("a wall clock that jumps leaves a run whole") {
           "0");
   }
 }
+
+TEST_CASE("a reader of an older schema sees all of it or is told that the file is locked") {
+  const ScratchFolder folder(memory_folder());
+  make_first_schema(folder / "old.db");
+  int locked = 0;
+  for (const DiskCall call : {DiskCall::lock, DiskCall::shared_lock, DiskCall::read})
+    for (int nth = 1; nth < 100; ++nth) {
+      FaultVfs disk;
+      disk.fail(call, nth, SQLITE_BUSY, true);
+      CAPTURE(to_text(call));
+      CAPTURE(nth);
+      try {
+        const Store store(folder / "old.db", Store::Mode::read);
+        CHECK(store.runs().size() == 1);
+        CHECK(store.trials(1).size() == 1);
+      } catch (const MachineError&) {
+        ++locked;
+      }
+      if (!disk.struck()) break;
+    }
+  CHECK(locked > 0);
+}

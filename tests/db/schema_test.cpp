@@ -15,24 +15,6 @@ using namespace fa_tune::test;
 
 namespace {
 
-// As the first release left it: one run, one trial.
-void make_first_schema(const std::filesystem::path& path) {
-  SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  db.exec("PRAGMA journal_mode = WAL");
-  db.exec(std::string(migrations().front().sql));
-  db.exec("PRAGMA application_id = 1717662837");
-  db.exec("PRAGMA user_version = 1");
-  db.exec("INSERT INTO spaces VALUES (1, 'l4', '5ace', 'name: l4')");
-  db.exec("INSERT INTO devices VALUES (1, 'cuda:0', 'L4', '')");
-  db.exec(
-      "INSERT INTO runs VALUES (1, 1, 1, 'attention', '{}', 'sm_89', 'l4', 'measured', 'NVRTC', "
-      "'evolve', '1', '{}', 'done', '2026-01-01', '2026-01-02')");
-  db.exec(
-      "INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message, "
-      "compile_ms, gate_ms, measure_ms, gate_cases, finished_at) VALUES (1, 1, '{\"A\":1}', "
-      "'random', 'compile', 'refused', 'compile_error', 'line 3', 1, 0, 0, 0, '2026-01-01')");
-}
-
 std::string schema_of(const std::filesystem::path& path) {
   return ask(path, "PRAGMA user_version");
 }
