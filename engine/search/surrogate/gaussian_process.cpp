@@ -25,7 +25,8 @@ inline float exp_of_negative(float x) {
   return series * std::bit_cast<float>((whole + 127) << 23);
 }
 
-// Four partial sums, always in the same order: quick, and the same bits on every machine.
+// Four partial sums, always in the same order: quick, and the same bits whatever the
+// processor has for vectors.
 double dot(const double* a, const double* b, std::size_t n) {
   double sums[4] = {0, 0, 0, 0};
   std::size_t i = 0;
