@@ -149,15 +149,17 @@ class Evaluator {
     return *result;
   }
 
-  bool python_holds(const Node& node, Comparison comparison, const Cell& a, const Cell& b) const {
+  bool python_holds(const Node& node, ComparisonOperator comparison, const Cell& a,
+                    const Cell& b) const {
     const auto result = python_compare(comparison, a, b);
     if (!result) fail(node, result.error());
     return *result;
   }
 
   Cell python_extreme(const Node& node) const {
-    const Comparison better =
-        node.operation == Operation::minimum ? Comparison::less : Comparison::greater;
+    const ComparisonOperator better = node.operation == Operation::minimum
+                                          ? ComparisonOperator::less
+                                          : ComparisonOperator::greater;
     Cell best = evaluate(*node.children[0]);
     for (std::size_t i = 1; i < node.children.size(); ++i) {
       const Cell cell = evaluate(*node.children[i]);
@@ -167,7 +169,7 @@ class Evaluator {
   }
 
   bool equal(const Node& node, const Cell& a, const Cell& b) const {
-    if (node.python) return python_holds(node, Comparison::equal, a, b);
+    if (node.python) return python_holds(node, ComparisonOperator::equal, a, b);
     if (a.type != b.type)
       fail(node, fmt::format("cannot compare {} with {}: {} and {}", type_name(a.type),
                              type_name(b.type), to_text(a.value()), to_text(b.value())));
@@ -186,10 +188,10 @@ class Evaluator {
     return true;
   }
 
-  bool holds(const Node& node, Comparison comparison, const Cell& a, const Cell& b) const {
+  bool holds(const Node& node, ComparisonOperator comparison, const Cell& a, const Cell& b) const {
     if (node.python) return python_holds(node, comparison, a, b);
-    if (comparison == Comparison::equal) return equal(node, a, b);
-    if (comparison == Comparison::unequal) return !equal(node, a, b);
+    if (comparison == ComparisonOperator::equal) return equal(node, a, b);
+    if (comparison == ComparisonOperator::unequal) return !equal(node, a, b);
     if (a.type != Cell::Type::integer) wrong_type(node, "integers to order", a);
     if (b.type != Cell::Type::integer) wrong_type(node, "integers to order", b);
     return compare_values(comparison, a.number, b.number);

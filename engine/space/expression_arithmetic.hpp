@@ -66,19 +66,19 @@ inline ArithmeticResult combine_integers(Operation operation, std::int64_t a, st
 }
 
 template <typename T>
-bool compare_values(Comparison comparison, const T& a, const T& b) {
+bool compare_values(ComparisonOperator comparison, const T& a, const T& b) {
   switch (comparison) {
-    case Comparison::equal:
+    case ComparisonOperator::equal:
       return a == b;
-    case Comparison::unequal:
+    case ComparisonOperator::unequal:
       return a != b;
-    case Comparison::less:
+    case ComparisonOperator::less:
       return a < b;
-    case Comparison::less_equal:
+    case ComparisonOperator::less_equal:
       return a <= b;
-    case Comparison::greater:
+    case ComparisonOperator::greater:
       return a > b;
-    case Comparison::greater_equal:
+    case ComparisonOperator::greater_equal:
       break;
   }
   return a >= b;

@@ -177,11 +177,11 @@ std::vector<Token> tokenize(const std::string& text, Dialect dialect) {
   return Lexer(text, dialect).run();
 }
 
-std::optional<Comparison> comparison_of(const Token& token) {
-  constexpr std::pair<const char*, Comparison> known[] = {
-      {"==", Comparison::equal},  {"!=", Comparison::unequal},
-      {"<", Comparison::less},    {"<=", Comparison::less_equal},
-      {">", Comparison::greater}, {">=", Comparison::greater_equal}};
+std::optional<ComparisonOperator> comparison_of(const Token& token) {
+  constexpr std::pair<const char*, ComparisonOperator> known[] = {
+      {"==", ComparisonOperator::equal},  {"!=", ComparisonOperator::unequal},
+      {"<", ComparisonOperator::less},    {"<=", ComparisonOperator::less_equal},
+      {">", ComparisonOperator::greater}, {">=", ComparisonOperator::greater_equal}};
   if (token.kind != Token::Kind::symbol) return std::nullopt;
   for (const auto& [symbol, meaning] : known)
     if (token.text == symbol) return meaning;

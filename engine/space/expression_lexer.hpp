@@ -32,7 +32,7 @@ struct ExpressionError {
 std::vector<Token> tokenize(const std::string& text, Dialect dialect = Dialect::native);
 
 // What a symbol asks for, where it compares.
-std::optional<Comparison> comparison_of(const Token& token);
+std::optional<ComparisonOperator> comparison_of(const Token& token);
 
 // The error with its place in the file, or its column where there is none.
 [[noreturn]] void refuse_expression(const Expression& expression, const ExpressionError& error);

@@ -70,7 +70,14 @@ enum class Operation : std::uint8_t {
   round_half_even,  // children: number and, if there are two, how many decimals
 };
 
-enum class Comparison : std::uint8_t { equal, unequal, less, less_equal, greater, greater_equal };
+enum class ComparisonOperator : std::uint8_t {
+  equal,
+  unequal,
+  less,
+  less_equal,
+  greater,
+  greater_equal
+};
 
 struct Expression::Node {
   Operation operation = Operation::literal;
@@ -81,7 +88,7 @@ struct Expression::Node {
   std::size_t name = 0;  // position in Expression::names()
   Cell literal;
   std::string literal_text;  // what `literal` borrows
-  std::vector<Comparison> comparisons;
+  std::vector<ComparisonOperator> comparisons;
   std::vector<std::unique_ptr<const Node>> children;
 };
 

@@ -61,7 +61,7 @@ class ExpressionParser : private TokenCursor {
   }
 
   static Child make_list(Operation operation, std::size_t offset, std::vector<Child> children,
-                         std::vector<Comparison> comparisons = {}) {
+                         std::vector<ComparisonOperator> comparisons = {}) {
     auto node = std::make_unique<Node>();
     node->operation = operation;
     node->offset = offset;
@@ -110,7 +110,7 @@ class ExpressionParser : private TokenCursor {
     const std::size_t offset = next().offset;
     if (is_word("in") || is_word("not")) return parse_membership(std::move(first));
     std::vector<Child> operands;
-    std::vector<Comparison> comparisons;
+    std::vector<ComparisonOperator> comparisons;
     operands.push_back(std::move(first));
     for (auto found = comparison_of(next()); found; found = comparison_of(next())) {
       ++at_;

@@ -132,12 +132,12 @@ PythonResult python_round(const Cell& number, const Cell& decimals) {
   return finite(static_cast<double>(std::nearbyint(wide(number) * scale) / scale));
 }
 
-std::expected<bool, const char*> python_compare(Comparison comparison, const Cell& a,
+std::expected<bool, const char*> python_compare(ComparisonOperator comparison, const Cell& a,
                                                 const Cell& b) {
   if (is_text(a) && is_text(b)) return compare_values(comparison, *a.text, *b.text);
   if (is_text(a) || is_text(b)) {
-    if (comparison == Comparison::equal) return false;
-    if (comparison == Comparison::unequal) return true;
+    if (comparison == ComparisonOperator::equal) return false;
+    if (comparison == ComparisonOperator::unequal) return true;
     return std::unexpected("text and numbers have no order");
   }
   return compare_values(comparison, wide(a), wide(b));

@@ -23,7 +23,7 @@ PythonResult python_round(const Cell& number, const Cell& decimals);
 
 // Of values that have no order an error, unless only equality is asked for: 1 == 1.0 == True, and
 // text differs from every number.
-std::expected<bool, const char*> python_compare(Comparison comparison, const Cell& a,
+std::expected<bool, const char*> python_compare(ComparisonOperator comparison, const Cell& a,
                                                 const Cell& b);
 
 }  // namespace fa_tune

@@ -105,13 +105,13 @@ class Call {
   }
 
   static bool less(const PythonChild& a, const PythonChild& b) {
-    return python_compare(Comparison::less, a->literal, b->literal).value_or(false);
+    return python_compare(ComparisonOperator::less, a->literal, b->literal).value_or(false);
   }
 
   std::vector<PythonChild> sorted(std::vector<PythonChild> items) const {
     for (std::size_t i = 0; i < items.size(); ++i)
       if (!is_known(*items[i]) ||
-          !python_compare(Comparison::less, items[0]->literal, items[i]->literal))
+          !python_compare(ComparisonOperator::less, items[0]->literal, items[i]->literal))
         fail("expected values that are known and have an order");
     std::ranges::stable_sort(items, less);
     return items;

@@ -71,7 +71,7 @@ PythonChild PythonNodes::copy(const Expression::Node& from) {
 
 PythonChild PythonNodes::make(Operation operation, std::size_t offset,
                               std::vector<PythonChild> children,
-                              std::vector<Comparison> comparisons) {
+                              std::vector<ComparisonOperator> comparisons) {
   work(offset);
   auto node = std::make_unique<Expression::Node>();
   node->operation = operation;

@@ -30,7 +30,7 @@ class PythonNodes {
 
   // Throws ExpressionError: too deep, too much.
   PythonChild make(Operation operation, std::size_t offset, std::vector<PythonChild> children,
-                   std::vector<Comparison> comparisons = {});
+                   std::vector<ComparisonOperator> comparisons = {});
   PythonChild literal(const Cell& cell, std::size_t offset);
   PythonChild name(std::size_t position, std::size_t offset);
   PythonChild copy(const Expression::Node& node);

@@ -118,7 +118,7 @@ PythonOperand PythonParser::parse_comparison() {
   if (is_word("in") || is_word("not")) return parse_membership(std::move(first));
   if (!comparison_of(next())) return first;
   std::vector<PythonChild> operands;
-  std::vector<Comparison> comparisons;
+  std::vector<ComparisonOperator> comparisons;
   operands.push_back(scalar(std::move(first)));
   for (auto found = comparison_of(next()); found; found = comparison_of(next())) {
     ++at_;

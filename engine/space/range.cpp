@@ -66,29 +66,30 @@ Range arithmetic(Operation operation, const Range& a, const Range& b) {
                       may_fail);
 }
 
-Truth compare(Comparison comparison, const Range& a, const Range& b) {
+Truth compare(ComparisonOperator comparison, const Range& a, const Range& b) {
   switch (comparison) {
-    case Comparison::equal:
+    case ComparisonOperator::equal:
       return {a.low != a.high || b.low != b.high || a.low != b.low,
               a.low <= b.high && b.low <= a.high};
-    case Comparison::unequal: {
-      const Truth equal = compare(Comparison::equal, a, b);
+    case ComparisonOperator::unequal: {
+      const Truth equal = compare(ComparisonOperator::equal, a, b);
       return {equal.may_be_true, equal.may_be_false};
     }
-    case Comparison::less:
+    case ComparisonOperator::less:
       return {a.high >= b.low, a.low < b.high};
-    case Comparison::less_equal:
+    case ComparisonOperator::less_equal:
       return {a.high > b.low, a.low <= b.high};
-    case Comparison::greater:
-      return compare(Comparison::less, b, a);
-    case Comparison::greater_equal:
+    case ComparisonOperator::greater:
+      return compare(ComparisonOperator::less, b, a);
+    case ComparisonOperator::greater_equal:
       break;
   }
-  return compare(Comparison::less_equal, b, a);
+  return compare(ComparisonOperator::less_equal, b, a);
 }
 
-Range comparison(Comparison comparison, const Range& a, const Range& b) {
-  const bool same = comparison == Comparison::equal || comparison == Comparison::unequal;
+Range comparison(ComparisonOperator comparison, const Range& a, const Range& b) {
+  const bool same =
+      comparison == ComparisonOperator::equal || comparison == ComparisonOperator::unequal;
   if (a.kind == Kind::anything || a.kind != b.kind) return failing_truths();
   if (a.kind != Kind::integers && !same) return failing_truths();
   const Truth truth = a.kind == Kind::texts ? Truth{} : compare(comparison, a, b);
@@ -133,7 +134,7 @@ Range membership(const Expression::Node& node, std::span<const Range> children) 
   bool is_true = false;
   bool may_fail = false;
   for (std::size_t i = 1; i < children.size(); ++i) {
-    const Range equal = comparison(Comparison::equal, children[0], children[i]);
+    const Range equal = comparison(ComparisonOperator::equal, children[0], children[i]);
     may_fail = may_fail || equal.may_fail;
     may_be_true = may_be_true || equal.high != 0;
     is_true = is_true || equal.low != 0;

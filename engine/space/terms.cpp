@@ -74,7 +74,7 @@ TermId Terms::add(Term term) {
     key.push_back(is_plain(term.node->operation) ? 0 : reinterpret_cast<std::uintptr_t>(term.node));
     key.push_back(term.node->python ? 1 : 0);
     key.push_back(term.node->comparisons.size());
-    for (const Comparison comparison : term.node->comparisons)
+    for (const ComparisonOperator comparison : term.node->comparisons)
       key.push_back(static_cast<std::uint64_t>(comparison));
   }
   key.insert(key.end(), term.children.begin(), term.children.end());

@@ -50,12 +50,12 @@ rlim_t physical_memory() {
 
 }  // namespace
 
-void limit_worker(Limits limits) {
+void limit_worker(SandboxKind kind) {
   constexpr rlim_t kFiles = 256;
   constexpr rlim_t kDriversFiles = 4096;
   // A core of a GPU's process may have many gigabytes.
   limit(RLIMIT_CORE, 0);
-  if (limits == Limits::driver) {
+  if (kind == SandboxKind::driver) {
     limit(RLIMIT_NOFILE, kDriversFiles);
     if (!kSanitized) refuse_calls(kNotADriversBusiness);
     return;

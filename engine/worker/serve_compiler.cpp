@@ -10,7 +10,7 @@ int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<Compiler>
   const message::Answer opened = answer_to([&] {
     compiler = open();
     message::CompilerOpened answer{message::kVersion, compiler->version()};
-    limit_worker(Limits::compiler);
+    limit_worker(SandboxKind::compiler);
     return answer;
   });
   end.send(opened);

@@ -111,7 +111,7 @@ int serve_device(WorkerEnd& end, const DeviceWork& work) {
     device = work.open();
     device->copies_through(window->bytes());
     if (work.health) check_health(*device);
-    limit_worker(work.emulated ? Limits::interpreter : Limits::driver);
+    limit_worker(work.emulated ? SandboxKind::interpreter : SandboxKind::driver);
     return message::DeviceOpened{message::kVersion, device->info()};
   });
   end.send(opened);
