@@ -1,9 +1,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
+#include <span>
+#include <string>
+
+#include <fmt/ranges.h>
 
 #include "engine/base/error.hpp"
 #include "engine/base/fault_point.hpp"
+#include "engine/base/log.hpp"
 #include "tools/commands/command.hpp"
 
 namespace {
@@ -12,6 +18,11 @@ namespace {
 constexpr int kUserError = 2;
 constexpr int kMachineError = 3;
 constexpr int kOwnError = 70;  // EX_SOFTWARE: a mistake in this program
+
+const std::map<std::string, fa_tune::LogLevel> kLevels = {{"debug", fa_tune::LogLevel::debug},
+                                                          {"info", fa_tune::LogLevel::info},
+                                                          {"warning", fa_tune::LogLevel::warning},
+                                                          {"error", fa_tune::LogLevel::error}};
 
 int complain(const char* what, int code) {
   std::fprintf(stderr, "fa-tune: %s\n", what);
@@ -36,6 +47,17 @@ int run(int argc, char** argv) {
   CLI::App app("Finds fast CUDA kernels by evolution.", "fa-tune");
   app.set_version_flag("--version", FA_TUNE_VERSION);
   app.require_subcommand(1);
+  // Taken by every command, before or behind its name.
+  app.fallthrough();
+  auto level = fa_tune::LogLevel::info;
+  auto* named = app.add_option("--log-level", level, "what is said on standard error, from this on")
+                    ->option_text("debug|info|warning|error")
+                    ->transform(CLI::CheckedTransformer(kLevels, CLI::ignore_case))
+                    ->type_name("");
+  app.add_flag_callback(
+         "-v,--verbose", [&level] { level = fa_tune::LogLevel::debug; },
+         "the same as --log-level debug")
+      ->excludes(named);
   fa_tune::arm_fault_point_of_environment();
   fa_tune::Action action;
   fa_tune::add_evolve(app, action);
@@ -66,6 +88,9 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     throw fa_tune::UserError(one_line(app, error));
   }
+  fa_tune::set_log_level(level);
+  fa_tune::log_debug("fa-tune {}, command: {}", FA_TUNE_VERSION,
+                     fmt::join(std::span(argv, static_cast<std::size_t>(argc)).subspan(1), " "));
   return action();
 }
 

@@ -33,6 +33,8 @@ spdlog::level::level_enum translate(LogLevel level) {
 
 void set_log_level(LogLevel level) { logger().set_level(translate(level)); }
 
+bool is_logged(LogLevel level) { return logger().should_log(translate(level)); }
+
 void log_line(LogLevel level, const std::string& text) { logger().log(translate(level), text); }
 
 }  // namespace fa_tune

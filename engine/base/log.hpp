@@ -10,12 +10,15 @@ namespace fa_tune {
 // output.
 enum class LogLevel { debug, info, warning, error };
 
+// What is below it is not shown; info until it is set. The program sets it once, from --log-level.
 void set_log_level(LogLevel level);
+bool is_logged(LogLevel level);
 void log_line(LogLevel level, const std::string& text);
 
 template <typename... Args>
 void log_debug(fmt::format_string<Args...> text, Args&&... args) {
-  log_line(LogLevel::debug, fmt::format(text, std::forward<Args>(args)...));
+  if (is_logged(LogLevel::debug))
+    log_line(LogLevel::debug, fmt::format(text, std::forward<Args>(args)...));
 }
 template <typename... Args>
 void log_info(fmt::format_string<Args...> text, Args&&... args) {
