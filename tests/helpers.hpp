@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -51,6 +52,18 @@ std::string message_of(Action&& action) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+// What ctest takes for 'skipped': SKIP_RETURN_CODE in tests/CMakeLists.txt.
+inline constexpr int kSkipped = 77;
+inline bool something_skipped = false;
+
+// For a case that cannot be tried here; it returns then. Such cases are in the suite "conditional",
+// which is a test of its own (CONDITIONAL in fa_tune_test), so that it hides nothing that was
+// tried.
+inline void skip(const std::string& why) {
+  something_skipped = true;
+  std::printf("SKIPPED: %s\n", why.c_str());
 }
 
 inline bool has(const std::string& text, const std::string& part) {

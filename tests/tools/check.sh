@@ -63,6 +63,12 @@ only_these() {
   PATH=$fake:$work/real
 }
 
+# skip WHY: this cannot be tried here; ctest shows it as skipped.
+skip() {
+  echo "SKIPPED: $1"
+  exit 77
+}
+
 finish() {
   if [ "$failures" -eq 0 ]; then
     echo "all passed: $0"

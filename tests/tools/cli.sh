@@ -21,6 +21,44 @@ small_space() {
     "$repository/search_spaces/l4.yaml" >"$1"
 }
 
+# scale_space: scale.yaml, a space of a user's with the two files of its kernels; the factor of a loop is one of
+# its parameters.
+scale_space() {
+cat >plain.cu <<'E2'
+extern "C" __global__ void plain(const float* x, float* y, float a, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+}
+E2
+cat >mine.cu <<'E2'
+extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
+#pragma unroll PER
+  for (int k = 0; k < PER; ++k) {
+    const int i = blockIdx.x * BLOCK * PER + threadIdx.x + k * BLOCK;
+    if (i < n) y[i] = a * x[i];
+  }
+}
+E2
+cat >scale.yaml <<'E2'
+space: scale
+target: l4
+problem:
+  kind: custom
+  sizes: [{n: 4000}, {n: 1}, {n: 300}]
+  arguments:
+    - {name: x, type: f32, shape: [n]}
+    - {name: y, type: f32, shape: [n], role: output}
+    - {name: a, type: f32, value: 2.5}
+    - {name: n, type: i32, value: n}
+  reference: {source: plain.cu, kernel: plain, launch: {grid: ["ceil_div(problem.n, 256)"], block: [256]}}
+templates:
+  mine: {source: mine.cu, kernel: scale, launch: {grid: ["ceil_div(problem.n, BLOCK * PER)"], block: [BLOCK]}}
+parameters:
+  BLOCK: [64, 128, 256]
+  PER: [1, 2]
+E2
+}
+
 # Reading only, so that a log left by a kill is there for the program to take up.
 sql() { sqlite3 -readonly -batch -noheader -cmd '.timeout 5000' "$@"; }
 trials_in() { sql "$1" 'SELECT count(*) FROM trials' 2>/dev/null || echo 0; } # DB

@@ -1,43 +1,11 @@
 #!/usr/bin/env bash
-# Winners leave: as a module for PyTorch, a header, PTX; and the few that serve several shapes. What modules do is
-# tried where Python has PyTorch and there is a cuda.h (tests/engine/export says how without a GPU).
+# Winners leave: as a module for PyTorch, a header, PTX; and the few that serve several shapes. What other
+# programs make of them: export_nvcc_test.sh, export_torch_test.sh.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
 
-cat >plain.cu <<'E2'
-extern "C" __global__ void plain(const float* x, float* y, float a, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i];
-}
-E2
-cat >mine.cu <<'E2'
-extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
-#pragma unroll PER
-  for (int k = 0; k < PER; ++k) {
-    const int i = blockIdx.x * BLOCK * PER + threadIdx.x + k * BLOCK;
-    if (i < n) y[i] = a * x[i];
-  }
-}
-E2
-cat >scale.yaml <<'E2'
-space: scale
-target: l4
-problem:
-  kind: custom
-  sizes: [{n: 4000}, {n: 1}, {n: 300}]
-  arguments:
-    - {name: x, type: f32, shape: [n]}
-    - {name: y, type: f32, shape: [n], role: output}
-    - {name: a, type: f32, value: 2.5}
-    - {name: n, type: i32, value: n}
-  reference: {source: plain.cu, kernel: plain, launch: {grid: ["ceil_div(problem.n, 256)"], block: [256]}}
-templates:
-  mine: {source: mine.cu, kernel: scale, launch: {grid: ["ceil_div(problem.n, BLOCK * PER)"], block: [BLOCK]}}
-parameters:
-  BLOCK: [64, 128, 256]
-  PER: [1, 2]
-E2
+scale_space
 # What is compiled for its sizes fits no case of the others: that is said, and is not right.
 sed 's/^  arguments:/  defines: {N: n}\n  arguments:/' scale.yaml >sized.yaml
 "$program" evolve --space sized.yaml --db sized.db --device emulator:l4 --warm off --budget 1 --seed 3 >log 2>&1
@@ -58,12 +26,6 @@ check 'a module is written' equal "$status" 0
 check 'with a kernel for each shape' contains "$err" 'for 2 shapes, in winners.py'
 check 'it is Python' python3 -m py_compile winners.py
 "$program" export 1 2>/dev/null --db fa.db --out winner.cu
-if command -v nvcc >/dev/null; then
-  try nvcc -Werror all-warnings -arch=sm_89 -cubin winner.cu -o winner.cubin
-  check 'nvcc takes its source, and the factor of its loop' equal "$status$(cat "$err")" 0
-else
-  echo 'SKIPPED: no nvcc, the export was not compiled with it'
-fi
 try "$program" export winner.cu --as torch --out from_cu.py
 check 'so is that of an exported file' python3 -m py_compile from_cu.py
 code() { python3 -c 'import sys; exec(open(sys.argv[1]).read().split("import base64")[0]); print(_KERNELS[0]["code"])' "$1"; }
@@ -112,29 +74,4 @@ check 'a share that is none' equal "$status" 2
 try "$program" export --db fa.db --portfolio scale.yaml --as torch --out none.py
 check 'a portfolio that is none' contains "$err" 'portfolio --out'
 
-# Without a GPU, beside PyTorch.
-folder=$repository/tests/engine/export
-status=0
-python3 "$folder/torch_module_test.py" --probe >/dev/null 2>&1 || status=$?
-if [ "$status" = 77 ] || [ -z "${FA_TUNE_CUDA_INCLUDE:-}" ]; then
-  echo 'skipped: no PyTorch to try modules with, or no cuda.h for a libcuda of the tests'
-else
-  cc -shared -fPIC -isystem "$FA_TUNE_CUDA_INCLUDE" "$folder/fake_cuda.c" -o fake.so
-  small_space small.yaml
-  sed -e 's/^space: .*/space: maps/' -e 's/Lq: 512, Lk: 512/Lq: 64, Lk: 64/' -e 's/H: 8/H: 2/' \
-    -e '/^  fa2/d' "$repository/search_spaces/h100.yaml" >maps.yaml
-  one=(--warm off --budget 1 --seed 1 --db)
-  "$program" evolve --space small.yaml --device emulator:l4 "${one[@]}" pointers.db >log 2>&1
-  "$program" evolve --space small.yaml --device emulator:l4 --set layout=BSHD "${one[@]}" pointers.db >log 2>&1
-  "$program" evolve --space maps.yaml --device emulator:h100 "${one[@]}" maps.db >log 2>&1
-  "$program" evolve --space softmax.yaml --set sizes.rows=16 --set sizes.columns=64 --device emulator:h100 \
-    "${one[@]}" custom.db >log 2>&1
-  for name in pointers maps custom; do
-    "$program" export --db $name.db --as torch --out $name.py 2>/dev/null
-  done
-  try python3 "$folder/torch_module_test.py" ./fake.so pointers.py maps.py custom.py
-  check 'modules hold beside PyTorch' equal "$status" 0
-  try "$program" export --db pointers.db --as header --out none.hpp
-  check 'a header tells pointers of two layouts apart' contains "$err" 'differ in layout'
-fi
 finish

@@ -195,7 +195,8 @@ bool compiles(const ScratchFolder& folder, const std::string& source, const std:
 
 }  // namespace
 
-TEST_CASE("export: a program with two headers launches what was exported") {
+TEST_CASE("export: a program with two headers launches what was exported" *
+          doctest::test_suite("conditional")) {
   const ScratchFolder folder;
   Package package = some_package();
   package.name = "first";
@@ -221,7 +222,7 @@ TEST_CASE("export: a program with two headers launches what was exported") {
   CHECK_FALSE(runs(program));
 }
 
-TEST_CASE("export: a header of strangers' names compiles") {
+TEST_CASE("export: a header of strangers' names compiles" * doctest::test_suite("conditional")) {
   const ScratchFolder folder;
   Package package = hostile_package();
   package.name = "hostile";
@@ -233,7 +234,9 @@ TEST_CASE("export: a header of strangers' names compiles") {
   CHECK_FALSE(compiles(folder, program, "-fsyntax-only"));
 }
 #else
-TEST_CASE("export: headers") { MESSAGE("skipped: there is no cuda.h to compile them with"); }
+TEST_CASE("export: headers" * doctest::test_suite("conditional")) {
+  fa_tune::test::skip("there is no cuda.h to compile them with");
+}
 #endif
 
 TEST_CASE("export: one header for shapes that differ in numbers alone") {

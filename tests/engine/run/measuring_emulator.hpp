@@ -51,7 +51,8 @@ class MeasuringEmulator : public ForwardingDevice {
     timing.l2 = plan.l2;
     timing.launches_per_sample = plan.launches_per_sample;
     for (int i = 0; i < plan.samples; ++i) {
-      const double us = truth * (1 + noise * random_.normal()) + (plan.l2 == L2::cold ? 7 : 0);
+      const double us =
+          slowed * truth * (1 + noise * random_.normal()) + (plan.l2 == L2::cold ? 7 : 0);
       timing.samples_us.push_back(us);
       timing.gpu.sm_mhz.push_back(1755);
     }
@@ -60,6 +61,7 @@ class MeasuringEmulator : public ForwardingDevice {
 
   // Set by the test.
   double noise = 0.003;  // relative standard deviation of a sample
+  double slowed = 1;     // times that all kernels take as long
   std::function<bool(double truth, const TimingPlan& plan)> dies;  // ends the process meanwhile
 
   // Seen by the test.

@@ -50,11 +50,9 @@ constexpr bool kLimited = true;
 
 }  // namespace
 
-TEST_CASE("an interpreter's worker computes, and nothing else") {
-  if (!kLimited) {
-    MESSAGE("NOT TESTED: workers have no filter under a sanitizer");
-    return;
-  }
+TEST_CASE("an interpreter's worker computes, and nothing else" *
+          doctest::test_suite("conditional")) {
+  if (!kLimited) return test::skip("workers have no filter under a sanitizer");
   Tries tries({});
   CHECK(tries("try_thread") == "done");
   CHECK(tries("try_read") == "done");
@@ -66,11 +64,9 @@ TEST_CASE("an interpreter's worker computes, and nothing else") {
   CHECK(tries("try_memory") == "no memory");
 }
 
-TEST_CASE("a driver's worker may open files, but starts no programs and reaches no other machine") {
-  if (!kLimited) {
-    MESSAGE("NOT TESTED: workers have no filter under a sanitizer");
-    return;
-  }
+TEST_CASE("a driver's worker may open files, but starts no programs and reaches no other machine" *
+          doctest::test_suite("conditional")) {
+  if (!kLimited) return test::skip("workers have no filter under a sanitizer");
   Tries tries({"--driver"});
   CHECK(tries("try_thread") == "done");
   CHECK(tries("try_write") == "done");

@@ -6,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "tests/helpers.hpp"
 #include "warp.hpp"
 
 using namespace fa_tune;
@@ -139,8 +140,8 @@ std::vector<MmaKind> kinds() {
 
 }  // namespace
 
-TEST_CASE("the fast path equals the plain one bit for bit") {
-  if (!avx2_available()) return;
+TEST_CASE("the fast path equals the plain one bit for bit" * doctest::test_suite("conditional")) {
+  if (!avx2_available()) return test::skip("this processor has no AVX2");
   Random random(20240607);
   constexpr int kRounds = 40;  // 34 kinds, 6 ranges, 128 outputs each: a million dot-adds
   for (const MmaKind& kind : kinds()) {
