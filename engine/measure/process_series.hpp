@@ -78,7 +78,8 @@ struct SeriesRace {
 // certain, their times. Such a choice has its price: each interval is as wide as if both were told.
 class ProcessSeries {
  public:
-  // So many processes let a difference of 2% be told where places make 0.5% (tools/bench/race.cpp).
+  // So many find the one of twelve that takes 2% less where places make 0.15%, and of two where
+  // they make 0.5% (tools/bench/race.cpp).
   static constexpr int kProcesses = 6;
   static constexpr int kFewest = 3;  // that say something, where some were disturbed
   static constexpr double kConfidence = 0.95;
