@@ -6,8 +6,9 @@
 namespace fa_tune {
 namespace {
 
-// To be raised when the meaning of the fields or the options the compiler always gives change.
-constexpr std::string_view kVersionLine = "fa-tune compile cache 3\n";
+// To be raised when the meaning of the fields, what the compiler is found to warn of, or the
+// options the compiler always gives change.
+constexpr std::string_view kVersionLine = "fa-tune compile cache 4\n";
 constexpr std::size_t kDigestDigits = 64;
 
 void write(FieldWriter& writer, const Compiled& compiled) {

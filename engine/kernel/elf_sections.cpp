@@ -8,6 +8,9 @@ namespace fa_tune {
 namespace {
 
 constexpr std::uint32_t kNoBits = 8;
+constexpr std::uint32_t kSymbolTable = 2;
+constexpr std::size_t kSymbolBytes = 24;
+constexpr unsigned kObject = 1;
 constexpr std::size_t kFileHeaderBytes = 64;
 constexpr std::size_t kSectionHeaderBytes = 64;
 
@@ -33,12 +36,14 @@ struct RawSection {
   std::uint32_t type;
   std::uint64_t offset;
   std::uint64_t size;
+  std::uint32_t link;
 };
 
 RawSection raw_section(std::string_view table, std::size_t index) {
   const std::string_view header = table.substr(index * kSectionHeaderBytes, kSectionHeaderBytes);
   return {integer_at<std::uint32_t>(header, 0), integer_at<std::uint32_t>(header, 4),
-          integer_at<std::uint64_t>(header, 24), integer_at<std::uint64_t>(header, 32)};
+          integer_at<std::uint64_t>(header, 24), integer_at<std::uint64_t>(header, 32),
+          integer_at<std::uint32_t>(header, 40)};
 }
 
 std::optional<std::string_view> content(std::string_view file, const RawSection& section) {
@@ -74,9 +79,33 @@ std::expected<std::vector<ElfSection>, std::string> read_elf_sections(std::strin
     if (raw.name_offset >= names->size() || end == std::string_view::npos)
       return std::unexpected("an ELF section's name lies outside the file");
     sections.push_back({std::string(names->substr(raw.name_offset, end - raw.name_offset)),
-                        raw.type, raw.size, *bytes});
+                        raw.type, raw.size, raw.link, *bytes});
   }
   return sections;
+}
+
+std::expected<std::vector<ElfSymbol>, std::string> read_elf_symbols(std::string_view file) {
+  const auto sections = read_elf_sections(file);
+  if (!sections) return std::unexpected(sections.error());
+  std::vector<ElfSymbol> symbols;
+  for (const ElfSection& table : *sections) {
+    if (table.type != kSymbolTable) continue;
+    if (table.link >= sections->size()) return std::unexpected("ELF symbols without names");
+    const std::string_view names = (*sections)[table.link].bytes;
+    for (std::size_t at = 0; at + kSymbolBytes <= table.bytes.size(); at += kSymbolBytes) {
+      const std::string_view symbol = table.bytes.substr(at, kSymbolBytes);
+      const auto name = integer_at<std::uint32_t>(symbol, 0);
+      const auto section = integer_at<std::uint16_t>(symbol, 6);
+      const std::size_t end = names.find('\0', name);
+      if (name >= names.size() || end == std::string_view::npos)
+        return std::unexpected("an ELF symbol's name lies outside the file");
+      // Others are absolute, or of another file.
+      if (section == 0 || section >= sections->size()) continue;
+      symbols.push_back({std::string(names.substr(name, end - name)), (*sections)[section].name,
+                         (static_cast<unsigned char>(symbol[4]) & 0xfU) == kObject});
+    }
+  }
+  return symbols;
 }
 
 }  // namespace fa_tune

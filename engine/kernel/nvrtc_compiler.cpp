@@ -183,7 +183,7 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   compiled.code_hash =
       request.kind == BinaryKind::cubin ? *machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);
-  if (const auto variables = persistent_variables(ptx))
+  if (const auto variables = persistent_variables(ptx, cubin))
     compiled.warnings.push_back(keeps_state_warning(*variables));
   compiled.milliseconds = watch.milliseconds();
   return compiled;
