@@ -60,6 +60,8 @@ class Place {
 
   std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
     auto variant = make_variant(project_, from, config, pool_, *device_);
+    // What is seen at run time has to stand without that look.
+    variant->bind_even_if_it_keeps_state();
     variant->begin();
     return variant;
   }
@@ -68,7 +70,7 @@ class Place {
     return watch_->look(from, config);
   }
 
-  // What is seen at run time comes first: it has to stand without the look at what a kernel keeps.
+  // What is seen at run time comes first.
   ClockRefusal judge(Variant& variant, std::future<Look>& watched) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right())

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "engine/base/error.hpp"
+#include "engine/kernel/persistent_state.hpp"
 
 namespace fa_tune {
 
@@ -80,6 +81,8 @@ std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
   Build& built = build(problem_.defines(shape));
   const CompileOutcome& outcome = finished(built);
   if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
+  if (!may_keep_state_)
+    if (const auto kept = keeps_state(*outcome)) return std::unexpected(*kept);
   if (!built.kernel) {
     const auto loaded = device_->load(outcome->image);
     if (!loaded)

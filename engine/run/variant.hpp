@@ -46,9 +46,12 @@ class Variant {
   std::string code_at(const Constants& shape);
 
   // Compiles (if its defines are new), loads and describes the launch for a shape. The message says
-  // which of these failed.
+  // which of these failed. A kernel that keeps state is not bound: all that runs kernels comes by
+  // here.
   std::expected<BoundKernel, std::string> bind(const Constants& shape);
   Binder binder();
+  // For who asks what else gives such a kernel away.
+  void bind_even_if_it_keeps_state() { may_keep_state_ = true; }
 
   // Goes on at another device of the same kind. To be called, as unload() is, on the thread that
   // owns the device which it is at.
@@ -74,6 +77,7 @@ class Variant {
   Device* device_;
   Source source_;
   std::map<Defines, Build> builds_;
+  bool may_keep_state_ = false;
 };
 
 }  // namespace fa_tune
