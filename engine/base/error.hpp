@@ -19,6 +19,12 @@ struct MachineError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A device has no memory left: whoever keeps some there that can be had again may let it go and try
+// once more.
+struct OutOfMemory : MachineError {
+  using MachineError::MachineError;
+};
+
 // A place in a text file, counted from 1; line 0 stands for 'the file as a whole'.
 struct Mark {
   std::string file;

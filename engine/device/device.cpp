@@ -1,5 +1,7 @@
 #include "engine/device/device.hpp"
 
+#include <algorithm>
+
 namespace fa_tune {
 
 std::string to_text(FaultKind kind) {
@@ -62,12 +64,30 @@ std::expected<void, Fault> Device::launch_exchanging(const Launch& launch, int a
                                                      std::span<const BufferCopy> copies) {
   for (int i = 0; i < ahead; ++i)
     if (auto done = this->launch(launch); !done) return done;
-  for (const BufferCopy& copy : copies) {
-    std::vector<std::byte> bytes(copy.bytes);
-    if (auto done = read(copy.from, 0, bytes); !done) return done;
-    if (auto done = write(copy.to, 0, bytes); !done) return done;
-  }
+  if (auto done = make_changes({{}, {copies.begin(), copies.end()}}); !done) return done;
   return this->launch(launch);
+}
+
+std::expected<void, Fault> Device::fill(const BufferFill& fill) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const std::vector<std::byte> contents(std::min(kPiece, fill.bytes), std::byte{fill.value});
+  for (std::size_t at = 0; at < fill.bytes; at += contents.size()) {
+    const std::size_t bytes = std::min(contents.size(), fill.bytes - at);
+    const auto done = write(fill.buffer, fill.offset + at, std::span(contents).first(bytes));
+    if (!done) return done;
+  }
+  return {};
+}
+
+std::expected<void, Fault> Device::make_changes(const BufferChanges& changes) {
+  for (const BufferFill& each : changes.fills)
+    if (auto done = fill(each); !done) return done;
+  for (const BufferCopy& copy : changes.copies) {
+    std::vector<std::byte> bytes(copy.bytes);
+    if (auto done = read(copy.from, copy.from_offset, bytes); !done) return done;
+    if (auto done = write(copy.to, copy.to_offset, bytes); !done) return done;
+  }
+  return {};
 }
 
 std::string to_text(L2 l2) { return l2 == L2::warm ? "warm" : "cold"; }

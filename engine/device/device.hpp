@@ -15,11 +15,29 @@
 
 namespace fa_tune {
 
-// From the start of one buffer of a device to the start of another.
+// From one buffer of a device to another.
 struct BufferCopy {
   BufferHandle from{};
   BufferHandle to{};
   std::size_t bytes = 0;
+  std::size_t from_offset = 0;
+  std::size_t to_offset = 0;
+};
+
+// One value in every byte of a part of a buffer. Ones are a NaN of every type.
+struct BufferFill {
+  BufferHandle buffer{};
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  std::uint8_t value = 0xff;
+};
+
+// What is done to buffers ahead of a launch: first the fills, then the copies, in their order.
+struct BufferChanges {
+  std::vector<BufferFill> fills;
+  std::vector<BufferCopy> copies;
+
+  bool empty() const { return fills.empty() && copies.empty(); }
 };
 
 // Bytes into a buffer, and out of one. The bytes are another's.
@@ -124,7 +142,8 @@ std::string to_text(L2 l2);
 // How samples are to be taken. A sample of a warm cache is the time of `launches_per_sample`
 // launches replayed back to back as one graph, divided by their number. A sample of a cold one is
 // that of a single launch, which follows a flush that is not timed: events see a microsecond or two
-// more of it than there is. A device that predicts ignores all of this but `complete`.
+// more of it than there is. A device that predicts ignores all of this but `complete` and
+// `before_each`.
 struct TimingPlan {
   int launches_per_sample = 20;
   int samples = 30;
@@ -132,6 +151,9 @@ struct TimingPlan {
   L2 l2 = L2::warm;
   // Of a device that predicts: all blocks run, however long that takes, for Timing::complete.
   bool complete = false;
+  // Done before every single launch and part of its time; where times are predicted, done once and
+  // not timed.
+  BufferChanges before_each = {};
 };
 
 // How a GPU was while samples were taken. What could not be known is empty or 0.
@@ -210,7 +232,7 @@ class Device {
   virtual void unload(KernelHandle kernel) = 0;
 
   // Memory. Sizes and offsets in bytes; addresses are aligned to at least 256. What is there at
-  // first is unspecified, and may be what another buffer held. Running out throws MachineError.
+  // first is unspecified, and may be what another buffer held. Running out throws OutOfMemory.
   // Copies are complete when the call returns.
   virtual BufferHandle allocate(std::size_t bytes) = 0;
   virtual void release(BufferHandle buffer) = 0;
@@ -218,6 +240,10 @@ class Device {
                                            std::span<const std::byte> bytes) = 0;
   virtual std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                           std::span<std::byte> bytes) = 0;
+
+  // Fills a part of a buffer. May return before that is done: whatever follows finds it filled. A
+  // Fault may be told by the next call.
+  virtual std::expected<void, Fault> fill(const BufferFill& fill);
 
   // Memory that most copies will come from and go to, for as long as this lives: a device may make
   // large ones of it faster.
@@ -247,6 +273,10 @@ class Device {
 
   // Times it: on a GPU by graph replays between events, on the emulator by a model.
   virtual std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) = 0;
+
+ protected:
+  // By way of fill(), read() and write().
+  std::expected<void, Fault> make_changes(const BufferChanges& changes);
 };
 
 }  // namespace fa_tune

@@ -197,6 +197,8 @@ class EmulatorDevice final : public Device {
   }
 
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    if (auto changed = make_changes(plan.before_each); !changed)
+      return std::unexpected(changed.error());
     emulator::Record record;
     const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
     const std::uint64_t wanted =

@@ -14,6 +14,8 @@ namespace fa_tune {
       throw UserError(failed.text);
     case message::Failed::Whose::machine:
       throw MachineError(failed.text);
+    case message::Failed::Whose::memory:
+      throw OutOfMemory(failed.text);
     case message::Failed::Whose::own:
       break;
   }

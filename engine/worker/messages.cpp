@@ -37,9 +37,16 @@ void fields(auto& archive, Launch& launch) {
   archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
           launch.constants);
 }
-void fields(auto& archive, BufferCopy& copy) { archive(copy.from, copy.to, copy.bytes); }
+void fields(auto& archive, BufferCopy& copy) {
+  archive(copy.from, copy.to, copy.bytes, copy.from_offset, copy.to_offset);
+}
+void fields(auto& archive, BufferFill& fill) {
+  archive(fill.buffer, fill.offset, fill.bytes, fill.value);
+}
+void fields(auto& archive, BufferChanges& changes) { archive(changes.fills, changes.copies); }
 void fields(auto& archive, TimingPlan& plan) {
-  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2, plan.complete);
+  archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2, plan.complete,
+          plan.before_each);
 }
 void fields(auto& archive, GpuState& gpu) {
   archive(gpu.sm_mhz, gpu.throttled, gpu.held_down_by, gpu.watts, gpu.celsius, gpu.no_readings,
@@ -78,7 +85,7 @@ constexpr std::uint32_t kFirstAnswer = 0x100;
 
 }  // namespace
 
-constexpr Failed::Whose last_of(Failed::Whose) { return Failed::Whose::own; }
+constexpr Failed::Whose last_of(Failed::Whose) { return Failed::Whose::memory; }
 
 void fields(auto& archive, Load& load) { archive(load.image); }
 void fields(auto& archive, Unload& unload) { archive(unload.kernel); }
@@ -94,6 +101,7 @@ void fields(auto& archive, Exchange& exchange) {
 void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
 void fields(auto& archive, Step& step) { archive(step.writes, step.launch, step.reads); }
 void fields(auto&, Energy&) {}
+void fields(auto& archive, Fill& fill) { archive(fill.fill); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
@@ -140,7 +148,8 @@ std::expected<Message, std::string> decode(const Frame& frame, std::uint32_t fir
 }  // namespace
 
 bool is_answered(const Request& request) {
-  return !std::holds_alternative<Unload>(request) && !std::holds_alternative<Release>(request);
+  return !std::holds_alternative<Unload>(request) && !std::holds_alternative<Release>(request) &&
+         !std::holds_alternative<Fill>(request);
 }
 
 std::string encode(const Request& request) { return encode(request, 0); }

@@ -66,11 +66,14 @@ struct Step {
   std::vector<Read> reads;
 };
 struct Energy {};
+struct Fill {
+  BufferFill fill;
+};
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
-                             Exchange, Step, Energy>;
+                             Exchange, Step, Energy, Fill>;
 
-// Unload and Release are not: whoever asks for them has nothing to wait for. What goes wrong in one
-// is the answer to the next request that has one.
+// Unload, Release and Fill are not: whoever asks for them has nothing to wait for. What goes wrong
+// in one is the answer to the next request that has one.
 bool is_answered(const Request& request);
 
 // Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
@@ -110,7 +113,7 @@ struct Joules {
 };
 // What the call threw.
 struct Failed {
-  enum class Whose { user, machine, own };
+  enum class Whose { user, machine, own, memory };
   Whose whose = Whose::own;
   std::string text;
 };

@@ -19,7 +19,9 @@ struct RemoteBuffer {
 };
 
 // Buffers that were given back, for the next who asks for as many bytes: a trial asks for some 70,
-// mostly of the same sizes as the one before, and each costs a question and an answer.
+// mostly of the same sizes as the one before, and each costs a question and an answer, and a driver
+// longer than a kernel runs. The only list of its kind. Whoever puts one here has had it wiped: no
+// kernel may find there what another has left, which may be the result that it is to compute.
 class ParkedBuffers {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes

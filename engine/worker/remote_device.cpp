@@ -75,12 +75,15 @@ class RemoteDevice final : public Device {
     const RemoteBuffer gone = found->second;
     buffers_.erase(found);
     if (!worker_.is_here(gone.generation)) return;
-    if (!parks_buffers_) {
+    const bool parks = parks_buffers_ && gone.bytes <= ParkedBuffers::kMost;
+    if (!parks) {
       worker_.tell(message::Release{gone.handle});
-    } else if (!parked_.put(gone)) {
-      release_parked();
-      if (!parked_.put(gone)) worker_.tell(message::Release{gone.handle});
+      return;
     }
+    worker_.tell(message::Fill{{gone.handle, 0, gone.bytes}});
+    if (parked_.put(gone)) return;
+    release_parked();
+    parked_.put(gone);
   }
 
   std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
@@ -112,6 +115,13 @@ class RemoteDevice final : public Device {
       copy_large(window_.bytes().first(piece), bytes.subspan(at));
       at += piece;
     }
+    return {};
+  }
+
+  std::expected<void, Fault> fill(const BufferFill& fill) override {
+    const auto held = find(fill.buffer);
+    if (!held) return std::unexpected(held.error());
+    worker_.tell(message::Fill{{held->handle, fill.offset, fill.bytes, fill.value}});
     return {};
   }
 
@@ -195,17 +205,12 @@ class RemoteDevice final : public Device {
                                                std::span<const BufferCopy> copies) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
-    message::Exchange exchange{*there, ahead, {}};
-    for (const BufferCopy& copy : copies) {
-      const auto from = find(copy.from);
-      if (!from) return std::unexpected(from.error());
-      const auto to = find(copy.to);
-      if (!to) return std::unexpected(to.error());
-      exchange.copies.push_back({from->handle, to->handle, copy.bytes});
-    }
+    auto changes = translate(BufferChanges{{}, {copies.begin(), copies.end()}});
+    if (!changes) return std::unexpected(changes.error());
     const auto held = lease_.hold(GpuLease::Use::running);
-    auto done = worker_.ask<message::Done>(std::move(exchange),
-                                           allowed(deadlines_.launch, ahead + 1), "launch");
+    auto done =
+        worker_.ask<message::Done>(message::Exchange{*there, ahead, std::move(changes->copies)},
+                                   allowed(deadlines_.launch, ahead + 1), "launch");
     if (!done) return std::unexpected(done.error());
     return {};
   }
@@ -213,11 +218,14 @@ class RemoteDevice final : public Device {
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
+    auto changes = translate(plan.before_each);
+    if (!changes) return std::unexpected(changes.error());
+    message::Time request{*there, plan};
+    request.plan.before_each = std::move(*changes);
     const double launches =
         double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const auto held = lease_.hold(GpuLease::Use::timing);
-    return worker_.ask<Timing>(message::Time{*there, plan}, allowed(deadlines_.time, launches),
-                               "timing");
+    return worker_.ask<Timing>(std::move(request), allowed(deadlines_.time, launches), "timing");
   }
 
  private:
@@ -244,7 +252,7 @@ class RemoteDevice final : public Device {
     const auto allocated = [&] {
       try {
         return try_it();
-      } catch (const MachineError&) {
+      } catch (const OutOfMemory&) {
         // What is parked may be what is missing.
         release_parked();
         return try_it();
@@ -287,6 +295,23 @@ class RemoteDevice final : public Device {
       data.from = held->handle;
     }
     return there;
+  }
+
+  std::expected<BufferChanges, Fault> translate(BufferChanges changes) const {
+    for (BufferFill& fill : changes.fills) {
+      const auto held = find(fill.buffer);
+      if (!held) return std::unexpected(held.error());
+      fill.buffer = held->handle;
+    }
+    for (BufferCopy& copy : changes.copies) {
+      const auto from = find(copy.from);
+      if (!from) return std::unexpected(from.error());
+      const auto to = find(copy.to);
+      if (!to) return std::unexpected(to.error());
+      copy.from = from->handle;
+      copy.to = to->handle;
+    }
+    return changes;
   }
 
   std::expected<RemoteBuffer, Fault> find(BufferHandle buffer) const {

@@ -15,8 +15,8 @@ struct RemoteOptions {
   // it follows one that died.
   std::vector<std::string> words;
   Deadlines deadlines;
-  // Keeps buffers that are released, as they are, for the next of the same size. Not for an
-  // emulator, which knows what nobody has written yet and what is no more.
+  // Keeps buffers that are released, wiped, for the next of the same size. Not for an emulator,
+  // which knows what nobody has written yet and what is no more.
   bool parks_buffers = false;
   // Waits before each try to start a worker in the place of one that died. A driver that has just
   // killed a kernel may need some seconds for itself.

@@ -62,6 +62,8 @@ message::Answer answer_to(const std::function<message::Answer()>& call) {
     return call();
   } catch (const UserError& error) {
     return message::Failed{Whose::user, error.what()};
+  } catch (const OutOfMemory& error) {
+    return message::Failed{Whose::memory, error.what()};
   } catch (const MachineError& error) {
     return message::Failed{Whose::machine, error.what()};
   } catch (const std::bad_alloc&) {

@@ -17,6 +17,10 @@ Launch sample_launch() {
   return launch;
 }
 
+BufferChanges sample_changes() {
+  return {{{BufferHandle{6}, 4096, 63, 0x4d}}, {{BufferHandle{1}, BufferHandle{2}, 64, 16, 32}}};
+}
+
 DeviceInfo sample_info() {
   return {"cuda:0",           "NVIDIA H100", "sm_90", "580", BinaryKind::cubin,
           TimeKind::measured, 132,           232448,  true,  "GPU-1"};
@@ -58,13 +62,14 @@ std::vector<message::Request> sample_requests() {
           message::Read{BufferHandle{3}, 64, 128},
           message::Map{map},
           message::Run{sample_launch()},
-          message::Exchange{sample_launch(), 3, {{BufferHandle{1}, BufferHandle{2}, 64}}},
-          message::Time{sample_launch(), {5, 6, 7, L2::cold, true}},
+          message::Exchange{sample_launch(), 3, sample_changes().copies},
+          message::Time{sample_launch(), {5, 6, 7, L2::cold, true, sample_changes()}},
           message::Compile{compile},
           message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
                         sample_launch(),
                         {{BufferHandle{3}, 64, 128}}},
-          message::Energy{}};
+          message::Energy{},
+          message::Fill{sample_changes().fills.front()}};
 }
 
 std::vector<message::Answer> sample_answers() {

@@ -15,7 +15,6 @@
 #include "engine/device/cuda/cuda_info.hpp"
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/cuda_timing.hpp"
-#include "engine/device/cuda/memory_pool.hpp"
 #include "engine/device/cuda/staging.hpp"
 
 namespace fa_tune {
@@ -23,9 +22,11 @@ namespace cuda {
 namespace {
 
 struct Buffer {
-  MemoryPool::Block block;
+  OwnedMemory memory;
   std::size_t bytes = 0;
 };
+
+constexpr std::size_t kWord = sizeof(std::uint32_t);
 
 class CudaDevice : public Device {
  public:
@@ -56,19 +57,21 @@ class CudaDevice : public Device {
   }
 
   BufferHandle allocate(std::size_t bytes) override {
-    std::expected<MemoryPool::Block, Fault> block;
+    DevicePointer pointer = 0;
     auto done = context_.enter();
-    if (done) block = memory_.take(context_, bytes);
-    if (done && !block) done = std::unexpected(block.error());
+    // The driver refuses to allocate nothing, while a problem may well have an empty tensor.
+    if (done)
+      done = context_.check(context_->cuMemAlloc_v2(&pointer, std::max<std::size_t>(bytes, 1)),
+                            "allocation");
     if (!done && !context_.lost()) {
       std::size_t free = 0;
       std::size_t total = 0;
       context_->cuMemGetInfo_v2(&free, &total);
-      throw MachineError(fmt::format("{}: {} bytes were asked, {} of {} are free: {}", info_.id,
-                                     bytes, free, total, done.error().message));
+      throw OutOfMemory(fmt::format("{}: {} bytes were asked, {} of {} are free: {}", info_.id,
+                                    bytes, free, total, done.error().message));
     }
     const BufferHandle handle{++last_handle_};
-    buffers_.emplace(handle, Buffer{done ? std::move(*block) : MemoryPool::Block{}, bytes});
+    buffers_.emplace(handle, Buffer{OwnedMemory(context_, pointer), bytes});
     return handle;
   }
 
@@ -76,7 +79,10 @@ class CudaDevice : public Device {
     context_.make_current();
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
-    memory_.give_back(context_, std::move(found->second.block));
+    // The driver gives the same memory to the next who asks, with what is in it. If this fails the
+    // context is lost, and with it all that was there.
+    if (found->second.memory.get() != 0 && !context_.lost())
+      (void)set({buffer, 0, found->second.bytes});
     buffers_.erase(found);
   }
 
@@ -98,6 +104,11 @@ class CudaDevice : public Device {
     auto done = context_.synchronize("read");
     if (done) copy_bytes(staged, bytes);
     return done;
+  }
+
+  std::expected<void, Fault> fill(const BufferFill& fill) override {
+    if (auto entered = context_.enter(); !entered) return entered;
+    return set(fill);
   }
 
   void copies_through(std::span<std::byte> memory) override { staging_.lock_for_large(memory); }
@@ -180,12 +191,8 @@ class CudaDevice : public Device {
     if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     for (int i = 0; i < ahead; ++i)
       if (auto sent = prepared.enqueue(context_); !sent) return sent;
-    for (const BufferCopy& copy : copies) {
-      const Result code = context_->cuMemcpyDtoDAsync_v2(inside(copy.to, 0, copy.bytes),
-                                                         inside(copy.from, 0, copy.bytes),
-                                                         copy.bytes, context_.stream());
-      if (auto sent = context_.check(code, "copy between buffers"); !sent) return sent;
-    }
+    for (const BufferCopy& each : copies)
+      if (auto sent = copy(each); !sent) return sent;
     if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
     return context_.synchronize(prepared.doing());
@@ -199,7 +206,14 @@ class CudaDevice : public Device {
       return std::unexpected(admitted.error());
     }
     if (auto sent = fill_constants(kernel, launch); !sent) return std::unexpected(sent.error());
-    return time_launch(context_, prepared, plan, watch_, flush_);
+    const auto before_each = [&]() -> std::expected<void, Fault> {
+      for (const BufferFill& each : plan.before_each.fills)
+        if (auto sent = set(each); !sent) return sent;
+      for (const BufferCopy& each : plan.before_each.copies)
+        if (auto sent = copy(each); !sent) return sent;
+      return {};
+    };
+    return time_launch(context_, prepared, plan, before_each, watch_, flush_);
   }
 
   std::optional<double> joules() override { return watch_.joules(); }
@@ -219,6 +233,28 @@ class CudaDevice : public Device {
     const Result code =
         context_->cuMemcpyHtoDAsync_v2(to, bytes.data(), bytes.size(), context_.stream());
     return context_.check(code, "write");
+  }
+  // Into the stream, or into the graph that it is captured for: words, and what is no whole one.
+  std::expected<void, Fault> set(const BufferFill& fill) {
+    const DevicePointer to = inside(fill.buffer, fill.offset, fill.bytes);
+    const std::size_t rest = to % kWord == 0 ? fill.bytes % kWord : fill.bytes;
+    const std::size_t words = (fill.bytes - rest) / kWord;
+    std::expected<void, Fault> sent;
+    if (words > 0)
+      sent = context_.check(
+          context_->cuMemsetD32Async(to, fill.value * 0x01010101U, words, context_.stream()),
+          "filling a buffer");
+    if (sent && rest > 0)
+      sent = context_.check(
+          context_->cuMemsetD8Async(to + words * kWord, fill.value, rest, context_.stream()),
+          "filling a buffer");
+    return sent;
+  }
+  std::expected<void, Fault> copy(const BufferCopy& copy) {
+    const Result code = context_->cuMemcpyDtoDAsync_v2(
+        inside(copy.to, copy.to_offset, copy.bytes),
+        inside(copy.from, copy.from_offset, copy.bytes), copy.bytes, context_.stream());
+    return context_.check(code, "copy between buffers");
   }
   // Into the stream.
   std::expected<void, Fault> fill_constants(const LoadedKernel& kernel, const Launch& launch) {
@@ -251,7 +287,7 @@ class CudaDevice : public Device {
       throw std::out_of_range(
           fmt::format("{} bytes at {} are not inside a buffer of {}", bytes, offset, buffer.bytes));
     }
-    return buffer.block.memory.get() + offset;
+    return buffer.memory.get() + offset;
   }
 
   std::vector<std::vector<std::byte>> values_of(const Launch& launch) const {
@@ -272,7 +308,6 @@ class CudaDevice : public Device {
   DeviceInfo info_;
   GpuWatch watch_;
   L2Flush flush_;
-  MemoryPool memory_;
   Staging staging_;
   std::uint64_t last_handle_ = 0;
   std::unordered_map<KernelHandle, LoadedKernel> kernels_;

@@ -7,8 +7,6 @@
 namespace fa_tune::cuda {
 namespace {
 
-using Work = std::function<std::expected<void, Fault>()>;
-
 constexpr int queued = 2;  // samples in the stream at once: one runs, one waits
 
 std::expected<OwnedEvent, Fault> make_event(CudaContext& context) {
@@ -19,14 +17,14 @@ std::expected<OwnedEvent, Fault> make_event(CudaContext& context) {
 }
 
 // In a captured stream each launch follows the one before: the graph is a chain.
-std::expected<OwnedGraphExec, Fault> capture(CudaContext& context, PreparedLaunch& launch,
-                                             int launches) {
-  const std::string doing = launch.doing() + " in a graph";
+std::expected<OwnedGraphExec, Fault> capture(CudaContext& context, const std::string& launch,
+                                             const Enqueue& work, int launches) {
+  const std::string doing = launch + " in a graph";
   auto begun = context.check(
       context->cuStreamBeginCapture_v2(context.stream(), capture_thread_local), doing);
   if (!begun) return std::unexpected(begun.error());
   std::expected<void, Fault> enqueued;
-  for (int i = 0; i < launches && enqueued; ++i) enqueued = launch.enqueue(context);
+  for (int i = 0; i < launches && enqueued; ++i) enqueued = work();
   // The capture must be ended even if a launch was refused, else the stream stays unusable.
   Graph raw_graph = nullptr;
   const Result end_code = context->cuStreamEndCapture(context.stream(), &raw_graph);
@@ -55,7 +53,7 @@ class Sampler {
     return {};
   }
 
-  std::expected<void, Fault> submit(int sample, const Work& work) {
+  std::expected<void, Fault> submit(int sample, const Enqueue& work) {
     const Slot& slot = slot_of(sample);
     auto done =
         context_.check(context_->cuEventRecord(slot.start.get(), context_.stream()), doing_);
@@ -96,16 +94,20 @@ class Sampler {
 }  // namespace
 
 std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
-                                         const TimingPlan& plan, GpuWatch& watch, L2Flush& flush) {
+                                         const TimingPlan& plan, const Enqueue& before_each,
+                                         GpuWatch& watch, L2Flush& flush) {
   const bool cold = plan.l2 == L2::cold;
   const int launches = cold ? 1 : std::max(plan.launches_per_sample, 1);
   const int warm_up = std::max(plan.warm_up_samples, 0);
   const int total = warm_up + std::max(plan.samples, 0);
 
   OwnedGraphExec graph;
-  Work work = [&] { return launch.enqueue(context); };
+  Enqueue work = [&] {
+    auto sent = before_each();
+    return sent ? launch.enqueue(context) : sent;
+  };
   if (launches > 1) {
-    auto captured = capture(context, launch, launches);
+    auto captured = capture(context, launch.doing(), work, launches);
     if (!captured) return std::unexpected(captured.error());
     graph = std::move(*captured);
     work = [&] {
@@ -117,7 +119,7 @@ std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& l
   if (cold && !*flushes)
     return std::unexpected(
         Fault{FaultKind::resources, "L2 flush: the driver does not tell the cache's size"});
-  Work before = [] { return std::expected<void, Fault>(); };
+  Enqueue before = [] { return std::expected<void, Fault>(); };
   if (cold) before = [&] { return flush.enqueue(context); };
 
   Sampler sampler(context, launch.doing());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/gpu_watch.hpp"
@@ -8,13 +9,17 @@
 
 namespace fa_tune::cuda {
 
+// Puts something into the stream, without waiting.
+using Enqueue = std::function<std::expected<void, Fault>()>;
+
 // Takes samples as TimingPlan says. Several launches a sample are captured into a graph once and
 // replayed; one launch a sample is put into the stream as it is, after a flush if the cache is to
 // be cold. Samples are queued one ahead: while the GPU works on a sample the next one's events and
 // graph are already waiting, so the time the host takes to submit them is in no sample. No more
 // than that is queued, or a kernel that never ends would block the host inside the driver, out of
-// the deadline's reach.
+// the deadline's reach. `before_each` is the plan's, as nodes of the same graph.
 std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
-                                         const TimingPlan& plan, GpuWatch& watch, L2Flush& flush);
+                                         const TimingPlan& plan, const Enqueue& before_each,
+                                         GpuWatch& watch, L2Flush& flush);
 
 }  // namespace fa_tune::cuda

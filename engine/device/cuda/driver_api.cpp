@@ -76,6 +76,7 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuMemHostRegister_v2, "cuMemHostRegister_v2");
   library.required(api.cuMemHostUnregister, "cuMemHostUnregister");
   library.required(api.cuMemGetInfo_v2, "cuMemGetInfo_v2");
+  library.required(api.cuMemsetD8Async, "cuMemsetD8Async");
   library.required(api.cuMemsetD32Async, "cuMemsetD32Async");
   library.required(api.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");
   library.required(api.cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2");

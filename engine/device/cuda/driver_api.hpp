@@ -115,6 +115,8 @@ struct DriverApi {
   Result (*cuMemHostRegister_v2)(void* memory, std::size_t bytes, unsigned flags);
   Result (*cuMemHostUnregister)(void* memory);
   Result (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
+  Result (*cuMemsetD8Async)(DevicePointer to, unsigned char value, std::size_t count,
+                            Stream stream);
   Result (*cuMemsetD32Async)(DevicePointer to, std::uint32_t value, std::size_t count,
                              Stream stream);
   Result (*cuMemcpyHtoDAsync_v2)(DevicePointer to, const void* from, std::size_t bytes,

@@ -58,12 +58,21 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *total = state().memory;
   return enter("cuMemGetInfo_v2");
 }
-Result cuMemsetD32Async(DevicePointer to, std::uint32_t value, std::size_t count, Stream) {
+Result cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t count, Stream stream) {
+  if (const Result failed = enter("cuMemsetD8Async")) return failed;
+  if (!inside(to, count)) return error_invalid_value;
+  return run_or_capture(stream, [=] {
+    std::memset(reinterpret_cast<void*>(to), value, count);
+    state().clock_us += state().memset_us;
+  });
+}
+Result cuMemsetD32Async(DevicePointer to, std::uint32_t value, std::size_t count, Stream stream) {
   if (const Result failed = enter("cuMemsetD32Async")) return failed;
-  if (!inside(to, count * sizeof value)) return error_invalid_value;
-  std::fill_n(reinterpret_cast<std::uint32_t*>(to), count, value);
-  state().clock_us += state().memset_us;
-  return success;
+  if (!inside(to, count * sizeof value) || to % sizeof value != 0) return error_invalid_value;
+  return run_or_capture(stream, [=] {
+    std::fill_n(reinterpret_cast<std::uint32_t*>(to), count, value);
+    state().clock_us += state().memset_us;
+  });
 }
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, Stream) {
   if (const Result failed = enter("cuMemcpyHtoDAsync_v2")) return failed;
@@ -71,11 +80,13 @@ Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t byte
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return success;
 }
-Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes, Stream) {
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes,
+                            Stream stream) {
   if (const Result failed = enter("cuMemcpyDtoDAsync_v2")) return failed;
   if (!inside(from, bytes) || !inside(to, bytes)) return error_invalid_value;
-  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  return success;
+  return run_or_capture(stream, [=] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  });
 }
 Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Stream) {
   if (const Result failed = enter("cuMemcpyDtoHAsync_v2")) return failed;

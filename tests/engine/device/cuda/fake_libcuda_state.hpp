@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -31,6 +32,7 @@ struct Node {
   LaunchSettings settings;
   LaunchAttribute attribute;
   std::vector<std::vector<char>> values;
+  std::function<void()> memory = {};  // of a node that fills or copies, instead of all that
 };
 struct GraphTag {
   explicit GraphTag(std::vector<Node> all) : nodes(std::move(all)) {}
@@ -101,6 +103,10 @@ inline Result enter(const char* name, bool needs_context = true) {
 }
 
 inline Result run(const Node& node) {
+  if (node.memory) {
+    node.memory();
+    return success;
+  }
   State& s = state();
   const fake::Kernel& kernel = s.kernels.at(node.kernel);
   std::vector<void*> parameters;
@@ -114,6 +120,15 @@ inline Result run(const Node& node) {
   } else if (kernel.body) {
     kernel.body(node.settings, parameters.data());
   }
+  return success;
+}
+
+// Work on memory: now, or when the graph that is captured is launched.
+inline Result run_or_capture(Stream stream, std::function<void()> memory) {
+  if (stream->capturing)
+    stream->nodes.push_back({{}, {}, {}, {}, std::move(memory)});
+  else
+    memory();
   return success;
 }
 

@@ -59,6 +59,7 @@ static_assert(same<&::cuFuncGetParamInfo, &ours::DriverApi::cuFuncGetParamInfo>)
 static_assert(same<&::cuMemAlloc_v2, &ours::DriverApi::cuMemAlloc_v2>);
 static_assert(same<&::cuMemFree_v2, &ours::DriverApi::cuMemFree_v2>);
 static_assert(same<&::cuMemGetInfo_v2, &ours::DriverApi::cuMemGetInfo_v2>);
+static_assert(same<&::cuMemsetD8Async, &ours::DriverApi::cuMemsetD8Async>);
 static_assert(same<&::cuMemsetD32Async, &ours::DriverApi::cuMemsetD32Async>);
 static_assert(same<&::cuMemcpyHtoDAsync_v2, &ours::DriverApi::cuMemcpyHtoDAsync_v2>);
 static_assert(same<&::cuMemcpyDtoDAsync_v2, &ours::DriverApi::cuMemcpyDtoDAsync_v2>);

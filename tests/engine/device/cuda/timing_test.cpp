@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -35,6 +37,39 @@ TEST_CASE("a graph of the launches is replayed once a sample and once a warm-up"
     CHECK(driver->live.at("event") == 1);  // the device's own
   }
   CHECK(driver.leaks() == 0);
+}
+
+TEST_CASE("what is to be done before each launch is, in the graph and without one") {
+  const FakeDriver driver;
+  const auto device = open_cuda(0);
+  const BufferHandle own = device->allocate(12), first = device->allocate(12);
+  // Whether it finds in 7 bytes of its own what they are filled with, and first's in the others.
+  int seen = 0, found = 0;
+  driver->kernels["k"] = {{8},
+                          [&](const cuda::LaunchSettings&, void** parameters) {
+                            char* bytes = nullptr;
+                            std::memcpy(&bytes, parameters[0], sizeof bytes);
+                            ++seen;
+                            found += std::string(bytes, 12) == "MMMMMMM\1\1\1\1\1";
+                            std::memset(bytes, 7, 12);
+                          },
+                          5,
+                          cuda::success,
+                          false};
+  REQUIRE(device->fill({first, 0, 12, 1}));
+  const Launch launch{*device->load(image_of("k")), {}, {own}};
+  TimingPlan plan{10, 4, 1};
+  plan.before_each = {{{own, 0, 7, 'M'}}, {{first, own, 5, 2, 7}}};
+  const double fills_us = 2 * driver->memset_us;  // words, and bytes that are no whole one
+  const auto timing = device->time(launch, plan);
+  REQUIRE(timing);
+  CHECK(timing->samples_us[0] == doctest::Approx(5 + fills_us).epsilon(1e-4));
+  CHECK(seen == 50);
+  CHECK(found == 50);
+  plan.launches_per_sample = 1;
+  CHECK(device->time(launch, plan)->samples_us[0] == doctest::Approx(5 + fills_us).epsilon(1e-4));
+  CHECK(seen == 55);
+  CHECK(found == 55);
 }
 
 TEST_CASE("one launch a sample needs no graph") {
