@@ -114,6 +114,8 @@ std::optional<Refusal> CaseRun::check_changed(EntryPtr changed, Verdict& verdict
     refusal = Refusal{.finding = Finding::stale,
                       .message = "the output stayed as it was when " + truth_->changed +
                                  " changed in its place: " + refusal->message};
+  else if (refusal)
+    refusal->message = "after " + truth_->changed + " changed in its place: " + refusal->message;
   // The buffers are of its tensors.
   truth_ = unchanged;
   return refusal;
@@ -129,12 +131,13 @@ std::size_t CaseRun::input_bytes() const {
 std::optional<Refusal> CaseRun::fill_apart(std::size_t i) {
   const GuardedBuffer& buffer = buffers_[i];
   if (!is_given(buffer.tensor().role)) {
-    const auto done = originals_->fill_with_ones(buffer.place(), buffer.data_bytes());
+    const auto done =
+        device_.fill({buffer.place().buffer, buffer.place().offset, buffer.data_bytes()});
     return done ? std::nullopt : std::optional(refusal_of(done.error()));
   }
   const auto from = originals_->of({truth_, &truth_->instance}, i);
   if (!from) return refusal_of(from.error());
-  const auto done = originals_->copy({*from, 0}, buffer.place(), buffer.data_bytes());
+  const auto done = originals_->copy({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
   return done ? std::nullopt : std::optional(refusal_of(done.error()));
 }
 
@@ -248,7 +251,7 @@ std::optional<Refusal> CaseRun::compare_inputs_apart() {
     const auto from = originals_->of({truth_, &truth_->instance}, i);
     if (!from) return refusal_of(from.error());
     const auto differs =
-        originals_->first_difference({*from, 0}, buffer.place(), buffer.data_bytes());
+        originals_->first_difference({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
     if (!differs) return refusal_of(differs.error());
     if (*differs)
       return Refusal{

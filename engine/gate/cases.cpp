@@ -32,6 +32,9 @@ bool is_small(const Problem& problem) {
   return emulated_work(problem, problem.shape()) <= most;
 }
 
+// All inputs are changed whole before they are changed in a few elements.
+constexpr std::size_t kInputsUsually = 3;
+
 }  // namespace
 
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossing crossing) {
@@ -55,7 +58,8 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
                      .inputs = suite.kinds[kind],
                      .seed = derive_seed(seed, "gate", cases.size()),
                      .watched = watched,
-                     .changed_input = changed ? std::optional(input) : std::nullopt});
+                     .changed_input = changed ? std::optional(input) : std::nullopt,
+                     .few_elements = cases.size() / kInputsUsually % 2 == 1});
   };
   // Those that tell most come first; the rare ones tell little of a single element.
   std::vector<std::size_t> usual, crossed;
@@ -84,7 +88,8 @@ std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed) {
     cases.push_back({.shape = shape,
                      .inputs = kinds[random.below(kinds.size())],
                      .seed = random.next(),
-                     .changed_input = random.below(64)});
+                     .changed_input = random.below(64),
+                     .few_elements = random.below(2) == 1});
   return cases;
 }
 

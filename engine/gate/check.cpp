@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/error.hpp"
 #include "engine/gate/case_run.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/gate.hpp"
@@ -25,7 +26,7 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
 std::optional<Refusal> Gate::check(const BoundKernel& kernel, const GateCase& gate_case,
                                    Originals* originals, Verdict& verdict) {
   const std::uint64_t life = device_.life();
-  {
+  try {
     CaseRun run(device_, kernel, truth_.get(gate_case), originals);
     auto refusal = run.check(verdict, gate_case.watched);
     if (!refusal && gate_case.changed_input)
@@ -34,6 +35,9 @@ std::optional<Refusal> Gate::check(const BoundKernel& kernel, const GateCase& ga
     // Another kernel may have written over what this one was given and compared with.
     if (!refusal || !run.rests_on_originals() || device_.life() != life || originals->intact())
       return refusal;
+  } catch (const OutOfMemory&) {
+    if (originals == nullptr) throw;
+    originals->make_room();
   }
   return check(kernel, gate_case, nullptr, verdict);
 }

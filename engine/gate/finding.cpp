@@ -24,6 +24,8 @@ std::string to_text(Finding finding) {
       return "not_deterministic";
     case Finding::too_fast:
       return "too_fast";
+    case Finding::lives_on_memory:
+      return "lives_on_memory";
     case Finding::not_bound:
       return "not_bound";
   }

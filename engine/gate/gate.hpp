@@ -29,6 +29,7 @@ enum class Finding {
   stale,              // the output stayed as it was when an input changed
   not_deterministic,  // two runs on the same inputs differ
   too_fast,           // timed below what the device could do at most
+  lives_on_memory,    // faster where it finds what the launch before has left in its buffers
   not_bound,          // it could not be built or launched for a shape of the suite
 };
 
@@ -68,6 +69,10 @@ struct GateCase {
   // Then once more in the same buffers with other contents in one input, the n-th, counted round:
   // the output must follow.
   std::optional<std::size_t> changed_input = {};
+  // Of that input a few elements alone: a kernel that looks at some of what it is given, or at a
+  // part of what it has given before, to know whether the rest can stay takes the same path as
+  // before for most of its output.
+  bool few_elements = false;
 };
 
 // Which kinds of input a shape meets.
@@ -118,7 +123,7 @@ class TruthCache {
   struct Entry {
     Instance instance;
     std::vector<Expectation> expectations;
-    std::string changed;  // the input that get_changed() changed
+    std::string changed;  // what get_changed() changed: "Q", "4 elements of Q"
     // Why there is no truth, where there need be none (may_lack_truth); then no expectations.
     std::string lacks;
 

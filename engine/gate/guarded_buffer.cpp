@@ -24,7 +24,9 @@ std::byte guard_byte(std::size_t i) {
   return i % 2 == 1 ? std::byte{0xff} : static_cast<std::byte>(0xf1 + i / 2 % 15);
 }
 
-std::span<const std::byte> guard() {
+}  // namespace
+
+std::span<const std::byte> guard_band() {
   static const std::vector<std::byte> bytes = [] {
     std::vector<std::byte> made(kGuardBytes);
     for (std::size_t i = 0; i < made.size(); ++i) made[i] = guard_byte(i);
@@ -33,7 +35,9 @@ std::span<const std::byte> guard() {
   return bytes;
 }
 
-}  // namespace
+std::size_t guard_bytes_of(const Device& device, const Tensor& tensor) {
+  return device.info().checks && tensor.role == Role::input ? 0 : kGuardBytes;
+}
 
 void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,
                std::size_t bytes, std::vector<BufferWrite>& writes) {
@@ -55,14 +59,14 @@ void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
 GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     : device_(device),
       tensor_(tensor),
-      guard_bytes_(device.info().checks && tensor.role == Role::input ? 0 : kGuardBytes),
+      guard_bytes_(guard_bytes_of(device, tensor)),
       data_bytes_(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)),
       fetched_(std::in_place, data_bytes_ + 2 * guard_bytes_),
       buffer_(device.allocate(data_bytes_ + 2 * guard_bytes_)) {
   if (data_bytes_ <= kSmall) {
     written_.assign(data_bytes_ + 2 * guard_bytes_, std::byte{0xff});
-    copy_bytes(guard().first(guard_bytes_), written_);
-    copy_bytes(guard().first(guard_bytes_),
+    copy_bytes(guard_band().first(guard_bytes_), written_);
+    copy_bytes(guard_band().first(guard_bytes_),
                std::span(written_).subspan(guard_bytes_ + data_bytes_));
   }
   if (is_given(tensor.role)) replace(tensor.bytes);
@@ -106,8 +110,8 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
 
 void GuardedBuffer::fill_guards(std::vector<BufferWrite>& writes) const {
   if (guard_bytes_ == 0) return;
-  writes.push_back({buffer_, 0, guard()});
-  writes.push_back({buffer_, guard_bytes_ + data_bytes_, guard()});
+  writes.push_back({buffer_, 0, guard_band()});
+  writes.push_back({buffer_, guard_bytes_ + data_bytes_, guard_band()});
 }
 
 void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
@@ -131,7 +135,7 @@ std::optional<std::string> GuardedBuffer::guard_damage() const {
   const std::span<const std::byte> fetched = std::as_const(*fetched_).bytes();
   const std::size_t end = guard_bytes_ + data_bytes_;
   const auto changed = [&](std::size_t i) {
-    return fetched[i] != guard()[i < guard_bytes_ ? i : i - end];
+    return fetched[i] != guard_band()[i < guard_bytes_ ? i : i - end];
   };
   std::size_t before = 0, after = 0, nearest_before = 0, nearest_after = 0;
   for (std::size_t i = 0; i < guard_bytes_; ++i) {

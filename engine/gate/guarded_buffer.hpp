@@ -22,6 +22,11 @@ const std::vector<std::byte>& other_fill();
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
                     std::vector<BufferWrite>& writes);
 
+// What lies on either side of a tensor on a device: a pattern, and how many bytes of it. Under the
+// clock as in the gate, so that no kernel can tell the two by where its data lie.
+std::span<const std::byte> guard_band();
+std::size_t guard_bytes_of(const Device& device, const Tensor& tensor);
+
 // A tensor on a device between two guard bands. The bands hold a pattern that differs from place to
 // place and is NaN in every floating-point type, so that what reads beyond a tensor, and uses it,
 // shows too. An input has none on a device that checks: whatever reads beyond it is found there,

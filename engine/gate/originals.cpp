@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/base/error.hpp"
 #include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/originals_ptx.hpp"
 
@@ -28,7 +29,6 @@ Originals::Originals(Device& device, std::size_t most) : device_(device), most_(
   // Where times are predicted long shapes are not run whole.
   if (device.info().times == TimeKind::predicted) return;
   usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&
-            load(fill_, "fa_tune_fill", originals_ptx::fill()) &&
             load(differ_, "fa_tune_differ", originals_ptx::differ()) &&
             load(limits_, "fa_tune_limits", originals_ptx::limits()) &&
             load(rows_, "fa_tune_rows", originals_ptx::rows());
@@ -36,8 +36,7 @@ Originals::Originals(Device& device, std::size_t most) : device_(device), most_(
 
 Originals::~Originals() {
   drop();
-  if (found_) device_.release(*found_);
-  for (const KernelHandle kernel : {copy_, fill_, differ_, limits_, rows_})
+  for (const KernelHandle kernel : {copy_, differ_, limits_, rows_})
     if (kernel != KernelHandle{}) device_.unload(kernel);
 }
 
@@ -48,8 +47,15 @@ bool Originals::load(KernelHandle& kernel, const char* name, const std::string& 
 }
 
 void Originals::drop() {
-  while (!kept_.empty()) release(kept_.begin());
+  kept_.clear();
+  bytes_ = 0;
   ranks_.clear();
+}
+
+void Originals::make_room() {
+  // What did not fit beside as much as this may fit beside half of it.
+  if (!kept_.empty()) most_ = bytes_ / 2;
+  drop();
 }
 
 bool Originals::intact() {
@@ -63,23 +69,22 @@ bool Originals::is_as_written(const Kept& kept) {
   // Gone with its process: it is written anew when it is next used.
   if (kept.life != device_.life()) return true;
   HostMemory memory(kept.contents.size());
-  return device_.read(kept.buffer, 0, memory.bytes()) &&
+  return device_.read(kept.buffer->handle(), 0, memory.bytes()) &&
          !first_difference_of_large(memory.bytes(), kept.contents);
 }
 
-void Originals::release(std::list<Kept>::iterator kept) {
-  device_.release(kept->buffer);
+void Originals::forget(std::list<Kept>::iterator kept) {
   bytes_ -= kept->contents.size();
   kept_.erase(kept);
 }
 
-std::expected<BufferHandle, Fault> Originals::of(const std::shared_ptr<const Instance>& instance,
+std::expected<SharedBuffer, Fault> Originals::of(const std::shared_ptr<const Instance>& instance,
                                                  std::size_t tensor) {
   return keep(instance, tensor, [&] { return std::span(instance->tensors[tensor].bytes); });
 }
 
 // `contents` is called if they are not there yet. They must live as long as the owner.
-std::expected<BufferHandle, Fault> Originals::keep(
+std::expected<SharedBuffer, Fault> Originals::keep(
     std::shared_ptr<const void> owner, std::size_t which,
     const std::function<std::span<const std::byte>()>& contents) {
   const auto found = std::ranges::find_if(
@@ -88,15 +93,21 @@ std::expected<BufferHandle, Fault> Originals::keep(
     kept_.splice(kept_.begin(), kept_, found);
     return found->buffer;
   }
-  if (found != kept_.end()) release(found);
+  if (found != kept_.end()) forget(found);
   const std::span<const std::byte> bytes = contents();
-  while (!kept_.empty() && bytes_ + bytes.size() > most_) release(std::prev(kept_.end()));
-  const BufferHandle buffer = device_.allocate(bytes.size());
+  while (!kept_.empty() && bytes_ + bytes.size() > most_) forget(std::prev(kept_.end()));
+  const auto buffer = [&] {
+    try {
+      return std::make_shared<const DeviceBuffer>(device_, bytes.size());
+    } catch (const OutOfMemory&) {
+      if (kept_.empty()) throw;
+      make_room();
+      return std::make_shared<const DeviceBuffer>(device_, bytes.size());
+    }
+  }();
   const std::uint64_t life = device_.life();
-  if (const auto written = device_.write(buffer, 0, bytes); !written) {
-    device_.release(buffer);
+  if (const auto written = device_.write(buffer->handle(), 0, bytes); !written)
     return std::unexpected(written.error());
-  }
   kept_.push_front({std::move(owner), which, bytes, buffer, life});
   bytes_ += bytes.size();
   return buffer;
@@ -119,12 +130,6 @@ std::expected<void, Fault> Originals::copy(const Place& from, const Place& to, s
       launch_of(copy_, {first, second, argument_of(bytes), argument_of(0)}, bytes));
 }
 
-std::expected<void, Fault> Originals::fill_with_ones(const Place& to, std::size_t bytes) {
-  const Argument place = device_.address(to.buffer, to.offset);
-  return device_.launch(
-      launch_of(fill_, {place, place, argument_of(bytes), argument_of(0)}, bytes));
-}
-
 std::expected<std::optional<std::size_t>, Fault> Originals::first_difference(const Place& a,
                                                                              const Place& b,
                                                                              std::size_t bytes) {
@@ -143,19 +148,16 @@ std::expected<std::optional<std::size_t>, Fault> Originals::ask(KernelHandle ker
                                                                 const std::vector<Argument>& after,
                                                                 std::size_t bytes) {
   constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
-  if (found_ && found_life_ != device_.life()) {
-    device_.release(*found_);
-    found_.reset();
-  }
-  if (!found_) {
-    found_ = device_.allocate(sizeof kNowhere);
+  if (!found_ || found_life_ != device_.life()) {
+    found_ = std::make_shared<const DeviceBuffer>(device_, sizeof kNowhere);
     found_life_ = device_.life();
   }
-  before.push_back(device_.address(*found_, 0));
+  before.push_back(device_.address(found_->handle(), 0));
   before.insert(before.end(), after.begin(), after.end());
   std::uint64_t where = kNowhere;
-  const std::array writes{BufferWrite{*found_, 0, std::as_bytes(std::span(&kNowhere, 1))}};
-  const std::array reads{BufferRead{*found_, 0, std::as_writable_bytes(std::span(&where, 1))}};
+  const std::array writes{BufferWrite{found_->handle(), 0, std::as_bytes(std::span(&kNowhere, 1))}};
+  const std::array reads{
+      BufferRead{found_->handle(), 0, std::as_writable_bytes(std::span(&where, 1))}};
   const Launch launch = launch_of(kernel, std::move(before), bytes);
   if (const auto done = device_.launch_between(writes, launch, reads); !done)
     return std::unexpected(done.error());
@@ -201,8 +203,8 @@ std::expected<bool, Fault> Originals::within_limits(
   const auto elements = static_cast<std::size_t>(output.elements());
   const auto outside = ask(
       limits_,
-      {device_.address(place.buffer, place.offset), device_.address(*range_of_row, 0),
-       device_.address(*least, 0), device_.address(*most, 0)},
+      {device_.address(place.buffer, place.offset), device_.address((*range_of_row)->handle(), 0),
+       device_.address((*least)->handle(), 0), device_.address((*most)->handle(), 0)},
       {argument_of(elements), argument_of(limits.row_elements)}, elements * size_of(output.type));
   if (!outside) return std::unexpected(outside.error());
   return !outside->has_value();
@@ -211,22 +213,20 @@ std::expected<bool, Fault> Originals::within_limits(
 std::expected<HostMemory, Fault> Originals::sampled_rows(
     const Place& place, const Tensor& output,
     const std::shared_ptr<const Expectation>& expectation) {
-  const auto rows =
-      keep(expectation, 3, [&] { return std::as_bytes(std::span(expectation->rows)); });
-  if (!rows) return std::unexpected(rows.error());
+  const auto rows = std::as_bytes(std::span(expectation->rows));
   const std::size_t length = expectation->limits.row_elements;
   const std::size_t elements = expectation->rows.size() * length;
   HostMemory memory(elements * size_of(output.type));
-  const BufferHandle to = device_.allocate(memory.bytes().size());
+  const DeviceBuffer list(device_, rows.size()), to(device_, memory.bytes().size());
   const Launch launch =
       launch_of(rows_,
-                {device_.address(place.buffer, place.offset), device_.address(*rows, 0),
-                 device_.address(to, 0), argument_of(elements), argument_of(length)},
+                {device_.address(place.buffer, place.offset), device_.address(list.handle(), 0),
+                 device_.address(to.handle(), 0), argument_of(elements), argument_of(length)},
                 memory.bytes().size());
-  const std::array reads{BufferRead{to, 0, memory.bytes()}};
-  const auto done = device_.launch_between({}, launch, reads);
-  device_.release(to);
-  if (!done) return std::unexpected(done.error());
+  const std::array writes{BufferWrite{list.handle(), 0, rows}};
+  const std::array reads{BufferRead{to.handle(), 0, memory.bytes()}};
+  if (const auto done = device_.launch_between(writes, launch, reads); !done)
+    return std::unexpected(done.error());
   return memory;
 }
 

@@ -14,6 +14,7 @@
 
 #include "engine/device/device.hpp"
 #include "engine/gate/arguments.hpp"
+#include "engine/gate/device_buffer.hpp"
 #include "engine/gate/host_memory.hpp"
 #include "engine/gate/limit_ranks.hpp"
 #include "engine/problem/problem.hpp"
@@ -26,14 +27,16 @@ namespace fa_tune {
 // run them.
 //
 // They lie in the memory of strangers' kernels. So a refusal that rests on them stands only if they
-// are intact(), and finals judge the timed shape once more without.
+// are intact(), and finals judge the timed shape once more without. Which rows of an output are
+// looked at is as good as their truth to a kernel that searches that memory: the list is there only
+// while the engine's own kernel gathers them, and goes with its buffer, which the device wipes.
 class Originals {
  public:
   // A tensor of fewer bytes is not worth it.
   static constexpr std::size_t kLeast = std::size_t{1} << 20;
   // Kept at most, as in the TruthCache: the eight sets of Q, K and V, 64 MB each, that finals go
   // through for each finalist, and what is known of their outputs. With less all would be sent anew
-  // each time. The longest unused goes first.
+  // each time. The longest unused goes first; what somebody still has in use lasts as long as that.
   static constexpr std::size_t kMost = std::size_t{3} << 30;
 
   // The device must outlive it. `most`: bytes kept.
@@ -46,14 +49,16 @@ class Originals {
   bool worth(std::size_t bytes) const { return usable_ && bytes >= kLeast; }
 
   // A buffer with the contents of the instance's tensor, which is not to be written.
-  std::expected<BufferHandle, Fault> of(const std::shared_ptr<const Instance>& instance,
+  std::expected<SharedBuffer, Fault> of(const std::shared_ptr<const Instance>& instance,
                                         std::size_t tensor);
+  // Where the device has run out of memory: lets all go that nobody uses, and keeps less from now
+  // on.
+  void make_room();
   // Reads them back. If a kernel has written over any, false, and all are dropped.
   bool intact();
 
   // On the device, for any of its buffers.
   std::expected<void, Fault> copy(const Place& from, const Place& to, std::size_t bytes);
-  std::expected<void, Fault> fill_with_ones(const Place& to, std::size_t bytes);
   // The first byte at which two differ, if they do.
   std::expected<std::optional<std::size_t>, Fault> first_difference(const Place& a, const Place& b,
                                                                     std::size_t bytes);
@@ -72,13 +77,13 @@ class Originals {
     std::shared_ptr<const void> owner;  // of the contents
     std::size_t which = 0;              // of the owner's
     std::span<const std::byte> contents;
-    BufferHandle buffer{};
+    SharedBuffer buffer;
     std::uint64_t life = 0;  // the device's, when it was written
   };
 
   void drop();
   bool load(KernelHandle& kernel, const char* name, const std::string& ptx);
-  std::expected<BufferHandle, Fault> keep(
+  std::expected<SharedBuffer, Fault> keep(
       std::shared_ptr<const void> owner, std::size_t which,
       const std::function<std::span<const std::byte>()>& contents);
   std::expected<std::optional<std::size_t>, Fault> ask(KernelHandle kernel,
@@ -86,7 +91,7 @@ class Originals {
                                                        const std::vector<Argument>& after,
                                                        std::size_t bytes);
   Launch launch_of(KernelHandle kernel, std::vector<Argument> arguments, std::size_t bytes) const;
-  void release(std::list<Kept>::iterator kept);
+  void forget(std::list<Kept>::iterator kept);
   bool is_as_written(const Kept& kept);
   std::expected<std::size_t, Fault> exactly(std::size_t word, const Place& a, const Place& b,
                                             std::size_t bytes);
@@ -94,8 +99,8 @@ class Originals {
   Device& device_;
   std::size_t most_;
   bool usable_ = false;
-  KernelHandle copy_{}, fill_{}, differ_{}, limits_{}, rows_{};
-  std::optional<BufferHandle> found_;  // where first_difference() has its answer written
+  KernelHandle copy_{}, differ_{}, limits_{}, rows_{};
+  SharedBuffer found_;  // where first_difference() has its answer written
   std::uint64_t found_life_ = 0;
   std::list<Kept> kept_;  // the latest used first
   std::size_t bytes_ = 0;

@@ -69,11 +69,6 @@ constexpr const char* kCopyWord = R"(  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%
 constexpr const char* kCopyByte = R"(  ld.global.u8 %r4, [%d10];
   st.global.u8 [%d11], %r4;)";
 
-constexpr const char* kFillWord = R"(  mov.u32 %r4, 0xffffffff;
-  st.global.v4.u32 [%d11], {%r4, %r4, %r4, %r4};)";
-constexpr const char* kFillByte = R"(  mov.u32 %r4, 0xff;
-  st.global.u8 [%d11], %r4;)";
-
 constexpr const char* kDifferWord = R"(  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d10];
   ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%d11];
   xor.b32 %r4, %r4, %r8;
@@ -162,7 +157,6 @@ constexpr const char* kRowsEach = R"(  add.u64 %d15, %d0, %d15;
 }  // namespace
 
 std::string copy() { return over_bytes("fa_tune_copy", kCopyWord, kCopyByte); }
-std::string fill() { return over_bytes("fa_tune_fill", kFillWord, kFillByte); }
 std::string differ() { return over_bytes("fa_tune_differ", kDifferWord, kDifferByte); }
 std::string limits() {
   return over_elements("fa_tune_limits", kLimitsParameters, kLimitsBegin, kLimitsEach);

@@ -10,8 +10,6 @@ namespace fa_tune::originals_ptx {
 
 // (u64 from, u64 to, u64 bytes, u64 unused): copies.
 std::string copy();
-// (u64 unused, u64 to, u64 bytes, u64 unused): all ones.
-std::string fill();
 // (u64 a, u64 b, u64 bytes, u64 found): makes the u64 at `found` the least offset of a word of 16
 // bytes, or of a byte after the last whole word, in which a and b differ, if that is less than what
 // is there.

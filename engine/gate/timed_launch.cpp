@@ -1,6 +1,7 @@
 #include "engine/gate/timed_launch.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include <fmt/core.h>
 
@@ -8,6 +9,7 @@
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/output_check.hpp"
+#include "engine/gate/tensor_source.hpp"
 
 namespace fa_tune {
 namespace {
@@ -16,133 +18,36 @@ namespace {
 // looks back, at a clock or at a count, takes itself to be timed.
 constexpr int kLaunchesAhead = 24;
 // Of long ones fewer will do.
-constexpr int kLeastAhead = 4;
+constexpr int kLeastAhead = 2;
 constexpr double kAheadUs = 10'000;
-
-void release_all(Device& device, std::vector<BufferHandle>& buffers) {
-  for (const BufferHandle buffer : buffers) device.release(buffer);
-  buffers.clear();
-}
-
-std::size_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
-}
-
-void require(const std::expected<void, Fault>& done, const Tensor& tensor) {
-  if (!done)
-    throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
-}
-
-// Tensors to write to a device: what is given, NaN for all else.
-class TensorSource {
- public:
-  // `instance` as the originals know it: null without them.
-  TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
-               Originals* originals)
-      : device_(device), instance_(instance), known_(std::move(known)), originals_(originals) {}
-
-  // Whether the device has the tensor already: then original() is where.
-  bool has(std::size_t i) const {
-    const Tensor& tensor = instance_.tensors[i];
-    return is_given(tensor.role) && originals_ != nullptr && originals_->worth(bytes_of(tensor));
-  }
-  BufferHandle original(std::size_t i) const {
-    const auto buffer = originals_->of(known_, i);
-    if (!buffer) require(std::unexpected(buffer.error()), instance_.tensors[i]);
-    return *buffer;
-  }
-
-  void write(std::size_t i, BufferHandle to) const {
-    const Tensor& tensor = instance_.tensors[i];
-    const std::size_t bytes = bytes_of(tensor);
-    if (has(i)) {
-      require(originals_->copy({original(i), 0}, {to, 0}, bytes), tensor);
-    } else if (is_given(tensor.role)) {
-      require(device_.write(to, 0, tensor.bytes), tensor);
-    } else if (originals_ != nullptr && originals_->worth(bytes)) {
-      require(originals_->fill_with_ones({to, 0}, bytes), tensor);
-    } else {
-      std::vector<BufferWrite> writes;
-      fill_with_ones(to, 0, bytes, writes);
-      for (const BufferWrite& each : writes)
-        require(device_.write(each.buffer, each.offset, each.bytes), tensor);
-    }
-  }
-
-  Device& device() const { return device_; }
-  const std::vector<Tensor>& tensors() const { return instance_.tensors; }
-
- private:
-  Device& device_;
-  const Instance& instance_;
-  std::shared_ptr<const Instance> known_;
-  Originals* originals_;
-};
-
-// Buffers with the inputs that a row of launches is to find from some moment on.
-class Exchange {
- public:
-  Exchange(const TensorSource& source, const std::vector<BufferHandle>& to)
-      : device_(source.device()) {
-    try {
-      for (std::size_t i = 0; i < to.size(); ++i) {
-        const Tensor& tensor = source.tensors()[i];
-        if (!is_given(tensor.role)) continue;
-        if (!source.has(i)) {
-          from_.push_back(device_.allocate(bytes_of(tensor)));
-          source.write(i, from_.back());
-        }
-        copies_.push_back(
-            {source.has(i) ? source.original(i) : from_.back(), to[i], bytes_of(tensor)});
-      }
-    } catch (...) {
-      release_all(device_, from_);
-      throw;
-    }
-  }
-  ~Exchange() { release_all(device_, from_); }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-
-  std::span<const BufferCopy> copies() const { return copies_; }
-
- private:
-  Device& device_;
-  std::vector<BufferHandle> from_;
-  std::vector<BufferCopy> copies_;
-};
 
 }  // namespace
 
-// One for each tensor of an instance.
+// One for each tensor of an instance, between guard bands as in the gate: what a kernel can see of
+// where it runs must not tell it that it is timed.
 class TimedLaunch::Buffers {
  public:
-  explicit Buffers(const TensorSource& source) : device_(source.device()) {
-    try {
-      for (std::size_t i = 0; i < source.tensors().size(); ++i) {
-        buffers_.push_back(device_.allocate(bytes_of(source.tensors()[i])));
-        source.write(i, buffers_.back());
-      }
-    } catch (...) {
-      release_all(device_, buffers_);
-      throw;
+  explicit Buffers(const TensorSource& source) {
+    for (std::size_t i = 0; i < source.tensors().size(); ++i) {
+      const Tensor& tensor = source.tensors()[i];
+      const std::size_t guard = guard_bytes_of(source.device(), tensor);
+      held_.emplace_back(source.device(), bytes_of(tensor) + 2 * guard);
+      places_.push_back({held_.back().handle(), guard});
+      source.write_guarded(i, held_.back().handle(), guard_band().first(guard));
     }
   }
-  ~Buffers() { release_all(device_, buffers_); }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
 
-  const std::vector<BufferHandle>& all() const { return buffers_; }
+  const std::vector<Place>& places() const { return places_; }
 
  private:
-  Device& device_;
-  std::vector<BufferHandle> buffers_;
+  std::deque<DeviceBuffer> held_;
+  std::vector<Place> places_;
 };
 
 TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance)
     : device_(device),
       held_(std::make_shared<const Buffers>(TensorSource(device, instance, nullptr, nullptr))),
-      buffers_(held_->all()) {
+      places_(held_->places()) {
   bind(kernel, instance);
 }
 
@@ -152,22 +57,20 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const EntryP
       originals_(originals),
       held_(std::make_shared<const Buffers>(
           TensorSource(device, truth->instance, {truth, &truth->instance}, originals))),
-      buffers_(held_->all()) {
+      places_(held_->places()) {
   bind(kernel, truth->instance);
 }
 
 TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
                          const Instance& instance)
-    : device_(beside.device_), held_(beside.held_), buffers_(held_->all()) {
+    : device_(beside.device_), held_(beside.held_), places_(held_->places()) {
   bind(kernel, instance);
 }
 
 TimedLaunch::~TimedLaunch() = default;
 
 void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
-  auto launch = make_launch(device_, kernel, instance, [&](std::size_t i) {
-    return Place{buffers_[i], 0};
-  });
+  auto launch = make_launch(device_, kernel, instance, [&](std::size_t i) { return places_[i]; });
   if (!launch) throw MachineError("arguments of the kernel: " + launch.error().message);
   launch_ = std::move(*launch);
 }
@@ -182,23 +85,36 @@ std::optional<Refusal> TimedLaunch::check(const EntryPtr& truth) {
 
 std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
   const TensorSource source(device_, other->instance, {other, &other->instance}, originals_);
-  const Exchange exchange(source, buffers_);
+  std::vector<SharedBuffer> held;
+  std::vector<BufferCopy> copies;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const Tensor& tensor = source.tensors()[i];
+    if (!is_given(tensor.role)) continue;
+    held.push_back(source.given(i));
+    copies.push_back(
+        {held.back()->handle(), places_[i].buffer, bytes_of(tensor), 0, places_[i].offset});
+  }
   // A launch at the timed shape takes an emulator seconds.
   const double wanted = us > 0 ? kAheadUs / us : kLaunchesAhead;
   const int ahead = device_.info().times == TimeKind::measured
                         ? static_cast<int>(std::clamp<double>(wanted, kLeastAhead, kLaunchesAhead))
                         : 1;
-  if (const auto done = device_.launch_exchanging(launch_, ahead, exchange.copies()); !done)
+  if (const auto done = device_.launch_exchanging(launch_, ahead, copies); !done)
     return refusal_of(done.error());
   return compare_outputs(other, "in a row of launches, after its inputs changed");
 }
 
+MemoryRefresh TimedLaunch::refresh(const EntryPtr& inputs) const {
+  const TensorSource source(device_, inputs->instance, {inputs, &inputs->instance}, originals_);
+  return {source, [this](std::size_t i) { return places_[i]; }};
+}
+
 std::optional<Refusal> TimedLaunch::compare_outputs(const EntryPtr& truth,
                                                     const std::string& when) {
-  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
     const Tensor& tensor = truth->instance.tensors[i];
     if (!is_result(tensor.role)) continue;
-    const auto comparison = compare_there(device_, originals_, {buffers_[i], 0}, tensor, truth);
+    const auto comparison = compare_there(device_, originals_, places_[i], tensor, truth);
     if (!comparison) return refusal_of(comparison.error());
     if (comparison->finding != Finding::right)
       return Refusal{comparison->finding, when + ": " + comparison->message};

@@ -4,7 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/gate/arguments.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/gate/memory_refresh.hpp"
 #include "engine/gate/originals.hpp"
 #include "engine/gate/refusal.hpp"
 
@@ -12,8 +14,8 @@ namespace fa_tune {
 
 // A kernel with its arguments at one shape with real data, for the clock, and the proof that the
 // clock timed the whole work: a kernel that is right while it is watched and idle while it is timed
-// would win every search. Outputs begin as NaN. Holds the buffers; the Launch is valid as long as
-// it lives. The device must outlive it.
+// would win every search. Outputs begin as NaN, and tensors lie as they do in the gate. Holds the
+// buffers; the Launch is valid as long as it lives. The device must outlive it.
 class TimedLaunch {
  public:
   using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
@@ -43,6 +45,9 @@ class TimedLaunch {
   // other's from then on. `us`: how long a launch takes, if that is known.
   std::optional<Refusal> check_exchanged(const EntryPtr& other, double us = 0);
 
+  // For a time that is to owe nothing to the launch before it. `inputs`: those that it has now.
+  MemoryRefresh refresh(const EntryPtr& inputs) const;
+
  private:
   std::optional<Refusal> compare_outputs(const EntryPtr& truth, const std::string& when);
 
@@ -53,7 +58,7 @@ class TimedLaunch {
   Device& device_;
   Originals* originals_ = nullptr;
   std::shared_ptr<const Buffers> held_;
-  const std::vector<BufferHandle>& buffers_;
+  const std::vector<Place>& places_;
   Launch launch_;
 };
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/memory.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
@@ -20,11 +21,24 @@ using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
 std::string key_of(const GateCase& gate_case) {
   std::string key = to_json(gate_case.shape) + " " + to_text(gate_case.inputs) + " " +
                     std::to_string(gate_case.seed);
-  if (gate_case.changed_input) key += " changed " + std::to_string(*gate_case.changed_input);
+  if (gate_case.changed_input)
+    key += (gate_case.few_elements ? " few of " : " changed ") +
+           std::to_string(*gate_case.changed_input);
   return key;
 }
 
-// One input of the instance with the contents that another seed gives it; its name.
+// At random places of a tensor the elements of another of its type and size.
+void take_elements(Tensor& tensor, const Tensor& other, std::size_t count, std::uint64_t seed) {
+  const std::size_t size = size_of(tensor.type);
+  Random random(seed);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = size * random.below(static_cast<std::uint64_t>(tensor.elements()));
+    copy_bytes(std::span(other.bytes).subspan(at, size), std::span(tensor.bytes).subspan(at));
+  }
+}
+
+// One input of the instance, or a few elements of it, with the contents that another seed gives it;
+// which.
 std::string change_input(const Problem& problem, const GateCase& gate_case, Instance& instance) {
   std::vector<std::size_t> inputs;
   for (std::size_t i = 0; i < instance.tensors.size(); ++i)
@@ -33,8 +47,15 @@ std::string change_input(const Problem& problem, const GateCase& gate_case, Inst
   const std::size_t chosen = inputs[*gate_case.changed_input % inputs.size()];
   Instance other =
       problem.make(gate_case.shape, gate_case.inputs, derive_seed(gate_case.seed, "changed"));
-  instance.tensors[chosen].bytes = std::move(other.tensors[chosen].bytes);
-  return instance.tensors[chosen].name;
+  constexpr std::size_t kFew = 4;
+  Tensor& tensor = instance.tensors[chosen];
+  if (!gate_case.few_elements || tensor.elements() <= std::int64_t{kFew}) {
+    tensor.bytes = std::move(other.tensors[chosen].bytes);
+    return tensor.name;
+  }
+  take_elements(tensor, other.tensors[chosen], kFew,
+                derive_seed(gate_case.seed, "changed elements"));
+  return std::to_string(kFew) + " elements of " + tensor.name;
 }
 
 std::size_t bytes_of(const TruthCache::Entry& entry) {

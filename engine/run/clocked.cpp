@@ -2,14 +2,16 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
+#include "engine/run/memory_proof.hpp"
 
 namespace fa_tune {
 namespace {
 
-std::unexpected<ClockRefusal> refused(const Refusal& refusal) {
-  return std::unexpected(ClockRefusal{to_text(refusal.finding), refusal.message});
+ClockRefusal refusal_by_clock(const Refusal& refusal) {
+  return {to_text(refusal.finding), refusal.message};
 }
 
 }  // namespace
@@ -29,10 +31,15 @@ Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& de
 std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel, Effort effort,
                                                        double slow_us) {
   const std::uint64_t life = device_.life();
-  auto measured = time_with(kernel, effort, slow_us, originals_);
-  // Another kernel may have written over what this one was given.
-  if (measured || originals_ == nullptr || device_.life() != life || originals_->intact())
-    return measured;
+  try {
+    auto measured = time_with(kernel, effort, slow_us, originals_);
+    // Another kernel may have written over what this one was given.
+    if (measured || originals_ == nullptr || device_.life() != life || originals_->intact())
+      return measured;
+  } catch (const OutOfMemory&) {
+    if (originals_ == nullptr) throw;
+    originals_->make_room();
+  }
   return time_with(kernel, effort, slow_us, nullptr);
 }
 
@@ -44,16 +51,32 @@ std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& k
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
   const double us = measured->time_us.median;
+  if (auto refusal = prove(timed, *measured, effort, us > slow_us))
+    return std::unexpected(std::move(*refusal));
+  return std::move(*measured);
+}
+
+std::optional<ClockRefusal> Clocked::prove(TimedLaunch& timed, const Measurement& measured,
+                                           Effort effort, bool slow) {
+  const double us = measured.time_us.median;
   if (roofline_ && !(us >= roofline_->us))
-    return refused(
+    return refusal_by_clock(
         {Finding::too_fast, fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,
                                         roofline_->us, roofline_->because)});
   // A prediction of a large launch runs some of the blocks only.
-  if (device_.info().times == TimeKind::measured || measured->timing.complete)
-    if (const auto refusal = timed.check(timed_)) return refused(*refusal);
-  if (exchanged_ != nullptr)
-    if (const auto refusal = timed.check_exchanged(exchanged_, us)) return refused(*refusal);
-  return std::move(*measured);
+  const bool measures = device_.info().times == TimeKind::measured;
+  if (measures || measured.timing.complete)
+    if (const auto refusal = timed.check(timed_)) return refusal_by_clock(*refusal);
+  if (exchanged_ == nullptr) return std::nullopt;
+  if (const auto refusal = timed.check_exchanged(exchanged_, us)) return refusal_by_clock(*refusal);
+  const MemoryRefresh refresh = timed.refresh(exchanged_);
+  if (auto refusal =
+          find_life_on_memory(device_, {timed.launch(), refresh, measured, effort, slow}))
+    return refusal;
+  // Filled ahead of each launch as well, the work was done.
+  if (measures && effort == Effort::final_)
+    if (const auto refusal = timed.check(exchanged_)) return refusal_by_clock(*refusal);
+  return std::nullopt;
 }
 
 std::expected<Measurement, ClockRefusal> Clocked::time_cold(const BoundKernel& kernel) {
@@ -61,7 +84,7 @@ std::expected<Measurement, ClockRefusal> Clocked::time_cold(const BoundKernel& k
   auto measured = measure_cold(device_, timed.launch());
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
-  if (const auto refusal = timed.check(timed_)) return refused(*refusal);
+  if (const auto refusal = timed.check(timed_)) return std::unexpected(refusal_by_clock(*refusal));
   return std::move(*measured);
 }
 

@@ -5,29 +5,26 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "engine/device/device.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/gate/originals.hpp"
 #include "engine/measure/sampler.hpp"
+#include "engine/run/clock_refusal.hpp"
 #include "engine/run/roofline.hpp"
 
 namespace fa_tune {
 
-// Why a time does not count, as a trial's row has it: a Finding or a FaultKind in words.
-struct ClockRefusal {
-  std::string finding;
-  std::string message;
-};
+class TimedLaunch;
 
 // Times right kernels of one problem at its timed shape and proves of each time that it stands for
 // the whole work: it is not under the roofline; the outputs that the clock left behind are right;
-// and in a row of launches whose inputs are exchanged in the midst, so is what comes last.
+// in a row of launches whose inputs are exchanged in the midst, so is what comes last; and it is no
+// shorter for what the launch before has left in memory (memory_proof.hpp).
 class Clocked {
  public:
-  // What the proof asks. On a device that predicts no clock runs, and an exchange costs as much as
-  // two cases of the gate at the timed shape.
+  // What the proof asks. On a device that predicts no clock runs, memory is fresh when it is asked,
+  // and an exchange costs as much as two cases of the gate at the timed shape.
   enum class Proof { where_measured, always };
 
   // All must outlive it. `originals` may be null; see there.
@@ -45,6 +42,8 @@ class Clocked {
  private:
   std::expected<Measurement, ClockRefusal> time_with(const BoundKernel& kernel, Effort effort,
                                                      double slow_us, Originals* originals);
+  std::optional<ClockRefusal> prove(TimedLaunch& timed, const Measurement& measured, Effort effort,
+                                    bool slow);
 
   Device& device_;
   Originals* originals_;

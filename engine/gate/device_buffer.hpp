@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "engine/device/device.hpp"
+
+namespace fa_tune {
+
+// Memory of a device that is given back when nobody has it any more. The device must outlive it.
+class DeviceBuffer {
+ public:
+  // Throws OutOfMemory.
+  DeviceBuffer(Device& device, std::size_t bytes)
+      : device_(device), handle_(device.allocate(bytes)) {}
+  ~DeviceBuffer() { device_.release(handle_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  BufferHandle handle() const { return handle_; }
+
+ private:
+  Device& device_;
+  BufferHandle handle_;
+};
+
+using SharedBuffer = std::shared_ptr<const DeviceBuffer>;
+
+}  // namespace fa_tune

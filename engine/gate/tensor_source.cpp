@@ -1,0 +1,67 @@
+#include "engine/gate/tensor_source.hpp"
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+void require(const std::expected<void, Fault>& done, const Tensor& tensor) {
+  if (!done)
+    throw MachineError("writing " + tensor.name + " to the device: " + done.error().message);
+}
+
+}  // namespace
+
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
+}
+
+bool TensorSource::has_original(std::size_t i) const {
+  const Tensor& tensor = instance_.tensors[i];
+  return is_given(tensor.role) && originals_ != nullptr && originals_->worth(bytes_of(tensor));
+}
+
+void TensorSource::write(std::size_t i, const Place& to) const {
+  const Tensor& tensor = instance_.tensors[i];
+  const std::size_t bytes = bytes_of(tensor);
+  if (has_original(i))
+    require(originals_->copy({given(i)->handle(), 0}, to, bytes), tensor);
+  else if (is_given(tensor.role))
+    require(device_.write(to.buffer, to.offset, tensor.bytes), tensor);
+  else
+    require(device_.fill({to.buffer, to.offset, bytes}), tensor);
+}
+
+void TensorSource::write_guarded(std::size_t i, BufferHandle to,
+                                 std::span<const std::byte> guard) const {
+  const Tensor& tensor = instance_.tensors[i];
+  const std::size_t bytes = bytes_of(tensor);
+  if (bytes >= Originals::kLeast) {
+    write(i, {to, guard.size()});
+    for (const std::size_t at : {std::size_t{0}, guard.size() + bytes})
+      if (!guard.empty()) require(device_.write(to, at, guard), tensor);
+    return;
+  }
+  // In one piece: a piece costs a device more than a few bytes do.
+  std::vector<std::byte> all(bytes + 2 * guard.size(), std::byte{0xff});
+  const std::span<std::byte> whole = all;
+  copy_bytes(guard, whole);
+  if (is_given(tensor.role)) copy_bytes(tensor.bytes, whole.subspan(guard.size()));
+  copy_bytes(guard, whole.subspan(guard.size() + bytes));
+  require(device_.write(to, 0, all), tensor);
+}
+
+SharedBuffer TensorSource::given(std::size_t i) const {
+  const Tensor& tensor = instance_.tensors[i];
+  if (has_original(i)) {
+    auto buffer = originals_->of(known_, i);
+    if (!buffer) require(std::unexpected(buffer.error()), tensor);
+    return std::move(*buffer);
+  }
+  auto buffer = std::make_shared<const DeviceBuffer>(device_, bytes_of(tensor));
+  require(device_.write(buffer->handle(), 0, tensor.bytes), tensor);
+  return buffer;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "engine/gate/arguments.hpp"
+#include "engine/gate/device_buffer.hpp"
+#include "engine/gate/originals.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+std::size_t bytes_of(const Tensor& tensor);
+
+// Tensors to be put on a device: what is given, ones for all else. All references must outlive it.
+// Every call throws MachineError where the device cannot be written to.
+class TensorSource {
+ public:
+  // `instance` as the originals know it, null without them.
+  TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
+               Originals* originals)
+      : device_(device), instance_(instance), known_(std::move(known)), originals_(originals) {}
+
+  // All of a buffer: the tensor between two guard bands, which may be empty.
+  void write_guarded(std::size_t tensor, BufferHandle to, std::span<const std::byte> guard) const;
+  // A buffer that holds what is given of the tensor, from its first byte on, and is not to be
+  // written: an original if there is one, else one made for this.
+  SharedBuffer given(std::size_t tensor) const;
+
+  Device& device() const { return device_; }
+  const std::vector<Tensor>& tensors() const { return instance_.tensors; }
+
+ private:
+  bool has_original(std::size_t tensor) const;
+  void write(std::size_t tensor, const Place& to) const;
+
+  Device& device_;
+  const Instance& instance_;
+  std::shared_ptr<const Instance> known_;
+  Originals* originals_;
+};
+
+}  // namespace fa_tune
