@@ -79,6 +79,41 @@ TEST_CASE("a changed case is the same case but for one input") {
   CHECK(before->expectations[0].exact != after->expectations[0].exact);
 }
 
+TEST_CASE("a few elements of an input changed: the rest, and what it gives, is as it was") {
+  const AttentionProblem problem(tiny_shape);
+  TruthCache truths(problem);
+  GateCase few{.shape = problem.shape(), .seed = 5, .changed_input = 0, .few_elements = true};
+  const auto before = truths.get(few);
+  const auto after = truths.get_changed(few);
+  CHECK(after->changed == "4 elements of Q");
+  const auto& was = before->instance.tensors[0].bytes;
+  const auto& is = after->instance.tensors[0].bytes;
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < is.size(); i += 2)
+    different += was[i] != is[i] || was[i + 1] != is[i + 1];
+  CHECK(different >= 1);
+  CHECK(different <= 4);
+  CHECK(before->expectations[0].exact != after->expectations[0].exact);
+  few.few_elements = false;
+  CHECK(truths.get_changed(few)->changed == "Q");
+}
+
+TEST_CASE("a kernel that takes a part of its result for the sign of the rest is found out") {
+  AttentionGate gate(tiny_shape);
+  // One row is computed anew; if it is as it was all others are left.
+  const Verdict verdict = gate.check(
+      [](const AttentionCall& call) -> std::optional<Fault> {
+        const std::vector<std::uint16_t> left(call.O, call.O + call.query_elements());
+        call.attend({});
+        if (std::equal(left.begin(), left.begin() + call.shape.D, call.O))
+          std::copy(left.begin(), left.end(), call.O);
+        return std::nullopt;
+      },
+      gate.cases("quick"));
+  CHECK((verdict.finding == Finding::stale || verdict.finding == Finding::wrong));
+  CHECK(verdict.message.find("4 elements of ") != std::string::npos);
+}
+
 TEST_CASE("hidden shapes: drawn from the seed, small, and none of them known before") {
   const AttentionProblem problem({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 64, .causal = true});
   std::set<std::string> shapes;

@@ -2,12 +2,14 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "engine/device/device.hpp"
 
 namespace fa_tune {
@@ -33,6 +35,13 @@ class FakeDevice final : public Device {
   // It takes checks and schedules.
   void can_check() { info_.checks = true; }
   std::size_t buffers_held() const { return buffers_.size(); }
+  std::size_t bytes_held() const {
+    std::size_t bytes = 0;
+    for (const auto& [handle, memory] : buffers_) bytes += memory.size();
+    return bytes;
+  }
+  // Bytes that it has.
+  std::size_t room = std::numeric_limits<std::size_t>::max();
 
   const DeviceInfo& info() const override { return info_; }
   // Images are known by their kernels' names.
@@ -44,6 +53,7 @@ class FakeDevice final : public Device {
   void unload(KernelHandle) override {}
 
   BufferHandle allocate(std::size_t bytes) override {
+    if (bytes > room - bytes_held()) throw OutOfMemory("no room");
     const auto handle = static_cast<BufferHandle>(++last_buffer_);
     buffers_[handle].resize(bytes);
     return handle;

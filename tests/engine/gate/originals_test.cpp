@@ -9,6 +9,7 @@
 #include "engine/device/emulated.hpp"
 #include "engine/device/profile.hpp"
 #include "engine/gate/output_check.hpp"
+#include "engine/gate/timed_launch.hpp"
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 #include "tests/engine/run/measuring_emulator.hpp"
@@ -29,7 +30,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
   return made;
 }
 
-// What the three kernels do, for a device of C++ functions.
+// What the two kernels do, for a device of C++ functions.
 void teach(FakeDevice& device) {
   const auto bytes_of = [](const FakeDevice::Call& call) {
     std::uint64_t bytes = 0;
@@ -38,10 +39,6 @@ void teach(FakeDevice& device) {
   };
   device.knows("fa_tune_copy", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
     std::memcpy(call.pointers[1], call.pointers[0], bytes_of(call));
-    return {};
-  });
-  device.knows("fa_tune_fill", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
-    std::memset(call.pointers[1], 0xff, bytes_of(call));
     return {};
   });
   device.knows("fa_tune_differ", [=](const FakeDevice::Call& call) -> std::optional<Fault> {
@@ -256,6 +253,101 @@ TEST_CASE(
 
 namespace {
 
+// z = x + 2 y, where neither fits beside the other in what is kept.
+class Sum final : public test::FourNumbers {
+ public:
+  std::string kind() const override { return "sum"; }
+  Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
+    Instance made{.shape = shape, .inputs = inputs, .seed = seed, .tensors = {}, .scalars = {}};
+    for (const char* name : {"x", "y", "z"}) {
+      Tensor tensor{.name = name,
+                    .type = DType::f32,
+                    .role = name[0] == 'z' ? Role::output : Role::input,
+                    .dims = {kLength},
+                    .bytes = {}};
+      if (tensor.role == Role::input) tensor.bytes.resize(kLength * sizeof(float));
+      for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(float); ++i) {
+        const auto value = static_cast<float>((i + seed + name[0]) % 100);
+        std::memcpy(tensor.bytes.data() + i * sizeof value, &value, sizeof value);
+      }
+      made.tensors.push_back(std::move(tensor));
+    }
+    return made;
+  }
+  std::vector<Expectation> expect(const Instance& instance, Truth) const override {
+    Expectation z{
+        .tensor = "z", .exact = {}, .bound = std::vector<double>(kLength, 0.0), .rms_bound = 0};
+    for (std::size_t i = 0; i < kLength; ++i)
+      z.exact.push_back(at(instance.tensors[0].bytes.data(), i) +
+                        2 * at(instance.tensors[1].bytes.data(), i));
+    return {z};
+  }
+
+  static float at(const std::byte* from, std::size_t i) {
+    float value = 0;
+    std::memcpy(&value, from + i * sizeof value, sizeof value);
+    return value;
+  }
+  static constexpr std::size_t kLength = Originals::kLeast / sizeof(float);
+
+  static std::optional<Fault> run(const FakeDevice::Call& call) {
+    for (std::size_t i = 0; i < kLength; ++i) {
+      const float sum = at(call.pointers[0], i) + 2 * at(call.pointers[1], i);
+      std::memcpy(call.pointers[2] + i * sizeof sum, &sum, sizeof sum);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("originals: those in use stay, where inputs together are more than is kept") {
+  FakeDevice device;
+  teach(device);
+  teach_sampling(device);
+  const Sum problem;
+  TruthCache truths(problem);
+  Originals originals(device, Originals::kLeast * 3 / 2);
+  REQUIRE(originals.usable());
+  const BoundKernel kernel{
+      .kernel = device.add(Sum::run), .launch = {}, .argument_names = {"x", "y", "z"}};
+  const auto truth = truths.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1});
+  const auto other = truths.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = 2});
+  TimedLaunch timed(device, kernel, truth, &originals);
+  REQUIRE(device.launch(timed.launch()));
+  CHECK_FALSE(timed.check(truth));
+  const auto refusal = timed.check_exchanged(other);
+  CHECK_MESSAGE(!refusal, (refusal ? refusal->message : ""));
+}
+
+TEST_CASE("originals: on a device without room for them they make way, and nobody is refused") {
+  FakeDevice device;
+  teach(device);
+  teach_sampling(device);
+  const Sum problem;
+  TruthCache truths(problem);
+  Originals originals(device);
+  const KernelHandle kernel = device.add(Sum::run);
+  const Binder bind = [&](const Constants&) -> std::expected<BoundKernel, std::string> {
+    return BoundKernel{.kernel = kernel, .launch = {}, .argument_names = {"x", "y", "z"}};
+  };
+  // Three tensors and the result of the first run, and not two originals besides.
+  device.room = 11 * Originals::kLeast / 2;
+  Gate gate(device, truths, &originals);
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    const Verdict verdict =
+        gate.check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = seed}});
+    CHECK_MESSAGE(verdict.right(), verdict.message);
+  }
+  // Without any there is none for the kernel either.
+  device.room = 2 * Originals::kLeast;
+  CHECK_THROWS_AS(
+      gate.check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 9}}),
+      OutOfMemory);
+}
+
+namespace {
+
 // An output of 8,192 rows of 64, of which every sixteenth is known, in two ranges of limits, one of
 // them zeros alone. Right as it is made.
 struct Sampled {
@@ -344,4 +436,23 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
                                    {sampled.truth, &sampled.truth->expectations[0]}));
     device->release(buffer);
   }
+}
+
+TEST_CASE("originals: which rows are sampled is not left on the device") {
+  FakeDevice device;
+  teach(device);
+  teach_sampling(device);
+  Originals originals(device);
+  Sampled sampled(DType::f16);
+  const Tensor& output = sampled.truth->instance.tensors[0];
+  const BufferHandle buffer = device.allocate(sampled.bytes.size());
+  REQUIRE(device.write(buffer, 0, sampled.bytes));
+  const std::shared_ptr<const Expectation> expectation(sampled.truth,
+                                                       &sampled.truth->expectations[0]);
+  REQUIRE(originals.within_limits({buffer, 0}, output, expectation));
+  const std::size_t before = device.buffers_held();
+  const auto rows = originals.sampled_rows({buffer, 0}, output, expectation);
+  REQUIRE(rows);
+  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::right);
+  CHECK(device.buffers_held() == before);
 }
