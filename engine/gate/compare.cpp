@@ -243,7 +243,7 @@ bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::s
 namespace {
 
 // Of few elements by little, as an honest kernel's may be that is less careful than the reference.
-constexpr double kLittle = 64;
+constexpr double kLittle = 16;
 constexpr const char* kStateOne =
     "; the bound is measured: if such an error is acceptable, state `tolerance: {absolute: , "
     "relative: }` in the space";

@@ -33,16 +33,23 @@ double low_bits(DType type) {
   return 0x1p-12;
 }
 
-bool moves(const CustomSpec& spec, const Tensor& tensor) {
+// What a tensor was drawn from, if it moves.
+const Distribution* moving(const CustomSpec& spec, const Tensor& tensor) {
   using Kind = Distribution::Kind;
-  const auto& argument = *std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name);
-  const bool drawn = argument.fill.kind == Kind::normal || argument.fill.kind == Kind::uniform;
-  return is_given(tensor.role) && tensor.type != DType::i32 && drawn;
+  const auto& fill = std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill;
+  const bool drawn = fill.kind == Kind::normal || fill.kind == Kind::uniform;
+  return is_given(tensor.role) && tensor.type != DType::i32 && drawn ? &fill : nullptr;
+}
+
+// What was within a uniform distribution's bounds stays there: a kernel may have a root there.
+double within(const Distribution& fill, double old, double value) {
+  if (fill.kind == Distribution::Kind::normal) return value;
+  return std::clamp(value, std::min(old, fill.first), std::max(old, fill.second));
 }
 
 // value(old, random) for each.
 template <typename Value>
-void change(Tensor& tensor, std::uint64_t seed, const Value& value) {
+void change(Tensor& tensor, const Distribution& fill, std::uint64_t seed, const Value& value) {
   const auto count = static_cast<std::size_t>(tensor.elements());
   const std::size_t size = size_of(tensor.type);
   in_parallel((count + kElementsDrawn - 1) / kElementsDrawn, [&](std::size_t piece) {
@@ -50,7 +57,8 @@ void change(Tensor& tensor, std::uint64_t seed, const Value& value) {
     for (std::size_t i = piece * kElementsDrawn; i < std::min((piece + 1) * kElementsDrawn, count);
          ++i) {
       std::byte* const at = tensor.bytes.data() + i * size;
-      put_number(tensor.type, value(get_number(tensor.type, at), random), at);
+      const double old = get_number(tensor.type, at);
+      put_number(tensor.type, within(fill, old, value(old, random)), at);
     }
   });
 }
@@ -59,8 +67,8 @@ void change(Tensor& tensor, std::uint64_t seed, const Value& value) {
 
 Instance nearby(const CustomSpec& spec, Instance wide, Move how, std::uint64_t seed) {
   for (Tensor& tensor : wide.tensors)
-    if (moves(spec, tensor))
-      change(tensor, derive_seed(seed, "nearby"), [how](double old, Random& random) {
+    if (const Distribution* fill = moving(spec, tensor))
+      change(tensor, *fill, derive_seed(seed, "nearby"), [how](double old, Random& random) {
         if (how == Move::each) return old * (1 - kLastPlace * random.uniform());
         return std::abs(old) < kLeastNormal ? 0 : old * (1 - kLastPlace * kUsualShare);
       });
@@ -70,8 +78,8 @@ Instance nearby(const CustomSpec& spec, Instance wide, Move how, std::uint64_t s
 Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed) {
   for (Tensor& tensor : instance.tensors) {
     const double most = low_bits(tensor.type);
-    if (moves(spec, tensor))
-      change(tensor, derive_seed(seed, "redrawn"),
+    if (const Distribution* fill = moving(spec, tensor))
+      change(tensor, *fill, derive_seed(seed, "redrawn"),
              [most](double old, Random& random) { return old * (1 - most * random.uniform()); });
   }
   return instance;

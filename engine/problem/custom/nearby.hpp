@@ -9,9 +9,8 @@
 namespace fa_tune {
 
 // Other inputs by which noise is drawn (tolerance.hpp). What was drawn from a normal or uniform
-// distribution is moved, each element nearer to 0, so that bounds of a uniform distribution about 0
-// hold. Integers, constants and the user's own data stay, since a kernel may count on what they
-// are.
+// distribution is moved, each element nearer to 0, within the bounds of a uniform one. Integers,
+// constants and the user's own data stay, since a kernel may count on what they are.
 
 // Inputs that float arithmetic takes for the same: of a widened instance, moved by up to the last
 // place of a float. Right kernels may compute exactly what is right of such inputs (that is what

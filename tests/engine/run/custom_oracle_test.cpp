@@ -53,17 +53,22 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
   CHECK(said("false") == Finding::right);
   CHECK(said("[2.5, 2.5]") == Finding::right);
   CHECK(said("[2, 3]") == Finding::wrong);
-  // What the reference has no finite result of is left out: the logarithm of a negative number.
-  const test::CustomSpace roots;
-  test::write_text(roots.folder() / "plain.cu",
-                   test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", "logf(x[i]) + y[i]"}}));
-  test::write_text(
-      roots.folder() / "mine.cu",
-      test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", "logf(x[i]) + y[i]"}}));
-  const Verdict positive =
-      roots.gate({{"{name: x, type: f32, shape: [n]}",
-                   "{name: x, type: f32, shape: [n], fill: {uniform: [0, 1]}}"}});
-  CHECK_MESSAGE(positive.right(), positive.message);
+  const auto of = [](const char* value, const char* fill) {
+    const test::CustomSpace place;
+    test::write_text(place.folder() / "plain.cu",
+                     test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", value}}));
+    test::write_text(place.folder() / "mine.cu",
+                     test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", value}}));
+    const Verdict found =
+        place.gate({{"{name: x, type: f32, shape: [n]}",
+                     "{name: x, type: f32, shape: [n], fill: " + std::string(fill) + "}"}});
+    CHECK_MESSAGE(found.right(), found.message);
+    return found.cases;
+  };
+  // What the reference has no finite result of is left out: the logarithm of 0, for both sizes.
+  CHECK(of("logf(x[i]) + y[i]", "{uniform: [0, 1]}") < of("x[i] + y[i]", "{uniform: [0, 1]}"));
+  // Noise is drawn within the bounds that the space states.
+  CHECK(of("sqrtf(x[i] - 1) + y[i]", "{uniform: [1, 2]}") > 0);
 }
 
 TEST_CASE("custom: integers that nobody writes are found where they are -1") {
