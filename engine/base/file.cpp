@@ -4,7 +4,9 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,9 +51,33 @@ bool is_the_machines(int reason) {
   throw UserError(message);
 }
 
+// Where a link leads to, which stays one.
+std::filesystem::path followed(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_symlink(path, none)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, none);
+  return none ? path : target;
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+  constexpr mode_t kUsual = 0644, kPermissions = 07777;
+  struct stat there {};
+  return stat(path.c_str(), &there) == 0 ? there.st_mode & kPermissions : kUsual;
+}
+
+// So that a new name outlives a failing machine. Not every file system can.
+void sync_folder(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
 }  // namespace
 
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
+void write_file(const std::filesystem::path& name, std::string_view bytes) {
+  const std::filesystem::path path = followed(name);
   std::string temporary = path.string() + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
   if (descriptor < 0) refuse(path, errno);
@@ -69,10 +95,11 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   fault_point("file_written");
-  if (fchmod(descriptor, 0644) != 0 || fsync(descriptor) != 0) give_up();
+  if (fchmod(descriptor, mode_of(path)) != 0 || fsync(descriptor) != 0) give_up();
   fault_point("file_synced");
   if (rename(temporary.c_str(), path.c_str()) != 0) give_up();
   close(descriptor);
+  sync_folder(path);
   fault_point("file_named");
 }
 

@@ -12,6 +12,13 @@
 namespace fa_tune {
 namespace {
 
+// What was admitted was bound before, so here it is the new process that refuses it.
+BoundKernel bound(const Binder& bind, const Problem& problem) {
+  auto launch = bind(problem.shape());
+  if (!launch) throw MachineError("a kernel cannot be loaded again: " + launch.error());
+  return std::move(*launch);
+}
+
 void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
                 Device& device, const DuelOptions& options) {
   const Instance inputs =
@@ -19,8 +26,8 @@ void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const 
   ProcessSeries series(2);
   for (int i = 0; i < options.processes; ++i) {
     if (!device.renew()) throw MachineError(device.info().id + ": lost");
-    const TimedLaunch launch_a(device, *bind_a(problem.shape()), inputs);
-    const TimedLaunch launch_b(launch_a, *bind_b(problem.shape()), inputs);
+    const TimedLaunch launch_a(device, bound(bind_a, problem), inputs);
+    const TimedLaunch launch_b(launch_a, bound(bind_b, problem), inputs);
     const auto seed = derive_seed(options.seed, "race", static_cast<std::uint64_t>(i));
     const auto raced =
         race_launches(device, {launch_a.launch(), launch_b.launch()}, {.seed = seed}, options.l2);

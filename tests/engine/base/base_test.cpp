@@ -55,6 +55,22 @@ TEST_CASE("config: JSON is canonical and comes back") {
   CHECK_THROWS_AS(Config::from_json(R"({"a":null})"), UserError);
 }
 
+TEST_CASE("write_file follows a link, and keeps a file's permissions") {
+  const test::ScratchFolder folder;
+  std::filesystem::create_directory(folder / "real");
+  write_file(folder / "real/a.txt", "one");
+  using std::filesystem::perms;
+  CHECK(std::filesystem::status(folder / "real/a.txt").permissions() ==
+        (perms::owner_read | perms::owner_write | perms::group_read | perms::others_read));
+  std::filesystem::permissions(folder / "real/a.txt", perms::owner_read | perms::owner_write);
+  std::filesystem::create_symlink("real/a.txt", folder / "link");
+  write_file(folder / "link", "two");
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(read_file(folder / "real/a.txt") == "two");
+  CHECK(std::filesystem::status(folder / "real/a.txt").permissions() ==
+        (perms::owner_read | perms::owner_write));
+}
+
 TEST_CASE("write_file replaces whole files and names the folder that is missing") {
   const test::ScratchFolder folder;
   write_file(folder / "a.txt", "one");

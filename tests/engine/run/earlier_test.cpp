@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/run/run_options.hpp"
 #include "tests/engine/run/fixture.hpp"
 
 using namespace fa_tune;
@@ -139,4 +140,14 @@ TEST_CASE("what a run learned from stays what it was, whatever finals say of it 
   store.record_final(trials[1].id, {1.5, 1.4, 1.6}, {1.5});
   store.refuse_final(trials[0].id, "race", "found in the finals");
   CHECK(told() == before);
+}
+
+TEST_CASE("that a run was to hear of no other is kept with it") {
+  RunRow old;
+  old.options_json = "{}";
+  CHECK(is_warm(old));
+  EvolveOptions options;
+  CHECK(is_warm(describe_run(l4(), {"cuda:0"}, {}, "NVRTC", options)));
+  options.warm = false;
+  CHECK_FALSE(is_warm(describe_run(l4(), {"cuda:0"}, {}, "NVRTC", options)));
 }
