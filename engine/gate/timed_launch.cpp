@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/output_check.hpp"
@@ -102,6 +103,21 @@ std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other, doubl
   if (const auto done = device_.launch_exchanging(launch_, ahead, copies); !done)
     return refusal_of(done.error());
   return compare_outputs(other, "in a row of launches, after its inputs changed");
+}
+
+std::optional<Refusal> TimedLaunch::check_inputs(const EntryPtr& inputs) const {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const Tensor& tensor = inputs->instance.tensors[i];
+    if (tensor.role != Role::input) continue;
+    HostMemory memory(bytes_of(tensor));
+    if (const auto done = device_.read(places_[i].buffer, places_[i].offset, memory.bytes()); !done)
+      return refusal_of(done.error());
+    if (const auto differs = first_difference_of_large(memory.bytes(), tensor.bytes))
+      return Refusal{.finding = Finding::input_changed,
+                     .message = "under the clock: wrote to an input: " +
+                                element_name(tensor, *differs / size_of(tensor.type))};
+  }
+  return std::nullopt;
 }
 
 MemoryRefresh TimedLaunch::refresh(const EntryPtr& inputs) const {

@@ -45,6 +45,8 @@ class TimedLaunch {
   // other's from then on. `us`: how long a launch takes, if that is known.
   std::optional<Refusal> check_exchanged(const EntryPtr& other, double us = 0);
 
+  // Are the inputs still those of `inputs`? A kernel could leave notes in them as well.
+  std::optional<Refusal> check_inputs(const EntryPtr& inputs) const;
   // For a time that is to owe nothing to the launch before it. `inputs`: those that it has now.
   MemoryRefresh refresh(const EntryPtr& inputs) const;
 

@@ -73,9 +73,10 @@ std::optional<ClockRefusal> Clocked::prove(TimedLaunch& timed, const Measurement
   if (auto refusal =
           find_life_on_memory(device_, {timed.launch(), refresh, measured, effort, slow}))
     return refusal;
+  if (!measures || effort != Effort::final_) return std::nullopt;
   // Filled ahead of each launch as well, the work was done.
-  if (measures && effort == Effort::final_)
-    if (const auto refusal = timed.check(exchanged_)) return refusal_by_clock(*refusal);
+  if (const auto refusal = timed.check(exchanged_)) return refusal_by_clock(*refusal);
+  if (const auto refusal = timed.check_inputs(exchanged_)) return refusal_by_clock(*refusal);
   return std::nullopt;
 }
 

@@ -7,8 +7,6 @@
 
 using namespace fa_tune;
 
-namespace {}  // namespace
-
 TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
   const AttentionProblem problem(tiny_shape);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
@@ -97,4 +95,52 @@ TEST_CASE("what the clock left behind is looked at, and that the work follows it
               if (call.O[0] == 0xffff) call.attend({});
             },
             5) == "exchange: wrong");
+}
+
+TEST_CASE("what a kernel finds round its tensors is the same in the gate and under the clock") {
+  const AttentionProblem problem(tiny_shape);
+  TruthCache truths(problem);
+  const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 3};
+  FakeDevice device;
+  // 64 bytes before each tensor, and the first behind the output.
+  std::vector<std::vector<std::byte>> seen;
+  const BoundKernel bound = attention_kernel(device, tiny_shape, [&](const AttentionCall& call) {
+    std::vector<std::byte> round;
+    for (const auto* tensor : {call.Q, call.K, call.V, call.O}) {
+      const auto* begin = reinterpret_cast<const std::byte*>(tensor);
+      round.insert(round.end(), begin - 64, begin);
+    }
+    round.push_back(reinterpret_cast<const std::byte*>(call.O + call.query_elements())[0]);
+    seen.push_back(std::move(round));
+    call.attend({});
+    return std::optional<Fault>{};
+  });
+  const Binder bind = [&](const Constants&) { return bound; };
+  CHECK(Gate(device, truths).check(bind, {one}).right());
+  const std::size_t gated = seen.size();
+  TimedLaunch timed(device, bound, truths.get(one), nullptr);
+  REQUIRE(device.launch(timed.launch()));
+  REQUIRE(seen.size() == gated + 1);
+  CHECK(seen.front() == seen.back());
+}
+
+TEST_CASE("notes that a kernel leaves in its inputs under the clock are found") {
+  const AttentionProblem problem(tiny_shape);
+  TruthCache truths(problem);
+  const auto truth = truths.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = 3});
+  FakeDevice device;
+  bool notes = false;
+  const BoundKernel bound = attention_kernel(device, tiny_shape, [&](const AttentionCall& call) {
+    call.attend({});
+    if (notes) call.K[5] ^= 1;
+    return std::optional<Fault>{};
+  });
+  TimedLaunch timed(device, bound, truth, nullptr);
+  for (const bool each : {false, true}) {
+    notes = each;
+    REQUIRE(device.launch(timed.launch()));
+    const auto refusal = timed.check_inputs(truth);
+    CHECK(refusal.has_value() == notes);
+    if (refusal) CHECK(refusal->message.find("wrote to an input: K[") != std::string::npos);
+  }
 }

@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/open.hpp"
+#include "engine/gate/timed_launch.hpp"
+#include "engine/measure/statistics.hpp"
 #include "engine/run/clocked.hpp"
 #include "engine/run/variant.hpp"
 #include "tests/engine/run/custom_space.hpp"
@@ -100,10 +102,11 @@ namespace {
 
 class Field {
  public:
-  Field() {
+  explicit Field(int n = 96) {
     test::write_text(folder_ / "plain.cu", kPlain);
     test::write_text(folder_ / "mine.cu", kMine);
-    test::write_text(folder_ / "space.yaml", kSpace);
+    test::write_text(folder_ / "space.yaml",
+                     test::replace(kSpace, {{"{n: 96}", "{n: " + std::to_string(n) + "}"}}));
     project_.emplace(open_project(load_space_file((folder_ / "space.yaml").string(), test::root()),
                                   test::root()));
   }
@@ -310,4 +313,45 @@ TEST_CASE("memory: what is done for the proof and for its control is as much, on
   CHECK(refresh.decoy.copies[0].from == refresh.own.copies[0].from);
   REQUIRE(device->read(refresh.own.copies[0].from, 0, read));
   CHECK(read == instance->tensors[1].bytes);
+}
+
+// FA_TUNE_TEST_DEVICE=cuda:0; on an emulator nothing is left to see.
+TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two times are") {
+  if (test::device_under_test().starts_with("emulator")) return;
+  for (const int n : {96, 256}) {
+    CAPTURE(n);
+    const Field field(n);
+    const auto gpu = [&] {
+      return open_device(test::device_under_test(), field.project().target, test::root());
+    };
+    for (const Effort effort : {Effort::screen, Effort::final_}) {
+      const auto honest = field.time(gpu(), 0, effort, Clocked::Proof::where_measured);
+      CHECK(honest.first == "right");
+      for (const int cheat : {1, 3, 4, 6}) {
+        const auto told = field.time(gpu(), cheat, effort, Clocked::Proof::where_measured);
+        MESSAGE("n ", n, ", cheat ", cheat, ": ", told.first, ", ", told.second);
+        CHECK(told.first.starts_with("lives_on_memory"));
+      }
+    }
+    test::Bench bench(field.project(), gpu());
+    Variant variant(
+        field.project().templates[0], *field.project().problem,
+        [&](const Constants& shape) { return field.project().scope(shape); }, field.config(0),
+        bench.pool(), bench.device());
+    const auto bound = variant.bind(field.project().problem->shape());
+    REQUIRE(bound);
+    const auto truth = bench.truth().get({field.project().problem->shape(), Inputs::normal, 3});
+    const TimedLaunch timed(bench.device(), *bound, truth, nullptr);
+    const MemoryRefresh refresh = timed.refresh(truth);
+    for (int round = 0; round < 3; ++round) {
+      const auto us = [&](const BufferChanges& changes) {
+        TimingPlan plan{25, 9, 1};
+        plan.before_each = changes;
+        return median(bench.device().time(timed.launch(), plan)->samples_us);
+      };
+      const double usual = us({}), decoy = us(refresh.decoy), own = us(refresh.own);
+      MESSAGE("n ", n, ": ", usual, " us, after fills of decoys ", decoy, ", of its own ", own);
+      CHECK(own - decoy < 0.05 * usual + 0.2);
+    }
+  }
 }

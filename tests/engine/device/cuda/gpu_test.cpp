@@ -147,6 +147,34 @@ TEST_CASE("times are of the right size and repeat") {
   CHECK(second->time_us.median == doctest::Approx(first->time_us.median).epsilon(0.05));
 }
 
+TEST_CASE("buffers are filled and copied before each launch of a graph") {
+  const auto device = open_cuda(0);
+  const auto kernel = device->load(ptx("scale"));
+  REQUIRE(kernel);
+  constexpr int n = 1001;
+  const BufferHandle in = device->allocate(n * 4), first = device->allocate(n * 4),
+                     out = device->allocate(n * 4);
+  const std::vector<float> ones(n, 1.0F);
+  REQUIRE(device->write(first, 0, std::as_bytes(std::span(ones))));
+  // In place: without its input given back before each launch it would grow without end.
+  const Launch launch{*kernel, config(8, 128), {in, in, scalar(3.0F), scalar(n)}};
+  TimingPlan plan{10, 5, 1};
+  plan.before_each = {{{out, 0, n * 4 - 1, 0x4d}}, {{first, in, n * 4}}};
+  const auto with = device->time(launch, plan);
+  REQUIRE_MESSAGE(with, (with ? "" : with.error().message));
+  std::vector<float> y(n);
+  REQUIRE(device->read(in, 0, std::as_writable_bytes(std::span(y))));
+  CHECK(y == std::vector<float>(n, 3.0F));
+  std::vector<std::byte> filled(n * 4 - 1);
+  REQUIRE(device->read(out, 0, filled));
+  CHECK(filled == std::vector<std::byte>(n * 4 - 1, std::byte{0x4d}));
+  plan.before_each = {};
+  const auto without = device->time(launch, plan);
+  REQUIRE(without);
+  MESSAGE("fills and a copy cost ", with->samples_us[2] - without->samples_us[2], " us a launch");
+  CHECK(with->samples_us[2] > without->samples_us[2]);
+}
+
 TEST_CASE("a timing tells the SMs' clock, and reading 8 MB takes longer from memory than from L2") {
   const auto device = open_cuda(0);
   const auto kernel = device->load(ptx("scale"));
