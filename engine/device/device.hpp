@@ -118,8 +118,8 @@ struct Launch {
   std::vector<Argument> arguments;
   Checks checks = {};
   // Which of the legal orders of events the emulator takes. 0: warp after warp, asynchronous copies
-  // as late as may be; every other number draws another order of warps and another moment, early or
-  // late, for every asynchronous operation. A right kernel gives the same bits in all of them.
+  // as late as may be; other numbers draw an order of warps and a moment, early or late, for every
+  // asynchronous operation, and from 3 on one of blocks. A right kernel gives the same bits in all.
   std::uint64_t schedule = 0;
   // Copied there before it runs; in time(), once. A module without such a variable goes without: a
   // compiler leaves out what is not used. One that is too small for the bytes is a Fault resources.

@@ -20,9 +20,7 @@ class FileContender final : public Contender {
       : Contender(file),
         exported_(std::move(exported)),
         problem_(make_problem(exported_.problem, exported_.settings, file + ": ")),
-        target_(load_profile(exported_.target, root)) {
-    reference_on_emulator(*problem_, target_);
-  }
+        target_(load_profile(exported_.target, root)) {}
 
   const Problem& problem() const override { return *problem_; }
   void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {

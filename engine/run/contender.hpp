@@ -19,7 +19,7 @@ class Contender {
 
   const std::string& name() const { return name_; }
   virtual const Problem& problem() const = 0;
-  // Problem::use_reference, for one whose truth nobody has asked for.
+  // Problem::use_reference, to be called before a truth is asked for.
   virtual void use_reference(const std::shared_ptr<ReferenceRunner>& runner) = 0;
   // The profile whose limits held for it.
   virtual const DeviceProfile& target() const = 0;

@@ -130,7 +130,6 @@ Project open_project(SpaceFile file, const std::filesystem::path& root) {
     throw UserError(prefix(file.target_mark) + "target: " + error.what());
   }
   auto problem = make_problem(file.problem_kind, file.problem_settings, prefix(file.problem_mark));
-  reference_on_emulator(*problem, target);
 
   SpaceParts parts;
   parts.name = file.name;

@@ -22,7 +22,8 @@ class Variant;
 Constants scope_of(const DeviceProfile& target, const Constants& shape);
 
 // Where a problem's truth comes from a kernel: it runs on an emulator of the target, and what runs
-// and compiles it is in this process, opened when it is first needed.
+// and compiles it is in this process, opened when it is first needed. For tests and benchmarks,
+// whose kernels are no stranger's; commands have it run in a worker (reference_beside).
 void reference_on_emulator(Problem& problem, const DeviceProfile& target);
 
 // A space joined with what it names: the target's limits, the problem, the templates.
@@ -44,7 +45,8 @@ struct Project {
 
 // Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or
 // does not fit: an unknown target or problem, a template that is not there, that solves another
-// problem, or that wants a parameter the space lacks.
+// problem, or that wants a parameter the space lacks. A problem that wants a reference is given
+// none: who asks for truths says where it runs (Problem::use_reference).
 Project open_project(SpaceFile file, const std::filesystem::path& root);
 // The space that a run was begun with, which needs none of its files.
 SpaceFile stored_space(const RunRow& run);

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> settings(argv + std::min(argc, 4), argv + argc);
   const Project project = open_project(
       with_settings(load_space_file(argc > 3 ? argv[3] : "l4.yaml", root), settings), root);
+  reference_on_emulator(*project.problem, project.target);
   nlohmann::ordered_json result = {{"device", name},
                                    {"trials", kTrials},
                                    {"shape", project.problem->describe(project.problem->shape())}};

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -19,11 +20,8 @@ std::string driver_version(int cuda_version) {
   return module.empty() ? cuda : module + ", " + cuda;
 }
 
-// "GPU-0123...", 32 digits; empty where the driver does not tell.
-std::string uuid_of(const DriverApi& api, DeviceOrdinal device) {
-  const auto ask = api.cuDeviceGetUuid_v2 != nullptr ? api.cuDeviceGetUuid_v2 : api.cuDeviceGetUuid;
-  std::array<char, 16> bytes{};
-  if (ask == nullptr || ask(bytes.data(), device) != success) return {};
+// "GPU-0123...", with 32 digits.
+std::string uuid_text(std::span<const char> bytes) {
   std::string text = "GPU-";
   for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return text;
@@ -57,7 +55,12 @@ DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   info.times = TimeKind::measured;
   info.sms = attribute(device_multiprocessor_count);
   info.shared_per_block = attribute(device_max_shared_per_block_optin);
-  info.uuid = uuid_of(api, device);
+  const auto ask = api.cuDeviceGetUuid_v2 != nullptr ? api.cuDeviceGetUuid_v2 : api.cuDeviceGetUuid;
+  if (ask != nullptr) {
+    std::array<char, 16> uuid{};
+    need(ask(uuid.data(), device));
+    info.uuid = uuid_text(uuid);
+  }
   return info;
 }
 

@@ -84,7 +84,7 @@ void Cluster::start_all(std::uint64_t index, Record* record) {
 }
 
 Cluster::Pause Cluster::take_turns(std::uint64_t most) {
-  const std::uint64_t begin = total_executed();
+  std::uint64_t left = most;
   for (std::uint32_t idle_rounds = 0;;) {
     if (!schedule_.plain()) {
       for (std::size_t i = order_.size(); i > 1; --i) {
@@ -94,13 +94,23 @@ Cluster::Pause Cluster::take_turns(std::uint64_t most) {
     bool progress = false;
     bool gave_way = false;
     bool alive = false;
-    for (Warp* warp : order_) {
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      Warp* const warp = order_[i];
       if (choose_split(*warp) >= 0) {
-        const bool went_on = warp->cta->run_warp(*warp, schedule_.turn());
+        const std::uint64_t before = warp->cta->executed();
+        const bool went_on = warp->cta->run_warp(*warp, std::min(schedule_.turn(), left));
         (went_on ? progress : gave_way) = true;
         if (in_trouble()) return Pause::ended;
+        left -= std::min(left, warp->cta->executed() - before);
       }
       alive |= warp->live != 0;
+      if (alive && left == 0) {
+        // The next goes first then.
+        std::rotate(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                    order_.end());
+        progressed_ = true;
+        return Pause::interrupted;
+      }
     }
     if (!alive) {
       while (!in_trouble() && happen_next()) {
@@ -117,7 +127,6 @@ Cluster::Pause Cluster::take_turns(std::uint64_t most) {
       }
       if (idle_rounds >= most_idle_rounds) return Pause::waiting;
     }
-    if (total_executed() - begin >= most) return Pause::interrupted;
   }
 }
 

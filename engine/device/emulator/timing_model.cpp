@@ -1,6 +1,6 @@
 // A time from a run. The model, step by step:
 //
-// 1. Some CTAs of the grid run in the emulator, which keeps the way of every warp through the
+// 1. CTAs of the grid run in the emulator, which keeps of some the way of every warp through the
 //    program and what each instruction did to shared and global memory (record.hpp).
 // 2. The program is translated to what the machine will execute: what ptxas leaves out, what each
 //    instruction costs, in which order a block's instructions come (clock/translation.cpp,

@@ -119,7 +119,8 @@ ReferenceCall CustomProblem::call(const Constants& shape) const {
 
 std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) const {
   if (!spec_.reference) return expected_in_files(instance);
-  if (runner_ == nullptr) throw std::logic_error("a custom problem without a reference runner");
+  if (runner_ == nullptr)
+    throw std::logic_error("a truth is asked for, and nobody said where its reference kernel runs");
   ReferenceCall plain = call(instance.shape);
   std::vector<std::vector<std::byte>> trusted;
   runner_->run(plain, instance, [&](const Tensor&, std::span<const std::byte> bytes) {

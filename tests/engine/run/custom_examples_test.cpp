@@ -48,7 +48,7 @@ SpaceFile small(const Example& example) {
 
 // Searches the presets; how many times faster than the first the best is predicted to be.
 double gain(const Example& example) {
-  const Project project = open_project(small(example), test::root());
+  const Project project = test::opened(small(example));
   const auto device = open_emulator(project.target);
   const test::ScratchFolder folder;
   Store store(folder / "fa.db", Store::Mode::write);
@@ -110,7 +110,7 @@ class Unchecked final : public test::ForwardingDevice {
 }  // namespace
 
 TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
-  const Project project = open_project(small(std::end(kExamples)[-1]), test::root());
+  const Project project = test::opened(small(std::end(kExamples)[-1]));
   const Unchecked device(open_emulator(project.target, 1));
   CompilePool pool(compiler(), 1);
   const EmulatorOpener emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
@@ -126,7 +126,7 @@ TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
     REQUIRE(seen.refusal);
     CHECK_MESSAGE(test::has(seen.refusal->message, "past the end of"), seen.refusal->message);
     // Where next to nothing may be executed, there is nothing to say.
-    Watch hurried(project, device, pool, emulator, 1, 100);
+    Watch hurried(project, device, pool, emulator, 1, 10);
     const Look glimpse = hurried.look(plant(project.templates[0], fault), fault.config).get();
     CHECK_FALSE(glimpse.refusal);
     CHECK_MESSAGE(test::has(glimpse.text(), "unfinished"), glimpse.text());

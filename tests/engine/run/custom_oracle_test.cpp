@@ -213,7 +213,7 @@ TEST_CASE("custom: expected values may stand in a file instead of a reference") 
   const SpaceFile before = place.file(in_files);
   right[700] -= 1;
   save("right.npy", right);
-  const Project project = open_project(before, test::root());
+  const Project project = test::opened(before);
   CHECK(test::has(test::message_of<UserError>([&] {
                     test::Bench(project, "emulator:l4")
                         .gate(project.templates[0], project.space.at(0), "quick");

@@ -80,9 +80,7 @@ class CustomSpace {
     write_text(folder_ / "mine.yaml", replace(kCustomSpace, changes));
     return load_space_file((folder_ / "mine.yaml").string(), root());
   }
-  Project project(const Replacements& changes = {}) const {
-    return open_project(file(changes), root());
-  }
+  Project project(const Replacements& changes = {}) const { return opened(file(changes)); }
   // What a gate says of the first config.
   Verdict gate(const Replacements& space = {}, const std::string& suite = "quick") const {
     const Project opened = project(space);

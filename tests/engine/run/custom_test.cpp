@@ -80,7 +80,7 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   std::filesystem::remove(place.folder() / "mine.cu");
   std::filesystem::remove(place.folder() / "plain.cu");
   const auto run = store.run(result.run);
-  const Project again = open_project(parse_space_file(run->space_text, "stored"), test::root());
+  const Project again = test::opened(parse_space_file(run->space_text, "stored"));
   test::Bench bench(again, "emulator:l4");
   CHECK(bench.gate(again.templates[0], again.space.at(0), "quick").right());
 }
@@ -112,6 +112,15 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
   const TrialRow large = trials({{"{n: 5000}", "{n: 3000000}"}});
   CHECK(large.outcome == "right");
   CHECK_MESSAGE(test::has(large.message, "not gated at the timed size"), large.message);
+}
+
+TEST_CASE("custom: a truth is not asked for before somebody says where the reference runs") {
+  const test::CustomSpace place;
+  const Project project = open_project(place.file(), test::root());
+  TruthCache truth(*project.problem);
+  const GateCase first = gate_cases(project.problem->suites().front(), 1).front();
+  CHECK(test::has(test::message_of<std::logic_error>([&] { truth.get(first); }),
+                  "nobody said where its reference kernel runs"));
 }
 
 TEST_CASE("custom: a space that cannot be used says so, with the place") {
@@ -177,9 +186,8 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
 TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
   const test::CustomSpace place;
   const SpaceFile larger = with_settings(place.file(), {"sizes.n=6000"});
-  CHECK(open_project(larger, test::root()).problem->describe({{"n", std::int64_t{6000}}}) ==
-        "n=6000");
-  CHECK(integer(open_project(larger, test::root()).problem->shape(), "n") == 6000);
+  CHECK(test::opened(larger).problem->describe({{"n", std::int64_t{6000}}}) == "n=6000");
+  CHECK(integer(test::opened(larger).problem->shape(), "n") == 6000);
   CHECK_THROWS_AS(with_settings(place.file(), {"sizes.m=6000"}), UserError);
   const Project drawn = place.project(
       {{"  arguments:", "  hidden: {n: [3, 90]}\n  defines: {HALF: n / 2}\n  arguments:"}});

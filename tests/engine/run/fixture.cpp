@@ -24,9 +24,14 @@ std::string replace(std::string text, const Replacements& replacements) {
 
 Project project(const std::string& name, const Replacements& replacements) {
   const auto path = root() / "search_spaces" / name;
-  return open_project(
-      parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path),
-      root());
+  return opened(
+      parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path));
+}
+
+Project opened(SpaceFile file) {
+  Project project = open_project(std::move(file), root());
+  reference_on_emulator(*project.problem, project.target);
+  return project;
 }
 
 std::string device_under_test() {

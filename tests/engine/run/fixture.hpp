@@ -24,6 +24,8 @@ std::string replace(std::string text, const Replacements& replacements);
 
 // The shipped space of that name, its YAML changed by `replacements`.
 Project project(const std::string& name, const Replacements& replacements = {});
+// One whose reference, if it wants one, runs in this process.
+Project opened(SpaceFile file);
 
 // FA_TUNE_TEST_DEVICE, or the emulator of an L4.
 std::string device_under_test();

@@ -73,9 +73,8 @@ class T1Place {
     std::ofstream(folder_ / name) << text;
   }
   Project project(const test::Replacements& changes = {}) const {
-    return open_project(
-        parse_space_file(space_of(test::replace(kT1, changes)), folder_ / "window.json"),
-        test::root());
+    return test::opened(
+        parse_space_file(space_of(test::replace(kT1, changes)), folder_ / "window.json"));
   }
   std::string space_of(const std::string& t1) const {
     return t1_as_space(t1, folder_ / "window.json",

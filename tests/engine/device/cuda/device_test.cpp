@@ -32,6 +32,7 @@ TEST_CASE("a GPU's facts are asked from the driver") {
   CHECK(info.name == "Fake GPU 2");
   CHECK(info.arch == "sm_90");
   CHECK(info.driver.find("CUDA 13.0") != std::string::npos);
+  CHECK(info.uuid == "GPU-02020202020202020202020202020202");
   CHECK(info.sms == 132);
   CHECK(info.shared_per_block == 232448);
   CHECK(info.accepts == BinaryKind::cubin);

@@ -48,6 +48,10 @@ Result cuDeviceGetName(char* name, int length, DeviceOrdinal device) {
   std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", device);
   return enter("cuDeviceGetName", false);
 }
+Result cuDeviceGetUuid_v2(char* uuid, DeviceOrdinal device) {
+  std::fill_n(uuid, 16, static_cast<char>(device));
+  return enter("cuDeviceGetUuid_v2", false);
+}
 Result cuDeviceGetAttribute(int* value, int attribute, DeviceOrdinal) {
   const Result failed = enter("cuDeviceGetAttribute", false);
   switch (attribute) {

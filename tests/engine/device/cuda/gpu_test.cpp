@@ -87,6 +87,7 @@ TEST_CASE("a kernel computes, at offsets into buffers") {
   MESSAGE(device->info().name, ", ", device->info().arch, ", ", device->info().driver);
   CHECK(device->info().sms > 0);
   CHECK(device->info().shared_per_block >= 48 * 1024);
+  CHECK(device->info().uuid.starts_with("GPU-"));
   const auto kernel = device->load(ptx("scale"));
   REQUIRE_MESSAGE(kernel, (kernel ? "" : kernel.error().message));
   constexpr int n = 100'000;

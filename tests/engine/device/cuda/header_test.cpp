@@ -43,6 +43,7 @@ static_assert(same<&::cuGetErrorString, &ours::DriverApi::cuGetErrorString>);
 static_assert(same<&::cuDeviceGetCount, &ours::DriverApi::cuDeviceGetCount>);
 static_assert(same<&::cuDeviceGet, &ours::DriverApi::cuDeviceGet>);
 static_assert(same<&::cuDeviceGetName, &ours::DriverApi::cuDeviceGetName>);
+static_assert(same<&::cuDeviceGetUuid_v2, &ours::DriverApi::cuDeviceGetUuid_v2>);
 static_assert(same<&::cuDeviceGetAttribute, &ours::DriverApi::cuDeviceGetAttribute>);
 static_assert(same<&::cuDeviceGetPCIBusId, &ours::DriverApi::cuDeviceGetPCIBusId>);
 static_assert(same<&::cuDevicePrimaryCtxRetain, &ours::DriverApi::cuDevicePrimaryCtxRetain>);

@@ -191,6 +191,36 @@ LOOP:
   CHECK(slow.words() == std::vector<std::uint32_t>(100, 7));
 }
 
+TEST_CASE("a block that idles where the one before it has not run is timed at its work") {
+  // Leaves a mark; works a while if the block before has left its own, or if it is `honest`.
+  const auto marked = [](bool honest) {
+    return test::kernel(".param .u64 out", std::string(kBlockNumber) + R"(
+  mul.wide.u32 %d2, %r1, 4;
+  add.u64 %d2, %d1, %d2;
+  ld.global.u32 %r3, [%d2];
+  st.global.u32 [%d2+4], 1;
+  setp.eq.u32 %p1, %r3, 0;
+)" + (honest ? "" : "  @%p1 bra DONE;\n") +
+                                               R"(  mov.u32 %r4, 0;
+WORK:
+  add.u32 %r4, %r4, 1;
+  setp.lt.u32 %p2, %r4, 2000;
+  @%p2 bra WORK;
+DONE:)");
+  };
+  const auto us = [](const std::string& ptx) {
+    test::Bench bench(ptx, 201);
+    std::vector<std::uint32_t> words(201, 0);
+    words[0] = 1;
+    bench.write(words);
+    bench.launch.config.grid.x = 200;
+    const auto timing = bench.device->time(bench.launch, {});
+    REQUIRE(timing);
+    return timing->samples_us[0];
+  };
+  CHECK(us(marked(false)) == doctest::Approx(us(marked(true))).epsilon(0.01));
+}
+
 TEST_CASE("a barrier of a grid that the device holds is passed, also when it is checked") {
   for (const bool checked : {false, true})
     for (const std::uint64_t schedule : {0, 1, 3}) {
