@@ -12,7 +12,7 @@ namespace fa_tune {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double tail = 0.025;  // of a mean: each side of a 95% interval
+constexpr double tail = 0.025;  // each side of a 95% interval
 
 bool any_nan(std::span<const double> samples) {
   return std::any_of(samples.begin(), samples.end(), [](double x) { return std::isnan(x); });
@@ -58,8 +58,7 @@ double median(std::span<const double> samples) {
   return middle(sorted);
 }
 
-Estimate estimate(std::span<const double> samples, std::uint64_t seed, int resamples,
-                  double confidence) {
+Estimate estimate(std::span<const double> samples, std::uint64_t seed, int resamples) {
   Estimate result{nan, nan, nan, static_cast<int>(samples.size())};
   if (samples.empty() || any_nan(samples)) return result;
   std::vector<double> sorted(samples.begin(), samples.end());
@@ -72,8 +71,8 @@ Estimate estimate(std::span<const double> samples, std::uint64_t seed, int resam
   std::vector<double> medians(static_cast<std::size_t>(resamples));
   for (double& value : medians) value = resampled_median(sorted, random, counts);
   std::sort(medians.begin(), medians.end());
-  result.low = quantile(medians, (1 - confidence) / 2);
-  result.high = quantile(medians, (1 + confidence) / 2);
+  result.low = quantile(medians, tail);
+  result.high = quantile(medians, 1 - tail);
   return result;
 }
 

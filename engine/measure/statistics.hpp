@@ -9,7 +9,7 @@ namespace fa_tune {
 // A figure with its spread, in the unit of the samples.
 struct Estimate {
   double median = 0;
-  double low = 0;  // of a percentile bootstrap interval of the median, 95% unless told
+  double low = 0;  // of a 95% percentile bootstrap interval of the median
   double high = 0;
   int samples = 0;
 };
@@ -25,9 +25,8 @@ struct MeanEstimate {
 
 // Percentile bootstrap of the median with `resamples` resamples from `seed`: the same samples and
 // seed give the same interval. One sample gives an interval of no width.
-Estimate estimate(std::span<const double> samples, std::uint64_t seed = 1, int resamples = 2000,
-                  double confidence = 0.95);
-// The same of the mean, 95%.
+Estimate estimate(std::span<const double> samples, std::uint64_t seed = 1, int resamples = 2000);
+// The same of the mean.
 MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed = 1,
                            int resamples = 2000);
 
