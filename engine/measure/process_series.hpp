@@ -65,7 +65,8 @@ struct SeriesRace {
 // Reasonable Time, ISMM 2013: vary what varies at the highest level first). Six differences say
 // little of their spread, so a pair's is never taken for less than that of all pairs together (the
 // residual of a two-way layout, whose degrees of freedom it has), and for more where its own are
-// wider: some kernels wander more than others.
+// wider: some kernels wander more than others (process_series_test.cpp tries some that do so ten
+// times as much).
 //
 // Intervals hold together (Bonferroni): those to the baseline, which was chosen before the race,
 // share what is left to 1 among the others; the winner is chosen by the very figures that it is
