@@ -10,9 +10,9 @@ namespace fa_tune {
 std::string read_file(const std::filesystem::path& path);
 
 // Writes to a temporary file beside it and renames, so that a reader sees the old content or the
-// new, never a part, whatever happens to the machine. A symbolic link is followed and a file that is
-// replaced keeps its permissions. Throws UserError where the folder does not exist or may not be written, and
-// MachineError where the disk is full.
+// new, never a part, whatever happens to the machine. A symbolic link is followed and a file that
+// is replaced keeps its permissions. Throws UserError where the folder does not exist or may not be
+// written, and MachineError where the disk is full.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace fa_tune
