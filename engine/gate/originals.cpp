@@ -49,7 +49,6 @@ bool Originals::load(KernelHandle& kernel, const char* name, const std::string& 
 void Originals::drop() {
   kept_.clear();
   bytes_ = 0;
-  ranks_.clear();
 }
 
 void Originals::make_room() {
@@ -185,19 +184,28 @@ bool Originals::can_sample(const Tensor& output, const Expectation& expectation)
          expectation.sampled() && (output.type == DType::f16 || output.type == DType::bf16);
 }
 
+std::shared_ptr<const Originals::RanksOf> Originals::ranks_of(
+    const std::shared_ptr<const Expectation>& expectation, DType type) {
+  std::erase_if(ranks_, [](const auto& each) { return each.second.expired(); });
+  auto& known = ranks_[expectation.get()];
+  auto ranks = known.lock();
+  if (ranks == nullptr) {
+    ranks = std::make_shared<const RanksOf>(
+        RanksOf{expectation, LimitRanks(expectation->limits, type)});
+    known = ranks;
+  }
+  return ranks;
+}
+
 std::expected<bool, Fault> Originals::within_limits(
     const Place& place, const Tensor& output,
     const std::shared_ptr<const Expectation>& expectation) {
   const Limits& limits = expectation->limits;
-  const auto ranks = [&]() -> const LimitRanks& {
-    auto& known = ranks_[expectation];
-    if (!known) known = std::make_unique<LimitRanks>(limits, output.type);
-    return *known;
-  };
+  const auto ranks = ranks_of(expectation, output.type);
   const auto range_of_row =
       keep(expectation, 0, [&] { return std::as_bytes(std::span(limits.range_of_row)); });
-  const auto least = keep(expectation, 1, [&] { return std::as_bytes(std::span(ranks().least)); });
-  const auto most = keep(expectation, 2, [&] { return std::as_bytes(std::span(ranks().most)); });
+  const auto least = keep(ranks, 1, [&] { return std::as_bytes(std::span(ranks->ranks.least)); });
+  const auto most = keep(ranks, 2, [&] { return std::as_bytes(std::span(ranks->ranks.most)); });
   for (const auto* each : {&range_of_row, &least, &most})
     if (!*each) return std::unexpected(each->error());
   const auto elements = static_cast<std::size_t>(output.elements());

@@ -81,6 +81,11 @@ class Originals {
     std::uint64_t life = 0;  // the device's, when it was written
   };
 
+  struct RanksOf {
+    std::shared_ptr<const Expectation> expectation;
+    LimitRanks ranks;
+  };
+
   void drop();
   bool load(KernelHandle& kernel, const char* name, const std::string& ptx);
   std::expected<SharedBuffer, Fault> keep(
@@ -91,6 +96,8 @@ class Originals {
                                                        const std::vector<Argument>& after,
                                                        std::size_t bytes);
   Launch launch_of(KernelHandle kernel, std::vector<Argument> arguments, std::size_t bytes) const;
+  std::shared_ptr<const RanksOf> ranks_of(const std::shared_ptr<const Expectation>& expectation,
+                                          DType type);
   void forget(std::list<Kept>::iterator kept);
   bool is_as_written(const Kept& kept);
   std::expected<std::size_t, Fault> exactly(std::size_t word, const Place& a, const Place& b,
@@ -104,7 +111,8 @@ class Originals {
   std::uint64_t found_life_ = 0;
   std::list<Kept> kept_;  // the latest used first
   std::size_t bytes_ = 0;
-  std::map<std::shared_ptr<const Expectation>, std::unique_ptr<LimitRanks>> ranks_;
+  // Of what is kept; made again when they are wanted again.
+  std::map<const Expectation*, std::weak_ptr<const RanksOf>> ranks_;
 };
 
 }  // namespace fa_tune

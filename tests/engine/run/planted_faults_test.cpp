@@ -72,7 +72,7 @@ TEST_CASE(
   // Each way of refusing is needed by some fault; imprecise ones are the host kernels' affair
   // (tests/engine/gate).
   for (const char* finding : {"fault", "not_finite", "wrong", "guard_damaged", "input_changed",
-                              "stale", "keeps_state", "not_bound"})
+                              "stale", "keeps_state", "lives_on_memory", "not_bound"})
     CHECK_MESSAGE(findings.contains(finding), finding);
 }
 
