@@ -41,8 +41,9 @@ struct Look {
 // years.
 class Watch {
  public:
-  // For one kernel, warp instructions: the emulator executes 20 million a second under its checks,
-  // so some 20 seconds. Not seconds themselves: what is found must not depend on the machine.
+  // For one kernel, as open_emulator counts them: the emulator executes 44 million a second, fewer
+  // under its checks, so some 10 to 30 seconds. Not seconds themselves: what is found must not
+  // depend on the machine.
   static constexpr std::uint64_t kInstructions = 400'000'000;
   static constexpr double kMostBytes = 256.0 * (1 << 20);
 

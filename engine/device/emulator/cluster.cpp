@@ -37,9 +37,9 @@ void Cluster::begin(std::uint64_t index, Record* record) {
 Cluster::Pause Cluster::go_on(std::uint64_t most) {
   if (sanitizer_) sanitizer_->resume();
   progressed_ = false;
-  const std::uint64_t before = total_executed();
+  const std::uint64_t before = total_effort();
   const Pause pause = take_turns(most);
-  executed_ = total_executed() - before;
+  effort_ = total_effort() - before;
   if (sanitizer_ && pause != Pause::ended) sanitizer_->put_aside();
   return pause;
 }
@@ -51,9 +51,9 @@ std::optional<Trouble> Cluster::end() {
   return sanitizer_ ? sanitizer_->judge(std::move(trouble)) : trouble;
 }
 
-std::uint64_t Cluster::total_executed() const {
+std::uint64_t Cluster::total_effort() const {
   std::uint64_t total = 0;
-  for (const auto& cta : ctas_) total += cta->executed();
+  for (const auto& cta : ctas_) total += cta->effort();
   return total;
 }
 
@@ -97,11 +97,11 @@ Cluster::Pause Cluster::take_turns(std::uint64_t most) {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       Warp* const warp = order_[i];
       if (choose_split(*warp) >= 0) {
-        const std::uint64_t before = warp->cta->executed();
+        const std::uint64_t before = warp->cta->effort();
         const bool went_on = warp->cta->run_warp(*warp, std::min(schedule_.turn(), left));
         (went_on ? progress : gave_way) = true;
         if (in_trouble()) return Pause::ended;
-        left -= std::min(left, warp->cta->executed() - before);
+        left -= std::min(left, warp->cta->effort() - before);
       }
       alive |= warp->live != 0;
       if (alive && left == 0) {

@@ -39,14 +39,14 @@ class Cluster {
   enum class Pause : std::uint8_t {
     ended,        // its threads have exited, or something went wrong
     waiting,      // nothing is left for it but to wait for another cluster
-    interrupted,  // it has executed what it may
+    interrupted,  // it has spent the effort that it may
   };
-  // Lets it go on, for about `most` warp instructions. It may be put aside in between, and others
-  // run.
+  // Lets it go on, with an effort (Cta::effort) of about `most`. It may be put aside in between,
+  // and others run.
   Pause go_on(std::uint64_t most);
-  // Whether the last go_on did anything but wait; what it executed.
+  // Whether the last go_on did anything but wait; its effort.
   bool progressed() const { return progressed_; }
-  std::uint64_t executed() const { return executed_; }
+  std::uint64_t effort() const { return effort_; }
   // After it has ended, or instead: what went wrong, if anything did.
   std::optional<Trouble> end();
   // It waits for other clusters, which will not come: says so in its report.
@@ -76,7 +76,7 @@ class Cluster {
  private:
   void start_all(std::uint64_t index, Record* record);
   Pause take_turns(std::uint64_t most);
-  std::uint64_t total_executed() const;
+  std::uint64_t total_effort() const;
   bool happen_next();
   void complete_phase();
   void report_stuck();
@@ -89,8 +89,8 @@ class Cluster {
   Schedule schedule_;
   Record* record_ = nullptr;
   bool progressed_ = false;
-  std::uint64_t executed_ = 0;  // by the last go_on
-  std::uint32_t phase_ = 0;     // of barrier.cluster
+  std::uint64_t effort_ = 0;  // of the last go_on
+  std::uint32_t phase_ = 0;   // of barrier.cluster
   std::optional<Trouble> trouble_;
 };
 

@@ -58,6 +58,7 @@ void Cta::start(Dim3 index, Record* record) {
   std::fill(local_.begin(), local_.end(), std::byte{0xff});
   barriers_.fill({});
   executed_ = 0;
+  flop_ = 0;
   last_allocation = nullptr;
   for (Warp& warp : warps_) start_warp(warp);
 }

@@ -103,7 +103,7 @@ struct LaunchContext {
   CheckSet checks = {};
   // Clusters that the device holds at once: those that have begun may wait for each other.
   std::uint64_t resident = 1024;
-  // Warp instructions that are left for this launch and all that follow; null: there is no end.
+  // Effort that is left for this launch and all that follow; null: there is no end.
   std::atomic<std::uint64_t>* allowance = nullptr;
   // What a checked launch knows of accesses of different CTAs; set by run_grid.
   GlobalRaces* between_blocks = nullptr;
@@ -147,6 +147,10 @@ class Cta {
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
   std::uint64_t executed() const { return executed_; }
+  // Warp instructions, and for each product of tensor cores as many as take the emulator as long:
+  // what it costs, without a clock.
+  std::uint64_t effort() const { return executed_ + flop_ / kFlopAnInstruction; }
+  void add_flop(std::uint64_t flop) { flop_ += flop; }
 
  private:
   void start_warp(Warp& warp);
@@ -184,6 +188,9 @@ class Cta {
   std::vector<std::byte> local_;
   std::array<Barrier, barriers_a_cta> barriers_{};
   std::uint64_t executed_ = 0;
+  // 8 GFLOP and 44 million other instructions a second: tools/bench/results/emulator.
+  static constexpr std::uint64_t kFlopAnInstruction = 180;
+  std::uint64_t flop_ = 0;  // of tensor cores
   bool turn_over_ = false;  // the warp that has its turn gives way
 };
 

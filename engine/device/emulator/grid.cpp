@@ -63,7 +63,7 @@ class GridRun {
       const std::uint64_t turn = kLongTurn << std::min(2 * flight->interruptions, 16);
       const std::uint64_t most = std::min(turn, allowance());
       const Cluster::Pause pause = flight->cluster->go_on(most);
-      spend(flight->cluster->executed());
+      spend(flight->cluster->effort());
       lock.lock();
       --running_;
       take_back(std::move(*flight), pause);
@@ -146,7 +146,7 @@ class GridRun {
     if (deciding_) {
       deciding_ = false;
       const std::uint64_t clusters = cluster_count(context_.config);
-      const bool small = ended && flight.cluster->executed() <= whole_up_to_ / clusters;
+      const bool small = ended && flight.cluster->effort() <= whole_up_to_ / clusters;
       if (small || pause == Cluster::Pause::waiting) order_.take_all();
     }
     if (pause == Cluster::Pause::waiting) {

@@ -39,6 +39,7 @@ const std::uint32_t* source_or(LaneFile& lanes, std::uint16_t operand, const std
 }
 
 void count_tensor(LaneFile& lanes, const Op& op) {
+  warp_of(lanes).cta->add_flop(static_cast<std::uint64_t>(op.immediate));
   if (Counters* counters = warp_of(lanes).cta->counters()) {
     counters->tensor_flop += static_cast<std::uint64_t>(op.immediate);
   }

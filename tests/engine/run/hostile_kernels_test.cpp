@@ -112,6 +112,38 @@ int harm_of(const TrialRow& trial) {
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<Device> emulator_in_worker(const std::string& profile, std::uint64_t instructions) {
+  RemoteOptions remote;
+  remote.words = {FA_TUNE_PROGRAM,  "worker",
+                  "--device",       "emulator:" + profile,
+                  "--root",         test::root().string(),
+                  "--instructions", std::to_string(instructions)};
+  remote.deadlines = Deadlines::of_emulator();
+  return open_remote(remote);
+}
+
+}  // namespace
+
+TEST_CASE("an emulator in a worker ends with its instructions, and its process does not") {
+  const std::string ptx =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless()\n"
+      "{\nLOOP: bra LOOP;\n}\n";
+  const auto device = emulator_in_worker("l4", 1'000'000);
+  const auto kernel = device->load({BinaryKind::ptx, "sm_89", "endless", ptx, {}});
+  REQUIRE(kernel);
+  Launch launch;
+  launch.kernel = *kernel;
+  launch.config.block.x = 32;
+  for (int i = 0; i < 2; ++i) {
+    const auto ran = device->launch(launch);
+    REQUIRE_FALSE(ran);
+    CHECK(ran.error().kind == FaultKind::unfinished);
+  }
+  CHECK(device->deaths().empty());
+}
+
 TEST_CASE("kernels that do harm are charged, and only they") {
   const HostileProject hostile;
   const Project project = hostile.open();
@@ -128,6 +160,9 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   options.strategy = "random";
   options.jobs = on_gpu() ? 16 : 2;
   options.final_suites = {"quick"};
+  options.emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
+    return emulator_in_worker(profile.given, instructions);
+  };
   test::QuietListener listener;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(project, *device, *compiler, store, options, listener, stop);

@@ -310,3 +310,24 @@ TEST_CASE("the instructions that a device may execute end a launch, at the same 
   CHECK(third.error().kind == FaultKind::unfinished);
   CHECK_FALSE(device->launch(launch));
 }
+
+TEST_CASE("a product of tensor cores counts for as many instructions as take its time") {
+  const auto launches = [](const std::string& instruction) {
+    std::string body = ".reg .b32 %r<9>;\n.reg .f32 %f<9>;\n";
+    for (int i = 0; i < 100; ++i) body += instruction;
+    const auto device = open_emulator(test::small_profile(), 1, 10'000);
+    const auto kernel = device->load(test::image(test::kernel(".param .u64 out", body)));
+    REQUIRE(kernel);
+    Launch launch;
+    launch.kernel = *kernel;
+    launch.config.block.x = 32;
+    launch.arguments = {device->allocate(256)};
+    int done = 0;
+    while (device->launch(launch)) ++done;
+    return done;
+  };
+  CHECK(launches("add.u32 %r1, %r1, 1;\n") > 90);
+  // 4096 operations each.
+  CHECK(launches("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+                 "{%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};\n") < 6);
+}
