@@ -35,9 +35,10 @@ constexpr std::uint64_t instruction_budget = 500'000'000;
 constexpr std::uint64_t sampled_blocks = 8;
 // Where a launch executes no more warp instructions than this, with those that products of tensor
 // cores count for, all of its blocks run for a prediction too, so that those it looks at do their
-// work among the others, and so that somebody can look at what they left. Some tenths of a second
-// on one thread.
-constexpr std::uint64_t whole_up_to = 8'000'000;
+// work among the others, and so that somebody can look at what they left. Some tens of
+// milliseconds on one thread: with eight times as much, trials a second of the mission shape halve,
+// and its finals run whole anyhow.
+constexpr std::uint64_t whole_up_to = 1'000'000;
 // With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
 // Clusters").
 constexpr std::uint64_t most_cluster_blocks = 16;
