@@ -204,7 +204,7 @@ TEST_CASE("a block that idles where the one before it has not run is timed at it
                                                R"(  mov.u32 %r4, 0;
 WORK:
   add.u32 %r4, %r4, 1;
-  setp.lt.u32 %p2, %r4, 2000;
+  setp.lt.u32 %p2, %r4, 1000;
   @%p2 bra WORK;
 DONE:)");
   };
