@@ -74,6 +74,15 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   // A suite of fewer shapes than kinds of input goes round again, so that all kinds occur.
   for (std::size_t i = 0; !usual.empty() && i < std::max(shapes, usual.size()); ++i)
     add(i, usual[i % usual.size()], i / usual.size());
+  const auto normal = std::ranges::find(suite.kinds, Inputs::normal);
+  for (std::size_t i = 0; crossing == Crossing::watched && i < shapes; ++i) {
+    const auto varies = [&](const GateCase& each) {
+      return each.shape == suite.shapes[i] && each.inputs != Inputs::distinct_rows &&
+             !may_lack_truth(each.inputs);
+    };
+    if (normal != suite.kinds.end() && std::ranges::none_of(cases, varies))
+      add(i, static_cast<std::size_t>(normal - suite.kinds.begin()), 0);
+  }
   for (const std::size_t kind : crossed)
     for (std::size_t shape = 0; shape < shapes; ++shape) add(shape, kind, shape);
   return cases;
@@ -103,9 +112,12 @@ std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, Ti
   const auto add = [&cases](const std::vector<GateCase>& more) {
     cases.insert(cases.end(), more.begin(), more.end());
   };
+  // So much of the timed shape is what emulators are asked, which watch the others.
+  const bool watches = timed == TimedShape::none || timed == TimedShape::one;
   const auto suite_cases = [&](SuiteName name) {
     const auto found = find_suite(problem, name);
-    return found ? gate_cases(*found, seed) : std::vector<GateCase>();
+    return found ? gate_cases(*found, seed, watches ? Crossing::watched : Crossing::dealt)
+                 : std::vector<GateCase>();
   };
   add(suite_cases(SuiteName::quick));
   add(hidden_cases(problem, seed));

@@ -78,7 +78,10 @@ struct GateCase {
 // Which kinds of input a shape meets.
 enum class Crossing {
   dealt,  // they take turns, so that all occur; the seed draws who meets whom. Rare kinds meet all
-  full    // each meets all, in suites of a few shapes: for what is told to others
+  // The same, and each shape meets one kind whose elements differ: where they are alike or mostly
+  // 0, what an emulator watches is overwritten by its like, and that is no race.
+  watched,
+  full  // each meets all, in suites of a few shapes: for what is told to others
 };
 // The cases of a suite with seeds drawn from `seed`. Those of the suite `quick` are watched, and in
 // those and the ragged ones inputs are changed.

@@ -19,21 +19,28 @@ constexpr double kPredictedShare = 0.01;
 // The clock of a GPU may fall by as much between two timings, where nobody tells it.
 constexpr double kDrift = 0.1;
 
-// Samples are shorter than those of a time that is to be compared with others: 5% are to be seen.
-constexpr double kSampleUs = 100;
-constexpr int kMostLaunches = 50;
+// Samples are shorter than those of a time that is to be compared with others: 5% are to be seen,
+// and every trial pays for two of these looks.
+constexpr double kSampleUs = 50;
+constexpr int kMostLaunches = 25;
 constexpr int kLooks = 3;
+// What happens beside a launch moves one of so long by less than the margin.
+constexpr double kSteadyUs = 1000;
+
+// What disturbs a sample makes it longer, and a kernel that works takes its time in each.
+double least(const Timing& timing) { return *std::ranges::min_element(timing.samples_us); }
 
 class Proof {
  public:
   Proof(Device& device, const MemoryProof& proof) : device_(device), proof_(proof) {
     const double us = usual_us();
     const bool thorough = proof.effort == Effort::final_;
-    plan_.launches_per_sample =
-        static_cast<int>(std::clamp(std::ceil(kSampleUs / us), 1.0, double{kMostLaunches}));
+    const bool shakes = us < kSteadyUs;
+    plan_.launches_per_sample = static_cast<int>(
+        std::clamp(std::ceil(kSampleUs / us), shakes ? 2.0 : 1.0, double{kMostLaunches}));
     // A graph is made ready when it is first launched; a single launch is in the stream as it is.
-    plan_.warm_up_samples = plan_.launches_per_sample > 1 ? 1 : 0;
-    plan_.samples = thorough ? 9 : plan_.launches_per_sample > 1 ? 2 : 1;
+    plan_.warm_up_samples = shakes ? 1 : 0;
+    plan_.samples = thorough ? 9 : shakes ? 3 : 1;
     if (proof.slow && !thorough) plan_.samples = 1;
   }
 
@@ -69,7 +76,7 @@ class Proof {
     if (!decoy) return std::unexpected(decoy.error());
     const auto own = take(proof_.refresh.own);
     if (!own) return std::unexpected(own.error());
-    const double more = median(own->samples_us) - median(decoy->samples_us);
+    const double more = least(*own) - least(*decoy);
     const double us = usual_us();
     const double free = share * us + (decoy->kind == TimeKind::measured ? kFreeUs : 0);
     if (!(more > free)) return std::nullopt;

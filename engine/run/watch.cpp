@@ -56,7 +56,7 @@ Watch::Watch(const Project& project, const Device& device, CompilePool& pool, Em
   if (!profile_)
     log_warning("no device profile is of {}: no kernel is looked at for races", info.arch);
   if (const auto quick = find_suite(*project.problem, SuiteName::quick))
-    cases_ = gate_cases(*quick, derive_seed(seed, "watch"));
+    cases_ = gate_cases(*quick, derive_seed(seed, "watch"), Crossing::watched);
   const auto too_large = [&](const GateCase& each) {
     return project.problem->bytes(each.shape) > kMostBytes;
   };

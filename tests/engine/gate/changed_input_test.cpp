@@ -131,7 +131,8 @@ TEST_CASE("hidden shapes: drawn from the seed, small, and none of them known bef
     CHECK(hidden_cases(problem, seed)[2].seed == cases[2].seed);
   }
   CHECK(shapes.size() > 140);
-  CHECK(trial_cases(problem, 1, TimedShape::none).size() == 7 + 3);
+  // Watched, a shape that was dealt rows of equal elements alone meets others too.
+  CHECK(trial_cases(problem, 1, TimedShape::none).size() == 7 + 1 + 3);
   CHECK(trial_cases(problem, 1, TimedShape::some).size() == 7 + 3 + 2);
   CHECK(trial_cases(problem, 1, TimedShape::all).size() == 7 + 3 + 6);
 }

@@ -179,3 +179,25 @@ TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs")
     }
   }
 }
+
+TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM") {
+  const Project project =
+      test::project("gemm.yaml", {{"{m: 4096, n: 4096, k: 4096}", "{m: 130, n: 72, k: 200}"}});
+  const Config config = Config::from_json(
+      R"({"template":"mma","BLOCK_M":64,"BLOCK_N":64,"DEPTH":32,"WARPS_M":2,"WARPS_N":2,"STAGES":3,"GROUP":2})");
+  const Template& sound = project.template_of(config);
+  const Template racy =
+      Template::parse(sound.name(), sound.manifest_text(),
+                      test::replace(sound.cuda_text(),
+                                    {{"    __syncthreads();\n    begin_step(step + STAGES - 1);",
+                                      "    begin_step(step + STAGES - 1);\n    __syncthreads();"}}),
+                      "planted.yaml");
+  NewerGpu gpu(project);
+  const auto compiler = open_nvrtc();
+  CompilePool pool(*compiler, 2);
+  for (std::uint64_t seed = 1; seed < 9; ++seed) {
+    Watch watch(project, gpu, pool, plain, seed);
+    const Look look = watch.look(racy, config).get();
+    CHECK_MESSAGE(look.refusal, look.text());
+  }
+}
