@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostCrossed = 4;
 
 // What an emulator spends on a kernel at a shape, in operations: on an element of a tensor about as
-// much as on 32 of these. One that does so many takes it some tenths of a second.
+// much as on 32 of these. One that does 2^23 takes it some tenths of a second.
 constexpr double kOperationsAnElement = 32;
 constexpr double kSmallWork = 1 << 23;
 

@@ -21,7 +21,7 @@ namespace fa_tune {
 // How sure one may be is not said here: that is for several processes (ProcessSeries).
 struct RaceOptions {
   std::uint64_t seed = 1;
-  int good_blocks = 8;   // after so many it is over: what a process can tell is soon told
+  int good_blocks = 8;   // then it is over: what a process can tell is soon told
   int most_blocks = 12;  // void ones count
   double most_drift = 0.02;
   double restless = 3;

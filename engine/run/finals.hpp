@@ -23,7 +23,7 @@ struct FinalRound {
 
 struct FinalsListener {
   std::function<void(const TrialRow&)> refused;
-  // "looked at" and "judged" so many of so many kernels, "raced" in so many of so many processes.
+  // "looked at" and "judged" `done` of `of` kernels, "raced" in `done` of `of` processes.
   std::function<void(const std::string& step, int done, int of)> step;
 };
 

@@ -18,8 +18,8 @@
 
 namespace fa_tune {
 
-// Opens an emulator of this profile that may execute so many warp instructions in all. What it runs
-// are strangers' kernels: in a process of its own.
+// Opens an emulator of this profile that may execute `instructions` warp instructions in all. What
+// it runs are strangers' kernels: in a process of its own.
 using EmulatorOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& profile,
                                                              std::uint64_t instructions)>;
 

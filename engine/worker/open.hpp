@@ -22,8 +22,8 @@ std::unique_ptr<Device> open_device_in_worker(const std::string& name, const Dev
 std::vector<std::unique_ptr<Device>> open_devices_in_workers(const std::string& names,
                                                              const DeviceProfile& target,
                                                              const std::filesystem::path& root);
-// An emulator that may execute so many warp instructions in all (open_emulator), on one thread:
-// what an EmulatorOpener is to open.
+// An emulator that may execute `instructions` warp instructions in all (open_emulator), on one
+// thread: what an EmulatorOpener is to open.
 std::unique_ptr<Device> open_emulator_in_worker(const DeviceProfile& profile,
                                                 std::uint64_t instructions,
                                                 const std::filesystem::path& root);

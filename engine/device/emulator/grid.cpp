@@ -24,8 +24,8 @@ namespace {
 constexpr std::uint64_t kLongTurn = 1 << 22;
 // So many are under way as long as nobody has been seen to wait: each takes memory.
 constexpr std::uint64_t kFew = 32;
-// After so many looks at clusters that all wait nobody will go on any more. Enough that a single
-// one that waits for a clock sees it pass; and so many looks at each.
+// Looks at clusters that all wait, after which none will go on any more. Enough that a single
+// one that waits for a clock sees it pass; and the looks at each.
 constexpr std::uint64_t kVainLooks = 1600;
 constexpr std::uint64_t kVainLooksEach = 4;
 

@@ -35,7 +35,7 @@ class Polls {
   bool turn_is_over() const { return in_vain() && turns_ > 0; }
 
   void begin_turn() { turns_ = 0; }
-  // After so many instructions. Returns whether the warp did nothing but wait.
+  // `executed`: instructions since begin_turn(). Returns whether the warp did nothing but wait.
   bool end_turn(std::uint64_t executed) {
     if (!in_vain()) return false;
     unpolled_ = turns_ > 0 ? 0 : unpolled_ + executed;

@@ -81,7 +81,7 @@ double share_of_row(std::size_t row, std::uint64_t seed) {
   return static_cast<double>((row * 37 + seed % 509) % 509) / 509;
 }
 
-// Beyond so many deviations a normal distribution is taken to have nothing.
+// Deviations beyond which a normal distribution is taken to have nothing.
 constexpr double kMostDeviations = 6;
 
 // An element's place among those of which a tensor has few, and which of them it is.
