@@ -23,6 +23,8 @@ constexpr double kDrift = 0.1;
 // and every trial pays for two of these looks.
 constexpr double kSampleUs = 50;
 constexpr int kMostLaunches = 25;
+// A sample of this many launches evens out what disturbs one of them.
+constexpr int kManyLaunches = 8;
 constexpr int kLooks = 3;
 // What happens beside a launch moves one of so long by less than the margin.
 constexpr double kSteadyUs = 1000;
@@ -40,7 +42,8 @@ class Proof {
         std::clamp(std::ceil(kSampleUs / us), shakes ? 2.0 : 1.0, double{kMostLaunches}));
     // A graph is made ready when it is first launched; a single launch is in the stream as it is.
     plan_.warm_up_samples = shakes ? 1 : 0;
-    plan_.samples = thorough ? 9 : shakes ? 3 : 1;
+    const bool averages = plan_.launches_per_sample >= kManyLaunches;
+    plan_.samples = thorough ? 9 : averages ? 2 : shakes ? 3 : 1;
     if (proof.slow && !thorough) plan_.samples = 1;
   }
 
