@@ -19,7 +19,7 @@ class TimedLaunch;
 
 // Times right kernels of one problem at its timed shape and proves of each time that it stands for
 // the whole work: it is not under the roofline; the outputs that the clock left behind are right;
-// in a row of launches whose inputs are exchanged in the midst, so is what comes last; and it is no
+// in a row of launches whose inputs are exchanged half way, so is what comes last; and it is no
 // shorter for what the launch before has left in memory (memory_proof.hpp).
 class Clocked {
  public:

@@ -21,7 +21,7 @@ namespace {
 
 Project project_of(const RunRow& run, const std::filesystem::path& root,
                    const std::string& changes = "") {
-  SpaceFile file = parse_space_file(run.space_text, run.space + " (as stored with the run)");
+  SpaceFile file = stored_space(run);
   std::vector<std::string> list;
   std::istringstream stream(changes);
   for (std::string change; std::getline(stream, change, ',');) list.push_back(change);

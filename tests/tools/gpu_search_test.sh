@@ -7,8 +7,7 @@ set -euo pipefail
 
 device=${FA_TUNE_TEST_DEVICE:-cuda:0}
 if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >/dev/null 2>&1; then
-  echo "SKIPPED: there is no NVIDIA GPU"
-  exit 77
+  skip 'there is no NVIDIA GPU'
 fi
 
 # A sum of integers by vadd, a form that the emulator does not know.

@@ -11,7 +11,6 @@
 #include "engine/base/log.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
-#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 #include "tools/commands/options.hpp"
@@ -104,21 +103,19 @@ std::string as_table(const PortfolioField& field, const Cover& cover) {
 std::size_t measure_missing(PortfolioField& field, const PortfolioArguments& arguments) {
   const auto root = require_root();
   const DeviceProfile& target = field.shapes().front().project.target;
-  const auto device = open_device_in_worker(field.run().device, target, root);
-  if (device->info().name != field.run().device_name)
+  Session session(field.run().device, target, root);
+  const DeviceInfo& device = session.device().info();
+  if (device.name != field.run().device_name)
     throw UserError(fmt::format(
         "{} pairs of kernel and shape are not timed, and {} is here, not {}: run this where the "
         "others were timed",
-        field.missing(), device->info().name, field.run().device_name));
-  const auto compiler = open_compiler();
+        field.missing(), device.name, field.run().device_name));
   for (const PortfolioShape& shape : field.shapes())
-    shape.project.problem->use_reference(reference_beside(*device, *compiler, target, root));
-  CompilePool pool(*compiler, default_jobs());
+    session.give_reference(*shape.project.problem, target);
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("{} of {} pairs of kernel and shape are timed on {} ({}), seed {}", field.missing(),
-           field.kernels().size() * field.shapes().size(), device->info().id, device->info().name,
-           seed);
-  return field.measure(*device, pool, seed);
+           field.kernels().size() * field.shapes().size(), device.id, device.name, seed);
+  return field.measure(session.device(), session.pool(), seed);
 }
 
 int portfolio(const PortfolioArguments& arguments) {

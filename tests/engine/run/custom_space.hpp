@@ -60,7 +60,7 @@ inline void write_text(const std::filesystem::path& path, const std::string& tex
   std::ofstream(path) << text;
 }
 
-// FA_TUNE_SEEDS, for those who have time, or so many.
+// What FA_TUNE_SEEDS says, for those who have time, else `usual`.
 inline int seeds_to_try(int usual) {
   const std::string given = environment("FA_TUNE_SEEDS");
   return given.empty() ? usual : std::stoi(given);
