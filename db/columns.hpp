@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
+#include "engine/base/interval.hpp"
+
 namespace fa_tune {
 
 // Rows say 'none' with "", 0 or -1, the database says it with NULL: these go from one to the other.
@@ -44,6 +46,14 @@ inline void bind_real(SQLite::Statement& statement, const char* name, std::optio
     statement.bind(name);
 }
 
+// Three names in a row: the figure and the ends of its interval.
+inline void bind_interval(SQLite::Statement& statement, const std::string& name,
+                          const std::optional<Interval>& us) {
+  bind_real(statement, name.c_str(), us ? std::optional(us->value) : std::nullopt);
+  bind_real(statement, (name + "_low").c_str(), us ? known_end(us->low) : std::nullopt);
+  bind_real(statement, (name + "_high").c_str(), us ? known_end(us->high) : std::nullopt);
+}
+
 inline std::string text_of(const SQLite::Column& column) { return column.getString(); }
 
 inline int count_of(const SQLite::Column& column) { return column.isNull() ? -1 : column.getInt(); }
@@ -51,6 +61,15 @@ inline int count_of(const SQLite::Column& column) { return column.isNull() ? -1 
 inline std::optional<double> real_of(const SQLite::Column& column) {
   if (column.isNull()) return std::nullopt;
   return column.getDouble();
+}
+
+// Three columns from `first` on.
+inline std::optional<Interval> interval_of(const SQLite::Statement& row, int first) {
+  if (row.isColumnNull(first)) return std::nullopt;
+  Interval interval{row.getColumn(first).getDouble()};
+  interval.low = real_of(row.getColumn(first + 1)).value_or(interval.low);
+  interval.high = real_of(row.getColumn(first + 2)).value_or(interval.high);
+  return interval;
 }
 
 // JSON that begins with `first`, '{' or '['. Pages have no checksums: a flipped bit may reach us as

@@ -16,14 +16,12 @@ namespace {
 
 void set_final(Database& db, std::int64_t trial, const FinalTime& time,
                const std::vector<double>& samples) {
-  for (const double us : {time.us, time.low_us, time.high_us}) require_time(us);
+  require_interval(time.us);
   Statement update(db,
-                   "UPDATE trials SET stage = 'final', final_us = ?, final_low_us = ?, "
-                   "final_high_us = ? WHERE id = ?");
-  update.bind(1, time.us);
-  update.bind(2, time.low_us);
-  update.bind(3, time.high_us);
-  update.bind(4, trial);
+                   "UPDATE trials SET stage = 'final', final_us = :us, final_low_us = :us_low, "
+                   "final_high_us = :us_high WHERE id = :trial");
+  bind_interval(update, ":us", time.us);
+  update.bind(":trial", trial);
   require_row(update.exec(), "trial", trial);
   insert_samples(db, trial, "final", samples);
 }
@@ -34,7 +32,7 @@ void set_race(Database& db, const FinalRow& row) {
       "INSERT INTO final_races (trial, race, place, tied_first, rank_us, blocks, ratio, ratio_low, "
       "ratio_high, detail, cold_us, cold_low_us, cold_high_us, cold_samples, cold_detail) VALUES "
       "(:trial, :race, :place, :tied_first, :rank_us, :blocks, :ratio, :ratio_low, :ratio_high, "
-      ":detail, :cold_us, :cold_low_us, :cold_high_us, :cold_samples, :cold_detail) ON CONFLICT "
+      ":detail, :cold, :cold_low, :cold_high, :cold_samples, :cold_detail) ON CONFLICT "
       "(trial) DO UPDATE SET race = excluded.race, place = excluded.place, tied_first = "
       "excluded.tied_first, rank_us = excluded.rank_us, blocks = excluded.blocks, ratio = "
       "excluded.ratio, ratio_low = excluded.ratio_low, ratio_high = excluded.ratio_high, detail = "
@@ -47,13 +45,9 @@ void set_race(Database& db, const FinalRow& row) {
   insert.bind(":tied_first", row.tied_first ? 1 : 0);
   insert.bind(":rank_us", row.rank_us);
   insert.bind(":blocks", row.blocks);
-  insert.bind(":ratio", row.ratio);
-  bind_real(insert, ":ratio_low", row.ratio_low);
-  bind_real(insert, ":ratio_high", row.ratio_high);
+  bind_interval(insert, ":ratio", row.ratio);
   insert.bind(":detail", row.detail_json);
-  bind_real(insert, ":cold_us", row.cold ? std::optional(row.cold->us) : std::nullopt);
-  bind_real(insert, ":cold_low_us", row.cold ? std::optional(row.cold->low_us) : std::nullopt);
-  bind_real(insert, ":cold_high_us", row.cold ? std::optional(row.cold->high_us) : std::nullopt);
+  bind_interval(insert, ":cold", row.cold ? std::optional(row.cold->us) : std::nullopt);
   bind_text(insert, ":cold_samples",
             row.cold ? nlohmann::json(row.cold_samples_us).dump() : std::string());
   bind_text(insert, ":cold_detail", row.cold ? row.cold_detail_json : std::string());
@@ -78,16 +72,15 @@ FinalRow read_final(const Statement& row) {
   final.tied_first = row.getColumn(column++).getInt() != 0;
   final.rank_us = row.getColumn(column++).getDouble();
   final.blocks = row.getColumn(column++).getInt();
-  final.ratio = row.getColumn(column++).getDouble();
-  final.ratio_low = real_of(row.getColumn(column++));
-  final.ratio_high = real_of(row.getColumn(column++));
+  final.ratio = interval_of(row, column).value();
+  column += 3;
   final.detail_json = json_of(row.getColumn(column++), '{');
-  for (double* us : {&final.time.us, &final.time.low_us, &final.time.high_us})
-    *us = row.getColumn(column++).getDouble();
-  if (row.isColumnNull(column)) return final;
-  final.cold.emplace();
-  for (double* us : {&final.cold->us, &final.cold->low_us, &final.cold->high_us})
-    *us = row.getColumn(column++).getDouble();
+  final.time.us = interval_of(row, column).value();
+  column += 3;
+  const auto cold_us = interval_of(row, column);
+  if (!cold_us) return final;
+  final.cold = FinalTime{*cold_us};
+  column += 3;
   final.cold_samples_us = series_of(row.getColumn(column++));
   final.cold_detail_json = json_of(row.getColumn(column++), '{');
   return final;

@@ -41,8 +41,9 @@ constexpr const char* kTrial =
     "t.message, t.source_hash, t.code_hash, t.identity, t.duplicate_of, t.registers, "
     "t.spill_bytes, "
     "t.static_shared_bytes, t.dynamic_shared_bytes, t.compile_ms, t.gate_ms, t.measure_ms, "
-    "t.gate_cases, t.worst_ratio, t.worst_rms, t.time_us, t.time_low_us, t.time_high_us, t.detail, "
-    "t.finished_at, t.lane, t.at_ms FROM trials t ";
+    "t.gate_cases, t.worst_ratio, t.worst_rms, t.screen_us, t.screen_low_us, t.screen_high_us, "
+    "t.final_us, t.final_low_us, t.final_high_us, t.detail, t.finished_at, t.lane, t.at_ms FROM "
+    "trials t ";
 
 TrialRow read_trial(const Statement& row) {
   TrialRow trial;
@@ -62,8 +63,9 @@ TrialRow read_trial(const Statement& row) {
   trial.gate_cases = row.getColumn(column++).getInt();
   for (double* figure : {&trial.worst_ratio, &trial.worst_rms})
     *figure = real_or_nan(row.getColumn(column++));
-  for (std::optional<double>* us : {&trial.time_us, &trial.time_low_us, &trial.time_high_us})
-    *us = real_of(row.getColumn(column++));
+  if (const auto us = interval_of(row, column)) trial.screen_time = ScreenTime{*us};
+  if (const auto us = interval_of(row, column + 3)) trial.final_time = FinalTime{*us};
+  column += 6;
   if (!row.isColumnNull(column)) trial.detail_json = json_of(row.getColumn(column), '{');
   ++column;
   trial.finished_at = text_of(row.getColumn(column++));
@@ -209,23 +211,6 @@ std::vector<TrialRow> Store::best(const TrialFilter& filter) const {
     if (filter.time_kind) return best_of_kind(db, filter, *filter.time_kind);
     auto measured = best_of_kind(db, filter, "measured");
     return measured.empty() ? best_of_kind(db, filter, "predicted") : measured;
-  });
-}
-
-std::vector<TimeRow> Store::times(std::int64_t trial) const {
-  return state_->guarded([&](Database& db) {
-    Statement query(db,
-                    "SELECT screen_us, screen_low_us, screen_high_us, final_us, final_low_us, "
-                    "final_high_us FROM trials WHERE id = ?");
-    query.bind(1, trial);
-    std::vector<TimeRow> times;
-    if (!query.executeStep()) return times;
-    for (const int first : {0, 3}) {
-      if (query.isColumnNull(first)) continue;
-      times.push_back({first == 0 ? "screen" : "final", query.getColumn(first).getDouble(),
-                       real_of(query.getColumn(first + 1)), real_of(query.getColumn(first + 2))});
-    }
-    return times;
   });
 }
 

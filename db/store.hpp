@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/interval.hpp"
+
 namespace fa_tune {
 
 // Rows as they are kept. Plain data: the store knows of nothing but rows.
@@ -35,6 +37,16 @@ struct RunRow {
   std::string finished_at;   // empty while running
 };
 
+// The two figures that a trial may have, each with its interval. They are of different moments and
+// different care, so they have no common type: a screen stands beside screens, a final beside
+// finals.
+struct ScreenTime {
+  Interval us;  // flatters the lucky: for the search, not to be published
+};
+struct FinalTime {
+  Interval us;  // taken anew, and beside others where there was a race
+};
+
 // The stages of a trial, in order; the record says the last one reached.
 //   space, duplicate_source, compile, resources, duplicate_code, launch, gate, screen, final
 // and the outcome: "right", "refused" (with a reason) or "duplicate".
@@ -58,8 +70,9 @@ struct TrialRow {
   double compile_ms = 0, gate_ms = 0, measure_ms = 0;
   int gate_cases = 0;
   double worst_ratio = 0, worst_rms = 0;
-  // Present only if the trial was timed. `time_kind` is the run's.
-  std::optional<double> time_us, time_low_us, time_high_us;
+  // Present only if the trial was timed, and if the finals kept it. `time_kind` is the run's.
+  std::optional<ScreenTime> screen_time;
+  std::optional<FinalTime> final_time;
   std::string detail_json;  // a prediction's counters and bound, or how its screen was taken
   std::string finished_at;
   std::string lane;             // the device that ran the kernel, "cuda:1"; empty if none did
@@ -97,18 +110,6 @@ struct InsightRow {
   friend bool operator==(const InsightRow&, const InsightRow&) = default;
 };
 
-// One of the two figures a trial may have: the final one does not wipe out the screen's.
-struct TimeRow {
-  std::string phase;  // "screen", "final"
-  double us = 0;
-  std::optional<double> low_us, high_us;
-};
-
-// A published figure with its interval.
-struct FinalTime {
-  double us = 0, low_us = 0, high_us = 0;
-};
-
 // What a run's finals found of a trial that was raced: see migration final_races.
 struct FinalRow {
   std::int64_t trial = 0;  // trial id
@@ -119,8 +120,7 @@ struct FinalRow {
   FinalTime time;                  // the trial's own from then on
   std::vector<double> samples_us;  // written, not read: Store::samples
   int blocks = 0;
-  double ratio = 1;  // of its time to that of the race's fastest
-  std::optional<double> ratio_low, ratio_high;
+  Interval ratio = {1};  // of its time to that of the race's fastest
   std::string detail_json;
   std::optional<FinalTime> cold;  // and what belongs to it
   std::vector<double> cold_samples_us;
@@ -197,8 +197,7 @@ class Store {
   // hash.
   std::int64_t record_trial(const TrialRow& trial, const std::vector<ParentRow>& parents,
                             const std::vector<SampleRow>& samples, const std::string& source_text);
-  // A finalist's new figure: samples are added and the row's time is replaced, stage becomes
-  // "final".
+  // A finalist's new figure: samples are added, the screen's figure stays, stage becomes "final".
   void record_final(std::int64_t trial, const FinalTime& time, const std::vector<double>& samples);
   // The same for all that ran in a race, and what it said of them: all or nothing.
   void record_race(const std::vector<FinalRow>& rows);
@@ -234,7 +233,6 @@ class Store {
   // fastest of many screens is mostly the luckiest. What ties in a race of finals stands in the
   // order of its places; equal times go to fewer registers, then to the older.
   std::vector<TrialRow> best(const TrialFilter& filter) const;
-  std::vector<TimeRow> times(std::int64_t trial) const;  // screen, then final
   std::vector<ParentRow> parents(std::int64_t trial) const;
   std::vector<SampleRow> samples(std::int64_t trial) const;
   std::optional<std::string> source(const std::string& hash) const;

@@ -131,10 +131,10 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
   insert.bind(":gate_cases", trial.gate_cases);
   insert.bind(":worst_ratio", trial.worst_ratio);
   insert.bind(":worst_rms", trial.worst_rms);
-  const std::string phase = trial.stage == "final" ? ":final" : ":screen";
-  bind_real(insert, phase.c_str(), trial.time_us);
-  bind_real(insert, (phase + "_low").c_str(), trial.time_low_us);
-  bind_real(insert, (phase + "_high").c_str(), trial.time_high_us);
+  bind_interval(insert, ":screen",
+                trial.screen_time ? std::optional(trial.screen_time->us) : std::nullopt);
+  bind_interval(insert, ":final",
+                trial.final_time ? std::optional(trial.final_time->us) : std::nullopt);
   bind_text(insert, ":detail", trial.detail_json);
   bind_text(insert, ":lane", trial.lane);
   bind_real(insert, ":at_ms", trial.at_ms);
@@ -222,7 +222,8 @@ int Store::record_attempt(std::int64_t run, std::int64_t number, const std::stri
 std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<ParentRow>& parents,
                                  const std::vector<SampleRow>& samples,
                                  const std::string& source_text) {
-  for (const auto& us : {trial.time_us, trial.time_low_us, trial.time_high_us}) require_time(us);
+  if (trial.screen_time) require_interval(trial.screen_time->us);
+  if (trial.final_time) require_interval(trial.final_time->us);
   return state_->guarded([&](Database& db) {
     Transaction transaction(db, TransactionBehavior::IMMEDIATE);
     if (!trial.source_hash.empty() && !source_text.empty())

@@ -20,6 +20,11 @@ inline void require_time(std::optional<double> us) {
     throw std::logic_error(fmt::format("a time of {} us cannot be recorded", *us));
 }
 
+inline void require_interval(const Interval& us) {
+  for (const auto& figure : {std::optional(us.value), known_end(us.low), known_end(us.high)})
+    require_time(figure);
+}
+
 inline void require_row(int changed, const char* what, std::int64_t id) {
   if (changed != 1) throw std::logic_error(fmt::format("there is no {} {} to change", what, id));
 }

@@ -33,7 +33,7 @@ class Paired {
   double variance() const { return variance_; }  // of a pair's difference, that of all together
 
   // By how much the first is more; `wrong`: how often the interval may be.
-  MeanEstimate difference(std::size_t one, std::size_t other, double wrong) const {
+  Interval difference(std::size_t one, std::size_t other, double wrong) const {
     std::vector<double> differences = rows_[one];
     for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= rows_[other][i];
     const double middle = mean(differences);
@@ -70,10 +70,10 @@ class Pairs {
     times_are_steadier_ = 4 * times_->variance() < raced_.variance();
   }
 
-  RaceRatio ratio(std::size_t one, std::size_t other, double wrong) const {
-    if (one == other) return {};
-    const MeanEstimate log_ratio = difference(one, other, wrong);
-    return {std::exp(log_ratio.mean), std::exp(log_ratio.low), std::exp(log_ratio.high)};
+  Interval ratio(std::size_t one, std::size_t other, double wrong) const {
+    if (one == other) return {1, 1, 1};
+    const Interval log_ratio = difference(one, other, wrong);
+    return {std::exp(log_ratio.value), std::exp(log_ratio.low), std::exp(log_ratio.high)};
   }
 
  private:
@@ -83,11 +83,11 @@ class Pairs {
     return values;
   }
 
-  MeanEstimate difference(std::size_t one, std::size_t other, double wrong) const {
+  Interval difference(std::size_t one, std::size_t other, double wrong) const {
     if (!times_) return raced_.difference(one, other, wrong);
     const double least = std::log1p(kLeastDifference);
     // What times say beyond the race: the clock that each made for itself.
-    const MeanEstimate own_clock = own_clock_->difference(one, other, wrong / 2);
+    const Interval own_clock = own_clock_->difference(one, other, wrong / 2);
     const bool of_its_own = own_clock.low > least || own_clock.high < -least;
     return (times_are_steadier_ || of_its_own ? *times_ : raced_).difference(one, other, wrong / 2);
   }
@@ -99,19 +99,15 @@ class Pairs {
 
 }  // namespace
 
-std::string verdict_text(const RaceRatio& ratio) {
-  if (ratio.tied()) return "tie";
-  return ratio.faster() ? "faster" : "slower";
-}
-
-std::optional<double> known_bound(double bound) {
-  return std::isfinite(bound) ? std::optional(bound) : std::nullopt;
+std::string verdict_text(const Interval& ratio) {
+  if (is_tied(ratio)) return "tie";
+  return is_faster(ratio) ? "faster" : "slower";
 }
 
 std::vector<std::size_t> RaceResult::tied_first() const {
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < standings.size(); ++i)
-    if (!standings[i].to_winner.slower()) first.push_back(i);
+    if (!is_slower(standings[i].to_winner)) first.push_back(i);
   return first;
 }
 
@@ -147,16 +143,15 @@ SeriesRace ProcessSeries::result(const std::vector<std::size_t>& ran, double con
   const Pairs pairs = by_cycles_ ? Pairs(log_ratios, log_times) : Pairs(log_ratios);
   for (std::size_t i = 0; i < ran.size(); ++i) {
     const Figures& figures = of_[ran[i]];
-    const MeanEstimate log_us = mean_of_few(figures.log_us, kConfidence);
+    const Interval log_us = mean_of_few(figures.log_us, kConfidence);
     RaceStanding standing;
     standing.to_baseline = pairs.ratio(i, 0, wrong_to_baseline);
-    standing.time_us = {std::exp(log_us.mean), std::exp(log_us.low), std::exp(log_us.high),
-                        static_cast<int>(figures.timing.samples_us.size())};
+    standing.time_us = {std::exp(log_us.value), std::exp(log_us.low), std::exp(log_us.high)};
     standing.blocks = figures.blocks;
     result.standings.push_back(standing);
     all.timings.push_back(figures.timing);
   }
-  const auto ratio = [](const RaceStanding& standing) { return standing.to_baseline.ratio; };
+  const auto ratio = [](const RaceStanding& standing) { return standing.to_baseline.value; };
   const auto winner = std::ranges::min_element(result.standings, {}, ratio);
   result.winner = static_cast<std::size_t>(winner - result.standings.begin());
   for (std::size_t i = 0; i < ran.size(); ++i)

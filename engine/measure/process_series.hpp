@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,27 +15,19 @@ namespace fa_tune {
 // is less ties: a user's process has a place of its own for either.
 inline constexpr double kLeastDifference = 0.0025;
 
-// A kernel's time over another's, with its interval. Slower and faster are for certain: all of the
-// interval is beyond the least difference that counts.
-struct RaceRatio {
-  double ratio = 1;
-  double low = 1;
-  double high = 1;
-
-  bool slower() const { return low > 1 + kLeastDifference; }
-  bool faster() const { return high < 1 / (1 + kLeastDifference); }
-  bool tied() const { return !slower() && !faster(); }
-};
+// Of a kernel's time over another's. Slower and faster are for certain: all of the interval is
+// beyond the least difference that counts.
+inline bool is_slower(const Interval& ratio) { return ratio.low > 1 + kLeastDifference; }
+inline bool is_faster(const Interval& ratio) { return ratio.high < 1 / (1 + kLeastDifference); }
+inline bool is_tied(const Interval& ratio) { return !is_slower(ratio) && !is_faster(ratio); }
 
 // "slower", "faster" or "tie".
-std::string verdict_text(const RaceRatio& ratio);
-// An end of its interval; nothing where that is boundless.
-std::optional<double> known_bound(double bound);
+std::string verdict_text(const Interval& ratio);
 
 struct RaceStanding {
-  RaceRatio to_baseline;
-  RaceRatio to_winner;    // of the winner itself exactly 1
-  Estimate time_us = {};  // the mean over processes; 95%
+  Interval to_baseline;   // its time over theirs
+  Interval to_winner;     // of the winner itself exactly 1
+  Interval time_us = {};  // the mean over processes; 95%
   int blocks = 0;         // good ones it ran in
 };
 

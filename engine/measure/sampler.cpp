@@ -209,8 +209,8 @@ int samples_for(Effort effort, const Settled& pace) {
                                   : within(screen_budget_us, least_screen_samples, screen_samples);
 }
 
-bool narrow(const Estimate& time) {
-  return (time.high - time.low) / 2 <= final_half_width * time.median;
+bool narrow(const Interval& time) {
+  return (time.high - time.low) / 2 <= final_half_width * time.value;
 }
 
 }  // namespace
@@ -222,14 +222,14 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
     plan.complete = effort == Effort::final_;
     auto timing = device.time(launch, plan);
     if (!timing) return std::unexpected(timing.error());
-    const Estimate time = estimate(timing->samples_us);
+    const Interval time = estimate(timing->samples_us);
     return Measurement{std::move(*timing), time};
   }
 
   auto launches = settle(device, launch, effort, slow_us);
   if (!launches) return std::unexpected(launches.error());
   if (launches->enough) {
-    const Estimate time = estimate(launches->enough->samples_us);
+    const Interval time = estimate(launches->enough->samples_us);
     return Measurement{std::move(*launches->enough), time};
   }
   Patience patience(effort == Effort::screen ? 0 : final_patience);
@@ -237,13 +237,13 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   TimingPlan plan{launches->launches, fewest, 3};
   auto timing = take_cool(device, launch, plan, patience);
   if (!timing) return std::unexpected(timing.error());
-  Estimate time = estimate(timing->samples_us);
+  Interval time = estimate(timing->samples_us);
 
   plan.samples = more_samples;
   // One that fills the budget with fewer samples is not given three times as many.
   const int most = fewest < final_samples ? fewest : most_samples;
-  while (effort == Effort::final_ &&
-         (time.samples < fewest || (!narrow(time) && time.samples < most))) {
+  const auto taken = [&] { return static_cast<int>(timing->samples_us.size()); };
+  while (effort == Effort::final_ && (taken() < fewest || (!narrow(time) && taken() < most))) {
     const int before = plan.launches_per_sample;
     auto more = take_cool(device, launch, plan, patience);
     if (!more) return std::unexpected(more.error());
@@ -260,7 +260,7 @@ std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& lau
   TimingPlan plan{1, cold_samples, 3, L2::cold};
   auto timing = take_cool(device, launch, plan, patience);
   if (!timing) return std::unexpected(timing.error());
-  const Estimate time = estimate(timing->samples_us);
+  const Interval time = estimate(timing->samples_us);
   return Measurement{std::move(*timing), time};
 }
 

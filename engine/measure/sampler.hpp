@@ -12,7 +12,7 @@ namespace fa_tune {
 
 struct Measurement {
   Timing timing;  // all samples kept
-  Estimate time_us;
+  Interval time_us;
 };
 
 // How much care a measurement takes.

@@ -58,12 +58,12 @@ double median(std::span<const double> samples) {
   return middle(sorted);
 }
 
-Estimate estimate(std::span<const double> samples, std::uint64_t seed, int resamples) {
-  Estimate result{nan, nan, nan, static_cast<int>(samples.size())};
+Interval estimate(std::span<const double> samples, std::uint64_t seed, int resamples) {
+  Interval result{nan, nan, nan};
   if (samples.empty() || any_nan(samples)) return result;
   std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
-  result.median = result.low = result.high = middle(sorted);
+  result.value = result.low = result.high = middle(sorted);
   if (sorted.size() == 1 || resamples < 1) return result;
 
   Random random(seed);
@@ -76,12 +76,12 @@ Estimate estimate(std::span<const double> samples, std::uint64_t seed, int resam
   return result;
 }
 
-MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed, int resamples) {
+Interval estimate_mean(std::span<const double> samples, std::uint64_t seed, int resamples) {
   if (samples.empty() || any_nan(samples)) return {nan, nan, nan};
   const std::size_t n = samples.size();
   const auto mean_of = [n](double sum) { return sum / static_cast<double>(n); };
-  MeanEstimate result;
-  result.mean = result.low = result.high =
+  Interval result;
+  result.value = result.low = result.high =
       mean_of(std::accumulate(samples.begin(), samples.end(), 0.0));
   if (n == 1 || resamples < 1) return result;
 
@@ -98,7 +98,7 @@ MeanEstimate estimate_mean(std::span<const double> samples, std::uint64_t seed, 
   return result;
 }
 
-MeanEstimate mean_of_few(std::span<const double> samples, double confidence) {
+Interval mean_of_few(std::span<const double> samples, double confidence) {
   if (samples.empty() || any_nan(samples)) return {nan, nan, nan};
   const auto n = static_cast<double>(samples.size());
   const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;

@@ -68,19 +68,19 @@ ReplaySummary summarize(const Scorer& scorer, std::span<const Trace> runs,
 
 // Resamples within each table, since which tables there are is no matter of chance. Tables are
 // independent, so the half widths add as squares.
-MeanEstimate mean_score(std::span<const ReplaySummary> summaries) {
-  MeanEstimate result;
+Interval mean_score(std::span<const ReplaySummary> summaries) {
+  Interval result;
   double below = 0;
   double above = 0;
   for (const ReplaySummary& summary : summaries) {
-    result.mean += summary.score.mean;
-    below += std::pow(summary.score.mean - summary.score.low, 2);
-    above += std::pow(summary.score.high - summary.score.mean, 2);
+    result.value += summary.score.value;
+    below += std::pow(summary.score.value - summary.score.low, 2);
+    above += std::pow(summary.score.high - summary.score.value, 2);
   }
   const auto tables = static_cast<double>(summaries.size());
-  result.mean /= tables;
-  result.low = result.mean - std::sqrt(below) / tables;
-  result.high = result.mean + std::sqrt(above) / tables;
+  result.value /= tables;
+  result.low = result.value - std::sqrt(below) / tables;
+  result.high = result.value + std::sqrt(above) / tables;
   return result;
 }
 
@@ -92,8 +92,8 @@ EvaluationsTo median_evaluations(std::vector<double> evaluations) {
     else
       value = never;
   }
-  const Estimate middle = estimate(evaluations);
-  result.median = if_reached(middle.median);
+  const Interval middle = estimate(evaluations);
+  result.median = if_reached(middle.value);
   result.low = if_reached(middle.low);
   result.high = if_reached(middle.high);
   return result;

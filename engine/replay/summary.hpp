@@ -33,12 +33,12 @@ struct ReplaySummary {
   std::size_t budget_evaluations = 0;
   double budget_ms = 0;
   double optimum_ms = 0;
-  MeanEstimate score;
+  Interval score;
   std::vector<double> scores;  // of each run
   // For each nearness, of each run; infinite where it did not come that near.
   std::array<std::vector<double>, nearness_percent.size()> evaluations_to;
   // The optimum's time over the best one known after fixed_budgets; 0 where none was.
-  std::array<MeanEstimate, fixed_budgets.size()> after;
+  std::array<Interval, fixed_budgets.size()> after;
 };
 
 // `budget` in evaluations replaces the definition's. What a run did past the budget, and past the
@@ -47,7 +47,7 @@ ReplaySummary summarize(const Scorer& scorer, std::span<const Trace> runs,
                         std::optional<std::size_t> budget);
 
 // The mean of the scores over tables, with an interval over the seeds.
-MeanEstimate mean_score(std::span<const ReplaySummary> summaries);
+Interval mean_score(std::span<const ReplaySummary> summaries);
 // Of one table's runs or of several tables' together.
 EvaluationsTo median_evaluations(std::vector<double> evaluations);
 

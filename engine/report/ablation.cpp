@@ -15,10 +15,10 @@ std::string value_text(const std::optional<Value>& value) {
   return value ? to_text(*value) : "none";
 }
 
-std::string interval(const TimeRatio& ratio) {
-  if (!ratio.low && !ratio.high) return "-";
-  return fmt::format("[{}, {}]", ratio.low ? fmt::format("{:.4f}", *ratio.low) : "0",
-                     ratio.high ? fmt::format("{:.4f}", *ratio.high) : "inf");
+std::string interval(const Interval& ratio) {
+  const auto low = known_end(ratio.low), high = known_end(ratio.high);
+  if (!low && !high) return "-";
+  return fmt::format("[{:.4f}, {:.4f}]", low.value_or(0), ratio.high);
 }
 
 std::string change_text(const AblationRow& row) {
@@ -36,8 +36,8 @@ std::string note(const AblationRow& row) {
   const std::string beside = row.interaction == "as expected"
                                  ? "as expected of the two: "
                                  : row.interaction + " than the two apart: ";
-  return beside + fmt::format("{:.4f} ", row.product->ratio) +
-         (row.product->low ? interval(*row.product) : "");
+  return beside + fmt::format("{:.4f} ", row.product->value) +
+         (known_end(row.product->low) ? interval(*row.product) : "");
 }
 
 struct Section {
@@ -67,7 +67,7 @@ std::string section_text(const Section& section, const std::vector<const Ablatio
   Table table(columns);
   for (const AblationRow* row : rows) {
     std::vector<std::string> cells = {change_text(*row), time_text(row->time_us),
-                                      row->ratio ? fmt::format("{:.4f}", row->ratio->ratio) : "-"};
+                                      row->ratio ? fmt::format("{:.4f}", row->ratio->value) : "-"};
     if (measured) cells.push_back(row->ratio ? interval(*row->ratio) : "-");
     cells.push_back(row->verdict.empty() ? row->outcome : row->verdict);
     if (notes) cells.push_back(note(*row));
@@ -111,12 +111,12 @@ std::vector<const AblationRow*> best_others(const Ablation& ablation) {
     });
     if (known == best.end())
       best.push_back(&row);
-    else if (row.ratio && (!(*known)->ratio || row.ratio->ratio < (*known)->ratio->ratio))
+    else if (row.ratio && (!(*known)->ratio || row.ratio->value < (*known)->ratio->value))
       *known = &row;
   }
   std::ranges::stable_sort(best, [](const AblationRow* one, const AblationRow* other) {
     if (!one->ratio || !other->ratio) return one->ratio.has_value() && !other->ratio;
-    return one->ratio->ratio > other->ratio->ratio;
+    return one->ratio->value > other->ratio->value;
   });
   return best;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "engine/base/interval.hpp"
 #include "engine/base/value.hpp"
 
 namespace fa_tune {
@@ -31,13 +32,6 @@ enum class AblationKind {
 };
 std::string to_text(AblationKind kind);
 
-// Times as multiples of what the variant is compared with: the trial's or, of `forward`, the
-// baseline's. A prediction has no interval.
-struct TimeRatio {
-  double ratio = 1;
-  std::optional<double> low, high;
-};
-
 // One variant. `wanted` is what it is asked about; `also` what else had to change for it to be
 // valid, as little as there could be, for the reason `because`.
 struct AblationRow {
@@ -53,13 +47,14 @@ struct AblationRow {
   std::string finding;
   std::string message;
   std::optional<double> time_us;  // the race's; by itself if there was none
-  std::optional<TimeRatio> ratio;
+  // Its time over that of what it is compared with: the trial's or, of `forward`, the baseline's.
+  std::optional<Interval> ratio;
   std::string verdict;  // "slower", "faster", "tie"; empty without a ratio
   int blocks = 0;       // of the race, good ones
   // Of a pair: what the two genes' own ratios make when multiplied, with the interval that is sure
   // to hold it if theirs do, and what the pair's own ratio is beside it: "more", "less" or "as
   // expected"; empty where one is missing, or others changed along with one of the three.
-  std::optional<TimeRatio> product;
+  std::optional<Interval> product;
   std::string interaction;
 };
 

@@ -15,9 +15,8 @@ Json json_of(const std::optional<Value>& value) {
 Json json_of(const Config& config) { return Json::parse(config.to_json()); }
 Json json_of(const std::string& word) { return word.empty() ? Json() : Json(word); }
 
-Json json_of(const std::optional<TimeRatio>& ratio) {
-  if (!ratio) return nullptr;
-  return {{"median", ratio->ratio}, {"low", json_of(ratio->low)}, {"high", json_of(ratio->high)}};
+Json json_of(const std::optional<Interval>& ratio) {
+  return ratio ? interval_json(*ratio) : Json();
 }
 
 Json json_of(const std::vector<GeneChange>& changes) {
@@ -52,10 +51,12 @@ std::optional<double> number(const Json& json) {
 
 std::string word(const Json& json) { return json.is_null() ? "" : json.get<std::string>(); }
 
-std::optional<TimeRatio> ratio(const Json& json) {
+std::optional<Interval> ratio(const Json& json) {
   if (json.is_null()) return std::nullopt;
-  return TimeRatio{json.at("median").get<double>(), number(json.at("low")),
-                   number(json.at("high"))};
+  Interval ratio{json.at("median").get<double>()};
+  ratio.low = number(json.at("low")).value_or(ratio.low);
+  ratio.high = number(json.at("high")).value_or(ratio.high);
+  return ratio;
 }
 
 // Config knows how a value is read.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/report/table.hpp"
@@ -23,11 +24,6 @@ std::string csv_field(const std::string& text) {
 
 std::string csv_number(std::optional<double> number) {
   return number ? fmt::format("{}", *number) : "";
-}
-
-nlohmann::ordered_json json_number(std::optional<double> number) {
-  if (!number) return nullptr;
-  return *number;
 }
 
 std::string stage_text(const TrialOfRun& both) {
@@ -77,8 +73,8 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
                                           {"config", Align::wrap}}));
       table = tables.end() - 1;
     }
-    table->second.add({std::to_string(trial.id), std::to_string(run.id), time_text(trial.time_us),
-                       interval_text(trial.time_low_us, trial.time_high_us), stage_text(both),
+    table->second.add({std::to_string(trial.id), std::to_string(run.id), time_text(shown_us(trial)),
+                       interval_text(*shown_time(trial)), stage_text(both),
                        count_text(trial.registers), count_text(trial.spill_bytes),
                        settings_text(trial.config_json)});
   }
@@ -88,27 +84,35 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
     for (const std::string& line : wrap_words(context, kPageWidth)) text += line + '\n';
     text += table.text();
   }
+  std::map<std::string, std::vector<std::int64_t>> open;
+  for (const TrialOfRun& both : trials)
+    if (const std::string what = left_open(both.trial); !what.empty())
+      open[what].push_back(both.trial.id);
+  for (const auto& [what, ids] : open)
+    for (const std::string& line : wrap_words(
+             fmt::format("trial{} {}: {}", ids.size() == 1 ? "" : "s", fmt::join(ids, ", "), what),
+             kPageWidth))
+      text += line + '\n';
   return text;
 }
 
 std::string best_json(const std::vector<TrialOfRun>& trials) {
   auto array = nlohmann::ordered_json::array();
-  for (const auto& [trial, run, raced] : trials)
+  for (const auto& [trial, run, raced] : trials) {
+    auto time = interval_json(*shown_time(trial));
+    time["kind"] = run.time_kind;
     array.push_back({{"trial", trial.id},
                      {"space", run.space},
                      {"device", run.device},
                      {"arch", run.arch},
                      {"config", nlohmann::ordered_json::parse(trial.config_json)},
-                     {"time_us",
-                      {{"median", json_number(trial.time_us)},
-                       {"low", json_number(trial.time_low_us)},
-                       {"high", json_number(trial.time_high_us)},
-                       {"kind", run.time_kind}}},
+                     {"time_us", time},
                      {"verdict", trial.outcome},
                      {"source_hash", trial.source_hash},
                      {"run", run.id},
                      {"seed", run.seed},
                      {"final", raced ? final_json(*raced) : nlohmann::ordered_json()}});
+  }
   return array.dump(2) + "\n";
 }
 
@@ -118,9 +122,10 @@ std::string best_csv(const std::vector<TrialOfRun>& trials) {
       "source_hash,run,seed\n";
   for (const auto& [trial, run, raced] : trials) {
     std::string row;
+    const Interval us = *shown_time(trial);
     for (const std::string& field :
          {std::to_string(trial.id), run.space, run.device, run.arch, trial.config_json,
-          csv_number(trial.time_us), csv_number(trial.time_low_us), csv_number(trial.time_high_us),
+          csv_number(us.value), csv_number(known_end(us.low)), csv_number(known_end(us.high)),
           run.time_kind, trial.outcome, trial.source_hash, std::to_string(run.id),
           std::to_string(run.seed)}) {
       if (!row.empty()) row += ',';

@@ -11,12 +11,6 @@ namespace {
 constexpr double kSecondsAnHour = 3600;
 constexpr double kLeastGain = 0.1;  // percent; a share of less is a figure without a meaning
 
-std::optional<double> screened(const Store& store, const TrialRow& trial) {
-  for (const TimeRow& time : store.times(trial.id))
-    if (time.phase == "screen") return time.us;
-  return std::nullopt;
-}
-
 std::string words(const RunCost& cost, std::optional<double> price, double share) {
   std::string text = fmt::format("{:.3g} GPU seconds", cost.gpu_s * share);
   text += cost.joules ? fmt::format(", {:.3g} kJ", *cost.joules * share / 1000)
@@ -56,10 +50,10 @@ std::optional<double> percent_gained(const Store& store, std::int64_t run) {
   if (best.empty()) return std::nullopt;
   for (const TrialRow& trial : store.trials(run)) {
     if (trial.outcome != "right") continue;
-    const auto first = screened(store, trial);
-    const auto last = screened(store, best.front());
+    const auto& first = trial.screen_time;
+    const auto& last = best.front().screen_time;
     if (!first || !last) return std::nullopt;
-    return 100 * (1 - *last / *first);
+    return 100 * (1 - last->us.value / first->us.value);
   }
   return std::nullopt;
 }

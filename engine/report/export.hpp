@@ -38,10 +38,10 @@ struct ExportFacts {
   std::string compiler;
   std::string when;  // the trial's, UTC
   std::string stage;
-  std::optional<double> time_us, time_low_us, time_high_us;
-  std::string time_kind;       // "measured", "predicted"
-  std::string verdict;         // "right"
-  std::string left_open = {};  // what its gate did not see; empty if nothing
+  std::optional<Interval> time;  // us
+  std::string time_kind;         // "measured", "predicted"
+  std::string verdict;           // "right"
+  std::string left_open = {};    // what its gate did not see; empty if nothing
   int gate_cases = 0;
   double worst_ratio = 0;  // error over what is allowed
   LaunchConfig launch;     // for the timed shape

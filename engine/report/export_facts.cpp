@@ -20,13 +20,10 @@ ExportFacts export_facts(const Store& store, std::int64_t trial) {
   facts.compiler = run.compiler;
   facts.when = row.finished_at;
   facts.stage = row.stage;
-  facts.time_us = row.time_us;
-  facts.time_low_us = row.time_low_us;
-  facts.time_high_us = row.time_high_us;
+  facts.time = shown_time(row);
   facts.time_kind = run.time_kind;
   facts.verdict = row.outcome == "right" ? row.outcome : row.outcome + ": " + row.finding;
-  if (row.outcome == "right" && row.stage != "final" && !row.message.empty())
-    facts.left_open = row.message;
+  facts.left_open = left_open(row);
   facts.gate_cases = row.gate_cases;
   facts.worst_ratio = row.worst_ratio;
   facts.resources.registers = row.registers;

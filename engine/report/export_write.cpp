@@ -96,11 +96,10 @@ std::string provenance(const ExportFacts& facts) {
   comment.fact("compiler",
                fmt::format("{} for {}, limits of {}", facts.compiler, facts.arch, facts.target));
   comment.fact("when", facts.when);
-  if (facts.time_us)
-    comment.fact(
-        "time",
-        fmt::format("{} us {}, interval {} us, stage {}", time_text(facts.time_us), facts.time_kind,
-                    interval_text(facts.time_low_us, facts.time_high_us), facts.stage));
+  if (facts.time)
+    comment.fact("time",
+                 fmt::format("{} us {}, interval {} us, stage {}", time_text(facts.time->value),
+                             facts.time_kind, interval_text(*facts.time), facts.stage));
   else
     comment.fact("time", "none: the trial was not timed");
   comment.fact("verdict", fmt::format("{}; {} gate cases, worst error {:.3g} of what is allowed{}",

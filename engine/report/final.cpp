@@ -9,12 +9,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json bounded(std::optional<double> value) { return value ? Json(*value) : Json(); }
-
 Json parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
 
-std::string bound_text(std::optional<double> value, const char* none) {
-  return value ? fmt::format("{:.4f}", *value) : none;
+std::string bound_text(double end, const char* none) {
+  return known_end(end) ? fmt::format("{:.4f}", end) : none;
 }
 
 }  // namespace
@@ -47,34 +45,31 @@ std::string standing_text(const RacedFinal& raced) {
   if (row.blocks == 0)
     return row.place == 1
                ? fmt::format("the least time; not raced with the {} other{}", others, plural)
-               : fmt::format("{:.4f} times the least time; not raced", row.ratio);
+               : fmt::format("{:.4f} times the least time; not raced", row.ratio.value);
   if (!raced.tied_with.empty())
     return fmt::format("tied with {} other{} (trial{} {})", raced.tied_with.size(),
                        raced.tied_with.size() == 1 ? "" : "s",
                        raced.tied_with.size() == 1 ? "" : "s", fmt::join(raced.tied_with, ", "));
   if (row.tied_first) return fmt::format("faster than the {} other{}", others, plural);
-  return fmt::format("{:.4f} times the fastest's time [{}, {}]", row.ratio,
-                     bound_text(row.ratio_low, "0"), bound_text(row.ratio_high, "unbounded"));
+  return fmt::format("{:.4f} times the fastest's time [{}, {}]", row.ratio.value,
+                     bound_text(row.ratio.low, "0"), bound_text(row.ratio.high, "unbounded"));
 }
 
 Json final_json(const RacedFinal& raced) {
   const FinalRow& row = raced.row;
   Json cold;
-  if (row.cold)
-    cold = {{"median", row.cold->us},
-            {"low", row.cold->low_us},
-            {"high", row.cold->high_us},
-            {"samples", row.cold_samples_us},
-            {"detail", parsed(row.cold_detail_json)}};
-  return {
-      {"place", row.place},
-      {"of", raced.of},
-      {"tied_with", raced.tied_with},
-      {"ratio",
-       {{"median", row.ratio}, {"low", bounded(row.ratio_low)}, {"high", bounded(row.ratio_high)}}},
-      {"blocks", row.blocks},
-      {"detail", parsed(row.detail_json)},
-      {"cold_us", cold}};
+  if (row.cold) {
+    cold = interval_json(row.cold->us);
+    cold["samples"] = row.cold_samples_us;
+    cold["detail"] = parsed(row.cold_detail_json);
+  }
+  return {{"place", row.place},
+          {"of", raced.of},
+          {"tied_with", raced.tied_with},
+          {"ratio", interval_json(row.ratio)},
+          {"blocks", row.blocks},
+          {"detail", parsed(row.detail_json)},
+          {"cold_us", cold}};
 }
 
 }  // namespace fa_tune

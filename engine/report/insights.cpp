@@ -163,22 +163,13 @@ std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles) 
   return lines;
 }
 
-namespace {
-
-std::optional<double> screen_of(const Store& store, const TrialRow& trial) {
-  for (const TimeRow& time : store.times(trial.id))
-    if (time.phase == "screen") return time.us;
-  return std::nullopt;
-}
-
-}  // namespace
-
 Insights insights_of(const Store& store, std::int64_t run) {
   const auto trials = store.trials(run);
   std::vector<std::optional<double>> screened;
   std::vector<double> clocks;
   for (const TrialRow& trial : trials) {
-    screened.push_back(trial.outcome == "right" ? screen_of(store, trial) : std::nullopt);
+    const bool timed = trial.outcome == "right" && trial.screen_time;
+    screened.push_back(timed ? std::optional(trial.screen_time->us.value) : std::nullopt);
     const double mhz = screened.back() ? mhz_of(*screened.back(), trial.detail_json) : 0;
     if (mhz > 0) clocks.push_back(mhz);
   }

@@ -21,20 +21,14 @@ std::string changes_text(const std::vector<ParentRow>& parents) {
   return text;
 }
 
-std::optional<double> screen_of(const Store& store, std::int64_t trial) {
-  for (const TimeRow& time : store.times(trial))
-    if (time.phase == "screen") return time.us;
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<double> screen_beside(const Store& store, const TrialRow& trial,
-                                    const TrialRow& beside) {
-  const auto us = screen_of(store, trial.id);
-  const auto other_us = screen_of(store, beside.id);
-  if (!us || !other_us) return us;
-  return us_at_clock(*us, trial.detail_json, mhz_of(*other_us, beside.detail_json));
+std::optional<double> screen_beside(const TrialRow& trial, const TrialRow& beside) {
+  if (!trial.screen_time) return std::nullopt;
+  const double us = trial.screen_time->us.value;
+  if (!beside.screen_time) return us;
+  return us_at_clock(us, trial.detail_json,
+                     mhz_of(beside.screen_time->us.value, beside.detail_json));
 }
 
 std::vector<LineageStep> main_line(const Store& store, std::int64_t trial) {
@@ -62,7 +56,7 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
   std::optional<double> first_us, us;
   for (const auto& [row, parents] : steps) {
     const auto parent_us = us;
-    us = screen_beside(store, row, last);
+    us = screen_beside(row, last);
     if (&row == &steps.front().trial) first_us = us;
     table.add({std::to_string(row.id), std::to_string(row.number), row.operation,
                row.outcome + " (" + row.stage + ")", time_text(us), gain_text(parent_us, us),
@@ -81,8 +75,9 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
   if (mhz > 0)
     text +=
         fmt::format("Screens as if at {:.0f} MHz, at which trial {} had its own.\n", mhz, trial);
-  if (last.stage == "final" && last.time_us)
-    text += fmt::format("In the finals trial {} took {} us.\n", trial, time_text(last.time_us));
+  if (last.final_time)
+    text += fmt::format("In the finals trial {} took {} us.\n", trial,
+                        time_text(last.final_time->us.value));
   return text;
 }
 

@@ -20,8 +20,7 @@ std::vector<LineageStep> main_line(const Store& store, std::int64_t trial);
 
 // A trial's screen, in us; as if at the clock of `beside`'s screen, where both are known, since a
 // GPU's clock wanders between them. Nothing if it has none.
-std::optional<double> screen_beside(const Store& store, const TrialRow& trial,
-                                    const TrialRow& beside);
+std::optional<double> screen_beside(const TrialRow& trial, const TrialRow& beside);
 
 // That line as a page: trial, operator, genes changed, screen, gain against the main parent, and
 // what it all brought. Other parents stand with the genes they gave. Screens throughout: finals are

@@ -3,9 +3,29 @@
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
+#include "engine/measure/timing.hpp"
 #include "engine/report/words.hpp"
 
 namespace fa_tune {
+
+std::optional<Interval> shown_time(const TrialRow& trial) {
+  if (trial.final_time) return trial.final_time->us;
+  return trial.screen_time ? std::optional(trial.screen_time->us) : std::nullopt;
+}
+
+std::optional<double> shown_us(const TrialRow& trial) {
+  const auto us = shown_time(trial);
+  return us ? std::optional(us->value) : std::nullopt;
+}
+
+std::string left_open(const TrialRow& trial) {
+  return trial.outcome == "right" && trial.stage != "final" ? trial.message : "";
+}
+
+std::optional<double> screen_at_clock(const TrialRow& trial, double mhz) {
+  if (!trial.screen_time) return std::nullopt;
+  return us_at_clock(trial.screen_time->us.value, trial.detail_json, mhz);
+}
 
 TrialOfRun require_trial(const Store& store, std::int64_t trial) {
   const auto row = store.trial(trial);

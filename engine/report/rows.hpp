@@ -17,6 +17,17 @@ struct TrialOfRun {
   std::optional<RacedFinal> raced = {};
 };
 
+// The figure that a trial is shown with, beside its stage: that of its finals where there is one.
+// For a reader alone: what is compared is compared by screens or by finals.
+std::optional<Interval> shown_time(const TrialRow& trial);
+std::optional<double> shown_us(const TrialRow& trial);
+
+// What a gate that passed the trial did not look at, which finals do; empty if there is nothing.
+std::string left_open(const TrialRow& trial);
+
+// What its screen would have said at a clock of `mhz`: see us_at_clock().
+std::optional<double> screen_at_clock(const TrialRow& trial, double mhz);
+
 // Throws UserError where there is no such trial.
 TrialOfRun require_trial(const Store& store, std::int64_t trial);
 

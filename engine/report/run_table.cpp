@@ -14,7 +14,7 @@ namespace {
 constexpr double us_per_ms = 1000;
 
 Failure failure_of(const TrialRow& trial) {
-  if (trial.outcome == "right" && trial.time_us) return Failure::none;
+  if (trial.outcome == "right" && trial.screen_time) return Failure::none;
   const std::string& stage = trial.stage;
   if (stage == "compile") return Failure::compile;
   if (stage == "space" || stage == "resources") return Failure::invalid;
@@ -22,15 +22,12 @@ Failure failure_of(const TrialRow& trial) {
   return stage == "launch" || stage == "screen" ? Failure::runtime : Failure::other;
 }
 
-// The figures that stand for the trial: the finals if there are any.
+// Of its screen: what others of the table have as well.
 std::vector<double> samples_ms(const Store& store, const TrialRow& trial) {
   std::vector<double> result;
-  for (const char* phase : {"final", "screen"}) {
-    for (const SampleRow& row : store.samples(trial.id))
-      if (row.phase == phase)
-        for (const double us : row.us) result.push_back(us / us_per_ms);
-    if (!result.empty()) break;
-  }
+  for (const SampleRow& row : store.samples(trial.id))
+    if (row.phase == "screen")
+      for (const double us : row.us) result.push_back(us / us_per_ms);
   return result;
 }
 
@@ -60,7 +57,7 @@ RecordedRun run_table(const Store& store, std::int64_t id) {
     trial.config = Config::from_json(row.config_json);
     trial.failure = failure_of(timed);
     if (trial.failure == Failure::none) {
-      trial.time_ms = *timed.time_us / us_per_ms;
+      trial.time_ms = timed.screen_time->us.value / us_per_ms;
       trial.samples_ms = samples_ms(store, timed);
     }
     trial.compile_ms = row.compile_ms;

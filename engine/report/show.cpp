@@ -88,11 +88,12 @@ void show_cost(Page& page, const TrialRow& trial) {
 void show_times(Page& page, const Store& store, const TrialOfRun& both) {
   const auto& [trial, run, raced] = both;
   page.section(run.time_kind == "measured" ? "Time, measured" : "Time, predicted");
-  const auto times = store.times(trial.id);
-  if (times.empty()) page.line("time", "none: the trial was not timed");
-  for (const TimeRow& time : times)
-    page.line(time.phase, fmt::format("{} us, interval {}", time_text(time.us),
-                                      interval_text(time.low_us, time.high_us)));
+  if (!shown_time(trial)) page.line("time", "none: the trial was not timed");
+  const auto line = [&](const char* phase, const Interval& us) {
+    page.line(phase, fmt::format("{} us, interval {}", time_text(us.value), interval_text(us)));
+  };
+  if (trial.screen_time) line("screen", trial.screen_time->us);
+  if (trial.final_time) line("final", trial.final_time->us);
   for (const SampleRow& series : store.samples(trial.id)) {
     if (series.us.empty()) continue;
     const auto [low, high] = std::minmax_element(series.us.begin(), series.us.end());
@@ -116,8 +117,7 @@ void show_final(Page& page, const RacedFinal& raced) {
   page.line("blocks", std::to_string(row.blocks));
   if (row.cold)
     page.line("cold L2", fmt::format("{} us, interval {}, of {} launches, each after a flush",
-                                     time_text(row.cold->us),
-                                     interval_text(row.cold->low_us, row.cold->high_us),
+                                     time_text(row.cold->us.value), interval_text(row.cold->us),
                                      row.cold_samples_us.size()));
   show_detail(page, "Final, how its samples were taken", row.detail_json);
   if (row.cold) show_detail(page, "Final, how those of a cold L2 were taken", row.cold_detail_json);

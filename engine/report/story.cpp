@@ -22,9 +22,10 @@ std::vector<std::string> story_lines(const Store& store, std::int64_t run) {
     if (trial.duplicate_of != 0) line += fmt::format(" = {}", numbers[trial.duplicate_of]);
     for (const ParentRow& parent : store.parents(trial.id))
       line += fmt::format(" < {} {}", numbers[parent.parent], parent.genes_json);
-    if (row->time_kind == "predicted")
-      for (const TimeRow& time : store.times(trial.id))
-        line += fmt::format(" {} {}", time.phase, time.us);
+    if (row->time_kind == "predicted") {
+      if (trial.screen_time) line += fmt::format(" screen {}", trial.screen_time->us.value);
+      if (trial.final_time) line += fmt::format(" final {}", trial.final_time->us.value);
+    }
     lines.push_back(std::move(line));
   }
   return lines;

@@ -41,9 +41,18 @@ std::string time_text(std::optional<double> us) {
   return *us < 1 ? fmt::format("{:.4f}", *us) : fmt::format("{:.2f}", *us);
 }
 
-std::string interval_text(std::optional<double> low_us, std::optional<double> high_us) {
-  if (!low_us || !high_us) return "-";
-  return time_text(low_us) + " .. " + time_text(high_us);
+std::string interval_text(const Interval& us) {
+  if (!known_end(us.low) || !known_end(us.high)) return "-";
+  return time_text(us.low) + " .. " + time_text(us.high);
+}
+
+nlohmann::ordered_json interval_json(const Interval& interval) {
+  const auto number = [](std::optional<double> end) {
+    return end ? nlohmann::ordered_json(*end) : nlohmann::ordered_json();
+  };
+  return {{"median", interval.value},
+          {"low", number(known_end(interval.low))},
+          {"high", number(known_end(interval.high))}};
 }
 
 std::string count_text(int count) { return count < 0 ? "-" : std::to_string(count); }

@@ -3,6 +3,10 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "engine/base/interval.hpp"
+
 namespace fa_tune {
 
 // How reports write what rows hold. Text that is not of the expected form is shown as it stands: a
@@ -16,8 +20,10 @@ std::string genes_text(const std::string& json);
 
 // "80.12": microseconds with two decimals, four below one; "-" for none.
 std::string time_text(std::optional<double> us);
-// "79.90 .. 80.40", "-" for none.
-std::string interval_text(std::optional<double> low_us, std::optional<double> high_us);
+// "79.90 .. 80.40" us, "-" where an end is not known.
+std::string interval_text(const Interval& us);
+// {"median","low","high"}, null for an end that is not known.
+nlohmann::ordered_json interval_json(const Interval& interval);
 
 // "96"; "-" for a count that is not known, which rows keep as -1.
 std::string count_text(int count);

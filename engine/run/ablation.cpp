@@ -56,7 +56,7 @@ std::vector<std::string> strongest(const std::vector<AblationRow>& rows) {
   for (const AblationRow& row : rows)
     if (row.kind == AblationKind::back && row.ratio && row.verdict != "tie") strong.push_back(&row);
   std::ranges::stable_sort(strong, std::ranges::greater{}, [](const AblationRow* row) {
-    return std::abs(std::log(row->ratio->ratio));
+    return std::abs(std::log(row->ratio->value));
   });
   if (strong.size() > kMostPaired) strong.resize(kMostPaired);
   std::vector<std::string> genes;
@@ -68,26 +68,26 @@ std::vector<std::string> strongest(const std::vector<AblationRow>& rows) {
 // along with any of the three, the figures are not of these two genes and say nothing.
 void add_product(AblationRow& pair, const std::vector<AblationRow>& rows) {
   if (!pair.also.empty()) return;
-  TimeRatio product{1, 1, 1};
+  Interval product{1, 1, 1};
   for (const GeneChange& change : pair.wanted) {
     const auto single = std::ranges::find_if(rows, [&](const AblationRow& row) {
       return row.kind == AblationKind::back && row.wanted.front().gene == change.gene;
     });
     if (single == rows.end() || !single->ratio || !single->also.empty()) return;
-    const auto times = [](std::optional<double>& one, std::optional<double> other) {
-      one = one && other ? std::optional(*one * *other) : std::nullopt;
-    };
-    product.ratio *= single->ratio->ratio;
-    times(product.low, single->ratio->low);
-    times(product.high, single->ratio->high);
+    product.value *= single->ratio->value;
+    product.low *= single->ratio->low;
+    product.high *= single->ratio->high;
   }
   pair.product = product;
   if (!pair.ratio) return;
-  const TimeRatio& own = *pair.ratio;
+  const Interval& own = *pair.ratio;
   constexpr double kLeast = 1 + kLeastDifference;
-  if (own.low.value_or(own.ratio) > product.high.value_or(product.ratio) * kLeast)
+  const auto end = [](double bound, const Interval& of) {
+    return known_end(bound).value_or(of.value);
+  };
+  if (end(own.low, own) > end(product.high, product) * kLeast)
     pair.interaction = "more";
-  else if (own.high.value_or(own.ratio) * kLeast < product.low.value_or(product.ratio))
+  else if (end(own.high, own) * kLeast < end(product.low, product))
     pair.interaction = "less";
   else
     pair.interaction = "as expected";
@@ -96,7 +96,7 @@ void add_product(AblationRow& pair, const std::vector<AblationRow>& rows) {
 bool stands_before(const AblationRow& one, const AblationRow& other) {
   if (one.kind != other.kind) return one.kind < other.kind;
   if (one.ratio.has_value() != other.ratio.has_value()) return one.ratio.has_value();
-  return one.ratio && one.ratio->ratio > other.ratio->ratio;
+  return one.ratio && one.ratio->value > other.ratio->value;
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Ablation ablate(const Project& project, const TrialRow& trial, Device& device, C
   if (own.outcome != "right")
     throw UserError(
         fmt::format("trial {} is not right: {}: {}", trial.id, own.finding, own.message));
-  found.time_us = own.time_us.value();
+  found.time_us = own.screen_time.value().us.value;
   judge(field, rows);
   judge(field, forward);
   field.compare(found.trial_config, pointers(rows), derive_seed(options.seed, "back"));

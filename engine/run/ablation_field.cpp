@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/report/words.hpp"
 #include "engine/run/final_race.hpp"
 #include "engine/run/survive.hpp"
@@ -17,8 +18,8 @@ namespace {
 // As many as finals mostly have: a block stays short beside what a clock drifts in.
 constexpr std::size_t kMostInRace = 12;
 
-void set_ratio(AblationRow& row, const RaceRatio& ratio) {
-  row.ratio = TimeRatio{ratio.ratio, known_bound(ratio.low), known_bound(ratio.high)};
+void set_ratio(AblationRow& row, const Interval& ratio) {
+  row.ratio = ratio;
   row.verdict = verdict_text(ratio);
 }
 
@@ -27,9 +28,9 @@ std::string line_of(const AblationRow& row) {
   const std::string changes = changes_text(row.wanted);
   if (!row.ratio) return fmt::format("{}: {}", changes, row.outcome);
   std::string interval;
-  if (row.ratio->low && row.ratio->high)
-    interval = fmt::format(" [{:.3f}, {:.3f}]", *row.ratio->low, *row.ratio->high);
-  return fmt::format("{}: {:.3f}{} {}", changes, row.ratio->ratio, interval, row.verdict);
+  if (known_end(row.ratio->low) && known_end(row.ratio->high))
+    interval = fmt::format(" [{:.3f}, {:.3f}]", row.ratio->low, row.ratio->high);
+  return fmt::format("{}: {:.3f}{} {}", changes, row.ratio->value, interval, row.verdict);
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ void AblationField::judge(const std::vector<Config>& configs) {
     const TrialRow& row = trial.row;
     const std::string what =
         row.outcome == "right"
-            ? fmt::format("{} us {}", time_text(row.time_us), to_text(device_.info().times))
+            ? fmt::format("{} us {}", time_text(shown_us(row)), to_text(device_.info().times))
         : trial.twin != 0 ? "the same machine code as one before it"
                           : row.finding;
     say_(fmt::format("{} of {}: {}: {}", ++done, begun.size(), settings_text(row.config_json),
@@ -90,7 +91,7 @@ const TrialRow& AblationField::row(const Config& config) const {
 void AblationField::compare(const Config& beside, const std::vector<AblationRow*>& rows,
                             std::uint64_t seed) {
   raced_us_.reset();
-  const double own_us = row(beside).time_us.value();
+  const double own_us = row(beside).screen_time.value().us.value;
   std::vector<AblationRow*> to_race;
   for (AblationRow* each : rows) {
     if (!each->config) continue;
@@ -101,14 +102,14 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
       each->message = judged.message;
       continue;
     }
-    each->time_us = judged.time_us;
+    each->time_us = judged.screen_time->us.value;
     if (kernel(*each->config) == kernel(beside)) {
       each->outcome = "same";
-      set_ratio(*each, {});
+      set_ratio(*each, {1, 1, 1});
     } else if (device_.info().times == TimeKind::predicted) {
-      const double ratio = *judged.time_us / own_us;
+      const double ratio = *each->time_us / own_us;
       set_ratio(*each, {ratio, ratio, ratio});
-      each->ratio->low = each->ratio->high = std::nullopt;
+      each->ratio = Interval{ratio};
     } else {
       to_race.push_back(each);
     }
@@ -160,10 +161,10 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
     const RaceStanding& standing =
         raced.race.result.standings[static_cast<std::size_t>(ran - raced.ran.begin())];
     set_ratio(*each, standing.to_baseline);
-    each->time_us = standing.time_us.median;
+    each->time_us = standing.time_us.value;
     each->blocks = standing.blocks;
   }
-  if (!raced.ran.empty()) raced_us_ = raced.race.result.standings.front().time_us.median;
+  if (!raced.ran.empty()) raced_us_ = raced.race.result.standings.front().time_us.value;
 }
 
 }  // namespace fa_tune

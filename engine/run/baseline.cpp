@@ -30,10 +30,7 @@ std::string to_json(const Baseline& baseline) {
   Json kernels = Json::array();
   for (const BaselineKernel& kernel : baseline.kernels)
     kernels.push_back({{"file", kernel.file},
-                       {"time_us",
-                        {{"median", kernel.time_us.median},
-                         {"low", kernel.time_us.low},
-                         {"high", kernel.time_us.high}}},
+                       {"time_us", interval_json(kernel.time_us)},
                        {"registers", kernel.resources.registers},
                        {"spill_bytes", kernel.resources.spill_store_bytes},
                        {"text", kernel.text}});

@@ -15,7 +15,7 @@ namespace fa_tune {
 struct BaselineKernel {
   std::string file;  // an exported .cu, from the baseline's folder
   std::string text;  // all of it
-  Estimate time_us;  // as it was; for a person to see how the machine has changed
+  Interval time_us;  // as it was; for a person to see how the machine has changed
   KernelResources resources;
 };
 

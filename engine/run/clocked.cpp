@@ -50,7 +50,7 @@ std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& k
   auto measured = measure(device_, timed.launch(), effort, slow_us);
   if (!measured)
     return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
-  const double us = measured->time_us.median;
+  const double us = measured->time_us.value;
   if (auto refusal = prove(timed, *measured, effort, us > slow_us))
     return std::unexpected(std::move(*refusal));
   return std::move(*measured);
@@ -58,7 +58,7 @@ std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& k
 
 std::optional<ClockRefusal> Clocked::prove(TimedLaunch& timed, const Measurement& measured,
                                            Effort effort, bool slow) {
-  const double us = measured.time_us.median;
+  const double us = measured.time_us.value;
   if (roofline_ && !(us >= roofline_->us))
     return refusal_by_clock(
         {Finding::too_fast, fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,

@@ -65,7 +65,7 @@ std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device
   const auto b_us = admit(b, bind_b, device, truth, clocked, options.seed);
   if (!b_us) return std::unexpected(DuelRefusal{true, b_us.error()});
   if (device.info().times == TimeKind::predicted) {
-    const double ratio = b_us->time_us.median / a_us->time_us.median;
+    const double ratio = b_us->time_us.value / a_us->time_us.value;
     duel.a_us = a_us->time_us;
     duel.b_us = b_us->time_us;
     duel.ratio = {ratio, ratio, ratio};

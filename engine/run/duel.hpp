@@ -20,11 +20,11 @@ struct DuelOptions {
 // B beside A. On a device that predicts, the ratio of the two predictions, without an interval and
 // without a race.
 struct Duel {
-  Estimate a_us;
-  Estimate b_us;
+  Interval a_us;
+  Interval b_us;
   std::string a_detail;  // how its samples were taken, as JSON; nothing of a prediction
   std::string b_detail;
-  RaceRatio ratio;  // B's time over A's
+  Interval ratio;  // B's time over A's
   int processes = 0;
   int blocks = 0;
   int void_blocks = 0;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "engine/measure/timing.hpp"
+#include "engine/report/rows.hpp"
 
 namespace fa_tune {
 namespace {
@@ -39,11 +39,7 @@ EarlierRun load(const Store& store, const Project& project, const EarlierChoice&
     if (row.outcome != "right" && row.stage != "final") continue;
     Config config = Config::from_json(row.config_json);
     if (project.space.why_invalid(config)) continue;
-    std::optional<double> us;
-    for (const TimeRow& time : store.times(row.id))
-      if (time.phase == "screen")
-        us = us_at_clock(time.us, row.detail_json, project.target.clock_mhz);
-    if (us)
+    if (const auto us = screen_at_clock(row, project.target.clock_mhz))
       earlier.trials.push_back(
           {static_cast<std::uint64_t>(row.number), std::move(config), true, us, 0});
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/measure/timing.hpp"
+#include "engine/report/rows.hpp"
 
 namespace fa_tune {
 namespace {
@@ -32,9 +33,7 @@ std::vector<Screened> screened(const Store& store, std::int64_t run, double cloc
   std::vector<Screened> trials;
   for (TrialRow& trial : store.trials(run)) {
     if (trial.outcome != "right" && trial.stage != "final") continue;
-    std::optional<double> us;
-    for (const TimeRow& time : store.times(trial.id))
-      if (time.phase == "screen") us = us_at_clock(time.us, trial.detail_json, clock_mhz);
+    const auto us = screen_at_clock(trial, clock_mhz);
     if (us) trials.push_back({std::move(trial), *us});
   }
   std::ranges::stable_sort(

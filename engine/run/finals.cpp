@@ -25,15 +25,9 @@ void refuse(TrialRow& trial, const std::string& finding, const std::string& mess
   trial.message = message;
 }
 
-FinalTime time_of(const Estimate& estimate) {
-  return {estimate.median, estimate.low, estimate.high};
-}
-
 void take_figure(TrialRow& trial, const FinalTime& time) {
   trial.stage = "final";
-  trial.time_us = time.us;
-  trial.time_low_us = time.low_us;
-  trial.time_high_us = time.high_us;
+  trial.final_time = time;
 }
 
 // The contestant that others are timed beside: the first preset, if it is there. One that takes
@@ -46,7 +40,9 @@ std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& sta
   if (presets.empty()) return 0;
   const std::string config = presets.front().config.to_json();
   const auto found = std::ranges::find(standing, config, &TrialRow::config_json);
-  if (found == standing.end() || *found->time_us > kMostTimes * *standing.front().time_us) return 0;
+  if (found == standing.end() ||
+      found->screen_time->us.value > kMostTimes * standing.front().screen_time->us.value)
+    return 0;
   return static_cast<std::size_t>(found - standing.begin());
 }
 
@@ -69,8 +65,8 @@ std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
     const Measurement& measured = *verdicts.at(trial.id).measured;
     FinalRow row;
     row.trial = trial.id;
-    row.time = time_of(measured.time_us);
-    row.rank_us = row.time.us;
+    row.time = {measured.time_us};
+    row.rank_us = row.time.us.value;
     row.samples_us = measured.timing.samples_us;
     row.detail_json = detail_json_of(measured.timing);
     rows.push_back(std::move(row));
@@ -79,7 +75,7 @@ std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].place = static_cast<int>(i) + 1;
     rows[i].tied_first = i == 0;
-    rows[i].ratio = rows[i].time.us / rows.front().time.us;
+    rows[i].ratio = {rows[i].time.us.value / rows.front().time.us.value};
   }
   return rows;
 }
@@ -137,7 +133,7 @@ bool predicted_finals(const Project& project, Device& device, CompilePool& pool,
     if (trial.stage != "final") {
       const FinalVerdict verdict = judge.judge(trial);
       if (verdict.measured && !verdict.lost) {
-        const FinalTime time = time_of(verdict.measured->time_us);
+        const FinalTime time{verdict.measured->time_us};
         take_figure(trial, time);
         store.record_final(trial.id, time, verdict.measured->timing.samples_us);
       } else if (!verdict.lost) {
@@ -211,7 +207,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
       row.detail_json = with_look(row.detail_json, look->second);
     const auto& cold = verdicts.at(row.trial).cold;
     if (!cold) continue;
-    row.cold = time_of(cold->time_us);
+    row.cold = FinalTime{cold->time_us};
     row.cold_samples_us = cold->timing.samples_us;
     row.cold_detail_json = detail_json_of(cold->timing);
   }

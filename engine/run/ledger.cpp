@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/measure/timing.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/run/run_options.hpp"
 
 namespace fa_tune {
@@ -55,9 +55,6 @@ double Ledger::seconds_before() const {
 TrialRow Ledger::recall(std::uint64_t number, const Proposal& proposal) {
   TrialRow row = stored_.at(number);
   require_same(fmt::format("trial {}", row.number), row.config_json, proposal.config.to_json());
-  // The search knew the screen's figure, whatever the finals said later.
-  for (const TimeRow& time : store_.times(row.id))
-    if (time.phase == "screen") row.time_us = time.us;
   take_in(row);
   return row;
 }
@@ -85,8 +82,7 @@ Told Ledger::told(const TrialRow& row, const Config& config) const {
 
 // What screens are compared by.
 std::optional<double> Ledger::at_clock(const TrialRow& screened) const {
-  if (!screened.time_us) return std::nullopt;
-  return us_at_clock(*screened.time_us, screened.detail_json, project_.target.clock_mhz);
+  return screen_at_clock(screened, project_.target.clock_mhz);
 }
 
 void Ledger::take_in(const TrialRow& row) {

@@ -60,7 +60,7 @@ class Proof {
   }
 
  private:
-  double usual_us() const { return proof_.measured.time_us.median; }
+  double usual_us() const { return proof_.measured.time_us.value; }
 
   std::expected<Timing, Fault> take(const BufferChanges& before_each) {
     TimingPlan plan = plan_;

@@ -16,10 +16,10 @@ constexpr std::uint64_t kNearestSeed = 1;
 class RunBeside {
  public:
   RunBeside(const Store& store, const TrialRow& trial) : trials_(store.trials(trial.run)) {
-    const auto own = screen_beside(store, trial, trial);
+    const auto own = screen_beside(trial, trial);
     for (const TrialRow& row : trials_) {
       configs_.push_back(Config::from_json(row.config_json));
-      const auto us = screen_beside(store, row, trial);
+      const auto us = screen_beside(row, trial);
       if (row.outcome == "right" && us && own) ratios_[row.id] = *us / *own;
       // A duplicate is its original, under another config.
       if (const auto known = ratios_.find(row.duplicate_of);

@@ -18,8 +18,8 @@ std::string origin_of(const ExportFacts& facts, bool as_timed) {
   std::string text =
       fmt::format("{}; trial {} of run {}, space {}",  // what it is, whence it is
                   settings_text(facts.config.to_json()), facts.trial, facts.run, facts.space);
-  if (as_timed && facts.time_us)
-    text += fmt::format(", {} us {} on {}", time_text(facts.time_us), facts.time_kind,
+  if (as_timed && facts.time)
+    text += fmt::format(", {} us {} on {}", time_text(facts.time->value), facts.time_kind,
                         facts.device_name);
   if (as_timed)
     text += fmt::format(", {} gate cases, worst error {:.3g} of what is allowed", facts.gate_cases,

@@ -1,6 +1,7 @@
 #include "engine/run/portfolio.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <set>
@@ -12,7 +13,8 @@
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/measure/statistics.hpp"
-#include "engine/measure/timing.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/run/final_race.hpp"
 #include "engine/run/trial.hpp"
 #include "engine/space/space_settings.hpp"
 
@@ -28,31 +30,23 @@ Project project_of(const RunRow& run, const std::filesystem::path& root,
   return open_project(list.empty() ? std::move(file) : with_settings(file, list), root);
 }
 
-FinalTime at_clock(double us, double low_us, double high_us, const std::string& detail_json,
-                   double mhz) {
-  const double factor = us_at_clock(us, detail_json, mhz) / us;
-  return {us * factor, low_us * factor, high_us * factor};
-}
-
-std::optional<FinalTime> screen_of(const Store& store, const TrialRow& trial, double mhz) {
-  for (const TimeRow& time : store.times(trial.id))
-    if (time.phase == "screen")
-      return at_clock(time.us, time.low_us.value_or(time.us), time.high_us.value_or(time.us),
-                      trial.detail_json, mhz);
-  return std::nullopt;
+std::optional<ScreenTime> screen_of(const TrialRow& trial, double mhz) {
+  const auto us = screen_at_clock(trial, mhz);
+  if (!us) return std::nullopt;
+  return ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
 }
 
 // What several screens say together.
-FinalTime joined(const std::vector<FinalTime>& screens) {
+ScreenTime joined(const std::vector<ScreenTime>& screens) {
   std::vector<double> us;
-  FinalTime all = screens.front();
-  for (const FinalTime& each : screens) {
-    us.push_back(each.us);
-    all.low_us = std::min(all.low_us, each.low_us);
-    all.high_us = std::max(all.high_us, each.high_us);
+  Interval all = screens.front().us;
+  for (const auto& [each] : screens) {
+    us.push_back(each.value);
+    all.low = std::min(all.low, each.low);
+    all.high = std::max(all.high, each.high);
   }
-  all.us = median(us);
-  return all;
+  all.value = median(us);
+  return {all};
 }
 
 }  // namespace
@@ -118,19 +112,20 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
     kernels_.push_back({trial.id, config});
   }
   times_.assign(kernels_.size(), std::vector<PortfolioTime>(shapes_.size()));
+  raced_.assign(shapes_.size(), false);
   if (wishes.all_anew) return;
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<FinalTime>> screens;  // kernel, shape
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<ScreenTime>> screens;  // kernel, shape
   for (const TrialRow& trial : trials) {
     const auto kernel =
         std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
     if (kernel == kernels_.end()) continue;
     const std::size_t shape = shape_of(trial.run);
     const double mhz = shapes_[shape].project.target.clock_mhz;
-    if (const auto screen = screen_of(store, trial, mhz))
+    if (const auto screen = screen_of(trial, mhz))
       screens[{static_cast<std::size_t>(kernel - kernels_.begin()), shape}].push_back(*screen);
   }
   for (const auto& [pair, those] : screens)
-    times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), ""};
+    times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), "", {}};
 }
 
 // What the space of a shape does not allow.
@@ -140,7 +135,7 @@ void PortfolioField::rule_out() {
       PortfolioTime& time = times_[kernel][shape];
       if (time.from != PortfolioTime::From::nothing) continue;
       if (const auto why = shapes_[shape].project.space.why_invalid(kernels_[kernel].config))
-        time = {PortfolioTime::From::recorded, std::nullopt, *why};
+        time = {PortfolioTime::From::recorded, std::nullopt, *why, {}};
     }
 }
 
@@ -170,14 +165,10 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
       FinishedTrial trial;
       if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
-      const bool right = trial.row.outcome == "right" && trial.row.time_us.has_value();
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;
-      if (right) {
-        const double us = *trial.row.time_us;
-        time.time =
-            at_clock(us, trial.row.time_low_us.value_or(us), trial.row.time_high_us.value_or(us),
-                     trial.row.detail_json, project.target.clock_mhz);
+      if (trial.row.outcome == "right") {
+        time.time = screen_of(trial.row, project.target.clock_mhz);
         ++timed;
       } else {
         time.why = trial.row.finding + ": " + trial.row.message;
@@ -185,6 +176,43 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
     }
   }
   return timed;
+}
+
+void PortfolioField::race(Device& device, CompilePool& pool, double within, std::uint64_t seed,
+                          const std::function<void(std::size_t done)>& done) {
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    const auto best = best_us(shape);
+    std::vector<std::size_t> near;
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+      if (const auto us = times_[kernel][shape].us(); us && *us <= *best * (1 + within + kWander))
+        near.push_back(kernel);
+    std::ranges::sort(near, {}, [&](std::size_t kernel) { return *times_[kernel][shape].us(); });
+    near.resize(std::min(near.size(), kMostInRace));
+    if (near.size() == 1) times_[near.front()][shape].ratio = Interval{1, 1, 1};
+    raced_[shape] = near.size() == 1;
+    if (near.size() >= 2) {
+      std::vector<Config> configs;
+      for (const std::size_t kernel : near) configs.push_back(kernels_[kernel].config);
+      const std::atomic<bool> stop = false;
+      const FinalRace race = race_finalists(shapes_[shape].project, device, pool, configs, 0,
+                                            derive_seed(seed, "portfolio race", shape), stop);
+      if (race.lost) throw MachineError(device.info().id + ": the device was lost");
+      for (const RaceRefusal& refusal : race.refused)
+        times_[near[refusal.finalist]][shape] = {
+            PortfolioTime::From::now, std::nullopt, refusal.finding + ": " + refusal.message, {}};
+      for (std::size_t i = 0; i < race.ran.size(); ++i)
+        times_[near[race.ran[i]]][shape].ratio = race.race.result.standings[i].to_winner;
+      raced_[shape] = !race.ran.empty();
+    }
+    done(shape + 1);
+  }
+}
+
+std::optional<double> PortfolioField::over_best(std::size_t kernel, std::size_t shape) const {
+  const PortfolioTime& time = times_[kernel][shape];
+  if (raced_[shape]) return time.ratio ? std::optional(time.ratio->value) : std::nullopt;
+  const auto us = time.us();
+  return us ? std::optional(*us / *best_us(shape)) : std::nullopt;
 }
 
 std::optional<double> PortfolioField::best_us(std::size_t shape) const {
@@ -197,13 +225,12 @@ std::optional<double> PortfolioField::best_us(std::size_t shape) const {
 Costs PortfolioField::costs(double within) const {
   Costs costs(kernels_.size(), std::vector<std::optional<double>>(shapes_.size()));
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
-    const auto best = best_us(shape);
-    if (!best)
+    if (!best_us(shape))
       throw UserError(fmt::format("no kernel of these is right for {}: run evolve for it",
                                   shapes_[shape].described));
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
-      if (const auto us = times_[kernel][shape].us(); us && *us <= *best * (1 + within))
-        costs[kernel][shape] = std::log(*us / *best);
+      if (const auto over = over_best(kernel, shape); over && *over <= 1 + within)
+        costs[kernel][shape] = std::log(*over);
   }
   return costs;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,16 +19,18 @@ namespace fa_tune {
 // How fast a kernel is at a shape, and where that is known from. All are times of one kind: what
 // screens say, at the clock of the target's profile where the GPU's is known (us_at_clock), so that
 // a published figure never stands beside one that was only screened. Screens of different moments
-// wander by a percent or two all the same.
+// wander by a percent or two all the same: on a GPU they say who is raced, and races decide.
 struct PortfolioTime {
   enum class From { nothing, recorded, now };
   From from = From::nothing;
   // Of several recorded screens the median, and the ends of all their intervals. None with a From:
   // it is refused there.
-  std::optional<FinalTime> time;
+  std::optional<ScreenTime> time;
   std::string why;  // then
+  // Of its shape's race, if it was in one: its time over that of the fastest there.
+  std::optional<Interval> ratio;
 
-  std::optional<double> us() const { return time ? std::optional(time->us) : std::nullopt; }
+  std::optional<double> us() const { return time ? std::optional(time->us.value) : std::nullopt; }
 };
 
 struct PortfolioShape {
@@ -67,8 +70,24 @@ class PortfolioField {
   // shape. Returns how many were timed. The device must be of run()'s name.
   std::size_t measure(Device& device, CompilePool& pool, std::uint64_t seed);
 
+  // What screens of one kernel may differ by: whoever is further behind the best of a shape than
+  // `within` and this need not be raced there.
+  static constexpr double kWander = 0.03;
+  static constexpr std::size_t kMostInRace = 12;
+
+  // On a device that measures, which must be of run()'s name: at each shape one race of the kernels
+  // that may be `within` of the best, as finals hold it (race_finalists). Who is refused in it
+  // serves no such shape. A shape whose race said nothing keeps its screens. `done` is told how
+  // many shapes are over.
+  void race(Device& device, CompilePool& pool, double within, std::uint64_t seed,
+            const std::function<void(std::size_t done)>& done);
+  bool raced(std::size_t shape) const { return raced_[shape]; }
+
   // The best time of a shape; nothing if no kernel is right there.
   std::optional<double> best_us(std::size_t shape) const;
+  // Its time over that of the fastest: by the race where there was one. Nothing where it is not
+  // right, or was not near enough to be raced.
+  std::optional<double> over_best(std::size_t kernel, std::size_t shape) const;
   // Costs for fewest_cover: logarithms of times over the best, of those `within` (0.02) of it.
   // Throws UserError where a shape has no kernel at all.
   Costs costs(double within) const;
@@ -83,6 +102,7 @@ class PortfolioField {
   std::vector<PortfolioShape> shapes_;
   std::vector<PortfolioKernel> kernels_;
   std::vector<std::vector<PortfolioTime>> times_;
+  std::vector<bool> raced_;  // by shape
 };
 
 }  // namespace fa_tune

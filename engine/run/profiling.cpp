@@ -85,7 +85,7 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> gi
     profile.device = info.id;
     profile.device_name = info.name;
     profile.driver = info.driver;
-    profile.clock_us = timed->time_us.median;
+    profile.clock_us = timed->time_us.value;
   }
   if (!profile.registers && resources.registers >= 0) profile.registers = resources.registers;
   return profile;

@@ -84,10 +84,10 @@ TrialReport report_trial(const TrialRow& row, const Config& config, std::optiona
   report.message = row.message;
   report.time_us = time_us;
   // The interval at the clock that the time is told at.
-  if (row.time_us && time_us) {
-    const double slower = *time_us / *row.time_us;
-    if (row.time_low_us) report.low_us = *row.time_low_us * slower;
-    if (row.time_high_us) report.high_us = *row.time_high_us * slower;
+  if (row.screen_time && time_us) {
+    const Interval us = row.screen_time->us * (*time_us / row.screen_time->us.value);
+    report.low_us = known_end(us.low);
+    report.high_us = known_end(us.high);
   }
   const auto add = [&report](const char* name, int count) {
     if (count >= 0) report.metrics.emplace_back(name, count);

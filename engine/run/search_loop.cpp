@@ -29,9 +29,7 @@ void refuse_deadly(TrialRow& row, const std::string& finding, const std::string&
   row.outcome = "refused";
   row.finding = finding;
   row.message = message;
-  row.time_us.reset();
-  row.time_low_us.reset();
-  row.time_high_us.reset();
+  row.screen_time.reset();
 }
 
 // What lanes are called in trials: by their devices, numbered where those are alike.
@@ -263,7 +261,7 @@ bool SearchLoop::record() {
   told_.push_back(ledger_.told(row, entry.proposal.config));
   if (parts_.proposer != nullptr)
     parts_.proposer->report(report_trial(row, entry.proposal.config, told_.back().time_us));
-  if (tally().best) lanes_.note_incumbent(*tally().best->time_us);
+  if (tally().best) lanes_.note_incumbent(tally().best->screen_time->us.value);
   if (fresh) {
     ++breakdown_.trials;
     breakdown_.judged += !row.lane.empty();

@@ -200,10 +200,8 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
   if (!sees_timed_) row.message = not_at_timed_size;
   row.outcome = "right";
   row.finding = "right";
-  row.time_us = measured->time_us.median;
-  fastest_us_ = std::min(fastest_us_, measured->time_us.median);
-  row.time_low_us = measured->time_us.low;
-  row.time_high_us = measured->time_us.high;
+  row.screen_time = ScreenTime{measured->time_us};
+  fastest_us_ = std::min(fastest_us_, measured->time_us.value);
   row.detail_json = detail_json_of(measured->timing);
   trial.samples_us = measured->timing.samples_us;
 }

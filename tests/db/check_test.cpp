@@ -26,7 +26,7 @@ void make_sound(const std::filesystem::path& path) {
         trial.outcome = trial.finding = "duplicate";
         trial.stage = "duplicate_code";
         trial.duplicate_of = parent;
-        trial.time_us = trial.time_low_us = trial.time_high_us = std::nullopt;
+        trial.screen_time.reset();
         samples.clear();
       }
       store.record_attempt(run, number, trial.config_json);

@@ -50,9 +50,7 @@ TrialRow a_trial(std::int64_t run, std::int64_t number, double time_us) {
   trial.gate_cases = 12;
   trial.worst_ratio = 0.4;
   trial.worst_rms = 0.0001;
-  trial.time_us = time_us;
-  trial.time_low_us = time_us * 0.99;
-  trial.time_high_us = time_us * 1.01;
+  trial.screen_time = ScreenTime{{time_us, time_us * 0.99, time_us * 1.01}};
   trial.detail_json = R"({"bound":"dram"})";
   trial.finished_at = "2026-01-02T03:04:06Z";
   return trial;

@@ -43,7 +43,7 @@ void record(Store& store, std::int64_t run, std::int64_t number) {
   trial.outcome = right ? "right" : "refused";
   trial.finding = right ? "right" : "wrong";
   trial.source_hash = sha256(source_of(number));
-  if (right) trial.time_us = trial.time_low_us = trial.time_high_us = 10;
+  if (right) trial.screen_time = ScreenTime{{10, 10, 10}};
   std::vector<ParentRow> parents;
   if (const auto parent = store.trial(run, number - 1)) parents = {{0, parent->id, 0, "{}"}};
   std::vector<SampleRow> samples;
@@ -63,7 +63,6 @@ void read_all(const fs::path& path) {
     for (const TrialRow& trial : store.trials(run.id)) {
       (void)store.samples(trial.id);
       (void)store.parents(trial.id);
-      (void)store.times(trial.id);
       (void)store.source(trial.source_hash);
     }
   }

@@ -37,7 +37,7 @@ Score score(const test::Vice& vice, double places, std::size_t count) {
     const RaceResult result = test::series_on(vice, truth, 1'000'000 + seed, places);
     const RaceStanding& last = result.standings.back();
     sum.found += result.tied_first() == std::vector{count - 1};
-    sum.wrong += last.to_winner.slower();
+    sum.wrong += is_slower(last.to_winner);
     sum.covered += last.to_baseline.low <= kFaster && kFaster <= last.to_baseline.high;
   }
   return sum;

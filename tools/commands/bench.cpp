@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
+#include "engine/report/words.hpp"
 #include "engine/run/duel.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
@@ -34,36 +35,34 @@ void print(const Duel& outcome, const Contender& a, const Contender& b, const De
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
   if (as_json) {
-    const auto side = [](const Contender& contender, const Estimate& us,
+    const auto side = [](const Contender& contender, const Interval& us,
                          const std::string& detail) {
-      Json json{{"name", contender.name()},
-                {"time_us", {{"median", us.median}, {"low", us.low}, {"high", us.high}}}};
+      Json json{{"name", contender.name()}, {"time_us", interval_json(us)}};
       if (!detail.empty()) json["detail"] = Json::parse(detail);
       return json;
     };
-    fmt::print("{}\n",
-               Json{{"device", device.name},
-                    {"kind", kind},
-                    {"seed", seed},
-                    {"a", side(a, outcome.a_us, outcome.a_detail)},
-                    {"b", side(b, outcome.b_us, outcome.b_detail)},
-                    {"ratio", {{"median", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}}},
-                    {"processes", outcome.processes},
-                    {"blocks", outcome.blocks},
-                    {"void_blocks", outcome.void_blocks},
-                    {"verdict", verdict_text(ratio)}}
-                   .dump(2));
+    fmt::print("{}\n", Json{{"device", device.name},
+                            {"kind", kind},
+                            {"seed", seed},
+                            {"a", side(a, outcome.a_us, outcome.a_detail)},
+                            {"b", side(b, outcome.b_us, outcome.b_detail)},
+                            {"ratio", interval_json(ratio)},
+                            {"processes", outcome.processes},
+                            {"blocks", outcome.blocks},
+                            {"void_blocks", outcome.void_blocks},
+                            {"verdict", verdict_text(ratio)}}
+                           .dump(2));
     return;
   }
   for (const auto& [contender, us] : {std::pair(&a, &outcome.a_us), {&b, &outcome.b_us}})
-    fmt::print("{}: {:.2f} us {}\n", contender->name(), us->median, kind);
+    fmt::print("{}: {:.2f} us {}\n", contender->name(), us->value, kind);
   const std::string against = b.name() + " against " + a.name();
   if (device.times == TimeKind::predicted) {
     fmt::print("{}: {}, {:.4f} of its time as the model predicts; nothing was measured\n", against,
-               verdict_text(ratio), ratio.ratio);
+               verdict_text(ratio), ratio.value);
   } else {
     fmt::print("{}: {}, {:.4f} of its time [{:.4f}, {:.4f}] in {} processes, {} blocks, {} void\n",
-               against, verdict_text(ratio), ratio.ratio, ratio.low, ratio.high, outcome.processes,
+               against, verdict_text(ratio), ratio.value, ratio.low, ratio.high, outcome.processes,
                outcome.blocks, outcome.void_blocks);
   }
 }

@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/log.hpp"
+#include "engine/report/words.hpp"
 #include "engine/run/baseline.hpp"
 #include "engine/run/duel.hpp"
 #include "tools/commands/command.hpp"
@@ -77,7 +78,7 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
     const fs::path from = fs::absolute(path).parent_path();
     baseline.kernels.push_back({fs::absolute(file).lexically_relative(from).string(), text,
                                 meeting.duel->a_us, meeting.resources});
-    log_info("{}: {:.2f} us {}", file, meeting.duel->a_us.median, baseline.time_kind);
+    log_info("{}: {:.2f} us {}", file, meeting.duel->a_us.value, baseline.time_kind);
   }
   write_file(path, to_json(baseline));
   log_info("{}: {} {}, on {}", path.string(), files.size(),
@@ -91,9 +92,9 @@ using Findings = std::vector<std::pair<std::string, std::string>>;
 Findings regressions(const BaselineKernel& then, const Meeting& now, double allow) {
   Findings found;
   if (!now.duel) return {{"wrong", now.duel.error().message}};
-  const RaceRatio& ratio = now.duel->ratio;
+  const Interval& ratio = now.duel->ratio;
   if (ratio.low > 1 + allow)
-    found.emplace_back("time", fmt::format("takes {:.4f} of the baseline's time", ratio.ratio));
+    found.emplace_back("time", fmt::format("takes {:.4f} of the baseline's time", ratio.value));
   const auto grown = [&found](const char* word, const char* unit, int before, int after) {
     if (before >= 0 && after > before)
       found.emplace_back(word, fmt::format("{} {}, the baseline {}", after, unit, before));
@@ -108,17 +109,10 @@ Json row_of(const BaselineKernel& then, const Meeting& now, const Findings& foun
   Json row{{"file", then.file}, {"regressions", Json::array()}};
   for (const auto& [word, sentence] : found)
     row["regressions"].push_back({{"what", word}, {"message", sentence}});
-  const auto us = [](const Estimate& time) {
-    return Json{{"median", time.median}, {"low", time.low}, {"high", time.high}};
-  };
-  row["time_us"] = now.duel ? us(now.duel->b_us) : Json();
-  row["baseline_us"] = now.duel ? us(now.duel->a_us) : Json();
-  row["baseline_us_then"] = us(then.time_us);
-  row["ratio"] = nullptr;
-  if (now.duel)
-    row["ratio"] = {{"median", now.duel->ratio.ratio},
-                    {"low", now.duel->ratio.low},
-                    {"high", now.duel->ratio.high}};
+  row["time_us"] = now.duel ? interval_json(now.duel->b_us) : Json();
+  row["baseline_us"] = now.duel ? interval_json(now.duel->a_us) : Json();
+  row["baseline_us_then"] = interval_json(then.time_us);
+  row["ratio"] = now.duel ? interval_json(now.duel->ratio) : Json();
   row["registers"] = now.resources.registers;
   row["registers_then"] = then.resources.registers;
   row["spill_bytes"] = now.resources.spill_store_bytes;
@@ -134,8 +128,8 @@ void print_row(const BaselineKernel& then, const Meeting& now, const Findings& f
   if (now.duel) {
     const Duel& duel = *now.duel;
     fmt::print("\n  {:.2f} us {}, the baseline {:.2f} us now and {:.2f} us then: ratio {:.4f}",
-               duel.b_us.median, to_text(now.device.times), duel.a_us.median, then.time_us.median,
-               duel.ratio.ratio);
+               duel.b_us.value, to_text(now.device.times), duel.a_us.value, then.time_us.value,
+               duel.ratio.value);
     if (now.device.times == TimeKind::measured)
       fmt::print(" [{:.4f}, {:.4f}] in {} processes", duel.ratio.low, duel.ratio.high,
                  duel.processes);

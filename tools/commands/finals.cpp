@@ -43,10 +43,6 @@ RunRow wanted_run(const Store& store, const FinalsArguments& arguments) {
   return runs.front();
 }
 
-nlohmann::ordered_json figure(const FinalTime& time) {
-  return {{"median", time.us}, {"low", time.low_us}, {"high", time.high_us}};
-}
-
 void print(const FinalRound& round, const std::vector<TrialRow>& refused, const RunRow& run,
            const DeviceInfo& device, std::uint64_t seed, bool as_json) {
   const auto raced = raced_finals(round.rows);
@@ -55,7 +51,7 @@ void print(const FinalRound& round, const std::vector<TrialRow>& refused, const 
     Json json{{"run", run.id}, {"device", device.name},   {"kind", kind},
               {"seed", seed},  {"finals", Json::array()}, {"refused", Json::array()}};
     for (const FinalRow& row : round.rows) {
-      json["finals"].push_back({{"trial", row.trial}, {"time_us", figure(row.time)}});
+      json["finals"].push_back({{"trial", row.trial}, {"time_us", interval_json(row.time.us)}});
       json["finals"].back().update(final_json(raced.at(row.trial)));
     }
     for (const TrialRow& trial : refused)
@@ -71,9 +67,9 @@ void print(const FinalRound& round, const std::vector<TrialRow>& refused, const 
                {"cold L2 us", Align::right},
                {"standing", Align::wrap}});
   for (const FinalRow& row : round.rows)
-    table.add({std::to_string(row.place), std::to_string(row.trial), time_text(row.time.us),
-               interval_text(row.time.low_us, row.time.high_us),
-               row.cold ? time_text(row.cold->us) : "-", standing_text(raced.at(row.trial))});
+    table.add({std::to_string(row.place), std::to_string(row.trial), time_text(row.time.us.value),
+               interval_text(row.time.us), row.cold ? time_text(row.cold->us.value) : "-",
+               standing_text(raced.at(row.trial))});
   fmt::print("{}", table.text());
   for (const TrialRow& trial : refused)
     fmt::print("trial {} is refused: {}: {}\n", trial.id, trial.finding, trial.message);

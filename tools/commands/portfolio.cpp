@@ -27,6 +27,7 @@ struct PortfolioArguments {
   std::size_t candidates = 5;
   std::vector<std::string> shapes;
   bool anew = false;
+  bool no_race = false;
   std::string format = "text";
   std::string out;
   std::optional<std::uint64_t> seed;
@@ -71,14 +72,18 @@ Json as_json(const PortfolioField& field, const Cover& cover, double within, std
     json["shapes"].push_back(
         {{"shape", shape_json(field.shapes()[shape].project.problem->shape())},
          {"trial", field.kernels()[kernel].trial},
-         {"time_us", time.time->us},
-         {"time_low_us", time.time->low_us},
-         {"time_high_us", time.time->high_us},
+         {"time_us", time.time->us.value},
+         {"time_low_us", time.time->us.low},
+         {"time_high_us", time.time->us.high},
          {"best_us", *field.best_us(shape)},
+         {"over_best", time.ratio ? interval_json(*time.ratio) : Json()},
          {"timed", time.from == PortfolioTime::From::now ? "now" : "recorded"}});
   }
   return json;
 }
+
+// "+1.2%" for 1.012.
+std::string percent_text(double ratio) { return fmt::format("{:+.1f}%", (ratio - 1) * 100); }
 
 std::string as_table(const PortfolioField& field, const Cover& cover) {
   Table table({{"shape", Align::wrap},
@@ -90,32 +95,62 @@ std::string as_table(const PortfolioField& field, const Cover& cover) {
   for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
     const std::size_t kernel = cover.serving[shape];
     const PortfolioTime& time = field.time(kernel, shape);
-    const double best = *field.best_us(shape);
+    const double over = *field.over_best(kernel, shape);
     table.add({field.shapes()[shape].described, std::to_string(field.kernels()[kernel].trial),
-               fmt::format("{} ({}..{})", time_text(time.us()), time_text(time.time->low_us),
-                           time_text(time.time->high_us)),
-               time_text(best), fmt::format("{:+.1f}%", (*time.us() / best - 1) * 100),
+               fmt::format("{} ({}..{})", time_text(time.us()), time_text(time.time->us.low),
+                           time_text(time.time->us.high)),
+               time_text(*field.best_us(shape)),
+               time.ratio
+                   ? percent_text(over) + fmt::format(" ({}..{})", percent_text(time.ratio->low),
+                                                      percent_text(time.ratio->high))
+                   : percent_text(over),
                time.from == PortfolioTime::From::now ? "now" : "recorded"});
   }
   return table.text();
 }
 
-std::size_t measure_missing(PortfolioField& field, const PortfolioArguments& arguments) {
+// Times what no run did and, where a clock runs, races what is near the best. Returns how many were
+// timed.
+std::size_t take_times(PortfolioField& field, const PortfolioArguments& arguments, double within) {
+  const bool races = field.run().time_kind == "measured" && !arguments.no_race;
+  if (field.missing() == 0 && !races) return 0;
   const auto root = require_root();
   const DeviceProfile& target = field.shapes().front().project.target;
   Session session(field.run().device, target, root);
   const DeviceInfo& device = session.device().info();
   if (device.name != field.run().device_name)
     throw UserError(fmt::format(
-        "{} pairs of kernel and shape are not timed, and {} is here, not {}: run this where the "
-        "others were timed",
-        field.missing(), device.name, field.run().device_name));
+        "{} is here, not {}, on which {}: run this where the others were timed{}", device.name,
+        field.run().device_name,
+        races ? "the choice is to be raced"
+              : fmt::format("{} pairs of kernel and shape are not timed", field.missing()),
+        field.missing() == 0 ? ", or choose by screens alone with --no-race" : ""));
   for (const PortfolioShape& shape : field.shapes())
     session.give_reference(*shape.project.problem, target);
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
-  log_info("{} of {} pairs of kernel and shape are timed on {} ({}), seed {}", field.missing(),
-           field.kernels().size() * field.shapes().size(), device.id, device.name, seed);
-  return field.measure(session.device(), session.pool(), seed);
+  const std::size_t shapes = field.shapes().size();
+  log_info("{} of {} pairs of kernel and shape are timed{} on {} ({}), seed {}", field.missing(),
+           field.kernels().size() * shapes, races ? ", then those near the best raced" : "",
+           device.id, device.name, seed);
+  const std::size_t timed = field.measure(session.device(), session.pool(), seed);
+  if (races)
+    field.race(session.device(), session.pool(), within, seed,
+               [&](std::size_t done) { log_info("raced at {} of {} shapes", done, shapes); });
+  return timed;
+}
+
+// What the figures of the table are.
+std::string origin_text(const PortfolioField& field) {
+  if (field.run().time_kind != "measured") return "";
+  std::size_t raced = 0;
+  for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) raced += field.raced(shape);
+  const std::string races = fmt::format(
+      "Kernels were raced at {} of {} shapes: times over the best are of that race, with "
+      "95% intervals. ",
+      raced, field.shapes().size());
+  return (raced == 0 ? "" : races) +
+         "Times are those of screens, at one clock, with their intervals; screens of different "
+         "moments differ by a percent or two.";
 }
 
 int portfolio(const PortfolioArguments& arguments) {
@@ -124,7 +159,7 @@ int portfolio(const PortfolioArguments& arguments) {
   PortfolioField field(
       store, {arguments.filters.resolved(), arguments.candidates, arguments.shapes, arguments.anew},
       require_root());
-  const std::size_t timed = field.missing() > 0 ? measure_missing(field, arguments) : 0;
+  const std::size_t timed = take_times(field, arguments, within);
   const Cover cover = fewest_cover(field.costs(within));
   const std::string json = as_json(field, cover, within, timed).dump(2) + "\n";
   if (!arguments.out.empty()) write_file(arguments.out, json);
@@ -139,11 +174,7 @@ int portfolio(const PortfolioArguments& arguments) {
       within * 100, field.run().device_name,
       cover.fewest() ? ", and no fewer do"
                      : fmt::format("; no fewer than {} could", cover.at_least),
-      timed,
-      field.run().time_kind == "measured"
-          ? "Times are those of screens, at one clock, with their intervals; screens of different "
-            "moments differ by a percent or two: 'fa-tune bench' tells two kernels apart."
-          : "");
+      timed, origin_text(field));
   return 0;
 }
 
@@ -162,6 +193,8 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_option("--also", arguments->shapes,
                       "one more shape, from the newest run's problem: shape.L=4096,causal=true");
   command->add_flag("--anew", arguments->anew, "time every pair now, also what is recorded");
+  command->add_flag("--no-race", arguments->no_race,
+                    "choose by screens alone, without the GPU that they were taken on");
   command->add_option("--out", arguments->out, "write the choice as JSON, for export --portfolio");
   command->add_option("--format", arguments->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

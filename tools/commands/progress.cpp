@@ -38,11 +38,11 @@ void Progress::on_trial(const TrialRow& trial, const Tally& tally) {
                                  tally.right, tally.refused, tally.duplicate);
   bool better = false;
   if (tally.best) {
-    better = best_us_ == 0 || *tally.best->time_us < best_us_;
-    best_us_ = *tally.best->time_us;
+    better = best_us_ == 0 || tally.best->screen_time->us.value < best_us_;
+    best_us_ = tally.best->screen_time->us.value;
     line += fmt::format("  best {:.2f} us {}", best_us_, kind_);
-    if (tally.baseline && *tally.baseline->time_us > best_us_)
-      line += fmt::format(" ({:.1f}x)", *tally.baseline->time_us / best_us_);
+    if (tally.baseline && tally.baseline->screen_time->us.value > best_us_)
+      line += fmt::format(" ({:.1f}x)", tally.baseline->screen_time->us.value / best_us_);
   }
   if (tally.seconds > 0)
     line += fmt::format("  {:.1f}/s  {} left", tally.trials / tally.seconds,
@@ -57,8 +57,9 @@ void Progress::on_final_step(const std::string& step, int done, int of) {
 
 void Progress::on_final(const TrialRow& trial, int done, int of) {
   show(fmt::format("[final {}/{}] trial {}: {}", done, of, trial.number,
-                   trial.outcome == "right" ? fmt::format("{:.2f} us {}", *trial.time_us, kind_)
-                                            : "refused: " + trial.message),
+                   trial.outcome == "right"
+                       ? fmt::format("{:.2f} us {}", trial.final_time->us.value, kind_)
+                       : "refused: " + trial.message),
        true);
 }
 

@@ -46,16 +46,16 @@ std::string evaluations_cell(const EvaluationsTo& to) {
                      evaluations_text(to.high));
 }
 
-std::string score_cell(const MeanEstimate& score) {
-  return fmt::format("{:.3f} ({:.3f}..{:.3f})", score.mean, score.low, score.high);
+std::string score_cell(const Interval& score) {
+  return fmt::format("{:.3f} ({:.3f}..{:.3f})", score.value, score.low, score.high);
 }
 
 Json number_or_null(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
-Json mean_json(const MeanEstimate& estimate) {
-  return {{"mean", estimate.mean}, {"low", estimate.low}, {"high", estimate.high}};
+Json mean_json(const Interval& estimate) {
+  return {{"mean", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
 }
 
 void add_evaluations(Json& json, const std::vector<std::vector<double>>& samples) {
@@ -101,14 +101,14 @@ Json tuner_json(const Tuner& tuner) {
 }
 
 std::vector<std::string> cells(const std::string& tuner, const std::string& table,
-                               const MeanEstimate& score, const Tuner& rows) {
+                               const Interval& score, const Tuner& rows) {
   std::vector<std::string> result = {tuner, table, score_cell(score)};
   for (std::size_t i = 0; i < nearness_percent.size(); ++i)
     result.push_back(evaluations_cell(median_evaluations(pooled(rows, i))));
   for (std::size_t i = 0; i < fixed_budgets.size(); ++i) {
     double mean = 0;
     for (const ReplaySummary& summary : rows.tables)
-      mean += summary.after[i].mean / static_cast<double>(rows.tables.size());
+      mean += summary.after[i].value / static_cast<double>(rows.tables.size());
     result.push_back(fmt::format("{:.1f}%", 100 * mean));
   }
   return result;

@@ -7,13 +7,15 @@
 
 #include "engine/base/log.hpp"
 #include "engine/report/final.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/report/words.hpp"
 
 namespace fa_tune {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string settings_text(const std::string& config_json) {
+std::string settings_lines(const std::string& config_json) {
   std::string text;
   std::string line = "   ";
   const Config config = Config::from_json(config_json);
@@ -29,15 +31,10 @@ std::string settings_text(const std::string& config_json) {
 }
 
 // Against a kernel that was timed in the same way: finals with finals, else by the screens.
-std::string compared(const Store& store, const TrialRow& best, const TrialRow& other) {
-  double mine = *best.time_us;
-  double theirs = *other.time_us;
-  if (best.stage != other.stage) {
-    for (const TimeRow& time : store.times(best.id))
-      if (time.phase == "screen") mine = time.us;
-    for (const TimeRow& time : store.times(other.id))
-      if (time.phase == "screen") theirs = time.us;
-  }
+std::string compared(const TrialRow& best, const TrialRow& other) {
+  const bool finals = best.final_time && other.final_time;
+  const double mine = (finals ? best.final_time->us : best.screen_time->us).value;
+  const double theirs = (finals ? other.final_time->us : other.screen_time->us).value;
   return fmt::format("{:>9.2f} us  {:>7.2f}x", theirs, theirs / mine);
 }
 
@@ -54,26 +51,25 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
   if (ranked.empty()) return text;
   const TrialRow& best = ranked.front();
   const bool predicted = run->time_kind == "predicted";
+  const Interval us = *shown_time(best);
 
-  text +=
-      fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, *best.time_us,
-                  predicted ? "predicted for " + project.target.title + " (no GPU was used)"
-                            : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
-                                          best.time_low_us.value_or(*best.time_us),
-                                          best.time_high_us.value_or(*best.time_us)));
+  text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, us.value,
+                      predicted ? "predicted for " + project.target.title + " (no GPU was used)"
+                                : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
+                                              known_end(us.low).value_or(us.value),
+                                              known_end(us.high).value_or(us.value)));
   const auto finals = raced_finals(store, result.run);
   if (const auto raced = finals.find(best.id); raced != finals.end())
     text += fmt::format("  in the finals: {}\n", standing_text(raced->second));
-  text += settings_text(best.config_json);
+  text += settings_lines(best.config_json);
   const auto trials = store.trials(result.run);
   for (const Preset& preset : project.space.presets()) {
     const auto found = std::ranges::find_if(trials, [&](const TrialRow& trial) {
       return trial.config_json == preset.config.to_json();
     });
     if (found == trials.end()) continue;
-    text += found->outcome == "right" && found->time_us
-                ? fmt::format("  against preset {:<12} {}\n", preset.name,
-                              compared(store, best, *found))
+    text += found->outcome == "right" && found->screen_time
+                ? fmt::format("  against preset {:<12} {}\n", preset.name, compared(best, *found))
                 : fmt::format("  against preset {:<12} {}: {}\n", preset.name, found->outcome,
                               found->message);
   }
@@ -89,33 +85,31 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
 }
 
 std::string summary_json(const Store& store, const EvolveResult& result) {
-  const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
   const auto run = store.run(result.run);
   TrialFilter filter;
   filter.run = result.run;
   filter.limit = 1;
   Json best;
-  for (const TrialRow& trial : store.best(filter))
+  for (const TrialRow& trial : store.best(filter)) {
     best = {{"trial", trial.id},
             {"config", Json::parse(trial.config_json)},
             {"stage", trial.stage},
-            {"time_us",
-             {{"median", number(trial.time_us)},
-              {"low", number(trial.time_low_us)},
-              {"high", number(trial.time_high_us)},
-              {"kind", run->time_kind}}}};
+            {"time_us", interval_json(*shown_time(trial))}};
+    best["time_us"]["kind"] = run->time_kind;
+  }
   const Tally& tally = result.tally;
-  const Json json = {{"run", result.run},
-                     {"state", run->state},
-                     {"trials",
-                      {{"all", tally.trials},
-                       {"right", tally.right},
-                       {"refused", tally.refused},
-                       {"duplicate", tally.duplicate}}},
-                     {"seconds", tally.seconds},
-                     {"best", best},
-                     {"baseline_us", tally.baseline ? number(tally.baseline->time_us) : Json()},
-                     {"breakdown", to_json(result.breakdown)}};
+  const Json json = {
+      {"run", result.run},
+      {"state", run->state},
+      {"trials",
+       {{"all", tally.trials},
+        {"right", tally.right},
+        {"refused", tally.refused},
+        {"duplicate", tally.duplicate}}},
+      {"seconds", tally.seconds},
+      {"best", best},
+      {"baseline_us", tally.baseline ? Json(tally.baseline->screen_time->us.value) : Json()},
+      {"breakdown", to_json(result.breakdown)}};
   return json.dump(2) + "\n";
 }
 

@@ -39,8 +39,7 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   facts.gained = percent_gained(store, run);
   facts.extras = std::move(extras);
   for (const TrialRow& trial : facts.trials)
-    for (const TimeRow& time : store.times(trial.id))
-      if (time.phase == "screen") facts.screens[trial.id] = time.us;
+    if (trial.screen_time) facts.screens[trial.id] = trial.screen_time->us.value;
   TrialFilter filter;
   filter.run = run;
   filter.time_kind = row->time_kind;
@@ -50,7 +49,7 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   facts.winner = facts.best.front();
   facts.line = main_line(store, facts.winner->id);
   for (const TrialRow& trial : facts.trials)
-    if (const auto us = screen_beside(store, trial, *facts.winner)) facts.screens[trial.id] = *us;
+    if (const auto us = screen_beside(trial, *facts.winner)) facts.screens[trial.id] = *us;
   std::vector<std::int64_t> to_ask = {facts.winner->id};
   while (!to_ask.empty()) {
     const std::int64_t id = to_ask.back();
@@ -66,8 +65,8 @@ std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
                                                           const TrialRow& one,
                                                           const TrialRow& other) {
   if (one.outcome != "right" || other.outcome != "right") return std::nullopt;
-  if (one.stage == "final" && other.stage == "final" && one.time_us && other.time_us)
-    return std::pair(*one.time_us, *other.time_us);
+  if (one.final_time && other.final_time)
+    return std::pair(one.final_time->us.value, other.final_time->us.value);
   const auto mine = facts.screens.find(one.id);
   const auto theirs = facts.screens.find(other.id);
   if (mine == facts.screens.end() || theirs == facts.screens.end()) return std::nullopt;

@@ -19,7 +19,8 @@ std::string tflops_text(double tflops) {
 }
 
 std::string interval_words(const TrialRow& trial) {
-  return fmt::format("[{}, {}]", time_text(trial.time_low_us), time_text(trial.time_high_us));
+  const Interval us = *shown_time(trial);
+  return fmt::format("[{}, {}]", time_text(known_end(us.low)), time_text(known_end(us.high)));
 }
 
 // Folded away: for who wants to choose another than the winner.
@@ -32,12 +33,13 @@ std::string best_table(const RunFacts& facts) {
   std::vector<std::vector<std::string>> rows = {heads};
   for (const TrialRow& trial : facts.best) {
     std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.number),
-                                    time_text(trial.time_us)};
-    if (facts.measured()) row.push_back(interval_text(trial.time_low_us, trial.time_high_us));
+                                    time_text(shown_us(trial))};
+    if (facts.measured()) row.push_back(interval_text(*shown_time(trial)));
     if (raced) {
       const auto found = facts.raced.find(trial.id);
       const bool there = found != facts.raced.end();
-      row.push_back(there && found->second.row.cold ? time_text(found->second.row.cold->us) : "-");
+      row.push_back(there && found->second.row.cold ? time_text(found->second.row.cold->us.value)
+                                                    : "-");
       row.push_back(there ? standing_text(found->second) : "not in the finals");
     }
     row.push_back(count_text(trial.registers));
@@ -111,7 +113,7 @@ std::string result_section(const RunFacts& facts) {
                    text_element("p", "No trial passed, so there is no winner."));
   const TrialRow& winner = *facts.winner;
   std::string cards =
-      card(time_text(winner.time_us) + " us",
+      card(time_text(shown_us(winner)) + " us",
            facts.measured()
                ? fmt::format("measured, {}, {}", winner.stage == "final" ? "final" : "as screened",
                              interval_words(winner))
@@ -126,7 +128,7 @@ std::string result_section(const RunFacts& facts) {
                     "the speed of the preset " + name + ", " + facts.run.time_kind);
   }
   if (facts.extras.roof)
-    cards += card(tflops_text(facts.extras.roof->flop / *winner.time_us / 1e6),
+    cards += card(tflops_text(facts.extras.roof->flop / *shown_us(winner) / 1e6),
                   "of the operations the shape needs, " + facts.run.time_kind);
   int right = 0;
   for (const TrialRow& trial : facts.trials) right += trial.outcome == "right";
@@ -135,7 +137,8 @@ std::string result_section(const RunFacts& facts) {
   if (const auto raced = facts.raced.find(winner.id); raced != facts.raced.end()) {
     std::string words = "In the finals: " + standing_text(raced->second) + ".";
     if (raced->second.row.cold)
-      words += fmt::format(" With a cold L2 cache {} us.", time_text(raced->second.row.cold->us));
+      words +=
+          fmt::format(" With a cold L2 cache {} us.", time_text(raced->second.row.cold->us.value));
     body += text_element("p", words);
   }
   body += element("p", element("code", escaped(settings_text(winner.config_json))));

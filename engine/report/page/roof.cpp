@@ -17,7 +17,7 @@ struct Entry {
 };
 
 std::vector<Entry> entries_of(const RunFacts& facts, const RoofFacts& roof) {
-  std::vector<Entry> entries = {{"winner", roof.flop / *facts.winner->time_us / 1e6, true}};
+  std::vector<Entry> entries = {{"winner", roof.flop / *shown_us(*facts.winner) / 1e6, true}};
   for (const auto& [name, config] : facts.extras.presets) {
     const TrialRow* trial = facts.trial_of(config);
     if (trial == nullptr || trial->id == facts.winner->id) continue;
@@ -92,8 +92,8 @@ std::string roofline_section(const RunFacts& facts) {
       "The shape needs {:.3g} GFLOP and {:.3g} MB at least; the winner, {}, reaches {:.2g}% of "
       "what {} with a warm cache ({}). Kernels stand at the operations they must do, whatever more "
       "they do.",
-      roof.flop / 1e9, roof.bytes / 1e6, facts.time_words(*facts.winner->time_us),
-      100 * floor_us / *facts.winner->time_us, computing ? "the tensor cores allow" : "L2 allows",
+      roof.flop / 1e9, roof.bytes / 1e6, facts.time_words(*shown_us(*facts.winner)),
+      100 * floor_us / *shown_us(*facts.winner), computing ? "the tensor cores allow" : "L2 allows",
       roof.source);
   return section(
       "roofline", "Under the roofline",

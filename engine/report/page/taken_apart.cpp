@@ -14,16 +14,16 @@ std::string label_of(const AblationRow& row) {
   const bool together = row.product && (row.interaction == "more" || row.interaction == "less");
   return changes_text(row.wanted) + also +
          (together
-              ? fmt::format(" ({} than the two apart, {:.3f})", row.interaction, row.product->ratio)
+              ? fmt::format(" ({} than the two apart, {:.3f})", row.interaction, row.product->value)
               : "");
 }
 
 std::string figure_of(const AblationRow& row) {
-  const TimeRatio& ratio = *row.ratio;
+  const Interval& ratio = *row.ratio;
   if (row.outcome == "same") return "1, same code";
-  if (!ratio.low || !ratio.high) return fmt::format("{:.3f} {}", ratio.ratio, row.verdict);
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}] {}", ratio.ratio, *ratio.low, *ratio.high,
-                     row.verdict);
+  if (!known_end(ratio.low) || !known_end(ratio.high))
+    return fmt::format("{:.3f} {}", ratio.value, row.verdict);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}] {}", ratio.value, ratio.low, ratio.high, row.verdict);
 }
 
 std::string why_none(const AblationRow& row) {
@@ -42,12 +42,12 @@ std::string chart(const std::vector<const AblationRow*>& rows, const std::string
       others += text_element("li", label_of(*row) + ": " + why_none(*row));
       continue;
     }
-    const TimeRatio& ratio = *row->ratio;
+    const Interval& ratio = *row->ratio;
     const char* css = row->verdict == "slower"   ? "bad"
                       : row->verdict == "faster" ? "good"
                                                  : "neutral";
-    whiskers.push_back({label_of(*row), ratio.ratio, ratio.low.value_or(ratio.ratio),
-                        ratio.high.value_or(ratio.ratio), figure_of(*row), css});
+    whiskers.push_back({label_of(*row), ratio.value, known_end(ratio.low).value_or(ratio.value),
+                        known_end(ratio.high).value_or(ratio.value), figure_of(*row), css});
   }
   std::string body;
   if (!whiskers.empty())

@@ -34,7 +34,7 @@ LaunchRace clean_race(const std::vector<double>& ratios, const std::vector<doubl
 LaunchRace clean_race(const std::vector<double>& ratios) { return clean_race(ratios, ratios); }
 
 // Six processes of two contestants: what the second is to the first in cycles, and in time.
-RaceRatio compared(const std::vector<double>& cycles, const std::vector<double>& times) {
+Interval compared(const std::vector<double>& cycles, const std::vector<double>& times) {
   ProcessSeries series(2);
   for (std::size_t i = 0; i < cycles.size(); ++i)
     series.add({0, 1}, clean_race({1, cycles[i]}, {1, times[i]}));
@@ -102,32 +102,32 @@ RaceResult drawn_series(const std::vector<double>& truth, const Noise& noise, st
   return series.result(all).result;
 }
 
-bool anyone_told(const RaceResult& result, RaceRatio RaceStanding::*compared) {
+bool anyone_told(const RaceResult& result, Interval RaceStanding::*compared) {
   return std::ranges::any_of(result.standings,
-                             [&](const RaceStanding& each) { return !(each.*compared).tied(); });
+                             [&](const RaceStanding& each) { return !is_tied(each.*compared); });
 }
 
 }  // namespace
 
 TEST_CASE("a kernel that makes its own clock slower is slower, though it takes as many cycles") {
-  const RaceRatio ratio =
+  const Interval ratio =
       compared({1.001, 0.999, 1, 1, 1.001, 0.999}, {1.07, 1.06, 1.08, 1.07, 1.065, 1.075});
-  CHECK(ratio.slower());
-  CHECK(ratio.ratio == doctest::Approx(1.07).epsilon(0.002));
+  CHECK(is_slower(ratio));
+  CHECK(ratio.value == doctest::Approx(1.07).epsilon(0.002));
 }
 
 TEST_CASE("where times vary less than cycles, times tell two kernels apart") {
-  const RaceRatio ratio =
+  const Interval ratio =
       compared({1.00, 1.10, 0.99, 1.11, 1.02, 1.07}, {1.05, 1.051, 1.049, 1.05, 1.05, 1.05});
-  CHECK(ratio.slower());
-  CHECK(ratio.ratio == doctest::Approx(1.05).epsilon(0.001));
+  CHECK(is_slower(ratio));
+  CHECK(ratio.value == doctest::Approx(1.05).epsilon(0.001));
 }
 
 TEST_CASE("a clock that wanders under both hides nothing that cycles tell") {
-  const RaceRatio ratio =
+  const Interval ratio =
       compared({1.02, 1.021, 1.019, 1.02, 1.02, 1.02}, {1.06, 0.97, 1.05, 0.98, 1.07, 0.99});
-  CHECK(ratio.slower());
-  CHECK(ratio.ratio == doctest::Approx(1.02).epsilon(0.001));
+  CHECK(is_slower(ratio));
+  CHECK(ratio.value == doctest::Approx(1.02).epsilon(0.001));
 }
 
 TEST_CASE("of equal kernels, few or many, none is told from another in 95% of series") {
@@ -166,9 +166,9 @@ TEST_CASE("whatever the clock's vice, a series finds no winner among equals and 
     int winners = 0, found = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       winners += test::series_on(vice, {20, 20, 20, 20}, seed).tied_first().size() != 4;
-      const RaceRatio two = test::series_on(vice, {20, 19.6}, 7000 + seed).standings[1].to_baseline;
-      found += two.faster();
-      CHECK_FALSE(two.slower());
+      const Interval two = test::series_on(vice, {20, 19.6}, 7000 + seed).standings[1].to_baseline;
+      found += is_faster(two);
+      CHECK_FALSE(is_slower(two));
     }
     MESSAGE(vice.name << ": false winners among four in " << winners << ", 2% of two found in "
                       << found << " of " << seeds);
@@ -184,7 +184,7 @@ TEST_CASE("a clock that never keeps still has good blocks, and tells what is pla
   int winners = 0, found = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     winners += test::series_on(restless, {20, 20}, seed).tied_first().size() != 2;
-    found += test::series_on(restless, {20, 18}, 7000 + seed).standings[1].to_baseline.faster();
+    found += is_faster(test::series_on(restless, {20, 18}, 7000 + seed).standings[1].to_baseline);
   }
   CHECK(winners <= seeds / 20);
   CHECK(found >= seeds * 95 / 100);
@@ -198,26 +198,26 @@ TEST_CASE("a series' figures are those of its processes") {
   const SeriesRace all = series.result({0, 1, 2});
   CHECK(all.result.winner == 2);
   const RaceStanding& second = all.result.standings[1];
-  CHECK(second.to_baseline.ratio == doctest::Approx(std::sqrt(1.02 * 1.04)));
-  CHECK(second.to_winner.ratio == doctest::Approx(std::sqrt(1.02 * 1.04) / 0.95));
-  CHECK(second.time_us.median == doctest::Approx(10 * std::sqrt(1.02 * 1.04)));
+  CHECK(second.to_baseline.value == doctest::Approx(std::sqrt(1.02 * 1.04)));
+  CHECK(second.to_winner.value == doctest::Approx(std::sqrt(1.02 * 1.04) / 0.95));
+  CHECK(second.time_us.value == doctest::Approx(10 * std::sqrt(1.02 * 1.04)));
   CHECK(second.time_us.low < 10.2);
   CHECK(second.blocks == 16);
   CHECK(all.timings[1].samples_us.size() == 48);
   // One that left is no longer among those that are compared; the numbers stay.
   const SeriesRace two = series.result({2, 1});
   CHECK(two.result.winner == 0);
-  CHECK(two.result.standings[1].to_baseline.ratio == doctest::Approx(second.to_winner.ratio));
+  CHECK(two.result.standings[1].to_baseline.value == doctest::Approx(second.to_winner.value));
 }
 
 TEST_CASE("of one process a series knows the figures and nothing of their spread") {
   ProcessSeries series(2);
   series.add({0, 1}, clean_race({1, 1.5}));
-  const RaceRatio ratio = series.result({0, 1}).result.standings[1].to_baseline;
-  CHECK(ratio.ratio == doctest::Approx(1.5));
+  const Interval ratio = series.result({0, 1}).result.standings[1].to_baseline;
+  CHECK(ratio.value == doctest::Approx(1.5));
   CHECK(ratio.low == 0);
   CHECK(ratio.high == std::numeric_limits<double>::infinity());
-  CHECK(ratio.tied());
+  CHECK(is_tied(ratio));
 }
 
 TEST_CASE("a process without enough good blocks does not count") {

@@ -105,7 +105,7 @@ TEST_CASE("summary: evaluations to nearness, with runs that never come there") {
   CHECK_FALSE(ten.high);
   CHECK_FALSE(median_evaluations(summary.evaluations_to[3]).median);
   // After 25 evaluations: 1/1.05, 1/1 and 1/50.
-  CHECK(summary.after[0].mean == doctest::Approx((1 / 1.05 + 1 + 0.02) / 3));
+  CHECK(summary.after[0].value == doctest::Approx((1 / 1.05 + 1 + 0.02) / 3));
 }
 
 TEST_CASE("summary: the mean over tables has the tables' intervals") {
@@ -113,8 +113,8 @@ TEST_CASE("summary: the mean over tables has the tables' intervals") {
   one.score = {0.5, 0.4, 0.6};
   ReplaySummary other;
   other.score = {0.7, 0.7, 0.7};
-  const MeanEstimate mean = mean_score(std::vector{one, other});
-  CHECK(mean.mean == doctest::Approx(0.6));
+  const Interval mean = mean_score(std::vector{one, other});
+  CHECK(mean.value == doctest::Approx(0.6));
   CHECK(mean.low == doctest::Approx(0.55));
   CHECK(mean.high == doctest::Approx(0.65));
 }

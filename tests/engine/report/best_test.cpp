@@ -43,6 +43,22 @@ trial  run  predicted us        interval  stage   registers  spilled  config
 )");
 }
 
+TEST_CASE("best tells a person what the gate of a trial did not look at") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  for (int number = 1; number <= 3; ++number) {
+    TrialRow trial = a_trial(run, number, 80);
+    trial.outcome = trial.finding = "right";
+    trial.stage = "screen";
+    trial.message = number == 2 ? "" : "not gated at the timed size";
+    store.record_trial(trial, {}, {}, "kernel");
+  }
+  CHECK(best_table(best_trials(store, {})).ends_with("trials 1, 3: not gated at the timed size\n"));
+  store.record_final(1, {80, 79, 81}, {80});
+  CHECK(best_table(best_trials(store, {})).ends_with("trial 3: not gated at the timed size\n"));
+}
+
 TEST_CASE("best as JSON: exactly the documented keys, with their types") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
@@ -88,9 +104,7 @@ TEST_CASE("of what was raced, best and show tell who ties, and a cold cache's ti
     final_row.tied_first = number <= 2;
     final_row.rank_us = final_row.tied_first ? 50 : 52;
     final_row.time = {final_row.rank_us, 49, 53};
-    final_row.ratio = final_row.rank_us / 50;
-    final_row.ratio_low = number == 3 ? 1.03 : 0.99;
-    final_row.ratio_high = 1.05;
+    final_row.ratio = {final_row.rank_us / 50, number == 3 ? 1.03 : 0.99, 1.05};
     final_row.blocks = 16;
     final_row.detail_json = R"({"samples":48,"sm_mhz":{"median":1755}})";
     final_row.cold = FinalTime{61.5, 61, 62};

@@ -28,7 +28,7 @@ void fill(Store& store, std::int64_t run, double noise) {
         if (stages == 3) {
           trial.stage = "resources";
           trial.outcome = "refused";
-          trial.time_us = trial.time_low_us = trial.time_high_us = {};
+          trial.screen_time.reset();
         }
         store.record_trial(trial, {}, {}, "kernel");
       }
@@ -120,7 +120,7 @@ TEST_CASE("screens alone are compared, and a duplicate is no observation of its 
         duplicate.stage = "duplicate_code";
         duplicate.outcome = "duplicate";
         duplicate.duplicate_of = id;
-        duplicate.time_us = duplicate.time_low_us = duplicate.time_high_us = {};
+        duplicate.screen_time.reset();
         store.record_trial(duplicate, {}, {}, "kernel");
       }
     }

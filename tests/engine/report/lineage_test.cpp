@@ -28,7 +28,7 @@ void fill_lineage(Store& store) {
   wrong.message =
       "ragged Lq=77, seed 5: O[12] is 0.25, expected 0.5 and at most 0.001 away, which "
       "is the kind of message that needs a second line";
-  wrong.time_us = wrong.time_low_us = wrong.time_high_us = {};
+  wrong.screen_time.reset();
   store.record_trial(wrong, {{0, 1, 0, R"({"BLOCK_M":[64,32]})"}}, {}, "kernel 3");
   TrialRow child = a_trial(run, 4, 80);
   child.operation = "crossover";

@@ -35,7 +35,7 @@ std::int64_t fill(Store& store, RunRow run) {
       trial.stage = number <= 7 ? "compile" : "gate";
       trial.finding = number <= 7 ? "compile_error" : kEvil;
       trial.message = kEvil;
-      trial.time_us = trial.time_low_us = trial.time_high_us = {};
+      trial.screen_time.reset();
     }
     std::vector<ParentRow> parents;
     if (number == 3) parents = {{0, 1, 0, R"({"BLOCK_M":[64,32]})"}};
@@ -62,7 +62,7 @@ PageExtras extras() {
   AblationRow row;
   row.wanted = {{"BLOCK_M", Value(std::int64_t{5}), Value(std::int64_t{1})}};
   row.outcome = "right";
-  row.ratio = TimeRatio{1.8, {}, {}};
+  row.ratio = Interval{1.8};
   row.verdict = "slower";
   ablation.rows.push_back(row);
   row.ratio = {};
@@ -155,9 +155,8 @@ TEST_CASE("finals, and how the GPU was meanwhile, are told") {
     rows[i].rank_us = 51 + 10.0 * static_cast<double>(i);
     rows[i].time = {rows[i].rank_us, rows[i].rank_us - 1, rows[i].rank_us + 1};
     rows[i].blocks = 16;
-    rows[i].ratio = rows[i].rank_us / 51;
-    rows[i].ratio_low = rows[i].ratio - 0.01;
-    rows[i].ratio_high = rows[i].ratio + 0.01;
+    const double ratio = rows[i].rank_us / 51;
+    rows[i].ratio = {ratio, ratio - 0.01, ratio + 0.01};
     rows[i].samples_us = {51};
     rows[i].detail_json =
         R"({"sm_mhz":{"low":1700,"median":1755,"high":1980},"throttled_samples":3,"taken_again":1,)"
@@ -209,7 +208,7 @@ TEST_CASE("a run without a winner, or without a trial, has a page too") {
   trial.outcome = "refused";
   trial.stage = "gate";
   trial.finding = "wrong";
-  trial.time_us = trial.time_low_us = trial.time_high_us = {};
+  trial.screen_time.reset();
   store.record_trial(trial, {}, {}, "kernel");
   CHECK(has(run_page(store, run, {}), "1 ended here: 1 wrong"));
   CHECK_THROWS_AS(run_page(store, 7, {}), UserError);

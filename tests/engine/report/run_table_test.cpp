@@ -22,7 +22,7 @@ TEST_CASE("run table: every trial of a run, with what it cost and gave") {
   refused.outcome = "refused";
   refused.finding = "compile_error";
   refused.code_hash = "";
-  refused.time_us = refused.time_low_us = refused.time_high_us = std::nullopt;
+  refused.screen_time.reset();
   store.record_trial(refused, {}, {}, "kernel 2");
   TrialRow duplicate = refused;
   duplicate.number = 3;

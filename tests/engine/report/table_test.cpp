@@ -55,8 +55,8 @@ TEST_CASE("words: what rows hold, as a person reads it") {
   CHECK(time_text(12.345) == "12.35");
   CHECK(time_text(0.5) == "0.5000");
   CHECK(time_text({}) == "-");
-  CHECK(interval_text(1.0, 2.0) == "1.00 .. 2.00");
-  CHECK(interval_text(1.0, {}) == "-");
+  CHECK(interval_text({1.5, 1, 2}) == "1.00 .. 2.00");
+  CHECK(interval_text({1.5, 1}) == "-");
   CHECK(gain_text(100.0, 80.0) == "+20.0%");
   CHECK(gain_text(100.0, 110.0) == "-10.0%");
   CHECK(gain_text({}, 80.0) == "-");

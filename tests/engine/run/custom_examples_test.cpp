@@ -62,7 +62,7 @@ double gain(const Example& example) {
   REQUIRE(result.tally.right == 2);
   REQUIRE(result.tally.baseline.has_value());
   REQUIRE(result.tally.best.has_value());
-  return *result.tally.baseline->time_us / *result.tally.best->time_us;
+  return result.tally.baseline->screen_time->us.value / result.tally.best->screen_time->us.value;
 }
 
 }  // namespace

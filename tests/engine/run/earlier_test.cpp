@@ -47,7 +47,7 @@ void add_trials(Store& store, std::int64_t run, int right, double us) {
     row.outcome = number > right ? "refused" : "right";
     row.finding = number > right ? "compile_error" : "right";
     row.source_hash = std::string(64, 'a');
-    if (number <= right) row.time_us = row.time_low_us = row.time_high_us = us * number;
+    if (number <= right) row.screen_time = ScreenTime{{us * number}};
     store.record_trial(row, {}, {}, "source");
   }
 }

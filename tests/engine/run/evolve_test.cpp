@@ -116,7 +116,7 @@ std::vector<std::string> story(const Store& store, std::int64_t run, bool finals
     std::string line = std::to_string(trial.number) + trial.config_json + trial.operation +
                        (finals || trial.stage != "final" ? trial.stage : "screen") + trial.outcome +
                        trial.finding + trial.code_hash;
-    if (trial.time_us) line += std::to_string(*trial.time_us);
+    if (trial.screen_time) line += std::to_string(trial.screen_time->us.value);
     for (const ParentRow& parent : store.parents(trial.id))
       line += "<" + std::to_string(store.trial(parent.parent)->number) + parent.genes_json;
     lines.push_back(line);

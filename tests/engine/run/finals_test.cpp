@@ -90,8 +90,8 @@ std::string found(const std::filesystem::path& database) {
   const Store store(database, Store::Mode::read);
   std::string text = store.run(1)->state + " " + story_hash(store, 1);
   for (const FinalRow& row : store.finals(1))
-    text +=
-        fmt::format(" {}.{}: {} {} {}", row.race, row.place, row.trial, row.time.us, row.cold->us);
+    text += fmt::format(" {}.{}: {} {} {}", row.race, row.place, row.trial, row.time.us.value,
+                        row.cold->us.value);
   return text;
 }
 
@@ -117,13 +117,13 @@ TEST_CASE("finalists are raced in new processes, and their figures are the race'
     CHECK(row.race == 1);
     CHECK(row.place == static_cast<int>(i) + 1);
     CHECK(trial.stage == "final");
-    CHECK(*trial.time_us == row.time.us);
-    CHECK(row.time.low_us <= row.time.us);
+    CHECK(trial.final_time->us.value == row.time.us.value);
+    CHECK(row.time.us.low <= row.time.us.value);
     CHECK(row.blocks >= 16);
     if (i > 0) CHECK(row.rank_us >= rows[i - 1].rank_us);
     // Seven microseconds more with a cold cache, which is kept apart.
     REQUIRE(row.cold);
-    CHECK(row.cold->us == doctest::Approx(row.time.us + 7).epsilon(0.01));
+    CHECK(row.cold->us.value == doctest::Approx(row.time.us.value + 7).epsilon(0.01));
     CHECK(row.cold_samples_us.size() == 50);
     CHECK(nlohmann::json::parse(row.cold_detail_json)["l2"] == "cold");
     const auto detail = nlohmann::json::parse(row.detail_json);
@@ -138,7 +138,7 @@ TEST_CASE("finalists are raced in new processes, and their figures are the race'
   // Who is slower for certain is not tied, and the interval says so.
   CHECK(rows.front().tied_first);
   CHECK_FALSE(rows.back().tied_first);
-  CHECK(*rows.back().ratio_low > 1);
+  CHECK(rows.back().ratio.low > 1);
   TrialFilter filter;
   filter.limit = 1;
   CHECK(store.best(filter).front().id == rows.front().trial);
@@ -154,10 +154,7 @@ TEST_CASE("who is far behind by its screen stays away from the finals, but for t
   const auto finalists = choose_finalists(toy(), store, result.run);
   CHECK(finalists.size() >= 5);
   CHECK(finalists.size() < 12);
-  const auto screen_of = [&](const TrialRow& trial) {
-    const auto times = store.times(trial.id);
-    return std::ranges::find(times, "screen", &TimeRow::phase)->us;
-  };
+  const auto screen_of = [](const TrialRow& trial) { return trial.screen_time->us.value; };
   const std::string preset = toy().space.presets().front().config.to_json();
   CHECK(finalists.back().config_json == preset);
   for (std::size_t i = 4; i + 1 < finalists.size(); ++i)
@@ -234,10 +231,10 @@ TEST_CASE(
     trials[i].dynamic_shared_bytes = i == 2 ? 1024 : 2048;
     race.ran.push_back(i);
     RaceStanding standing;
-    standing.time_us = {20.0 - 0.01 * static_cast<double>(i), 19, 21, 48};
+    standing.time_us = {20.0 - 0.01 * static_cast<double>(i), 19, 21};
     standing.blocks = 16;
     // The last one is slower for certain, although its median is the least.
-    standing.to_winner = i == 4 ? RaceRatio{1.01, 1.005, 1.02} : RaceRatio{1, 0.99, 1.01};
+    standing.to_winner = i == 4 ? Interval{1.01, 1.005, 1.02} : Interval{1, 0.99, 1.01};
     // A noisy one: not told apart, and yet nobody's first choice.
     if (i == 5) standing.to_winner = {1.04, 0.98, 1.1};
     race.race.result.standings.push_back(standing);
@@ -249,11 +246,11 @@ TEST_CASE(
   CHECK(ids(rows) == std::vector<std::int64_t>{103, 102, 100, 101, 105, 104});
   CHECK(rows[0].rank_us == doctest::Approx(19.95));
   CHECK(rows[3].rank_us == doctest::Approx(19.95));
-  CHECK_FALSE(rows[3].ratio_high);
+  CHECK_FALSE(known_end(rows[3].ratio.high));
   CHECK(rows[4].tied_first);
   CHECK_FALSE(rows[5].tied_first);
   CHECK(rows[5].rank_us == doctest::Approx(19.96));  // not before those that it lost to
-  CHECK(rows[5].time.us == doctest::Approx(19.96));
+  CHECK(rows[5].time.us.value == doctest::Approx(19.96));
 }
 
 TEST_CASE("a run whose finalists were raced is let be; with others they race again") {
@@ -336,7 +333,7 @@ TEST_CASE("a kernel that ends its process in the race, twice, is refused; the ot
   const auto whole = device_of(by_work);
   const EvolveResult sound = run(store, *whole, 40);
   const auto expected = store.finals(sound.run);
-  const double deadly = store.times(expected.front().trial).front().us;
+  const double deadly = store.trial(expected.front().trial)->screen_time->us.value;
 
   const auto device = device_of(by_work);
   int deaths = 0;

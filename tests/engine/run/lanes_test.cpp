@@ -269,7 +269,7 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
     run(kept.store, {&device}, trials());
     int right = 0;
     for (const TrialRow& trial : kept.store.trials(1)) {
-      if (trial.time_us && ++right == 3) number = trial.number;
+      if (trial.screen_time && ++right == 3) number = trial.number;
       if (number == trial.number) break;
     }
     const Config config = Config::from_json(kept.store.trial(1, number)->config_json);

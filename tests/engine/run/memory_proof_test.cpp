@@ -136,7 +136,7 @@ class Field {
     const auto bound = variant.bind(project_->problem->shape());
     if (!bound) return {bound.error(), 0};
     const auto timed = clocked.time(*bound, effort);
-    return timed ? std::pair<std::string, double>{"right", timed->time_us.median}
+    return timed ? std::pair<std::string, double>{"right", timed->time_us.value}
                  : std::pair<std::string, double>{
                        timed.error().finding + ": " + timed.error().message, 0};
   }
@@ -230,7 +230,7 @@ TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
     const TensorSource source(clock, truth->instance, nullptr, nullptr);
     MemoryRefresh refresh(source, [&](std::size_t) { return Place{BufferHandle{77}, 0}; });
     Measurement measured;
-    measured.time_us.median = us;
+    measured.time_us.value = us;
     const Launch launch;
     const auto found = find_life_on_memory(clock, {launch, refresh, measured, effort, slow});
     return std::pair(found ? found->finding : "none", clock.launches);

@@ -52,7 +52,7 @@ class RunOfTrials {
     row.stage = us ? "screen" : "resources";
     row.outcome = us ? "right" : "refused";
     row.finding = us ? "right" : "spill";
-    row.time_us = us;
+    if (us) row.screen_time = ScreenTime{{*us}};
     const std::vector<SampleRow> samples =
         us ? std::vector<SampleRow>{{0, "screen", {*us}}} : std::vector<SampleRow>();
     return store_.record_trial(row, {}, samples, "kernel");

@@ -1,9 +1,15 @@
 #include "engine/run/portfolio.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/open.hpp"
+#include "engine/kernel/compiler.hpp"
+#include "engine/measure/process_series.hpp"
 #include "tests/engine/run/fixture.hpp"
+#include "tests/engine/run/measuring_emulator.hpp"
 
 using namespace fa_tune;
 
@@ -14,13 +20,17 @@ const Project& l4() {
   return project;
 }
 
-std::int64_t add_run(Store& store) {
+Config preset(const Project& project, const std::string& name) {
+  return std::ranges::find(project.space.presets(), name, &Preset::name)->config;
+}
+
+std::int64_t add_run(Store& store, const Project& project = l4()) {
   RunRow run;
   run.space = "l4";
-  run.space_hash = l4().space.hash();
-  run.space_text = l4().file.text;
-  run.problem = l4().problem->kind();
-  run.shape_json = to_json(l4().problem->shape());
+  run.space_hash = project.space.hash();
+  run.space_text = project.file.text;
+  run.problem = project.problem->kind();
+  run.shape_json = to_json(project.problem->shape());
   run.device = "cuda:0";
   run.device_name = "NVIDIA L4";
   run.arch = "sm_89";
@@ -33,21 +43,19 @@ std::int64_t add_run(Store& store) {
   return store.begin_run(run);
 }
 
-// A right trial of the space's config of that number, whose screen took so long at such a clock.
-std::int64_t add_trial(Store& store, std::int64_t run, int number, std::uint64_t config, double us,
+// A right trial whose screen took so long at such a clock.
+std::int64_t add_trial(Store& store, std::int64_t run, int number, const Config& config, double us,
                        double mhz) {
   TrialRow row;
   row.run = run;
   row.number = number;
-  row.config_json = l4().space.at(config).to_json();
+  row.config_json = config.to_json();
   row.operation = "random";
   row.stage = "screen";
   row.outcome = "right";
   row.finding = "right";
   row.source_hash = std::string(64, 'a');
-  row.time_us = us;
-  row.time_low_us = 0.99 * us;
-  row.time_high_us = 1.02 * us;
+  row.screen_time = ScreenTime{{us, 0.99 * us, 1.02 * us}};
   row.detail_json = nlohmann::json({{"kilocycles", us * mhz / 1000}}).dump();
   return store.record_trial(row, {}, {}, "source");
 }
@@ -61,8 +69,8 @@ TEST_CASE("portfolio: a published figure never stands beside one that was only s
   const double mhz = l4().target.clock_mhz;
   // By their screens equal; the final of the first says a little more than its screen, as finals
   // do.
-  const std::int64_t first = add_trial(store, run, 1, 7, 100, mhz);
-  add_trial(store, run, 2, 14, 100, mhz);
+  const std::int64_t first = add_trial(store, run, 1, l4().space.at(7), 100, mhz);
+  add_trial(store, run, 2, l4().space.at(14), 100, mhz);
   store.record_final(first, {104, 103, 105}, {104});
   const PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
   REQUIRE(field.kernels().size() == 2);
@@ -71,8 +79,8 @@ TEST_CASE("portfolio: a published figure never stands beside one that was only s
   for (const std::size_t kernel : {0U, 1U}) {
     CHECK(field.time(kernel, 0).from == PortfolioTime::From::recorded);
     CHECK(field.time(kernel, 0).us() == doctest::Approx(100));
-    CHECK(field.time(kernel, 0).time->low_us == doctest::Approx(99));
-    CHECK(field.time(kernel, 0).time->high_us == doctest::Approx(102));
+    CHECK(field.time(kernel, 0).time->us.low == doctest::Approx(99));
+    CHECK(field.time(kernel, 0).time->us.high == doctest::Approx(102));
   }
   const Costs costs = field.costs(0.02);
   CHECK(costs[0][0] == doctest::Approx(0));
@@ -85,16 +93,61 @@ TEST_CASE("portfolio: screens are compared at one clock, and of several the midd
   const double mhz = l4().target.clock_mhz;
   const std::int64_t run = add_run(store), later = add_run(store), last = add_run(store);
   // The second takes 1% fewer cycles, at a clock that was 5% lower.
-  add_trial(store, run, 1, 7, 100, mhz);
-  add_trial(store, run, 2, 14, 99 / 0.95, 0.95 * mhz);
+  add_trial(store, run, 1, l4().space.at(7), 100, mhz);
+  add_trial(store, run, 2, l4().space.at(14), 99 / 0.95, 0.95 * mhz);
   // A lucky screen of the first, and another one as usual.
-  add_trial(store, later, 1, 7, 90, mhz);
-  add_trial(store, last, 1, 7, 101, mhz);
+  add_trial(store, later, 1, l4().space.at(7), 90, mhz);
+  add_trial(store, last, 1, l4().space.at(7), 101, mhz);
   const PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
   REQUIRE(field.kernels().size() == 2);
   const std::size_t of_first = field.kernels()[0].config == l4().space.at(7) ? 0 : 1;
   CHECK(field.time(of_first, 0).us() == doctest::Approx(100));
-  CHECK(field.time(of_first, 0).time->low_us == doctest::Approx(0.99 * 90));
+  CHECK(field.time(of_first, 0).time->us.low == doctest::Approx(0.99 * 90));
   CHECK(field.time(1 - of_first, 0).us() == doctest::Approx(99));
   CHECK(*field.best_us(0) == doctest::Approx(99));
+}
+
+TEST_CASE("portfolio: where screens say one thing and a race another, the race is believed") {
+  const Project small = test::project("l4.yaml", {{"{B: 1, H: 8, Lq: 512, Lk: 512, D: 64}",
+                                                   "{B: 1, H: 1, Lq: 64, Lk: 64, D: 64}"}});
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const double mhz = small.target.clock_mhz;
+  const std::int64_t run = add_run(store, small);
+  const Config lucky = preset(small, "plain"), steady = preset(small, "fa2"),
+               far = small.space.at(7);
+  add_trial(store, run, 1, lucky, 99, mhz);
+  add_trial(store, run, 2, steady, 100, mhz);
+  add_trial(store, run, 3, far, 140, mhz);
+  PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  const auto kernel_of = [&](const Config& config) {
+    const auto found = std::ranges::find(field.kernels(), config, &PortfolioKernel::config);
+    REQUIRE(found != field.kernels().end());
+    return static_cast<std::size_t>(found - field.kernels().begin());
+  };
+  CHECK(field.costs(0.02)[kernel_of(lucky)][0] == doctest::Approx(0));
+  CHECK(field.costs(0.02)[kernel_of(steady)][0] > 0.01);
+
+  const auto compiler = open_nvrtc();
+  CompilePool pool(*compiler, 2);
+  test::MeasuringEmulator device(
+      open_device("emulator:l4", small.target, test::root()), [](const KernelImage& image) {
+        const std::string text(reinterpret_cast<const char*>(image.bytes.data()),
+                               image.bytes.size());
+        return text.contains("mma.sync") ? 96 : 100;
+      });
+  std::size_t over = 0;
+  field.race(device, pool, 0.02, 1, [&](std::size_t done) { over = done; });
+  CHECK(over == 1);
+  CHECK(device.renewals == ProcessSeries::kProcesses);
+  REQUIRE(field.raced(0));
+  REQUIRE(field.time(kernel_of(lucky), 0).ratio);
+  CHECK(field.time(kernel_of(lucky), 0).ratio->value == doctest::Approx(100.0 / 96).epsilon(0.003));
+  CHECK(field.time(kernel_of(lucky), 0).ratio->low > 1);
+  // Who was not raced has no place beside those who were.
+  CHECK_FALSE(field.over_best(kernel_of(far), 0));
+  const Costs costs = field.costs(0.02);
+  CHECK(costs[kernel_of(steady)][0] == doctest::Approx(0));
+  CHECK_FALSE(costs[kernel_of(lucky)][0]);
+  CHECK_FALSE(costs[kernel_of(far)][0]);
 }

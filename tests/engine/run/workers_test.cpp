@@ -81,7 +81,7 @@ class Plan {
 // What a trial came to, but for clocks; the stage only up to the screen.
 std::string story(const TrialRow& trial) {
   return trial.config_json + trial.operation + trial.outcome + trial.finding + trial.message +
-         trial.code_hash + std::to_string(trial.time_us.value_or(0)) +
+         trial.code_hash + std::to_string(trial.screen_time ? trial.screen_time->us.value : 0) +
          std::to_string(trial.worst_ratio) + std::to_string(trial.duplicate_of);
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("kernels that end their process are charged, and only they") {
     }
     CAPTURE(accident->second);
     CHECK(trial.outcome == "refused");
-    CHECK_FALSE(trial.time_us.has_value());
+    CHECK_FALSE(trial.screen_time.has_value());
     if (accident->second == "sticky") {
       CHECK(trial.finding == "fault");
       CHECK(attempts(store, trial) == 1);

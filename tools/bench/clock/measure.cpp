@@ -85,7 +85,7 @@ Json measure_variants(const MeasureOptions& options) {
       right = measured.has_value();
       if (right) {
         Json row = row_of(configs[i], outcome->image, launch.config);
-        row["median_us"] = measured->time_us.median;
+        row["median_us"] = measured->time_us.value;
         row["interval_us"] = {measured->time_us.low, measured->time_us.high};
         rows.push_back(std::move(row));
       }
