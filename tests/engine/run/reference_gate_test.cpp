@@ -1,6 +1,7 @@
 // A reference passes the gate that it is the measure of, for every kind of input and seed.
 // FA_TUNE_SEEDS=200 for more seeds than one.
 
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "engine/device/emulated.hpp"
 #include "engine/gate/reference_run.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/run/variant.hpp"
 #include "engine/space/space_settings.hpp"
 #include "tests/engine/run/custom_space.hpp"
 
@@ -106,5 +108,29 @@ TEST_CASE("a reference of every sort passes its own gate, for every kind of inpu
     const GatedCases count =
         gate_reference(place.project({{"role: inout", "role: output"}, {"{n: 5000}", "{n: 50}"}}));
     CHECK_MESSAGE(count.cases > 0, body);
+  }
+}
+
+TEST_CASE("the first preset of every attention space passes its gate, for every kind of input") {
+  for (const char* name : {"l4", "a100", "h100", "h100_gqa", "h100_fp8", "h100_mma", "ladder"}) {
+    const Project project = test::project(fmt::format("{}.yaml", name));
+    const Config& config = project.space.presets().front().config;
+    const char* const device = std::getenv("FA_TUNE_TEST_DEVICE");
+    test::Bench bench(project, device != nullptr ? device : "emulator:" + project.target.name);
+    const auto variant = make_variant(project, config, bench.pool(), bench.device());
+    int cases = 0;
+    for (int seed = 1; seed <= test::seeds_to_try(1); ++seed) {
+      const auto of = static_cast<std::uint64_t>(seed);
+      auto asked =
+          gate_cases(find_suite(*project.problem, SuiteName::quick).value(), of, Crossing::full);
+      for (const GateCase& each : hidden_cases(*project.problem, of)) asked.push_back(each);
+      TruthCache truth(*project.problem);
+      const Verdict verdict = Gate(bench.device(), truth).check(variant->binder(), asked);
+      CHECK_MESSAGE(verdict.right(), name, ", seed ", seed, ": ", to_text(verdict.finding), ": ",
+                    verdict.message, " (", verdict.where, ")");
+      cases += verdict.cases;
+    }
+    MESSAGE(fmt::format("{}: {} cases", name, cases));
+    CHECK(cases > 0);
   }
 }
