@@ -9,8 +9,8 @@
 #include "engine/base/random.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/words.hpp"
+#include "engine/run/crash_policy.hpp"
 #include "engine/run/final_race.hpp"
-#include "engine/run/survive.hpp"
 
 namespace fa_tune {
 namespace {
@@ -58,12 +58,12 @@ void AblationField::judge(const std::vector<Config>& configs) {
   for (auto& [place, variant] : begun) {
     FinishedTrial& trial = trials_[place];
     if (admission_.admit(*variant, trial)) {
-      const Survival survival = survive(device_, [&] { judge_.judge(*variant, trial); });
-      if (survival.lost || device_.lost()) throw MachineError("the device was lost");
-      if (survival.death) {
+      const Try ended = survive(device_, [&] { judge_.judge(*variant, trial); });
+      if (ended.lost || device_.lost()) throw MachineError("the device was lost");
+      if (ended.charge) {
         trial.row.outcome = "refused";
-        trial.row.finding = deadly_finding(*survival.death);
-        trial.row.message = deadly_message(*survival.death);
+        trial.row.finding = ended.charge->finding;
+        trial.row.message = ended.charge->message;
       }
     }
     const TrialRow& row = trial.row;

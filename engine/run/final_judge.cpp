@@ -7,7 +7,7 @@
 #include "engine/base/fault_point.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
-#include "engine/run/survive.hpp"
+#include "engine/run/crash_policy.hpp"
 
 namespace fa_tune {
 namespace {
@@ -41,10 +41,9 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
 
 FinalVerdict FinalJudge::judge(const TrialRow& trial) {
   FinalVerdict verdict;
-  const Survival survival = survive(device_, [&] { verdict = try_out(trial); });
-  if (survival.death)
-    verdict = refused(deadly_finding(*survival.death), deadly_message(*survival.death));
-  verdict.lost = survival.lost;
+  const Try ended = survive(device_, [&] { verdict = try_out(trial); });
+  if (ended.charge) verdict = refused(ended.charge->finding, ended.charge->message);
+  verdict.lost = ended.lost;
   return verdict;
 }
 

@@ -1,14 +1,12 @@
 #include "engine/run/final_race.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 
-#include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/gate/timed_launch.hpp"
-#include "engine/run/survive.hpp"
+#include "engine/run/crash_policy.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {
@@ -84,42 +82,30 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
     if (i != baseline) in.push_back(i);
   Race race(project, device, pool, finalists, seed);
   ProcessSeries series(finalists.size());
-  std::map<std::size_t, int> deaths;  // by finalist
-  int unexplained = 0;                // deaths while no kernel ran
-  const auto lost = [] {
-    FinalRace nothing;
-    nothing.lost = true;
-    return nothing;
-  };
+  CrashPolicy crashes;  // kernels are finalists; one more than there are is none of them
+  FinalRace lost;
+  lost.lost = true;
   for (int number = 0; number < settings.processes && in.size() >= 2;) {
-    if (unexplained == kMostDeaths) return outcome;
-    if (stop || !device.renew() || !device.ready()) return lost();
-    const std::size_t before = device.deaths().size();
+    if (stop || !device.renew()) return lost;
     std::expected<LaunchRace, RaceFault> run;
-    try {
-      run = race.run(in, number);
-    } catch (const MachineError&) {
-      // What a process that was ending could not do says nothing of the machine.
-      if (device.deaths().size() == before) throw;
-      ++unexplained;
-      continue;
+    Try ended = try_once(device, [&] { run = race.run(in, number); });
+    if (ended.lost || (!run && device.lost())) return lost;
+    if (ended.broken_off) {
+      if (crashes.tries_again(finalists.size(), ended)) continue;
+      return outcome;
     }
     if (run) {
       series.add(in, *run);
       settings.process_over(++number);
       continue;
     }
-    if (device.lost()) return lost();
     const auto [contestant, fault] = run.error();
-    const std::size_t finalist = in[contestant];
-    const bool died = device.deaths().size() > before;
-    if (!died && fault.kind == FaultKind::device_lost) return outcome;  // the clock is no clock
-    if (died && !explains_itself(fault)) {
-      if (++deaths[finalist] < kMostDeaths) continue;
-      outcome.refused.push_back({finalist, deadly_finding(fault), deadly_message(fault)});
-    } else {
-      outcome.refused.push_back({finalist, to_text(fault.kind), "in the finals: " + fault.message});
-    }
+    if (!ended.death && fault.kind == FaultKind::device_lost) return outcome;  // no clock
+    if (ended.death) ended.death = fault;
+    if (crashes.tries_again(in[contestant], ended)) continue;
+    const auto [finding, message] =
+        ended.charge.value_or(Rejection{to_text(fault.kind), "in the finals: " + fault.message});
+    outcome.refused.push_back({in[contestant], finding, message});
     in.erase(in.begin() + static_cast<std::ptrdiff_t>(contestant));
   }
   if (in.size() < 2 || series.processes() < ProcessSeries::kFewest) return outcome;

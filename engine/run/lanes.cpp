@@ -109,21 +109,21 @@ std::optional<Lanes::Waiting> Lanes::take(std::size_t lane) {
   return taken;
 }
 
-void Lanes::tell(std::size_t lane, Job job, const Survival& survival) {
+void Lanes::tell(std::size_t lane, Job job, const Try& ended) {
   bool lost = false;
   {
     const std::lock_guard lock(mutex_);
     Lane& own = lanes_[lane];
-    own.over = lost = own.over || survival.lost || own.device->lost();
-    own.holds = survival.death.has_value();
+    own.over = lost = own.over || ended.lost || own.device->lost();
+    own.holds = ended.unexplained();
   }
   if (lost) changed_.notify_all();
-  desk_.leave([this, lane, survival, told = std::move(job)] {
+  desk_.leave([this, lane, ended, told = std::move(job)] {
     {
       const std::lock_guard lock(mutex_);
       --under_way_;
     }
-    told.done(lane, survival);
+    told.done(lane, ended);
     {
       const std::lock_guard lock(mutex_);
       lanes_[lane].holds = false;
@@ -140,12 +140,12 @@ void Lanes::run(std::size_t lane) {
     try {
       device.note_incumbent(incumbent_us_);
       if (taken->not_in) device.renew();
-      const Survival survival = try_once(device, [&] { job.work(device, lane); });
+      const Try ended = try_once(device, [&] { job.work(device, lane); });
       {
         const std::lock_guard lock(mutex_);
         times_.busy_ms += busy.milliseconds();
       }
-      tell(lane, std::move(job), survival);
+      tell(lane, std::move(job), ended);
     } catch (...) {
       // What a person must mend is for the run to say.
       desk_.leave([error = std::current_exception()] { std::rethrow_exception(error); });

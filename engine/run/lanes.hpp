@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/run/crash_policy.hpp"
 #include "engine/run/desk.hpp"
-#include "engine/run/survive.hpp"
 
 namespace fa_tune {
 
@@ -34,7 +34,7 @@ class Lanes {
     std::function<void(Device& device, std::size_t lane)> work;
     // At the desk. A lane that lost its process does nothing before this has returned; one that
     // lost its device nothing any more.
-    std::function<void(std::size_t lane, const Survival& survival)> done;
+    std::function<void(std::size_t lane, Try ended)> done;
   };
 
   // Both must outlive it. No thread but its own may touch the devices meanwhile, except for info().
@@ -79,7 +79,7 @@ class Lanes {
 
   void run(std::size_t lane);
   std::optional<Waiting> take(std::size_t lane);
-  void tell(std::size_t lane, Job job, const Survival& survival);
+  void tell(std::size_t lane, Job job, const Try& ended);
   std::deque<Waiting>::iterator next_for(std::size_t lane);
   std::size_t count_alive() const;
 

@@ -9,26 +9,18 @@
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
 #include "engine/run/proposer.hpp"
-#include "engine/run/survive.hpp"
 
 namespace fa_tune {
 namespace {
 
-// So many kernels in a row that ended the process they ran in: then it is not the kernels.
-constexpr int kMostDeathsInARow = 8;
-// So many in a row that died in one lane and were right or wrong in another: then it is the lane.
-constexpr int kMostFalseDeaths = 3;
-// Where kernels run in the engine's own process: a trial under way so often when that died is
-// refused without another try.
-constexpr int kMostAttempts = 2;
 // Trials handed out for each lane, so that none waits while the engine asks or writes.
 constexpr std::size_t kAhead = 4;
 
-void refuse_deadly(TrialRow& row, const std::string& finding, const std::string& message) {
+void refuse_deadly(TrialRow& row, const Rejection& charge) {
   row.stage = "launch";
   row.outcome = "refused";
-  row.finding = finding;
-  row.message = message;
+  row.finding = charge.finding;
+  row.message = charge.message;
   row.screen_time.reset();
 }
 
@@ -69,7 +61,6 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       admission_(parts.project, *parts.devices.front(), parts.pool,
                  cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
       lane_names_(names_of(parts.devices)),
-      false_deaths_(parts.devices.size()),
       lanes_(parts.devices, parts.desk) {
   for (Device* device : parts.devices)
     judges_.push_back(
@@ -166,15 +157,15 @@ void SearchLoop::admit_one(Entry& entry) {
   if (!admission_.admit(*entry.variant, entry.trial)) return;
   const Adding adding(breakdown_.store_s);
   if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
-    refuse_deadly(row, known->finding,
-                  fmt::format("as in trial {}: {}", known->id, known->message));
+    refuse_deadly(row,
+                  {known->finding, fmt::format("as in trial {}: {}", known->id, known->message)});
     return;
   }
   const int attempts = parts_.store.record_attempt(run_, row.number, row.config_json);
-  if (!parts_.devices.front()->apart() && attempts > kMostAttempts) {
-    refuse_deadly(row, "crash",
-                  fmt::format("it was under way {} times when a process died", attempts - 1));
-    entry.died = true;
+  const auto charge = CrashPolicy::left_under_way(attempts - 1);
+  if (charge && !parts_.devices.front()->apart()) {
+    refuse_deadly(row, *charge);
+    entry.charged = true;
     return;
   }
   entry.finished = false;
@@ -196,14 +187,13 @@ Lanes::Job SearchLoop::job(Entry& entry) {
     judges_[lane]->judge(*entry.variant, judged);
     entry.trial = std::move(judged);
   };
-  return {work, [this, &entry](std::size_t lane, const Survival& survival) {
-            on_judged(entry, lane, survival);
+  return {work, [this, &entry](std::size_t lane, Try ended) {
+            on_judged(entry, lane, std::move(ended));
           }};
 }
 
-void SearchLoop::on_judged(Entry& entry, std::size_t lane, const Survival& survival) {
-  if (survival.death && ++entry.deaths == 1) entry.died_in = lane;
-  if (survival.lost || (survival.death && entry.deaths < kMostDeaths)) {
+void SearchLoop::on_judged(Entry& entry, std::size_t lane, Try ended) {
+  if (crashes_.tries_again(entry.number, ended, lane)) {
     // Of a kernel that was under way when the last device was lost nothing is known.
     if (lanes_.alive() == 0) return;
     const Adding adding(breakdown_.store_s);
@@ -212,35 +202,16 @@ void SearchLoop::on_judged(Entry& entry, std::size_t lane, const Survival& survi
     return;
   }
   entry.trial.row.lane = lane_names_[lane];
-  entry.died = survival.death.has_value();
-  if (survival.death)
-    refuse_deadly(entry.trial.row, deadly_finding(*survival.death),
-                  deadly_message(*survival.death));
-  else
-    watch_lane(entry, lane);
+  entry.charged = ended.charge.has_value();
+  if (ended.charge) {
+    refuse_deadly(entry.trial.row, *ended.charge);
+  } else if (const auto bad = crashes_.survived(entry.number, lane); bad && lanes_.alive() > 1) {
+    log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
+                lane_names_[*bad], CrashPolicy::kMostFalseDeaths, lane_names_[lane]);
+    lanes_.set_aside(*bad);
+  }
   entry.finished = true;
   entry.variant.reset();
-}
-
-// A kernel that ends one device's process and not another's was not what ended it.
-void SearchLoop::watch_lane(const Entry& entry, std::size_t lane) {
-  if (entry.deaths == 0 || entry.died_in == lane) {
-    false_deaths_[lane] = 0;
-  } else if (++false_deaths_[entry.died_in] >= kMostFalseDeaths && lanes_.alive() > 1) {
-    log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
-                lane_names_[entry.died_in], kMostFalseDeaths, lane_names_[lane]);
-    lanes_.set_aside(entry.died_in);
-  }
-}
-
-void SearchLoop::charge(const Entry& entry) {
-  if (!entry.died) return;
-  deaths_in_a_row_ = *entry.died ? deaths_in_a_row_ + 1 : 0;
-  if (deaths_in_a_row_ >= kMostDeathsInARow)
-    trouble_ = fmt::format(
-        "{} kernels in a row ended the process that ran them, the last one: {}; the device or its "
-        "driver cannot be trusted",
-        deaths_in_a_row_, entry.trial.row.message);
 }
 
 bool SearchLoop::record() {
@@ -253,7 +224,7 @@ bool SearchLoop::record() {
   if (fresh) {
     const Adding adding(breakdown_.store_s);
     entry.trial.row.at_ms = seconds() * 1000;
-    charge(entry);
+    if (entry.charged) trouble_ = crashes_.settled(*entry.charged, entry.trial.row.message);
     row = ledger_.record(std::move(entry.trial), entry.proposal);
   } else {
     row = ledger_.recall(entry.number, entry.proposal);

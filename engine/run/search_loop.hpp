@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/gate/gate.hpp"
+#include "engine/run/crash_policy.hpp"
 #include "engine/run/evolve.hpp"
 #include "engine/run/lanes.hpp"
 #include "engine/run/ledger.hpp"
@@ -65,9 +66,7 @@ class SearchLoop {
     std::unique_ptr<Variant> variant;  // null if stored
     FinishedTrial admitted;            // each try begins with it
     FinishedTrial trial;               // with a lane while it is under way
-    int deaths = 0;
-    std::size_t died_in = 0;   // the lane of the first death
-    std::optional<bool> died;  // whether it is charged; none if it did not come to a lane
+    std::optional<bool> charged;       // none if it did not come to a lane
     bool finished = false;
   };
 
@@ -76,9 +75,7 @@ class SearchLoop {
   bool record();
   void admit_one(Entry& entry);
   Lanes::Job job(Entry& entry);
-  void on_judged(Entry& entry, std::size_t lane, const Survival& survival);
-  void watch_lane(const Entry& entry, std::size_t lane);
-  void charge(const Entry& entry);
+  void on_judged(Entry& entry, std::size_t lane, Try ended);
   void tell_generation();
   std::vector<Proposal> ask_all();
 
@@ -104,8 +101,7 @@ class SearchLoop {
   std::size_t admitted_ = 0;             // of those, from the front
   std::deque<std::size_t> generations_;  // sizes of those that were not told
   std::vector<Told> told_;               // of the first of these
-  int deaths_in_a_row_ = 0;
-  std::vector<int> false_deaths_;  // in a row, by lane
+  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are lanes
   bool interrupted_ = false;
   std::string trouble_;
   Breakdown breakdown_;

@@ -9,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
+#include "engine/run/crash_policy.hpp"
 #include "engine/run/variant.hpp"
 
 namespace fa_tune {
@@ -90,10 +91,9 @@ std::future<Look> Watch::look(const Template& from, const Config& config) {
 }
 
 Look Watch::see(const Template& from, const Config& config) {
-  constexpr int kTries = 2;
   Look look;
   look.of = static_cast<int>(cases_.size()) + left_out_;
-  for (int i = 0; i < kTries && !over_; ++i) {
+  for (int i = 0; i < CrashPolicy::kMostDeaths && !over_; ++i) {
     try {
       if (auto seen = try_to_see(from, config)) return *seen;
       look.cut_short = "the emulator's process died";

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "db/check.hpp"
+#include "engine/base/error.hpp"
 #include "engine/base/fault_point.hpp"
 #include "engine/device/open.hpp"
 #include "engine/measure/process_series.hpp"
@@ -357,6 +358,38 @@ TEST_CASE("a kernel that ends its process in the race, twice, is refused; the ot
   CHECK(rows.size() + refused == expected.size());
   CHECK(rows.front().blocks >= 16);
   check_sound(folder / "a.db");
+}
+
+TEST_CASE(
+    "processes that end while no kernel of the race runs: once is borne, twice ends the race") {
+  // The race begins with memory of its own.
+  struct Ending : test::MeasuringEmulator {
+    using MeasuringEmulator::MeasuringEmulator;
+    std::span<const Fault> deaths() const override { return ended; }
+    BufferHandle allocate(std::size_t bytes) override {
+      if (renewals < 2 || ended.size() == most) return MeasuringEmulator::allocate(bytes);
+      ended.push_back({FaultKind::died, "allocation: signal 9"});
+      throw MachineError("there is no memory");
+    }
+    std::vector<Fault> ended;
+    std::size_t most = 0;
+  };
+  for (const std::size_t most : {1, 2}) {
+    CAPTURE(most);
+    const test::ScratchFolder folder(test::memory_folder());
+    Store store(folder / "a.db", Store::Mode::write);
+    Ending device(open_device("emulator:l4", toy().target, test::root()), by_work);
+    device.most = most;
+    const EvolveResult result = run(store, device, 20);
+    CHECK_FALSE(result.device_lost);
+    CHECK(device.ended.size() == most);
+    CHECK(device.renewals == (most == 1 ? kRenewals + 1 : 3));
+    const auto rows = store.finals(result.run);
+    REQUIRE(rows.size() >= 2);
+    CHECK((rows.front().blocks > 0) == (most == 1));
+    for (const TrialRow& trial : store.trials(result.run))
+      CHECK_FALSE((trial.stage == "final" && trial.outcome == "refused"));
+  }
 }
 
 TEST_CASE("a clock that never keeps still: each has the figure that it had by itself") {
