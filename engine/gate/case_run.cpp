@@ -36,10 +36,10 @@ class CaseRun::Outputs {
 
   // In the order of the buffers.
   void take(GuardedBuffer& buffer) { all_.push_back({buffer.take_fetched(), {}}); }
-  std::optional<Refusal> copy(const GuardedBuffer& buffer, Originals& on_device) {
+  std::optional<Rejection> copy(const GuardedBuffer& buffer, Originals& on_device) {
     all_.push_back({{}, device_.allocate(buffer.data_bytes())});
     const auto done = on_device.copy(buffer.place(), {*all_.back().kept, 0}, buffer.data_bytes());
-    return done ? std::nullopt : std::optional(refusal_of(done.error()));
+    return done ? std::nullopt : std::optional(rejection_of(done.error()));
   }
   const First& operator[](std::size_t i) const { return all_[i]; }
 
@@ -55,7 +55,7 @@ CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, Orig
   auto launch =
       make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
   if (!launch)
-    unbound_ = refusal_of(launch.error());
+    unbound_ = rejection_of(launch.error());
   else
     launch_ = std::move(*launch);
 }
@@ -64,33 +64,33 @@ bool CaseRun::rests_on_originals() const {
   return std::ranges::any_of(buffers_, [this](const auto& each) { return apart(each); });
 }
 
-std::optional<Refusal> CaseRun::check(Verdict& verdict, bool watched) {
+std::optional<Rejection> CaseRun::check(Verdict& verdict, bool watched) {
   if (unbound_) return unbound_;
   const bool can = device_.info().checks;
   if (can && watched) launch_.checks = Checks::all();
   const bool large = input_bytes() > kLargeInputs;
-  if (auto refusal = run(Fill::all, large ? Look::outputs : Look::all)) return refusal;
-  if (auto refusal = compare_outputs(verdict)) return refusal;
+  if (auto rejection = run(Fill::all, large ? Look::outputs : Look::all)) return rejection;
+  if (auto rejection = compare_outputs(verdict)) return rejection;
   Outputs first(device_);
   for (GuardedBuffer& buffer : buffers_) {
     if (!is_result(buffer.tensor().role)) continue;
     if (!apart(buffer))
       first.take(buffer);
-    else if (auto refusal = first.copy(buffer, *originals_))
-      return refusal;
+    else if (auto rejection = first.copy(buffer, *originals_))
+      return rejection;
   }
   launch_.checks = {};
   for (GuardedBuffer& buffer : buffers_) buffer.fill_otherwise();
   // Inputs, if they are not large, and guards have just been seen to be as they were written.
   for (std::size_t i = 0; i < (can && watched ? adversarial_schedules.size() : 1); ++i) {
     if (can) launch_.schedule = adversarial_schedules[i];
-    if (auto refusal = run(Fill::outputs)) return refusal;
-    if (auto refusal = compare_runs(first)) return refusal;
+    if (auto rejection = run(Fill::outputs)) return rejection;
+    if (auto rejection = compare_runs(first)) return rejection;
   }
   return compare_inputs_apart();
 }
 
-std::optional<Refusal> CaseRun::check_changed(EntryPtr changed, Verdict& verdict) {
+std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdict) {
   Outputs before(device_);
   for (GuardedBuffer& buffer : buffers_) {
     if (!is_result(buffer.tensor().role)) continue;
@@ -98,7 +98,7 @@ std::optional<Refusal> CaseRun::check_changed(EntryPtr changed, Verdict& verdict
     if (apart(buffer)) buffer.fetch(reads);
     for (const BufferRead& each : reads)
       if (const auto done = device_.read(each.buffer, each.offset, each.bytes); !done)
-        return refusal_of(done.error());
+        return rejection_of(done.error());
     before.take(buffer);
   }
   // Shapes at which inputs are changed are small: no need of another way.
@@ -107,18 +107,19 @@ std::optional<Refusal> CaseRun::check_changed(EntryPtr changed, Verdict& verdict
     if (is_given(buffers_[i].tensor().role))
       buffers_[i].replace(changed->instance.tensors[i].bytes);
   launch_.schedule = 0;
-  if (auto refusal = run(Fill::inputs)) return refusal;
+  if (auto rejection = run(Fill::inputs)) return rejection;
   const EntryPtr unchanged = std::exchange(truth_, std::move(changed));
-  auto refusal = compare_outputs(verdict);
-  if (refusal && as_before(before))
-    refusal = Refusal{.finding = Finding::stale,
-                      .message = "the output stayed as it was when " + truth_->changed +
-                                 " changed in its place: " + refusal->message};
-  else if (refusal)
-    refusal->message = "after " + truth_->changed + " changed in its place: " + refusal->message;
+  auto rejection = compare_outputs(verdict);
+  if (rejection && as_before(before))
+    rejection = Rejection{.finding = Finding::stale,
+                          .message = "the output stayed as it was when " + truth_->changed +
+                                     " changed in its place: " + rejection->message};
+  else if (rejection)
+    rejection->message =
+        "after " + truth_->changed + " changed in its place: " + rejection->message;
   // The buffers are of its tensors.
   truth_ = unchanged;
-  return refusal;
+  return rejection;
 }
 
 std::size_t CaseRun::input_bytes() const {
@@ -128,20 +129,20 @@ std::size_t CaseRun::input_bytes() const {
   return bytes;
 }
 
-std::optional<Refusal> CaseRun::fill_apart(std::size_t i) {
+std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
   const GuardedBuffer& buffer = buffers_[i];
   if (!is_given(buffer.tensor().role)) {
     const auto done =
         device_.fill({buffer.place().buffer, buffer.place().offset, buffer.data_bytes()});
-    return done ? std::nullopt : std::optional(refusal_of(done.error()));
+    return done ? std::nullopt : std::optional(rejection_of(done.error()));
   }
   const auto from = originals_->of({truth_, &truth_->instance}, i);
-  if (!from) return refusal_of(from.error());
+  if (!from) return rejection_of(from.error());
   const auto done = originals_->copy({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
-  return done ? std::nullopt : std::optional(refusal_of(done.error()));
+  return done ? std::nullopt : std::optional(rejection_of(done.error()));
 }
 
-std::optional<Refusal> CaseRun::run(Fill what, Look look) {
+std::optional<Rejection> CaseRun::run(Fill what, Look look) {
   const auto is_looked_at = [this, look](const GuardedBuffer& buffer) {
     return !apart(buffer) && (look == Look::all || buffer.tensor().role != Role::input);
   };
@@ -157,7 +158,7 @@ std::optional<Refusal> CaseRun::run(Fill what, Look look) {
         buffer.fill(writes);
       } else {
         buffer.fill_guards(writes);
-        if (auto refusal = fill_apart(i)) return refusal;
+        if (auto rejection = fill_apart(i)) return rejection;
       }
     }
     if (is_looked_at(buffer))
@@ -166,28 +167,28 @@ std::optional<Refusal> CaseRun::run(Fill what, Look look) {
       buffer.fetch_guards(reads);
   }
   if (const auto done = device_.launch_between(writes, launch_, reads); !done)
-    return refusal_of(done.error());
+    return rejection_of(done.error());
   for (const GuardedBuffer& buffer : buffers_)
     if (auto damage = buffer.guard_damage())
-      return Refusal{.finding = Finding::guard_damaged, .message = *damage};
+      return Rejection{.finding = Finding::guard_damaged, .message = *damage};
   for (const GuardedBuffer& buffer : buffers_)
     if (auto change = is_looked_at(buffer) ? buffer.input_change() : std::nullopt)
-      return Refusal{.finding = Finding::input_changed, .message = *change};
+      return Rejection{.finding = Finding::input_changed, .message = *change};
   return std::nullopt;
 }
 
-std::optional<Refusal> CaseRun::compare_outputs(Verdict& verdict) {
+std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
   for (const GuardedBuffer& buffer : buffers_) {
     const Tensor& tensor = buffer.tensor();
     if (!is_result(tensor.role)) continue;
     const auto comparison = apart(buffer)
                                 ? compare_there(device_, originals_, buffer.place(), tensor, truth_)
                                 : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
-    if (!comparison) return refusal_of(comparison.error());
+    if (!comparison) return rejection_of(comparison.error());
     verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
     verdict.worst_rms = std::max(verdict.worst_rms, comparison->rms);
     if (comparison->finding != Finding::right)
-      return Refusal{.finding = comparison->finding, .message = comparison->message};
+      return Rejection{.finding = comparison->finding, .message = comparison->message};
   }
   return std::nullopt;
 }
@@ -201,9 +202,9 @@ bool CaseRun::as_before(const Outputs& before) const {
   return true;
 }
 
-Refusal CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
-                                   std::span<const std::byte> before,
-                                   std::span<const std::byte> now) const {
+Rejection CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
+                                     std::span<const std::byte> before,
+                                     std::span<const std::byte> now) const {
   const bool other_schedule = launch_.schedule != 0;
   const std::string one = other_schedule ? "in schedule 0" : "in one run";
   const std::string other =
@@ -216,7 +217,7 @@ Refusal CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
                                  is, other)};
 }
 
-std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
+std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
   std::size_t next = 0;
   for (GuardedBuffer& buffer : buffers_) {
     const Tensor& tensor = buffer.tensor();
@@ -228,15 +229,15 @@ std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
       if (!differs) continue;
       const std::size_t element = *differs / size_of(tensor.type);
       if (buffer.unwritten(bytes, element))
-        return Refusal{.finding = Finding::wrong,
-                       .message = element_name(tensor, element) + " is never written"};
+        return Rejection{.finding = Finding::wrong,
+                         .message = element_name(tensor, element) + " is never written"};
       return not_deterministic(tensor, *differs, bytes, buffer.data());
     }
     const auto differs =
         originals_->first_difference({*before.kept, 0}, buffer.place(), buffer.data_bytes());
-    if (!differs) return refusal_of(differs.error());
+    if (!differs) return rejection_of(differs.error());
     if (*differs)
-      return Refusal{
+      return Rejection{
           .finding = Finding::not_deterministic,
           .message = fmt::format("{} in one run and the next",
                                  element_name(tensor, **differs / size_of(tensor.type)))};
@@ -244,17 +245,17 @@ std::optional<Refusal> CaseRun::compare_runs(const Outputs& first) {
   return std::nullopt;
 }
 
-std::optional<Refusal> CaseRun::compare_inputs_apart() {
+std::optional<Rejection> CaseRun::compare_inputs_apart() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const GuardedBuffer& buffer = buffers_[i];
     if (buffer.tensor().role != Role::input || !apart(buffer)) continue;
     const auto from = originals_->of({truth_, &truth_->instance}, i);
-    if (!from) return refusal_of(from.error());
+    if (!from) return rejection_of(from.error());
     const auto differs =
         originals_->first_difference({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
-    if (!differs) return refusal_of(differs.error());
+    if (!differs) return rejection_of(differs.error());
     if (*differs)
-      return Refusal{
+      return Rejection{
           .finding = Finding::input_changed,
           .message = "wrote to an input: " +
                      element_name(buffer.tensor(), **differs / size_of(buffer.tensor().type))};

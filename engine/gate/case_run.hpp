@@ -8,7 +8,6 @@
 #include "engine/gate/gate.hpp"
 #include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/originals.hpp"
-#include "engine/gate/refusal.hpp"
 
 namespace fa_tune {
 
@@ -25,11 +24,11 @@ class CaseRun {
   // Whether it rests on originals.
   bool rests_on_originals() const;
   // The cheap questions first; further runs only for what the first shows no fault in.
-  std::optional<Refusal> check(Verdict& verdict, bool watched);
+  std::optional<Rejection> check(Verdict& verdict, bool watched);
   // After check(): again in the same buffers, with one input changed and the outputs as they were
   // left, for a kernel that takes a finished output for its own. `changed` is the same case with
   // that change.
-  std::optional<Refusal> check_changed(EntryPtr changed, Verdict& verdict);
+  std::optional<Rejection> check_changed(EntryPtr changed, Verdict& verdict);
 
  private:
   enum class Fill { all, inputs, outputs };
@@ -45,14 +44,14 @@ class CaseRun {
   bool apart(const GuardedBuffer& buffer) const {
     return originals_ != nullptr && originals_->worth(buffer.data_bytes());
   }
-  std::optional<Refusal> run(Fill what, Look look = Look::all);
-  std::optional<Refusal> fill_apart(std::size_t buffer);
-  std::optional<Refusal> compare_outputs(Verdict& verdict);
-  std::optional<Refusal> compare_runs(const Outputs& first);
-  std::optional<Refusal> compare_inputs_apart();
-  Refusal not_deterministic(const Tensor& tensor, std::size_t byte,
-                            std::span<const std::byte> before,
-                            std::span<const std::byte> now) const;
+  std::optional<Rejection> run(Fill what, Look look = Look::all);
+  std::optional<Rejection> fill_apart(std::size_t buffer);
+  std::optional<Rejection> compare_outputs(Verdict& verdict);
+  std::optional<Rejection> compare_runs(const Outputs& first);
+  std::optional<Rejection> compare_inputs_apart();
+  Rejection not_deterministic(const Tensor& tensor, std::size_t byte,
+                              std::span<const std::byte> before,
+                              std::span<const std::byte> now) const;
   bool as_before(const Outputs& before) const;
 
   Device& device_;
@@ -60,7 +59,7 @@ class CaseRun {
   Originals* originals_;
   std::deque<GuardedBuffer> buffers_;
   Launch launch_;
-  std::optional<Refusal> unbound_;
+  std::optional<Rejection> unbound_;
 };
 
 }  // namespace fa_tune

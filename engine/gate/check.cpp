@@ -23,18 +23,26 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
 
 }  // namespace
 
-std::optional<Refusal> Gate::check(const BoundKernel& kernel, const GateCase& gate_case,
-                                   Originals* originals, Verdict& verdict) {
+Rejection rejection_of(const Fault& fault) {
+  const bool never_ran = fault.kind == FaultKind::load_failed ||
+                         fault.kind == FaultKind::unknown_instruction ||
+                         fault.kind == FaultKind::resources;
+  return {.finding = never_ran ? Finding::not_bound : Finding::fault,
+          .message = to_text(fault.kind) + ": " + fault.message};
+}
+
+std::optional<Rejection> Gate::check(const BoundKernel& kernel, const GateCase& gate_case,
+                                     Originals* originals, Verdict& verdict) {
   const std::uint64_t life = device_.life();
   try {
     CaseRun run(device_, kernel, truth_.get(gate_case), originals);
-    auto refusal = run.check(verdict, gate_case.watched);
-    if (!refusal && gate_case.changed_input)
+    auto rejection = run.check(verdict, gate_case.watched);
+    if (!rejection && gate_case.changed_input)
       if (const auto changed = truth_.get_changed(gate_case); changed->lacks.empty())
-        refusal = run.check_changed(changed, verdict);
+        rejection = run.check_changed(changed, verdict);
     // Another kernel may have written over what this one was given and compared with.
-    if (!refusal || !run.rests_on_originals() || device_.life() != life || originals->intact())
-      return refusal;
+    if (!rejection || !run.rests_on_originals() || device_.life() != life || originals->intact())
+      return rejection;
   } catch (const OutOfMemory&) {
     if (originals == nullptr) throw;
     originals->make_room();
@@ -47,14 +55,14 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
   for (const GateCase& gate_case : cases) {
     if (may_lack_truth(gate_case.inputs) && !truth_.get(gate_case)->lacks.empty()) continue;
     ++verdict.cases;
-    std::optional<Refusal> refusal;
+    std::optional<Rejection> rejection;
     if (const auto kernel = bind(gate_case.shape))
-      refusal = check(*kernel, gate_case, originals_, verdict);
+      rejection = check(*kernel, gate_case, originals_, verdict);
     else
-      refusal = Refusal{.finding = Finding::not_bound, .message = kernel.error()};
-    if (!refusal) continue;
-    verdict.finding = refusal->finding;
-    verdict.message = refusal->message;
+      rejection = Rejection{.finding = Finding::not_bound, .message = kernel.error()};
+    if (!rejection) continue;
+    verdict.finding = rejection->finding;
+    verdict.message = rejection->message;
     verdict.where = where_text(gate_case, truth_);
     break;
   }

@@ -20,10 +20,10 @@ bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::s
 
 // What came out against what is right.
 struct Comparison {
-  Finding finding = Finding::right;  // or not_finite, wrong, imprecise
-  std::string message;               // one line; empty if right
-  double worst_ratio = 0;            // error / bound; of the finite elements
-  double rms = 0;                    // ||error|| / ||exact||
+  std::string finding = Finding::right;  // or not_finite, wrong, imprecise
+  std::string message;                   // one line; empty if right
+  double worst_ratio = 0;                // error / bound; of the finite elements
+  double rms = 0;                        // ||error|| / ||exact||
 };
 
 // Where the truth is of some rows only, those are compared, and all elements with the limits.

@@ -9,34 +9,40 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/rejection.hpp"
 #include "engine/device/device.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
 
 class Originals;
-struct Refusal;
 
-// Why a kernel was refused, or that it was not.
-enum class Finding {
-  right,              // every check passed
-  fault,              // the device stopped it: see Verdict::message
-  not_finite,         // an output is NaN or infinite where the truth is not; unwritten elements too
-  wrong,              // an element is further from the truth than its bound
-  imprecise,          // every element is within its bound but the whole is not (relative RMS)
-  guard_damaged,      // it wrote outside its buffers
-  input_changed,      // it wrote to an input
-  stale,              // the output stayed as it was when an input changed
-  not_deterministic,  // two runs on the same inputs differ
-  too_fast,           // timed below what the device could do at most
-  lives_on_memory,    // faster where it finds what the launch before has left in its buffers
-  not_bound,          // it could not be built or launched for a shape of the suite
+// Why a kernel was rejected, or that it was not.
+struct Finding {
+  static constexpr auto right = "right";  // every check passed
+  static constexpr auto fault = "fault";  // the device stopped it: see the message
+  // An output is NaN or infinite where the truth is not; unwritten elements too.
+  static constexpr auto not_finite = "not_finite";
+  static constexpr auto wrong = "wrong";  // an element is further from the truth than its bound
+  // Every element is within its bound but the whole is not (relative RMS).
+  static constexpr auto imprecise = "imprecise";
+  static constexpr auto guard_damaged = "guard_damaged";  // it wrote outside its buffers
+  static constexpr auto input_changed = "input_changed";  // it wrote to an input
+  static constexpr auto stale = "stale";  // the output stayed as it was when an input changed
+  // Two runs on the same inputs differ.
+  static constexpr auto not_deterministic = "not_deterministic";
+  static constexpr auto too_fast = "too_fast";  // timed below what the device could do at most
+  // Faster where it finds what the launch before has left in its buffers.
+  static constexpr auto lives_on_memory = "lives_on_memory";
+  // It could not be built or launched for a shape of the suite.
+  static constexpr auto not_bound = "not_bound";
 };
 
-std::string to_text(Finding finding);
+// not_bound for a kernel that never ran, fault for the rest.
+Rejection rejection_of(const Fault& fault);
 
 struct Verdict {
-  Finding finding = Finding::right;
+  std::string finding = Finding::right;
   std::string message;     // one line; empty if right
   std::string where;       // the shape and inputs of the case that decided
   int cases = 0;           // run, the deciding one included
@@ -44,6 +50,8 @@ struct Verdict {
   double worst_rms = 0;    // largest relative RMS error
 
   bool right() const { return finding == Finding::right; }
+  // Of one that is not right.
+  Rejection rejection() const { return {finding, message + " (" + where + ")"}; }
 };
 
 // A kernel made ready for one shape. `argument_names` are those of the template's manifest; each is
@@ -159,8 +167,8 @@ class Gate {
   Verdict check(const Binder& bind, const std::vector<GateCase>& cases);
 
  private:
-  std::optional<Refusal> check(const BoundKernel& kernel, const GateCase& gate_case,
-                               Originals* originals, Verdict& verdict);
+  std::optional<Rejection> check(const BoundKernel& kernel, const GateCase& gate_case,
+                                 Originals* originals, Verdict& verdict);
 
   Device& device_;
   TruthCache& truth_;

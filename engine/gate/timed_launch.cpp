@@ -76,7 +76,7 @@ void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
   launch_ = std::move(*launch);
 }
 
-std::optional<Refusal> TimedLaunch::check(const EntryPtr& truth) {
+std::optional<Rejection> TimedLaunch::check(const EntryPtr& truth) {
   // What a kernel writes over, launches under a clock have written over many times.
   if (std::ranges::any_of(truth->instance.tensors,
                           [](const Tensor& tensor) { return tensor.role == Role::inout; }))
@@ -84,7 +84,7 @@ std::optional<Refusal> TimedLaunch::check(const EntryPtr& truth) {
   return compare_outputs(truth, "under the clock");
 }
 
-std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
+std::optional<Rejection> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
   const TensorSource source(device_, other->instance, {other, &other->instance}, originals_);
   std::vector<SharedBuffer> held;
   std::vector<BufferCopy> copies;
@@ -101,21 +101,21 @@ std::optional<Refusal> TimedLaunch::check_exchanged(const EntryPtr& other, doubl
                         ? static_cast<int>(std::clamp<double>(wanted, kLeastAhead, kLaunchesAhead))
                         : 1;
   if (const auto done = device_.launch_exchanging(launch_, ahead, copies); !done)
-    return refusal_of(done.error());
+    return rejection_of(done.error());
   return compare_outputs(other, "in a row of launches, after its inputs changed");
 }
 
-std::optional<Refusal> TimedLaunch::check_inputs(const EntryPtr& inputs) const {
+std::optional<Rejection> TimedLaunch::check_inputs(const EntryPtr& inputs) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const Tensor& tensor = inputs->instance.tensors[i];
     if (tensor.role != Role::input) continue;
     HostMemory memory(bytes_of(tensor));
     if (const auto done = device_.read(places_[i].buffer, places_[i].offset, memory.bytes()); !done)
-      return refusal_of(done.error());
+      return rejection_of(done.error());
     if (const auto differs = first_difference_of_large(memory.bytes(), tensor.bytes))
-      return Refusal{.finding = Finding::input_changed,
-                     .message = "under the clock: wrote to an input: " +
-                                element_name(tensor, *differs / size_of(tensor.type))};
+      return Rejection{.finding = Finding::input_changed,
+                       .message = "under the clock: wrote to an input: " +
+                                  element_name(tensor, *differs / size_of(tensor.type))};
   }
   return std::nullopt;
 }
@@ -125,15 +125,15 @@ MemoryRefresh TimedLaunch::refresh(const EntryPtr& inputs) const {
   return {source, [this](std::size_t i) { return places_[i]; }};
 }
 
-std::optional<Refusal> TimedLaunch::compare_outputs(const EntryPtr& truth,
-                                                    const std::string& when) {
+std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,
+                                                      const std::string& when) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const Tensor& tensor = truth->instance.tensors[i];
     if (!is_result(tensor.role)) continue;
     const auto comparison = compare_there(device_, originals_, places_[i], tensor, truth);
-    if (!comparison) return refusal_of(comparison.error());
+    if (!comparison) return rejection_of(comparison.error());
     if (comparison->finding != Finding::right)
-      return Refusal{comparison->finding, when + ": " + comparison->message};
+      return Rejection{comparison->finding, when + ": " + comparison->message};
   }
   return std::nullopt;
 }

@@ -8,7 +8,6 @@
 #include "engine/gate/gate.hpp"
 #include "engine/gate/memory_refresh.hpp"
 #include "engine/gate/originals.hpp"
-#include "engine/gate/refusal.hpp"
 
 namespace fa_tune {
 
@@ -38,20 +37,20 @@ class TimedLaunch {
   // Are the outputs, as the last launch left them, the truth of the instance that this was made
   // with? With tensors that are written over, as one more launch leaves them after their first data
   // came back.
-  std::optional<Refusal> check(const EntryPtr& truth);
+  std::optional<Rejection> check(const EntryPtr& truth);
   // In the midst of launches that follow one another as they do under the clock, exchanges all
   // inputs for those of `other`, of the same shape, and leaves the outputs as they are: right for
   // the inputs before. The one launch that comes after must give other's truth. The inputs are
   // other's from then on. `us`: how long a launch takes, if that is known.
-  std::optional<Refusal> check_exchanged(const EntryPtr& other, double us = 0);
+  std::optional<Rejection> check_exchanged(const EntryPtr& other, double us = 0);
 
   // Are the inputs still those of `inputs`? A kernel could leave notes in them as well.
-  std::optional<Refusal> check_inputs(const EntryPtr& inputs) const;
+  std::optional<Rejection> check_inputs(const EntryPtr& inputs) const;
   // For a time that is to owe nothing to the launch before it. `inputs`: those that it has now.
   MemoryRefresh refresh(const EntryPtr& inputs) const;
 
  private:
-  std::optional<Refusal> compare_outputs(const EntryPtr& truth, const std::string& when);
+  std::optional<Rejection> compare_outputs(const EntryPtr& truth, const std::string& when);
 
   class Buffers;
 

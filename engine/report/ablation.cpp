@@ -29,7 +29,8 @@ std::string change_text(const AblationRow& row) {
 std::string note(const AblationRow& row) {
   if (row.outcome == "impossible") return row.because;
   if (row.outcome == "refused")
-    return row.finding + (row.message.empty() ? "" : ": " + row.message);
+    return row.rejection.finding +
+           (row.rejection.message.empty() ? "" : ": " + row.rejection.message);
   if (row.outcome == "same") return "the very same machine code";
   if (row.outcome == "unraced") return "the clock never kept still in its race";
   if (!row.product || row.interaction.empty()) return "";

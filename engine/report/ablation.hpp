@@ -8,6 +8,7 @@
 
 #include "db/store.hpp"
 #include "engine/base/interval.hpp"
+#include "engine/base/rejection.hpp"
 #include "engine/base/value.hpp"
 
 namespace fa_tune {
@@ -41,11 +42,10 @@ struct AblationRow {
   std::string because;
   std::optional<Config> config;  // none if impossible
   // "right"; "same" (machine code and launch are the very same as those it is compared with);
-  // "refused" with finding and message; "impossible" with `because`; "unraced" (right, but the
-  // clock never kept still)
+  // "refused" with a rejection; "impossible" with `because`; "unraced" (right, but the clock never
+  // kept still)
   std::string outcome;
-  std::string finding;
-  std::string message;
+  Rejection rejection = {};
   std::optional<double> time_us;  // the race's; by itself if there was none
   // Its time over that of what it is compared with: the trial's or, of `forward`, the baseline's.
   std::optional<Interval> ratio;

@@ -34,8 +34,8 @@ Json json_of(const AblationRow& row) {
           {"because", json_of(row.because)},
           {"config", row.config ? json_of(*row.config) : Json()},
           {"outcome", row.outcome},
-          {"finding", json_of(row.finding)},
-          {"message", json_of(row.message)},
+          {"finding", json_of(row.rejection.finding)},
+          {"message", json_of(row.rejection.message)},
           {"time_us", json_of(row.time_us)},
           {"ratio", json_of(row.ratio)},
           {"verdict", json_of(row.verdict)},
@@ -88,8 +88,8 @@ AblationRow row(const Json& json) {
   row.because = word(json.at("because"));
   if (!json.at("config").is_null()) row.config = Config::from_json(json.at("config").dump());
   row.outcome = json.at("outcome").get<std::string>();
-  row.finding = word(json.at("finding"));
-  row.message = word(json.at("message"));
+  row.rejection.finding = word(json.at("finding"));
+  row.rejection.message = word(json.at("message"));
   row.time_us = number(json.at("time_us"));
   row.ratio = ratio(json.at("ratio"));
   row.verdict = word(json.at("verdict"));

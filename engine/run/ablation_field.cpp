@@ -60,11 +60,7 @@ void AblationField::judge(const std::vector<Config>& configs) {
     if (admission_.admit(*variant, trial)) {
       const Try ended = survive(device_, [&] { judge_.judge(*variant, trial); });
       if (ended.lost || device_.lost()) throw MachineError("the device was lost");
-      if (ended.charge) {
-        trial.row.outcome = "refused";
-        trial.row.finding = ended.charge->finding;
-        trial.row.message = ended.charge->message;
-      }
+      if (ended.charge) refuse(trial.row, *ended.charge);
     }
     const TrialRow& row = trial.row;
     const std::string what =
@@ -98,8 +94,7 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
     const TrialRow& judged = row(*each->config);
     each->outcome = judged.outcome;
     if (judged.outcome != "right") {
-      each->finding = judged.finding;
-      each->message = judged.message;
+      each->rejection = {judged.finding, judged.message};
       continue;
     }
     each->time_us = judged.screen_time->us.value;
@@ -140,17 +135,17 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
   const FinalRace raced = race_finalists(project_, device_, pool_, configs, 0, seed, never,
                                          {.confidence = confidence, .processes = kProcesses});
   if (raced.lost) throw MachineError("the device was lost in a race");
-  for (const RaceRefusal& refusal : raced.refused)
-    if (refusal.finalist == 0)
+  for (const auto& [contestant, rejection] : raced.refused)
+    if (contestant == 0)
       throw MachineError("what the variants are compared with went wrong in the race: " +
-                         refusal.message);
+                         rejection.message);
   for (AblationRow* each : rows) {
     const std::size_t contestant = contestants.at(kernel(*each->config));
-    const auto refused = std::ranges::find(raced.refused, contestant, &RaceRefusal::finalist);
+    const auto refused =
+        std::ranges::find(raced.refused, contestant, &RejectedContestant::contestant);
     if (refused != raced.refused.end()) {
       each->outcome = "refused";
-      each->finding = refused->finding;
-      each->message = refused->message;
+      each->rejection = refused->rejection;
       continue;
     }
     const auto ran = std::ranges::find(raced.ran, contestant);

@@ -17,19 +17,18 @@ std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
 
 }  // namespace
 
-std::expected<Measurement, std::string> admit(const Contender& contender, const Binder& bind,
-                                              Device& device, TruthCache& truth, Clocked& clocked,
-                                              std::uint64_t seed) {
+std::expected<Measurement, Rejection> admit(const Contender& contender, const Binder& bind,
+                                            Device& device, TruthCache& truth, Clocked& clocked,
+                                            std::uint64_t seed) {
+  const auto refused = [&](const Rejection& by, const std::string& because) {
+    return std::unexpected(Rejection{by.finding, contender.name() + because + by.message});
+  };
   const Verdict gated = Gate(device, truth).check(bind, cases_of(contender, seed));
-  if (!gated.right())
-    return std::unexpected(contender.name() + " is not right: " + to_text(gated.finding) + ": " +
-                           gated.message + " (" + gated.where + ")");
+  if (!gated.right()) return refused(gated.rejection(), " is not right: " + gated.finding + ": ");
   const auto bound = bind(contender.problem().shape());
-  if (!bound) return std::unexpected(contender.name() + ": " + bound.error());
+  if (!bound) return refused({Finding::not_bound, bound.error()}, ": ");
   auto timed = clocked.time(*bound, Effort::screen);
-  if (!timed)
-    return std::unexpected(contender.name() + " could not be timed: " + timed.error().finding +
-                           ": " + timed.error().message);
+  if (!timed) return refused(timed.error(), " could not be timed: " + timed.error().finding + ": ");
   return std::move(*timed);
 }
 

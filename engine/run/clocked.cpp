@@ -8,13 +8,6 @@
 #include "engine/run/memory_proof.hpp"
 
 namespace fa_tune {
-namespace {
-
-ClockRefusal refusal_by_clock(const Refusal& refusal) {
-  return {to_text(refusal.finding), refusal.message};
-}
-
-}  // namespace
 
 Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& device,
                  TruthCache& truth, std::uint64_t seed, Proof proof, Originals* originals)
@@ -28,8 +21,8 @@ Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& de
         {.shape = shape, .inputs = Inputs::normal, .seed = derive_seed(seed, "exchanged")});
 }
 
-std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel, Effort effort,
-                                                       double slow_us) {
+std::expected<Measurement, Rejection> Clocked::time(const BoundKernel& kernel, Effort effort,
+                                                    double slow_us) {
   const std::uint64_t life = device_.life();
   try {
     auto measured = time_with(kernel, effort, slow_us, originals_);
@@ -43,49 +36,48 @@ std::expected<Measurement, ClockRefusal> Clocked::time(const BoundKernel& kernel
   return time_with(kernel, effort, slow_us, nullptr);
 }
 
-std::expected<Measurement, ClockRefusal> Clocked::time_with(const BoundKernel& kernel,
-                                                            Effort effort, double slow_us,
-                                                            Originals* originals) {
+std::expected<Measurement, Rejection> Clocked::time_with(const BoundKernel& kernel, Effort effort,
+                                                         double slow_us, Originals* originals) {
   TimedLaunch timed(device_, kernel, timed_, originals);
   auto measured = measure(device_, timed.launch(), effort, slow_us);
   if (!measured)
-    return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
+    return std::unexpected(Rejection{to_text(measured.error().kind), measured.error().message});
   const double us = measured->time_us.value;
-  if (auto refusal = prove(timed, *measured, effort, us > slow_us))
-    return std::unexpected(std::move(*refusal));
+  if (auto rejection = prove(timed, *measured, effort, us > slow_us))
+    return std::unexpected(std::move(*rejection));
   return std::move(*measured);
 }
 
-std::optional<ClockRefusal> Clocked::prove(TimedLaunch& timed, const Measurement& measured,
-                                           Effort effort, bool slow) {
+std::optional<Rejection> Clocked::prove(TimedLaunch& timed, const Measurement& measured,
+                                        Effort effort, bool slow) {
   const double us = measured.time_us.value;
   if (roofline_ && !(us >= roofline_->us))
-    return refusal_by_clock(
-        {Finding::too_fast, fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,
-                                        roofline_->us, roofline_->because)});
+    return Rejection{Finding::too_fast,
+                     fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,
+                                 roofline_->us, roofline_->because)};
   // A prediction of a large launch runs some of the blocks only.
   const bool measures = device_.info().times == TimeKind::measured;
   if (measures || measured.timing.complete)
-    if (const auto refusal = timed.check(timed_)) return refusal_by_clock(*refusal);
+    if (auto rejection = timed.check(timed_)) return rejection;
   if (exchanged_ == nullptr) return std::nullopt;
-  if (const auto refusal = timed.check_exchanged(exchanged_, us)) return refusal_by_clock(*refusal);
+  if (auto rejection = timed.check_exchanged(exchanged_, us)) return rejection;
   const MemoryRefresh refresh = timed.refresh(exchanged_);
-  if (auto refusal =
+  if (auto rejection =
           find_life_on_memory(device_, {timed.launch(), refresh, measured, effort, slow}))
-    return refusal;
+    return rejection;
   if (!measures || effort != Effort::final_) return std::nullopt;
   // Filled ahead of each launch as well, the work was done.
-  if (const auto refusal = timed.check(exchanged_)) return refusal_by_clock(*refusal);
-  if (const auto refusal = timed.check_inputs(exchanged_)) return refusal_by_clock(*refusal);
+  if (auto rejection = timed.check(exchanged_)) return rejection;
+  if (auto rejection = timed.check_inputs(exchanged_)) return rejection;
   return std::nullopt;
 }
 
-std::expected<Measurement, ClockRefusal> Clocked::time_cold(const BoundKernel& kernel) {
+std::expected<Measurement, Rejection> Clocked::time_cold(const BoundKernel& kernel) {
   TimedLaunch timed(device_, kernel, timed_, nullptr);
   auto measured = measure_cold(device_, timed.launch());
   if (!measured)
-    return std::unexpected(ClockRefusal{to_text(measured.error().kind), measured.error().message});
-  if (const auto refusal = timed.check(timed_)) return std::unexpected(refusal_by_clock(*refusal));
+    return std::unexpected(Rejection{to_text(measured.error().kind), measured.error().message});
+  if (auto rejection = timed.check(timed_)) return std::unexpected(std::move(*rejection));
   return std::move(*measured);
 }
 

@@ -10,7 +10,6 @@
 #include "engine/gate/gate.hpp"
 #include "engine/gate/originals.hpp"
 #include "engine/measure/sampler.hpp"
-#include "engine/run/clock_refusal.hpp"
 #include "engine/run/roofline.hpp"
 
 namespace fa_tune {
@@ -32,18 +31,18 @@ class Clocked {
           std::uint64_t seed, Proof proof, Originals* originals = nullptr);
 
   // `slow_us`: see measure().
-  std::expected<Measurement, ClockRefusal> time(
+  std::expected<Measurement, Rejection> time(
       const BoundKernel& kernel, Effort effort,
       double slow_us = std::numeric_limits<double>::infinity());
   // Of one that has been timed: the same with a cold second-level cache, on a device that measures.
   // Its outputs are checked too.
-  std::expected<Measurement, ClockRefusal> time_cold(const BoundKernel& kernel);
+  std::expected<Measurement, Rejection> time_cold(const BoundKernel& kernel);
 
  private:
-  std::expected<Measurement, ClockRefusal> time_with(const BoundKernel& kernel, Effort effort,
-                                                     double slow_us, Originals* originals);
-  std::optional<ClockRefusal> prove(TimedLaunch& timed, const Measurement& measured, Effort effort,
-                                    bool slow);
+  std::expected<Measurement, Rejection> time_with(const BoundKernel& kernel, Effort effort,
+                                                  double slow_us, Originals* originals);
+  std::optional<Rejection> prove(TimedLaunch& timed, const Measurement& measured, Effort effort,
+                                 bool slow);
 
   Device& device_;
   Originals* originals_;

@@ -50,9 +50,9 @@ void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const 
 
 }  // namespace
 
-std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device,
-                                      Compiler& compiler, CompilePool& pool,
-                                      const DuelOptions& options) {
+std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device& device,
+                                             Compiler& compiler, CompilePool& pool,
+                                             const DuelOptions& options) {
   const Problem& problem = a.problem();
   TruthCache truth(problem);
   Clocked clocked(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
@@ -61,9 +61,9 @@ std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device
   const Binder bind_b = b.on(device, compiler, pool);
   Duel duel;
   const auto a_us = admit(a, bind_a, device, truth, clocked, options.seed);
-  if (!a_us) return std::unexpected(DuelRefusal{false, a_us.error()});
+  if (!a_us) return std::unexpected(RejectedContestant{0, a_us.error()});
   const auto b_us = admit(b, bind_b, device, truth, clocked, options.seed);
-  if (!b_us) return std::unexpected(DuelRefusal{true, b_us.error()});
+  if (!b_us) return std::unexpected(RejectedContestant{1, b_us.error()});
   if (device.info().times == TimeKind::predicted) {
     const double ratio = b_us->time_us.value / a_us->time_us.value;
     duel.a_us = a_us->time_us;

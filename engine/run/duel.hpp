@@ -4,6 +4,7 @@
 #include <expected>
 #include <string>
 
+#include "engine/base/rejection.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/measure/process_series.hpp"
 #include "engine/measure/sampler.hpp"
@@ -30,16 +31,10 @@ struct Duel {
   int void_blocks = 0;
 };
 
-// One of the two is not right, or could not be timed.
-struct DuelRefusal {
-  bool of_b = false;
-  std::string message;
-};
-
-// Both are gated and timed alone, then raced. They must solve the same problem. Throws MachineError
-// where the device is lost or too restless to tell anything.
-std::expected<Duel, DuelRefusal> duel(Contender& a, Contender& b, Device& device,
-                                      Compiler& compiler, CompilePool& pool,
-                                      const DuelOptions& options);
+// Both are gated and timed alone, then raced; A (0) or B (1) may be rejected. They must solve the
+// same problem. Throws MachineError where the device is lost or too restless to tell anything.
+std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device& device,
+                                             Compiler& compiler, CompilePool& pool,
+                                             const DuelOptions& options);
 
 }  // namespace fa_tune

@@ -10,16 +10,6 @@
 #include "engine/run/crash_policy.hpp"
 
 namespace fa_tune {
-namespace {
-
-FinalVerdict refused(const std::string& finding, const std::string& message) {
-  FinalVerdict verdict;
-  verdict.finding = finding;
-  verdict.message = message;
-  return verdict;
-}
-
-}  // namespace
 
 FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool,
                        std::uint64_t seed, const std::vector<std::string>& suites)
@@ -42,7 +32,7 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
 FinalVerdict FinalJudge::judge(const TrialRow& trial) {
   FinalVerdict verdict;
   const Try ended = survive(device_, [&] { verdict = try_out(trial); });
-  if (ended.charge) verdict = refused(ended.charge->finding, ended.charge->message);
+  if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
   verdict.lost = ended.lost;
   return verdict;
 }
@@ -70,19 +60,19 @@ FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
   // At the timed shape once without anything kept on the device.
   if (verdict.right() && originals_.usable() && !apart_.empty())
     verdict = Gate(device_, truth_).check(variant->binder(), apart_);
-  if (!verdict.right())
-    return refused(to_text(verdict.finding), verdict.message + " (" + verdict.where + ")");
+  const auto refused = [](const Rejection& rejection) {
+    return FinalVerdict{.measured = std::unexpected(rejection)};
+  };
+  if (!verdict.right()) return refused(verdict.rejection());
   const auto bound = variant->bind(project_.problem->shape());
-  if (!bound) return refused(to_text(Finding::not_bound), bound.error());
-  const auto measured = clocked_.time(*bound, Effort::final_);
-  if (!measured) return refused(measured.error().finding, measured.error().message);
-  FinalVerdict right;
-  right.measured = *measured;
+  if (!bound) return refused({Finding::not_bound, bound.error()});
+  FinalVerdict right{.measured = clocked_.time(*bound, Effort::final_)};
+  if (!right.measured) return right;
   if (device_.info().times == TimeKind::measured) {
     const auto cold = clocked_.time_cold(*bound);
     // The kernel has just run with what it needs: what is short is what the flush needs.
     const bool no_flush = !cold && cold.error().finding == to_text(FaultKind::resources);
-    if (!cold && !no_flush) return refused(cold.error().finding, cold.error().message);
+    if (!cold && !no_flush) return refused(cold.error());
     if (cold) right.cold = *cold;
   }
   fault_point("final_judged");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,11 +19,8 @@ namespace fa_tune {
 // What became of one finalist, judged by itself.
 struct FinalVerdict {
   bool lost = false;  // the device was, which says nothing of the finalist
-  // Its time and that with a cold cache, where there is such a thing; else why it is refused.
-  std::optional<Measurement> measured;
-  std::optional<Measurement> cold;
-  std::string finding;
-  std::string message;
+  std::expected<Measurement, Rejection> measured = {};
+  std::optional<Measurement> cold = {};  // with a cold cache, where there is such a thing
 };
 
 // Judges finalists one by one: on all of the problem's suites and hidden cases, with inputs that no

@@ -103,9 +103,8 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
     if (!ended.death && fault.kind == FaultKind::device_lost) return outcome;  // no clock
     if (ended.death) ended.death = fault;
     if (crashes.tries_again(in[contestant], ended)) continue;
-    const auto [finding, message] =
-        ended.charge.value_or(Rejection{to_text(fault.kind), "in the finals: " + fault.message});
-    outcome.refused.push_back({in[contestant], finding, message});
+    const Rejection by_itself{to_text(fault.kind), "in the finals: " + fault.message};
+    outcome.refused.push_back({in[contestant], ended.charge.value_or(by_itself)});
     in.erase(in.begin() + static_cast<std::ptrdiff_t>(contestant));
   }
   if (in.size() < 2 || series.processes() < ProcessSeries::kFewest) return outcome;

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "engine/base/rejection.hpp"
 #include "engine/kernel/compiler.hpp"
 #include "engine/measure/process_series.hpp"
 #include "engine/measure/sampler.hpp"
@@ -12,16 +12,9 @@
 
 namespace fa_tune {
 
-// A finalist that went wrong in the race, although it had been judged right.
-struct RaceRefusal {
-  std::size_t finalist = 0;
-  std::string finding;
-  std::string message;
-};
-
 struct FinalRace {
-  bool lost = false;  // the device is; the rest says nothing then
-  std::vector<RaceRefusal> refused;
+  bool lost = false;                        // the device is; the rest says nothing then
+  std::vector<RejectedContestant> refused;  // although they had been judged right
   // Who ran to the end, as `race` numbers them; none if fewer than two could, or no block was good.
   std::vector<std::size_t> ran;
   SeriesRace race;

@@ -15,15 +15,10 @@
 #include "engine/run/final_places.hpp"
 #include "engine/run/final_race.hpp"
 #include "engine/run/finalists.hpp"
+#include "engine/run/trial.hpp"
 
 namespace fa_tune {
 namespace {
-
-void refuse(TrialRow& trial, const std::string& finding, const std::string& message) {
-  trial.outcome = "refused";
-  trial.finding = finding;
-  trial.message = message;
-}
 
 void take_figure(TrialRow& trial, const FinalTime& time) {
   trial.stage = "final";
@@ -108,7 +103,7 @@ bool look_at_all(const Project& project, const Device& device, CompilePool& pool
     while (under_way[i].wait_for(kPause) != std::future_status::ready)
       if (stop) return false;
     const Look look = under_way[i].get();
-    if (!look.whole() && !look.refusal)
+    if (!look.whole() && !look.rejection)
       log_info("trial {} on an emulator: {}", finalists[i].id, look.text());
     if (look.of > 0) looks[finalists[i].id] = look;
     listener.step("looked at", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
@@ -137,8 +132,8 @@ bool predicted_finals(const Project& project, Device& device, CompilePool& pool,
         take_figure(trial, time);
         store.record_final(trial.id, time, verdict.measured->timing.samples_us);
       } else if (!verdict.lost) {
-        refuse(trial, verdict.finding, verdict.message);
-        store.refuse_final(trial.id, verdict.finding, verdict.message);
+        refuse(trial, verdict.measured.error());
+        store.refuse_final(trial.id, trial.finding, trial.message);
       }
       if (verdict.lost) return false;
     }
@@ -168,8 +163,8 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     TrialRow trial = finalists[i];
     if (stop) return round;
-    if (const auto look = looks.find(trial.id); look != looks.end() && look->second.refusal) {
-      refuse(trial, look->second.refusal->finding, look->second.refusal->message);
+    if (const auto look = looks.find(trial.id); look != looks.end() && look->second.rejection) {
+      refuse(trial, *look->second.rejection);
       listener.refused(trial);
       continue;
     }
@@ -177,7 +172,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
     if (verdict.lost) return round;
     listener.step("judged", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
     if (!verdict.measured) {
-      refuse(trial, verdict.finding, verdict.message);
+      refuse(trial, verdict.measured.error());
       listener.refused(trial);
       continue;
     }
@@ -188,9 +183,9 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   FinalRace race;
   if (to_be_raced) race = race_standing(project, device, pool, standing, seed, stop, listener);
   if (race.lost) return round;
-  for (const RaceRefusal& refusal : race.refused) {
-    TrialRow& trial = standing[refusal.finalist];
-    refuse(trial, refusal.finding, refusal.message);
+  for (const auto& [finalist, rejection] : race.refused) {
+    TrialRow& trial = standing[finalist];
+    refuse(trial, rejection);
     listener.refused(trial);
   }
   round.over = true;

@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/gate/refusal.hpp"
 #include "engine/measure/timing.hpp"
 
 namespace fa_tune {
@@ -47,9 +46,9 @@ class Proof {
     if (proof.slow && !thorough) plan_.samples = 1;
   }
 
-  std::expected<std::optional<Refusal>, Fault> find() {
+  std::expected<std::optional<Rejection>, Fault> find() {
     const bool predicts = device_.info().times == TimeKind::predicted;
-    std::optional<Refusal> found;
+    std::optional<Rejection> found;
     for (int look = 0; look < (predicts ? 1 : kLooks); ++look) {
       const bool as_usual = !predicts && (proof_.effort == Effort::final_ || look > 0);
       auto seen = look_once(as_usual, predicts ? kPredictedShare : kFreeShare);
@@ -68,7 +67,7 @@ class Proof {
     return device_.time(proof_.launch, plan);
   }
 
-  std::expected<std::optional<Refusal>, Fault> look_once(bool as_usual, double share) {
+  std::expected<std::optional<Rejection>, Fault> look_once(bool as_usual, double share) {
     // First what finds memory as the launches before have left it.
     if (as_usual) {
       const auto again = take({});
@@ -83,7 +82,7 @@ class Proof {
     const double us = usual_us();
     const double free = share * us + (decoy->kind == TimeKind::measured ? kFreeUs : 0);
     if (!(more > free)) return std::nullopt;
-    return Refusal{
+    return Rejection{
         Finding::lives_on_memory,
         fmt::format("it takes {:.4g} us after a launch on the same inputs and {:.4g} us where its "
                     "outputs and workspaces were filled before: it finds there what it should do",
@@ -91,14 +90,14 @@ class Proof {
   }
 
   // A timing of now beside that which is to count.
-  std::optional<Refusal> compare_with_before(const Timing& again) const {
+  std::optional<Rejection> compare_with_before(const Timing& again) const {
     const auto then_cycles = kilocycles_of(proof_.measured.timing);
     const auto now_cycles = kilocycles_of(again);
     const double us = usual_us();
     const double ratio =
         then_cycles && now_cycles ? *now_cycles / *then_cycles : median(again.samples_us) / us;
     if (!((ratio - 1) * us > kDrift * us + kFreeUs)) return std::nullopt;
-    return Refusal{
+    return Rejection{
         Finding::lives_on_memory,
         fmt::format("it took {:.4g} us while it was timed and {:.4g} us later on, after launches "
                     "whose outputs and workspaces were filled before",
@@ -112,11 +111,10 @@ class Proof {
 
 }  // namespace
 
-std::optional<ClockRefusal> find_life_on_memory(Device& device, const MemoryProof& proof) {
+std::optional<Rejection> find_life_on_memory(Device& device, const MemoryProof& proof) {
   const auto found = Proof(device, proof).find();
-  if (!found) return ClockRefusal{to_text(found.error().kind), found.error().message};
-  if (!*found) return std::nullopt;
-  return ClockRefusal{to_text((*found)->finding), (*found)->message};
+  if (!found) return Rejection{to_text(found.error().kind), found.error().message};
+  return *found;
 }
 
 }  // namespace fa_tune

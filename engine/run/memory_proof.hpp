@@ -2,10 +2,10 @@
 
 #include <optional>
 
+#include "engine/base/rejection.hpp"
 #include "engine/device/device.hpp"
 #include "engine/gate/memory_refresh.hpp"
 #include "engine/measure/sampler.hpp"
-#include "engine/run/clock_refusal.hpp"
 
 namespace fa_tune {
 
@@ -31,6 +31,6 @@ struct MemoryProof {
 // and busy later on.
 //
 // For a device that predicts outputs must be as a launch on the same inputs has left them.
-std::optional<ClockRefusal> find_life_on_memory(Device& device, const MemoryProof& proof);
+std::optional<Rejection> find_life_on_memory(Device& device, const MemoryProof& proof);
 
 }  // namespace fa_tune

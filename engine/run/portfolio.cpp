@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/log.hpp"
 #include "engine/base/random.hpp"
 #include "engine/measure/statistics.hpp"
 #include "engine/report/rows.hpp"
@@ -125,7 +126,7 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
       screens[{static_cast<std::size_t>(kernel - kernels_.begin()), shape}].push_back(*screen);
   }
   for (const auto& [pair, those] : screens)
-    times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), "", {}};
+    times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), {}};
 }
 
 // What the space of a shape does not allow.
@@ -134,8 +135,8 @@ void PortfolioField::rule_out() {
     for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
       PortfolioTime& time = times_[kernel][shape];
       if (time.from != PortfolioTime::From::nothing) continue;
-      if (const auto why = shapes_[shape].project.space.why_invalid(kernels_[kernel].config))
-        time = {PortfolioTime::From::recorded, std::nullopt, *why, {}};
+      if (shapes_[shape].project.space.why_invalid(kernels_[kernel].config))
+        time.from = PortfolioTime::From::recorded;
     }
 }
 
@@ -170,8 +171,6 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
       if (trial.row.outcome == "right") {
         time.time = screen_of(trial.row, project.target.clock_mhz);
         ++timed;
-      } else {
-        time.why = trial.row.finding + ": " + trial.row.message;
       }
     }
   }
@@ -197,9 +196,11 @@ void PortfolioField::race(Device& device, CompilePool& pool, double within, std:
       const FinalRace race = race_finalists(shapes_[shape].project, device, pool, configs, 0,
                                             derive_seed(seed, "portfolio race", shape), stop);
       if (race.lost) throw MachineError(device.info().id + ": the device was lost");
-      for (const RaceRefusal& refusal : race.refused)
-        times_[near[refusal.finalist]][shape] = {
-            PortfolioTime::From::now, std::nullopt, refusal.finding + ": " + refusal.message, {}};
+      for (const auto& [contestant, rejection] : race.refused) {
+        log_warning("trial {} at {}: {}: {}", kernels_[near[contestant]].trial,
+                    shapes_[shape].described, rejection.finding, rejection.message);
+        times_[near[contestant]][shape] = {PortfolioTime::From::now, std::nullopt, {}};
+      }
       for (std::size_t i = 0; i < race.ran.size(); ++i)
         times_[near[race.ran[i]]][shape].ratio = race.race.result.standings[i].to_winner;
       raced_[shape] = !race.ran.empty();

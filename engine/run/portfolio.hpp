@@ -26,7 +26,6 @@ struct PortfolioTime {
   // Of several recorded screens the median, and the ends of all their intervals. None with a From:
   // it is refused there.
   std::optional<ScreenTime> time;
-  std::string why;  // then
   // Of its shape's race, if it was in one: its time over that of the fastest there.
   std::optional<Interval> ratio;
 

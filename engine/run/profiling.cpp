@@ -53,7 +53,7 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> gi
                     input_seed(options.seed), Clocked::Proof::where_measured);
     const Binder bind = contender->on(*device, *compiler, pool);
     auto admitted = admit(*contender, bind, *device, truth, clocked, options.seed);
-    if (!admitted) return std::unexpected(admitted.error());
+    if (!admitted) return std::unexpected(admitted.error().message);
     timed = std::move(*admitted);
     resources = contender->resources();
   }

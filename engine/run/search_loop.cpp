@@ -18,9 +18,7 @@ constexpr std::size_t kAhead = 4;
 
 void refuse_deadly(TrialRow& row, const Rejection& charge) {
   row.stage = "launch";
-  row.outcome = "refused";
-  row.finding = charge.finding;
-  row.message = charge.message;
+  refuse(row, charge);
   row.screen_time.reset();
 }
 

@@ -71,16 +71,15 @@ class Place {
   }
 
   // What is seen at run time comes first.
-  ClockRefusal judge(Variant& variant, std::future<Look>& watched) {
+  Rejection judge(Variant& variant, std::future<Look>& watched) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
-    if (!verdict.right())
-      return {to_text(verdict.finding), verdict.message + " (" + verdict.where + ")"};
+    if (!verdict.right()) return verdict.rejection();
     const auto bound = variant.bind(project_.problem->shape());
-    if (!bound) return {to_text(Finding::not_bound), bound.error()};
+    if (!bound) return {Finding::not_bound, bound.error()};
     if (const auto timed = clocked_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
-    if (auto seen = watched.get(); seen.refusal) return *std::move(seen.refusal);
-    return {to_text(Finding::right), ""};
+    if (auto seen = watched.get(); seen.rejection) return *std::move(seen.rejection);
+    return {Finding::right, ""};
   }
 
  private:
@@ -109,11 +108,12 @@ struct Task {
 
 bool passes(const Task& task) {
   const SelfTestRow& row = task.row;
-  const bool right = row.finding == to_text(Finding::right);
+  const bool right = row.rejection.finding == Finding::right;
   if (row.sort == Sort::twin || row.sort == Sort::variant) return right;
   // A fault that could not be built was never tried.
-  if ((row.finding == to_text(Finding::not_bound)) == task.builds) return false;
-  const bool told = (row.finding + ": " + row.message).find(task.says) != std::string::npos;
+  if ((row.rejection.finding == Finding::not_bound) == task.builds) return false;
+  const bool told =
+      (row.rejection.finding + ": " + row.rejection.message).find(task.says) != std::string::npos;
   return !right && (told || !task.place->device().info().checks);
 }
 
@@ -288,9 +288,7 @@ class Tester {
       }
       Task& task = tasks[i];
       const Stopwatch watch;
-      const ClockRefusal verdict = task.place->judge(*variants[i], watched[i]);
-      task.row.finding = verdict.finding;
-      task.row.message = verdict.message;
+      task.row.rejection = task.place->judge(*variants[i], watched[i]);
       task.row.seconds = watch.milliseconds() / 1000;
       task.row.passed = passes(task);
       result_.rows.push_back(task.row);

@@ -33,8 +33,7 @@ struct SelfTestRow {
   std::string template_name;
   std::string name;     // a fault's; a right kernel's config as JSON
   std::string kind;     // a fault's
-  std::string finding;  // Finding or FaultKind; "right"
-  std::string message;
+  Rejection rejection;  // "right" if there is none
   double seconds = 0;
   // A fault refused for a reason that counts (as its fault file says), a right kernel accepted.
   bool passed = false;

@@ -17,12 +17,9 @@ namespace {
 // Of what takes so many times as long as the fastest right one no more is asked.
 constexpr double kSlow = 1.5;
 
-bool refuse(FinishedTrial& trial, const std::string& stage, const std::string& finding,
-            const std::string& message) {
+bool refuse(FinishedTrial& trial, const std::string& stage, const Rejection& rejection) {
   trial.row.stage = stage;
-  trial.row.outcome = "refused";
-  trial.row.finding = finding;
-  trial.row.message = message;
+  refuse(trial.row, rejection);
   return false;
 }
 
@@ -39,6 +36,12 @@ bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) 
 bool is_other_kernel(const std::string& warning) { return warning.starts_with("C75"); }
 
 }  // namespace
+
+void refuse(TrialRow& row, const Rejection& rejection) {
+  row.outcome = "refused";
+  row.finding = rejection.finding;
+  row.message = rejection.message;
+}
 
 TrialSeeds TrialSeeds::of(std::uint64_t seed) {
   return {derive_seed(seed, "gate"), derive_seed(seed, "timing")};
@@ -110,7 +113,7 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
   row.source_hash = variant.source().hash;
   trial.source_text = variant.source().text;
   const auto planned = plans(variant.config());
-  if (!planned) return refuse(trial, "resources", "launch_limits", planned.error());
+  if (!planned) return refuse(trial, "resources", {"launch_limits", planned.error()});
   const auto known_source =
       trial_of_source_.find(identity_of_source(variant.config(), row.source_hash, *planned));
   if (known_source != trial_of_source_.end())
@@ -118,12 +121,12 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
 
   const CompileOutcome& outcome = variant.compiled();
   fault_point("trial_compiled");
-  if (!outcome) return refuse(trial, "compile", "compile_error", outcome.error().message);
+  if (!outcome) return refuse(trial, "compile", {"compile_error", outcome.error().message});
   if (const auto remark = std::ranges::find_if(outcome->warnings, is_other_kernel);
       remark != outcome->warnings.end())
-    return refuse(trial, "compile", "not_as_written", *remark);
+    return refuse(trial, "compile", {"not_as_written", *remark});
   if (const auto kept = keeps_state(*outcome))
-    return refuse(trial, "compile", "keeps_state", *kept);
+    return refuse(trial, "compile", {"keeps_state", *kept});
   const KernelResources& resources = outcome->image.resources;
   const LaunchConfig& launch = planned->front().config;
   row.compile_ms = outcome->milliseconds;
@@ -137,19 +140,20 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
   const int shared_limit =
       std::min(project_.target.shared_per_block, device_.info().shared_per_block);
   if (shared > shared_limit)
-    return refuse(
-        trial, "resources", "shared_memory",
-        fmt::format("{} bytes of shared memory a block, {} are there", shared, shared_limit));
+    return refuse(trial, "resources",
+                  {"shared_memory", fmt::format("{} bytes of shared memory a block, {} are there",
+                                                shared, shared_limit)});
   const auto threads = static_cast<std::int64_t>(launch.block.count());
   if (threads > project_.target.max_threads_per_block ||
       threads * resources.registers > project_.target.registers_per_block)
-    return refuse(trial, "resources", "registers",
-                  fmt::format("{} threads of {} registers, a block has {}", threads,
-                              resources.registers, project_.target.registers_per_block));
+    return refuse(
+        trial, "resources",
+        {"registers", fmt::format("{} threads of {} registers, a block has {}", threads,
+                                  resources.registers, project_.target.registers_per_block)});
   if (resources.spill_store_bytes > kMostSpillBytes)
-    return refuse(trial, "resources", "spills",
-                  fmt::format("{} bytes a thread are spilled, at most {} are accepted",
-                              resources.spill_store_bytes, kMostSpillBytes));
+    return refuse(trial, "resources",
+                  {"spills", fmt::format("{} bytes a thread are spilled, at most {} are accepted",
+                                         resources.spill_store_bytes, kMostSpillBytes)});
   row.identity = identity_of_code(variant, *planned);
   if (const auto known = trial_of_identity_.find(row.identity); known != trial_of_identity_.end())
     return duplicate(trial, "duplicate_code", known->second);
@@ -177,8 +181,7 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
   row.worst_rms = verdict.worst_rms;
   if (!verdict.right()) {
     const bool unbound = verdict.finding == Finding::not_bound;
-    const std::string where = verdict.where.empty() ? "" : " (" + verdict.where + ")";
-    refuse(trial, unbound ? "launch" : "gate", to_text(verdict.finding), verdict.message + where);
+    refuse(trial, unbound ? "launch" : "gate", verdict.rejection());
     return;
   }
   fault_point("trial_gated");
@@ -186,14 +189,14 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
   const Stopwatch measure_watch;
   const auto bound = variant.bind(project_.problem->shape());
   if (!bound) {
-    refuse(trial, "launch", to_text(Finding::not_bound), bound.error());
+    refuse(trial, "launch", {Finding::not_bound, bound.error()});
     return;
   }
   const auto measured = clocked_.time(*bound, Effort::screen, kSlow * fastest_us_);
   row.measure_ms = measure_watch.milliseconds();
   fault_point("trial_timed");
   if (!measured) {
-    refuse(trial, "screen", measured.error().finding, measured.error().message);
+    refuse(trial, "screen", measured.error());
     return;
   }
   row.stage = "screen";

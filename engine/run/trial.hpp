@@ -31,6 +31,9 @@ struct FinishedTrial {
   std::string source_text;
 };
 
+// Its outcome is "refused" then.
+void refuse(TrialRow& row, const Rejection& rejection);
+
 // The seed of everything that a run draws for its trials' gates and clock, apart from the search's
 // own.
 struct TrialSeeds {

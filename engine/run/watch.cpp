@@ -115,9 +115,8 @@ std::optional<Look> Watch::try_to_see(const Template& from, const Config& config
   if (verdict.right()) {
     if (left_out_ > 0) look.cut_short = "the others are too large";
   } else if (is_of_the_kernel(verdict)) {
-    look.refusal =
-        ClockRefusal{to_text(verdict.finding), "on " + emulator->info().id + ": " +
-                                                   verdict.message + " (" + verdict.where + ")"};
+    look.rejection = verdict.rejection();
+    look.rejection->message.insert(0, "on " + emulator->info().id + ": ");
   } else {
     look.cut_short = verdict.message;
   }

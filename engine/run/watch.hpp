@@ -25,8 +25,8 @@ using EmulatorOpener = std::function<std::unique_ptr<Device>(const DeviceProfile
 
 // What became of a look at one kernel.
 struct Look {
-  std::optional<ClockRefusal> refusal;  // what is against the kernel, if anything is
-  int cases = 0;                        // looked at to their end
+  std::optional<Rejection> rejection;  // what is against the kernel, if anything is
+  int cases = 0;                       // looked at to their end
   int of = 0;
   std::string cut_short;  // why not all of them; empty if they were, or where there is no look
 

@@ -123,7 +123,7 @@ int agree(const std::string& space, const std::string& one, const std::string& o
     total.identical += difference.identical;
     total.worst = std::max(total.worst, difference.worst);
     rows.push_back({{"config", nlohmann::ordered_json::parse(config.to_json())},
-                    {"verdicts", {to_text(verdicts[0].finding), to_text(verdicts[1].finding)}},
+                    {"verdicts", {verdicts[0].finding, verdicts[1].finding}},
                     {"worst_ratio_to_truth", {verdicts[0].worst_ratio, verdicts[1].worst_ratio}},
                     {"elements", difference.elements},
                     {"identical", difference.identical},

@@ -92,7 +92,7 @@ int bench(const BenchArguments& arguments) {
                             {.processes = arguments.processes,
                              .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
                              .seed = seed});
-  if (!outcome) throw UserError(outcome.error().message);
+  if (!outcome) throw UserError(outcome.error().rejection.message);
   print(*outcome, *a, *b, device, seed, arguments.format == "json");
   return 0;
 }

@@ -36,7 +36,7 @@ struct CheckArguments {
 
 // Two texts of one kernel raced, and what was found of the second.
 struct Meeting {
-  std::expected<Duel, DuelRefusal> duel;
+  std::expected<Duel, RejectedContestant> duel;
   KernelResources resources;
   DeviceInfo device;
   std::string compiler;
@@ -71,7 +71,7 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
   for (const std::string& file : files) {
     const std::string text = read_file(file);
     const Meeting meeting = meet(file, text, text, arguments, seed);
-    if (!meeting.duel) throw UserError(meeting.duel.error().message);
+    if (!meeting.duel) throw UserError(meeting.duel.error().rejection.message);
     baseline.device = meeting.device.name;
     baseline.time_kind = to_text(meeting.device.times);
     baseline.compiler = meeting.compiler;
@@ -91,7 +91,7 @@ using Findings = std::vector<std::pair<std::string, std::string>>;
 
 Findings regressions(const BaselineKernel& then, const Meeting& now, double allow) {
   Findings found;
-  if (!now.duel) return {{"wrong", now.duel.error().message}};
+  if (!now.duel) return {{"wrong", now.duel.error().rejection.message}};
   const Interval& ratio = now.duel->ratio;
   if (ratio.low > 1 + allow)
     found.emplace_back("time", fmt::format("takes {:.4f} of the baseline's time", ratio.value));
@@ -159,8 +159,8 @@ int check(const CheckArguments& arguments) {
     refuse_other_machine(baseline, now, path.string());
     if (now.compiler != baseline.compiler)
       log_info("{}: compiled by {}, the baseline by {}", file, now.compiler, baseline.compiler);
-    if (!now.duel && !now.duel.error().of_b)
-      throw UserError(now.duel.error().message +
+    if (!now.duel && now.duel.error().contestant == 0)
+      throw UserError(now.duel.error().rejection.message +
                       "; nothing can be held against it: write the baseline anew");
     const Findings found = regressions(then, now, arguments.allow_percent / 100);
     if (!found.empty()) ++regressed;

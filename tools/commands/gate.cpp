@@ -62,11 +62,14 @@ std::string table(const SelfTestResult& result) {
     const bool right = row.sort == Sort::twin || row.sort == Sort::variant;
     if (right && row.passed) continue;
     std::string what = row.name;
-    if (!row.passed) what += ": " + (row.message.empty() ? row.finding : row.message);
+    if (!row.passed)
+      what +=
+          ": " + (row.rejection.message.empty() ? row.rejection.finding : row.rejection.message);
     table.add({right        ? "REFUSED"
                : row.passed ? "killed"
                             : "SURVIVED",
-               row.template_name, right ? to_text(row.sort) : row.kind, row.finding, what});
+               row.template_name, right ? to_text(row.sort) : row.kind, row.rejection.finding,
+               what});
   }
   return table.text();
 }
@@ -82,8 +85,8 @@ std::string json(const SelfTestResult& result, const GateArguments& arguments) {
                     {"template", row.template_name},
                     {"name", row.name},
                     {"kind", row.kind},
-                    {"finding", row.finding},
-                    {"message", row.message},
+                    {"finding", row.rejection.finding},
+                    {"message", row.rejection.message},
                     {"seconds", row.seconds},
                     {"passed", row.passed}});
   return Json{{"device", arguments.device},   {"seed", arguments.options.seed},
@@ -112,7 +115,7 @@ int run_self_test(GateArguments arguments) {
                   const SelfTestRow& row = until_now.rows.back();
                   if (!row.passed)
                     log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name,
-                                row.template_name, row.finding, row.message);
+                                row.template_name, row.rejection.finding, row.rejection.message);
                   const auto done = static_cast<int>(until_now.rows.size());
                   if (done % kTellEvery == 0)
                     log_info("[{:>4}/{}] {}", done, of, summary(until_now));

@@ -63,9 +63,7 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
     right = right && verdict.right();
     table.add({name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
                fmt::format("{:.2e}", verdict.worst_rms),
-               verdict.right() ? "right"
-                               : to_text(verdict.finding) + ": " + verdict.message + " (" +
-                                     verdict.where + ")"});
+               verdict.right() ? "right" : verdict.finding + ": " + verdict.rejection().message});
     if (device.lost()) break;
   }
   fmt::print("{}", table.text());

@@ -28,8 +28,8 @@ std::string figure_of(const AblationRow& row) {
 
 std::string why_none(const AblationRow& row) {
   if (row.outcome == "impossible") return "impossible: " + row.because;
-  return row.outcome + (row.finding.empty() ? "" : ", " + row.finding) +
-         (row.message.empty() ? "" : ": " + row.message);
+  return row.outcome + (row.rejection.finding.empty() ? "" : ", " + row.rejection.finding) +
+         (row.rejection.message.empty() ? "" : ": " + row.rejection.message);
 }
 
 // Rows with a ratio as a chart, the others as a list.

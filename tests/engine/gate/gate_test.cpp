@@ -83,6 +83,15 @@ TEST_CASE(
   CHECK(found().message.starts_with("y[1048576] = inf, expected 1; 2 of 2097252"));
 }
 
+TEST_CASE("a fault is the kernel's own, unless the kernel never ran") {
+  const Rejection fault = rejection_of({FaultKind::misaligned, "address 3"});
+  CHECK(fault.finding == "fault");
+  CHECK(fault.message == "misaligned: address 3");
+  for (const FaultKind kind :
+       {FaultKind::load_failed, FaultKind::unknown_instruction, FaultKind::resources})
+    CHECK(rejection_of({kind, ""}).finding == "not_bound");
+}
+
 TEST_CASE("compare: element, whole, not finite; the message says which element and how far") {
   CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::right);
   CHECK(compare_ones({1.005F, 1, 1, 1}).worst_ratio == doctest::Approx(0.05).epsilon(0.01));
@@ -234,6 +243,8 @@ TEST_CASE("a kernel that cannot be bound is refused with the binder's words") {
                                   gate.cases("quick"));
   CHECK(verdict.finding == Finding::not_bound);
   CHECK(verdict.message == "no room");
+  CHECK(verdict.rejection().finding == "not_bound");
+  CHECK(verdict.rejection().message == "no room (" + verdict.where + ")");
   CHECK(verdict.cases == 1);
 }
 

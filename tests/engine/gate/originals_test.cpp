@@ -403,7 +403,7 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     const Tensor& output = sampled.truth->instance.tensors[0];
     REQUIRE(originals.can_sample(output, sampled.truth->expectations[0]));
     const BufferHandle buffer = device->allocate(sampled.bytes.size());
-    const auto agree = [&](Finding finding) {
+    const auto agree = [&](const std::string& finding) {
       REQUIRE(device->write(buffer, 0, sampled.bytes));
       const auto there = compare_there(*device, &originals, {buffer, 0}, output, sampled.truth);
       REQUIRE(there);
@@ -417,7 +417,7 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     const std::uint16_t half = type == DType::bf16 ? to_bf16(0.5) : to_f16(0.5);
     const std::uint16_t three = type == DType::bf16 ? to_bf16(3.0) : to_f16(3.0);
     agree(Finding::right);
-    const auto with = [&](std::size_t row, std::uint16_t bits, Finding finding) {
+    const auto with = [&](std::size_t row, std::uint16_t bits, const std::string& finding) {
       const auto before = sampled.bytes;
       sampled.set(row * Sampled::kLength + 17, bits);
       agree(finding);

@@ -33,7 +33,7 @@ void expect_all_right(const AttentionShape& timed, const std::vector<std::string
   for (const auto& [name, kernel] : std::span(right_kernels).first(count)) {
     for (const std::string& suite : suites) {
       const Verdict verdict = gate.check(kernel, gate.cases(suite));
-      INFO(name << ", suite " << suite << ": " << to_text(verdict.finding) << " " << verdict.message
+      INFO(name << ", suite " << suite << ": " << verdict.finding << " " << verdict.message
                 << " at " << verdict.where);
       CHECK(verdict.right());
       CHECK(verdict.worst_ratio < 0.7);

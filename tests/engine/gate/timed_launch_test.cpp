@@ -71,10 +71,10 @@ std::string found(const std::function<void(const AttentionCall&)>& kernel, int l
   });
   TimedLaunch launch(device, bound, truth->instance);
   for (int i = 0; i < launches; ++i) CHECK(device.launch(launch.launch()).has_value());
-  if (const auto refusal = launch.check(truth)) return "clock: " + to_text(refusal->finding);
+  if (const auto refusal = launch.check(truth)) return "clock: " + refusal->finding;
   const auto refusal = launch.check_exchanged(other);
   CHECK(device.buffers_held() == 4);
-  return refusal ? "exchange: " + to_text(refusal->finding) : "right";
+  return refusal ? "exchange: " + refusal->finding : "right";
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ PageExtras extras() {
   ablation.rows.push_back(row);
   row.ratio = {};
   row.outcome = "refused";
-  row.message = kEvil;
+  row.rejection.message = kEvil;
   ablation.rows.push_back(row);
   found.ablation = ablation;
   found.beside = RivalRace{.config = Config::from_json(R"({"template":"mma","BLOCK_M":5})"),

@@ -193,11 +193,11 @@ TEST_CASE("another baseline, and every value of the genes that it has alike") {
     }
     if (gene == "FACTOR") {
       CHECK(row.outcome == "refused");
-      CHECK(row.finding == "wrong");
+      CHECK(row.rejection.finding == "wrong");
       CHECK_FALSE(row.also.empty());
       CHECK_FALSE(row.ratio);
     }
-    if (gene == "COMPILES") CHECK(row.finding == "compile_error");
+    if (gene == "COMPILES") CHECK(row.rejection.finding == "compile_error");
     if (gene == "SAME") is_twin_told = row.outcome == "same";
   }
   CHECK(works == 7);
@@ -246,7 +246,7 @@ TEST_CASE("a kernel that ends its process in the race is refused, the others hav
   const Ablation found = run(*device);
   const AblationRow& block = row_of(found, AblationKind::back, {"BLOCK"});
   CHECK(block.outcome == "refused");
-  CHECK(block.finding == "crash");
+  CHECK(block.rejection.finding == "crash");
   CHECK_FALSE(block.ratio);
   check_ratio(row_of(found, AblationKind::back, {"WORK"}), 1.05);
 }

@@ -76,8 +76,8 @@ TEST_CASE("examples: planted faults are refused, and what they were planted in a
       self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 3, .faults = 12},
                 [](const SelfTestResult& until_now, int) {
                   const SelfTestRow& row = until_now.rows.back();
-                  CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name, "': ", row.finding,
-                                ", ", row.message);
+                  CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name,
+                                "': ", row.rejection.finding, ", ", row.rejection.message);
                 });
   CHECK(result.passed());
   CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 12);
@@ -123,15 +123,15 @@ TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
   for (const PlantedFault& fault : parse_fault_file(read_file(path), path, "tile")) {
     if (fault.name != "reads beyond the image") continue;
     const auto seen = watch.look(plant(project.templates[0], fault), fault.config).get();
-    REQUIRE(seen.refusal);
-    CHECK_MESSAGE(test::has(seen.refusal->message, "past the end of"), seen.refusal->message);
+    REQUIRE(seen.rejection);
+    CHECK_MESSAGE(test::has(seen.rejection->message, "past the end of"), seen.rejection->message);
     // Where next to nothing may be executed, there is nothing to say.
     Watch hurried(project, device, pool, emulator, 1, 10);
     const Look glimpse = hurried.look(plant(project.templates[0], fault), fault.config).get();
-    CHECK_FALSE(glimpse.refusal);
+    CHECK_FALSE(glimpse.rejection);
     CHECK_MESSAGE(test::has(glimpse.text(), "unfinished"), glimpse.text());
   }
   const Look right = watch.look(project.templates[0], project.space.presets()[0].config).get();
-  CHECK_FALSE(right.refusal);
+  CHECK_FALSE(right.rejection);
   CHECK(right.whole());
 }

@@ -12,7 +12,7 @@ using namespace fa_tune;
 TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
   const auto finding = [](const std::string& from, const std::string& to) {
     const Verdict verdict = test::CustomSpace().gate_kernel(from, to);
-    return to_text(verdict.finding) + ": " + verdict.message;
+    return verdict.finding + ": " + verdict.message;
   };
   CHECK(test::CustomSpace().gate().right());
   CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], a) * 1.0001f"), "wrong: y["));
@@ -37,7 +37,7 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
   };
   const auto refused = [&](const std::string& to, const std::string& kind) {
     const Verdict found = verdict(to);
-    CHECK_MESSAGE(found.finding == Finding::wrong, to_text(found.finding));
+    CHECK_MESSAGE(found.finding == Finding::wrong, found.finding);
     CHECK_MESSAGE(test::has(found.where, kind), found.where);
   };
   refused("fabsf(x[i]) > 150 ? 0 : step(x[i], y[i], a)", "inputs=extreme");
@@ -86,7 +86,7 @@ TEST_CASE("custom: integers that nobody writes are found where they are -1") {
                          body + "\n  }\n}\n");
     const Verdict verdict = place.gate(
         {{"y, type: f32, shape: [n], role: inout", "y, type: i32, shape: [n], role: output"}});
-    return to_text(verdict.finding) + ": " + verdict.message;
+    return verdict.finding + ": " + verdict.message;
   };
   CHECK(gate("if (i < n) y[i] = x[i] < 1 ? -1 : i;") == "right: ");
   const std::string unwritten = gate("if (i < n && x[i] >= 1) y[i] = i;");
@@ -172,7 +172,7 @@ TEST_CASE("custom: a right kernel may compute e^x another way") {
     test::write_text(place.folder() / "mine.cu",
                      test::replace(test::kCustomMine, {{"step(x[i], y[i], a)", way}}));
     const Verdict verdict = place.gate(space);
-    return to_text(verdict.finding) + ": " + verdict.message;
+    return verdict.finding + ": " + verdict.message;
   };
   CHECK(finding("expf(x[i])") == "right: ");
   CHECK(finding("exp2f(x[i] * 1.44269504f)") == "right: ");

@@ -239,7 +239,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const Verdict verdict = Gate(*device, truth)
                               .check([&](const Constants& each) { return kernel.bind(each); },
                                      gate_cases(problem->suites().front(), 7));
-  CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message);
+  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message);
 }
 
 TEST_CASE("custom: what is constant is in the kernel's variable, for each launch") {

@@ -105,8 +105,7 @@ void accept(Fixture& place, const std::string& base, const test::Replacements& c
   CAPTURE(config.to_json());
   CHECK(place.project.space.index_of(config).has_value());
   const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
-  CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message, " at ",
-                verdict.where);
+  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
 }
 
 // Refused by the gate, not for want of compiling.
@@ -120,7 +119,7 @@ void refuse(Fixture& place, const std::string& name, const test::Replacements& f
   const Verdict verdict = place.bench.gate(faulty, config, "quick");
   CHECK_FALSE(verdict.right());
   CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
-  MESSAGE(name, ": ", to_text(verdict.finding), ", ", verdict.message);
+  MESSAGE(name, ": ", verdict.finding, ", ", verdict.message);
 }
 
 std::string with_packing(bool packed) {
@@ -250,7 +249,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
   const Verdict verdict = Gate(place.bench.device(), truth)
                               .check([&](const Constants& shape) { return kernel.bind(shape); },
                                      gate_cases(again->suites().front(), 7));
-  CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message);
+  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message);
 }
 
 TEST_CASE("features: planted faults are refused") {

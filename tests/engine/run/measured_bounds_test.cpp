@@ -384,8 +384,7 @@ std::vector<Count> tries(const Field& field, int seeds) {
       const Verdict verdict = Gate(*device, truth).check(variants[i]->binder(), cases);
       if (verdict.right()) continue;
       ++counts[i].refused;
-      counts[i].last =
-          to_text(verdict.finding) + ": " + verdict.message + " (" + verdict.where + ")";
+      counts[i].last = verdict.finding + ": " + verdict.message + " (" + verdict.where + ")";
       CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
     }
   }

@@ -27,7 +27,7 @@ SelfTestResult run(const std::vector<std::string>& spaces, const SelfTestOptions
                    [](const SelfTestResult& until_now, int) {
                      const SelfTestRow& row = until_now.rows.back();
                      CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name,
-                                   "': ", row.finding, ", ", row.message);
+                                   "': ", row.rejection.finding, ", ", row.rejection.message);
                    });
 }
 
@@ -46,7 +46,7 @@ TEST_CASE(
   std::set<std::string> kinds, findings;
   for (const SelfTestRow& row : result.rows) {
     kinds.insert(row.kind);
-    findings.insert(row.finding);
+    findings.insert(row.rejection.finding);
   }
   for (const char* kind : {"rescale",
                            "mask",

@@ -77,8 +77,8 @@ GatedCases gate_reference(const Project& project) {
       }
       ++count.cases;
       const Verdict verdict = Gate(*device, truth).check(bind, {each});
-      CHECK_MESSAGE(verdict.right(), project.problem->describe(each.shape), ": ",
-                    to_text(verdict.finding), ": ", verdict.message, " (", verdict.where, ")");
+      CHECK_MESSAGE(verdict.right(), project.problem->describe(each.shape), ": ", verdict.finding,
+                    ": ", verdict.message, " (", verdict.where, ")");
     }
   }
   return count;

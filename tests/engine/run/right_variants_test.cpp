@@ -28,8 +28,8 @@ void accept_all(const test::Replacements& change, int count, std::uint64_t seed)
     const Config config = project.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
     const Verdict verdict = bench.gate(project.template_of(config), config, "quick", seed);
-    CHECK_MESSAGE(verdict.right(), config.to_json(), ": ", to_text(verdict.finding), ": ",
-                  verdict.message, " at ", verdict.where);
+    CHECK_MESSAGE(verdict.right(), config.to_json(), ": ", verdict.finding, ": ", verdict.message,
+                  " at ", verdict.where);
     CHECK(verdict.worst_ratio > 0);
     accepted += verdict.right();
   }

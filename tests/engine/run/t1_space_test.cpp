@@ -80,7 +80,7 @@ class T1Place {
     return t1_as_space(t1, folder_ / "window.json",
                        {.reference = folder_ / "plain.cu", .target = "l4"});
   }
-  Finding gate(const Project& opened) const {
+  std::string gate(const Project& opened) const {
     test::Bench bench(opened, test::device_under_test());
     return bench.gate(opened.templates[0], opened.space.presets().at(0).config, "quick").finding;
   }

@@ -100,23 +100,23 @@ std::unique_ptr<Device> plain(const DeviceProfile& profile, std::uint64_t instru
 TEST_CASE("what the emulator does not know is nothing against a kernel that a GPU runs") {
   NewerCompiler newer;
   const Look look = look_at(newer, plain, Watch::kInstructions);
-  CHECK_FALSE(look.refusal);
+  CHECK_FALSE(look.rejection);
   CHECK(look.cases == 0);
   CHECK_MESSAGE(test::has(look.text(), "not looked at: unknown_instruction"), look.text());
   const auto known = test::toy_compiler();
   const Look all = look_at(*known, plain, Watch::kInstructions);
-  CHECK_FALSE(all.refusal);
+  CHECK_FALSE(all.rejection);
   CHECK(all.text() == "all 6 cases");
 }
 
 TEST_CASE("how far a look goes depends on instructions, and it says how far") {
   const auto compiler = test::toy_compiler();
   const Look none = look_at(*compiler, plain, 10);
-  CHECK_FALSE(none.refusal);
+  CHECK_FALSE(none.rejection);
   CHECK_MESSAGE(test::has(none.text(), "not looked at: unfinished"), none.text());
   // A launch of the first case, of 33 elements, takes some 2,700; there are three and one changed.
   const Look some = look_at(*compiler, plain, 20'000);
-  CHECK_FALSE(some.refusal);
+  CHECK_FALSE(some.rejection);
   CHECK(some.cases > 0);
   CHECK_MESSAGE(test::has(some.text(), " of 6 cases: unfinished"), some.text());
   CHECK(look_at(*compiler, plain, 20'000).text() == some.text());
@@ -130,7 +130,7 @@ TEST_CASE("an emulator's process that dies says nothing of the kernel; it is ask
     return std::make_unique<Dying>(open_emulator(profile, 1, instructions));
   };
   const Look look = look_at(*compiler, dying, Watch::kInstructions);
-  CHECK_FALSE(look.refusal);
+  CHECK_FALSE(look.rejection);
   CHECK(look.text() == "not looked at: the emulator's process died");
   CHECK(opened == 2);
   opened = 0;
@@ -198,6 +198,6 @@ TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM")
   for (std::uint64_t seed = 1; seed < 9; ++seed) {
     Watch watch(project, gpu, pool, plain, seed);
     const Look look = watch.look(racy, config).get();
-    CHECK_MESSAGE(look.refusal, look.text());
+    CHECK_MESSAGE(look.rejection, look.text());
   }
 }

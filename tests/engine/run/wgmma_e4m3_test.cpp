@@ -43,8 +43,7 @@ void accept(Fixture& place, const test::Replacements& change) {
   CAPTURE(config.to_json());
   CHECK(place.project.space.index_of(config).has_value());
   const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
-  CHECK_MESSAGE(verdict.right(), to_text(verdict.finding), ": ", verdict.message, " at ",
-                verdict.where);
+  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
   CHECK(verdict.worst_ratio < 0.7);
 }
 
@@ -56,7 +55,7 @@ void refuse(Fixture& place, const std::string& name, const std::string& reason,
   const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = place.bench.gate(faulty, config, "quick");
-  const std::string said = to_text(verdict.finding) + ", " + verdict.message;
+  const std::string said = verdict.finding + ", " + verdict.message;
   CHECK_MESSAGE(said.find(reason) != std::string::npos, name, ": ", said);
 }
 

@@ -45,8 +45,8 @@ Verdict gate(Fixture& place, const Template& from, const std::string& text) {
 
 void accept(Fixture& place, const std::string& text) {
   const Verdict verdict = gate(place, place.project.template_of(Config::from_json(text)), text);
-  CHECK_MESSAGE(verdict.right(), text, ": ", to_text(verdict.finding), ": ", verdict.message,
-                " at ", verdict.where);
+  CHECK_MESSAGE(verdict.right(), text, ": ", verdict.finding, ": ", verdict.message, " at ",
+                verdict.where);
 }
 
 void refuse(Fixture& place, const std::string& name, const std::string& reason,
@@ -56,7 +56,7 @@ void refuse(Fixture& place, const std::string& name, const std::string& reason,
   const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = gate(place, faulty, text);
-  const std::string said = to_text(verdict.finding) + ", " + verdict.message;
+  const std::string said = verdict.finding + ", " + verdict.message;
   CHECK_MESSAGE(said.find(reason) != std::string::npos, name, ": ", said);
 }
 
