@@ -61,9 +61,12 @@ std::expected<void, Fault> Device::launch_between(std::span<const BufferWrite> w
 }
 
 std::expected<void, Fault> Device::launch_exchanging(const Launch& launch, int ahead,
+                                                     const BufferChanges& restore,
                                                      std::span<const BufferCopy> copies) {
-  for (int i = 0; i < ahead; ++i)
+  for (int i = 0; i < ahead; ++i) {
+    if (auto done = make_changes(restore); !done) return done;
     if (auto done = this->launch(launch); !done) return done;
+  }
   if (auto done = make_changes({{}, {copies.begin(), copies.end()}}); !done) return done;
   return this->launch(launch);
 }

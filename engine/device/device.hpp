@@ -142,7 +142,8 @@ std::string to_text(L2 l2);
 // How samples are to be taken. A sample of a warm cache is the time of `launches_per_sample`
 // launches replayed back to back as one graph, divided by their number. A sample of a cold one is
 // that of a single launch, which follows a flush that is not timed: events see a microsecond or two
-// more of it than there is. A device that predicts ignores all of this but `complete` and
+// more of it than there is. Where something is to be restored, samples are of single launches too,
+// whatever the cache. A device that predicts ignores all of this but `complete`, `restore` and
 // `before_each`.
 struct TimingPlan {
   int launches_per_sample = 20;
@@ -154,6 +155,9 @@ struct TimingPlan {
   // Done before every single launch and part of its time; where times are predicted, done once and
   // not timed.
   BufferChanges before_each = {};
+  // Done before every single launch, ahead of `before_each`, and never timed: what a launch writes
+  // over is there again for the next.
+  BufferChanges restore = {};
 };
 
 // How a GPU was while samples were taken. What could not be known is empty or 0.
@@ -177,6 +181,7 @@ struct Timing {
   GpuState gpu = {};
   // If predicted: all blocks ran, so what they left in the outputs is what a launch leaves there.
   bool complete = false;
+  bool restored = false;  // TimingPlan::restore was done before each launch
 };
 
 // For a ConstantData whose variable has room for less.
@@ -265,10 +270,11 @@ class Device {
                                                     const Launch& launch,
                                                     std::span<const BufferRead> reads);
 
-  // Runs it `ahead` times, copies, and runs it once more, in this order and, where a device can,
-  // without a pause; then waits. A kernel must not be able to tell such a row from one that is
-  // timed.
+  // Runs it `ahead` times, each behind `restore`, copies, and runs it once more, in this order and,
+  // where a device can, without a pause; then waits. A kernel must not be able to tell such a row
+  // from one that is timed.
   virtual std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
+                                                       const BufferChanges& restore,
                                                        std::span<const BufferCopy> copies);
 
   // Times it: on a GPU by graph replays between events, on the emulator by a model.

@@ -199,8 +199,8 @@ class EmulatorDevice final : public Device {
   }
 
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
-    if (auto changed = make_changes(plan.before_each); !changed)
-      return std::unexpected(changed.error());
+    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
+      if (auto changed = make_changes(*changes); !changed) return std::unexpected(changed.error());
     emulator::Record record;
     const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
     const std::uint64_t wanted =
@@ -227,6 +227,7 @@ class EmulatorDevice final : public Device {
     timing.model = profile_.name;
     timing.detail_json = prediction.detail_json;
     timing.complete = whole;
+    timing.restored = !plan.restore.empty();
     return timing;
   }
 

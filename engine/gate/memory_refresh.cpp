@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/gate/tensor_source.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -21,7 +23,7 @@ struct Piece {
 std::vector<Piece> pieces_of(const std::vector<Tensor>& tensors) {
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].role == Role::input) continue;
+    if (is_given(tensors[i].role)) continue;
     const std::size_t bytes = bytes_of(tensors[i]);
     for (std::size_t at = 0; at < bytes; at += kLargestPiece)
       pieces.push_back({i, at, std::min(kLargestPiece, bytes - at)});
@@ -31,30 +33,19 @@ std::vector<Piece> pieces_of(const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-MemoryRefresh::MemoryRefresh(const TensorSource& source,
+MemoryRefresh::MemoryRefresh(Device& device, const std::vector<Tensor>& tensors,
                              const std::function<Place(std::size_t)>& place) {
-  const std::vector<Tensor>& tensors = source.tensors();
   const std::vector<Piece> pieces = pieces_of(tensors);
   std::size_t room = 0;
   for (const Piece& piece : pieces) room += aligned(piece.bytes);
   room = std::min(room, kLargestPiece);
-  held.push_back(std::make_shared<const DeviceBuffer>(source.device(), room));
-  const BufferHandle decoys = held.back()->handle();
-  std::vector<SharedBuffer> given(tensors.size());
+  decoys = std::make_shared<const DeviceBuffer>(device, room);
   std::size_t next = 0;
   for (const Piece& piece : pieces) {
     if (next + piece.bytes > room) next = 0;
     const Place to = place(piece.tensor);
-    if (is_given(tensors[piece.tensor].role)) {
-      SharedBuffer& from = given[piece.tensor];
-      if (!from) held.push_back(from = source.given(piece.tensor));
-      own.copies.push_back(
-          {from->handle(), to.buffer, piece.bytes, piece.offset, to.offset + piece.offset});
-      decoy.copies.push_back({from->handle(), decoys, piece.bytes, piece.offset, next});
-    } else {
-      own.fills.push_back({to.buffer, to.offset + piece.offset, piece.bytes});
-      decoy.fills.push_back({decoys, next, piece.bytes});
-    }
+    own.fills.push_back({to.buffer, to.offset + piece.offset, piece.bytes});
+    decoy.fills.push_back({decoys->handle(), next, piece.bytes});
     next += aligned(piece.bytes);
   }
 }

@@ -8,6 +8,7 @@
 #include "engine/gate/gate.hpp"
 #include "engine/gate/memory_refresh.hpp"
 #include "engine/gate/originals.hpp"
+#include "engine/gate/tensor_source.hpp"
 
 namespace fa_tune {
 
@@ -33,10 +34,10 @@ class TimedLaunch {
   TimedLaunch& operator=(const TimedLaunch&) = delete;
 
   const Launch& launch() const { return launch_; }
+  // To be done before each launch that is timed: gives back what the launch before wrote over.
+  const BufferChanges& restore() const { return restore_.changes; }
 
-  // Are the outputs, as the last launch left them, the truth of the instance that this was made
-  // with? With tensors that are written over, as one more launch leaves them after their first data
-  // came back.
+  // Are the outputs, as the last launch left them, the truth of the inputs?
   std::optional<Rejection> check(const EntryPtr& truth);
   // In the midst of launches that follow one another as they do under the clock, exchanges all
   // inputs for those of `other`, of the same shape, and leaves the outputs as they are: right for
@@ -46,20 +47,26 @@ class TimedLaunch {
 
   // Are the inputs still those of `inputs`? A kernel could leave notes in them as well.
   std::optional<Rejection> check_inputs(const EntryPtr& inputs) const;
-  // For a time that is to owe nothing to the launch before it. `inputs`: those that it has now.
+  // For a time that is to owe nothing to the launch before it, restored as it is.
   MemoryRefresh refresh(const EntryPtr& inputs) const;
 
  private:
   std::optional<Rejection> compare_outputs(const EntryPtr& truth, const std::string& when);
 
   class Buffers;
+  struct Restore {
+    BufferChanges changes;
+    std::vector<SharedBuffer> held;  // what is copied
+  };
 
+  void restore_from(const TensorSource& source);
   void bind(const BoundKernel& kernel, const Instance& instance);
 
   Device& device_;
   Originals* originals_ = nullptr;
   std::shared_ptr<const Buffers> held_;
   const std::vector<Place>& places_;
+  Restore restore_;
   Launch launch_;
 };
 

@@ -42,6 +42,11 @@ constexpr int more_samples = 50;
 constexpr int block_samples = 3;  // of one kernel in one block of a race
 constexpr int most_samples = 300;
 constexpr int cold_samples = 50;
+// Of single launches, each behind what is restored: more, since they vary more than long samples,
+// and each costs at least so much more than its launch.
+constexpr int restored_screen_samples = 100;
+constexpr int most_restored_block_samples = 15;
+constexpr double restoring_us = 40;
 constexpr double final_half_width = 0.005;  // of the median
 
 bool usable(double us) { return std::isfinite(us) && us > 0; }
@@ -56,18 +61,35 @@ int launches_for(double us) {
   return static_cast<int>(std::clamp(std::ceil(sample_us / us), 1.0, double{most_launches}));
 }
 
+// What is timed, wherever and how often.
+struct Work {
+  Device& device;
+  const Launch& launch;
+  const BufferChanges& restore;
+
+  bool restores() const { return !restore.empty(); }
+  TimingPlan plan(int launches, int samples, int warm_up, L2 l2 = L2::warm) const {
+    TimingPlan plan{launches, samples, warm_up, l2};
+    plan.restore = restore;
+    return plan;
+  }
+  std::expected<Timing, Fault> time(const TimingPlan& plan) const {
+    return device.time(launch, plan);
+  }
+};
+
 // Takes samples; where the clock is too coarse for the plan (a sample of nothing, or nonsense),
 // again with more launches a sample, which `plan` then holds. With the most launches even an empty
 // kernel takes over 100 us: if that too is nonsense the device's clock is broken, and so the device
 // is.
-std::expected<Timing, Fault> take(Device& device, const Launch& launch, TimingPlan& plan) {
+std::expected<Timing, Fault> take(const Work& work, TimingPlan& plan) {
   for (;;) {
-    auto timing = device.time(launch, plan);
+    auto timing = work.time(plan);
     if (!timing || usable(*timing)) return timing;
     if (plan.launches_per_sample >= most_launches) {
       return std::unexpected(Fault{FaultKind::device_lost,
                                    fmt::format("{}: the clock gives no usable time for {} launches",
-                                               device.info().id, plan.launches_per_sample)});
+                                               work.device.info().id, plan.launches_per_sample)});
     }
     plan.launches_per_sample = std::min(plan.launches_per_sample * 4, most_launches);
   }
@@ -88,17 +110,16 @@ struct Settled {
 // and the driver settles meanwhile, so what the looks saw is thrown out. A screen comes after the
 // gate, and of a launch that lasts a sample one look is enough; if it takes longer than `slow_us`
 // that is all that is taken.
-std::expected<Settled, Fault> settle(Device& device, const Launch& launch,
-                                     Effort effort = Effort::final_,
+std::expected<Settled, Fault> settle(const Work& work, Effort effort = Effort::final_,
                                      double slow_us = std::numeric_limits<double>::infinity()) {
   const bool quick = effort == Effort::screen;
-  TimingPlan plan{1, quick ? quick_look_samples : look_samples, 2};
+  TimingPlan plan = work.plan(1, quick ? quick_look_samples : look_samples, 2);
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
   double previous_us = 0;
   for (int look = 0; look < most_looks && spent_us < look_budget_us; ++look) {
     const int asked = plan.launches_per_sample;
-    auto timing = take(device, launch, plan);
+    auto timing = take(work, plan);
     if (!timing) return std::unexpected(timing.error());
     if (plan.launches_per_sample > asked) fewest = plan.launches_per_sample;
     const double us = median(timing->samples_us);
@@ -108,7 +129,7 @@ std::expected<Settled, Fault> settle(Device& device, const Launch& launch,
       return known;
     }
     spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
-    const int wanted = std::max(launches_for(us), fewest);
+    const int wanted = std::max(work.restores() ? 1 : launches_for(us), fewest);
     const bool agree = std::abs(us - previous_us) <= settled * us;
     previous_us = us;
     if (!close(plan.launches_per_sample, wanted)) {
@@ -125,14 +146,13 @@ std::expected<Settled, Fault> settle(Device& device, const Launch& launch,
 // further, or two seconds are over. (At its power limit it never stands still: up as well as down.)
 //
 // Returns the clocks of the last look's samples, where they are known.
-std::expected<std::vector<double>, Fault> heat(Device& device, const Launch& launch,
-                                               const Settled& pace) {
-  const double sample = pace.us * pace.launches;
+std::expected<std::vector<double>, Fault> heat(const Work& work, const Settled& pace) {
+  const double sample = pace.us * pace.launches + (work.restores() ? restoring_us : 0);
   const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
   double previous = 0;
   std::vector<double> clocks;
   for (int look = 0; look < most_heatings; ++look) {
-    auto timing = device.time(launch, {pace.launches, samples, 0});
+    auto timing = work.time(work.plan(pace.launches, samples, 0));
     if (!timing) return std::unexpected(timing.error());
     clocks = std::move(timing->gpu.sm_mhz);
     const double mhz = median(clocks);
@@ -184,13 +204,12 @@ constexpr int final_patience = 3;
 constexpr int race_patience = 5;
 
 // As take(), with others in the place of throttled samples, as far as patience goes.
-std::expected<Timing, Fault> take_cool(Device& device, const Launch& launch, TimingPlan& plan,
-                                       Patience& patience) {
-  auto timing = take(device, launch, plan);
+std::expected<Timing, Fault> take_cool(const Work& work, TimingPlan& plan, Patience& patience) {
+  auto timing = take(work, plan);
   while (timing && !timing->gpu.throttled.empty() && patience.wait()) {
     TimingPlan again = plan;
     again.samples = static_cast<int>(timing->gpu.throttled.size());
-    auto more = take(device, launch, again);
+    auto more = take(work, again);
     if (!more) return more;
     // Samples of another length have another spread and are not mixed with these.
     if (again.launches_per_sample != plan.launches_per_sample) break;
@@ -201,12 +220,13 @@ std::expected<Timing, Fault> take_cool(Device& device, const Launch& launch, Tim
   return timing;
 }
 
-int samples_for(Effort effort, const Settled& pace) {
+int samples_for(Effort effort, const Settled& pace, bool restores) {
   const auto within = [&](double budget_us, double least, double most) {
     return static_cast<int>(std::clamp(budget_us / (pace.us * pace.launches), least, most));
   };
-  return effort == Effort::final_ ? within(final_budget_us, least_final_samples, final_samples)
-                                  : within(screen_budget_us, least_screen_samples, screen_samples);
+  if (effort == Effort::final_) return within(final_budget_us, least_final_samples, final_samples);
+  return within(screen_budget_us, least_screen_samples,
+                restores ? restored_screen_samples : screen_samples);
 }
 
 bool narrow(const Interval& time) {
@@ -216,26 +236,27 @@ bool narrow(const Interval& time) {
 }  // namespace
 
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
-                                          double slow_us) {
+                                          double slow_us, const BufferChanges& restore) {
+  const Work work{device, launch, restore};
   if (device.info().times == TimeKind::predicted) {
-    TimingPlan plan;
+    TimingPlan plan = work.plan(1, 1, 0);
     plan.complete = effort == Effort::final_;
-    auto timing = device.time(launch, plan);
+    auto timing = work.time(plan);
     if (!timing) return std::unexpected(timing.error());
     const Interval time = estimate(timing->samples_us);
     return Measurement{std::move(*timing), time};
   }
 
-  auto launches = settle(device, launch, effort, slow_us);
+  auto launches = settle(work, effort, slow_us);
   if (!launches) return std::unexpected(launches.error());
   if (launches->enough) {
     const Interval time = estimate(launches->enough->samples_us);
     return Measurement{std::move(*launches->enough), time};
   }
   Patience patience(effort == Effort::screen ? 0 : final_patience);
-  const int fewest = samples_for(effort, *launches);
-  TimingPlan plan{launches->launches, fewest, 3};
-  auto timing = take_cool(device, launch, plan, patience);
+  const int fewest = samples_for(effort, *launches, work.restores());
+  TimingPlan plan = work.plan(launches->launches, fewest, 3);
+  auto timing = take_cool(work, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Interval time = estimate(timing->samples_us);
 
@@ -245,7 +266,7 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   const auto taken = [&] { return static_cast<int>(timing->samples_us.size()); };
   while (effort == Effort::final_ && (taken() < fewest || (!narrow(time) && taken() < most))) {
     const int before = plan.launches_per_sample;
-    auto more = take_cool(device, launch, plan, patience);
+    auto more = take_cool(work, plan, patience);
     if (!more) return std::unexpected(more.error());
     // Samples of different length have different spread and are not mixed.
     if (plan.launches_per_sample != before) *timing = Timing{};
@@ -255,10 +276,12 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   return Measurement{std::move(*timing), time};
 }
 
-std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch) {
+std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch,
+                                               const BufferChanges& restore) {
+  const Work work{device, launch, restore};
   Patience patience(final_patience);
-  TimingPlan plan{1, cold_samples, 3, L2::cold};
-  auto timing = take_cool(device, launch, plan, patience);
+  TimingPlan plan = work.plan(1, cold_samples, 3, L2::cold);
+  auto timing = take_cool(work, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   const Interval time = estimate(timing->samples_us);
   return Measurement{std::move(*timing), time};
@@ -266,7 +289,8 @@ std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& lau
 
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
-                                                   const RaceOptions& options, L2 l2) {
+                                                   const RaceOptions& options, L2 l2,
+                                                   const BufferChanges& restore) {
   struct Taken {
     std::size_t contestant;
     int block;
@@ -275,22 +299,28 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
   std::size_t under_way = 0;
   std::vector<TimingPlan> plans;
   double mhz = 0;  // at which times are compared
+  const auto work = [&](std::size_t i) { return Work{device, launches[i], restore}; };
   for (; under_way < launches.size(); ++under_way) {
     // A cold cache wants one launch a sample; settling warms the GPU up all the same.
-    const auto settled = settle(device, launches[under_way]);
+    const auto settled = settle(work(under_way));
     if (!settled) return std::unexpected(RaceFault{under_way, settled.error()});
     if (under_way == 0) {
-      const auto clocks = heat(device, launches[0], *settled);
+      const auto clocks = heat(work(0), *settled);
       if (!clocks) return std::unexpected(RaceFault{under_way, clocks.error()});
       mhz = wandering_mhz(*clocks);
     }
-    plans.push_back({l2 == L2::cold ? 1 : settled->launches, block_samples, 1, l2});
+    const int samples =
+        restore.empty()
+            ? block_samples
+            : static_cast<int>(std::clamp<double>(block_samples * sample_us / settled->us,
+                                                  block_samples, most_restored_block_samples));
+    plans.push_back(work(under_way).plan(l2 == L2::cold ? 1 : settled->launches, samples, 1, l2));
   }
   Patience patience(race_patience);
   std::vector<Taken> all;
   const RaceClock clock = [&](std::size_t i, int block) -> std::expected<double, Fault> {
     under_way = i;
-    auto timing = take_cool(device, launches[i], plans[i], patience);
+    auto timing = take_cool(work(i), plans[i], patience);
     if (!timing) return std::unexpected(timing.error());
     const double us = raced_us(*timing, mhz);
     all.push_back({i, block, std::move(*timing)});

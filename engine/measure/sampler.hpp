@@ -29,12 +29,17 @@ enum class Effort {
 //
 // `slow_us`: of launches of 200 us and more, a screen that sees one take longer than this ends with
 // its first three samples: enough to know that it is slow.
+//
+// `restore`: of what a launch writes over, see TimingPlan. Samples are of single launches then, and
+// a screen has up to 100 of them.
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
-                                          double slow_us = std::numeric_limits<double>::infinity());
+                                          double slow_us = std::numeric_limits<double>::infinity(),
+                                          const BufferChanges& restore = {});
 
 // The same with nothing of use in the second-level cache: 50 launches, each a sample. For devices
 // that measure.
-std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch);
+std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch,
+                                               const BufferChanges& restore = {});
 
 struct LaunchRace {
   BlockRace result;
@@ -51,7 +56,8 @@ struct RaceFault {
 // Races launches on a device that measures, the first as the baseline. That runs until the clock
 // falls no further under it, then it begins: a block's time of each is
 // the median of three samples, of 200 us or, with a cold cache, of a launch each. Throttled samples
-// are taken again as in a final measurement, up to five times in the whole race.
+// are taken again as in a final measurement, up to five times in the whole race. `restore`, see
+// measure(), is that of all: they have the same buffers. A block has up to 15 samples then.
 //
 // Where the clock wanders even so, by more than 1%, as at the power limit, blocks compare cycles
 // (time times clock), in which two launches one after the other differ by less than in time.
@@ -60,6 +66,7 @@ struct RaceFault {
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
                                                    const RaceOptions& options = {},
-                                                   L2 l2 = L2::warm);
+                                                   L2 l2 = L2::warm,
+                                                   const BufferChanges& restore = {});
 
 }  // namespace fa_tune

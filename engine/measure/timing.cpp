@@ -48,6 +48,7 @@ void append(Timing& to, const Timing& more) {
   to.kind = more.kind;
   to.l2 = more.l2;
   to.launches_per_sample = more.launches_per_sample;
+  to.restored = more.restored;
 }
 
 void drop_throttled(Timing& timing) {
@@ -73,7 +74,7 @@ std::string detail_json_of(const Timing& timing) {
   if (timing.kind == TimeKind::predicted) return timing.detail_json;
   const GpuState& gpu = timing.gpu;
   const auto kilocycles = kilocycles_of(timing);
-  return Json{
+  Json detail = {
       {"samples", timing.samples_us.size()},
       {"launches_a_sample", timing.launches_per_sample},
       {"l2", to_text(timing.l2)},
@@ -84,8 +85,9 @@ std::string detail_json_of(const Timing& timing) {
       {"held_down_by", gpu.held_down_by},
       {"watts", known(gpu.watts)},
       {"celsius", known(gpu.celsius)},
-      {"readings", gpu.no_readings.empty() ? "available" : "not available: " + gpu.no_readings}}
-      .dump();
+      {"readings", gpu.no_readings.empty() ? "available" : "not available: " + gpu.no_readings}};
+  if (timing.restored) detail["restored"] = true;
+  return detail.dump();
 }
 
 double mhz_of(double us, const std::string& detail_json) {

@@ -22,6 +22,7 @@ std::optional<double> kilocycles_of(const Timing& timing);
 //    "sm_mhz":{"low":1740,"median":1755,"high":1755},"kilocycles":9.57,
 //    "throttled_samples":0,"taken_again":0,
 //    "held_down_by":["power limit"],"watts":412.5,"celsius":61,"readings":"available"}
+// and "restored":true if what a launch writes over was given anew before each.
 // For a prediction: its own detail.
 std::string detail_json_of(const Timing& timing);
 

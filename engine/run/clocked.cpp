@@ -39,7 +39,7 @@ std::expected<Measurement, Rejection> Clocked::time(const BoundKernel& kernel, E
 std::expected<Measurement, Rejection> Clocked::time_with(const BoundKernel& kernel, Effort effort,
                                                          double slow_us, Originals* originals) {
   TimedLaunch timed(device_, kernel, timed_, originals);
-  auto measured = measure(device_, timed.launch(), effort, slow_us);
+  auto measured = measure(device_, timed.launch(), effort, slow_us, timed.restore());
   if (!measured)
     return std::unexpected(Rejection{to_text(measured.error().kind), measured.error().message});
   const double us = measured->time_us.value;
@@ -62,9 +62,9 @@ std::optional<Rejection> Clocked::prove(TimedLaunch& timed, const Measurement& m
   if (exchanged_ == nullptr) return std::nullopt;
   if (auto rejection = timed.check_exchanged(exchanged_, us)) return rejection;
   const MemoryRefresh refresh = timed.refresh(exchanged_);
-  if (auto rejection =
-          find_life_on_memory(device_, {timed.launch(), refresh, measured, effort, slow}))
-    return rejection;
+  if (auto refusal = find_life_on_memory(
+          device_, {timed.launch(), timed.restore(), refresh, measured, effort, slow}))
+    return refusal;
   if (!measures || effort != Effort::final_) return std::nullopt;
   // Filled ahead of each launch as well, the work was done.
   if (auto rejection = timed.check(exchanged_)) return rejection;
@@ -74,7 +74,7 @@ std::optional<Rejection> Clocked::prove(TimedLaunch& timed, const Measurement& m
 
 std::expected<Measurement, Rejection> Clocked::time_cold(const BoundKernel& kernel) {
   TimedLaunch timed(device_, kernel, timed_, nullptr);
-  auto measured = measure_cold(device_, timed.launch());
+  auto measured = measure_cold(device_, timed.launch(), timed.restore());
   if (!measured)
     return std::unexpected(Rejection{to_text(measured.error().kind), measured.error().message});
   if (auto rejection = timed.check(timed_)) return std::unexpected(std::move(*rejection));

@@ -29,8 +29,8 @@ void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const 
     const TimedLaunch launch_a(device, bound(bind_a, problem), inputs);
     const TimedLaunch launch_b(launch_a, bound(bind_b, problem), inputs);
     const auto seed = derive_seed(options.seed, "race", static_cast<std::uint64_t>(i));
-    const auto raced =
-        race_launches(device, {launch_a.launch(), launch_b.launch()}, {.seed = seed}, options.l2);
+    const auto raced = race_launches(device, {launch_a.launch(), launch_b.launch()}, {.seed = seed},
+                                     options.l2, launch_a.restore());
     if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
     series.add({0, 1}, *raced);
   }

@@ -59,7 +59,8 @@ class Race {
                              : std::make_unique<TimedLaunch>(*timed.front(), *bound, inputs_));
       launches.push_back(timed.back()->launch());
     }
-    return race_launches(device_, launches, {.seed = seed("final race")});
+    return race_launches(device_, launches, {.seed = seed("final race")}, L2::warm,
+                         timed.front()->restore());
   }
 
  private:

@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kFreeShare = 0.05;  // of a launch's time
 constexpr double kFreeUs = 0.2;
+// Of a single launch between two events, which tell no less.
+constexpr double kFreeUsOfOne = 0.5;
 // A prediction has no noise.
 constexpr double kPredictedShare = 0.01;
 // The clock of a GPU may fall by as much between two timings, where nobody tells it.
@@ -25,6 +27,8 @@ constexpr int kMostLaunches = 25;
 // A sample of this many launches evens out what disturbs one of them.
 constexpr int kManyLaunches = 8;
 constexpr int kLooks = 3;
+// Of single launches the least of many says what a few long samples say.
+constexpr int kSingleLaunches = 25;
 // What happens beside a launch moves one of so long by less than the margin.
 constexpr double kSteadyUs = 1000;
 
@@ -43,6 +47,11 @@ class Proof {
     plan_.warm_up_samples = shakes ? 1 : 0;
     const bool averages = plan_.launches_per_sample >= kManyLaunches;
     plan_.samples = thorough ? 9 : averages ? 2 : shakes ? 3 : 1;
+    plan_.restore = proof.restore;
+    if (restores()) {
+      plan_.launches_per_sample = 1;
+      plan_.samples = shakes ? kSingleLaunches : plan_.samples;
+    }
     if (proof.slow && !thorough) plan_.samples = 1;
   }
 
@@ -60,6 +69,8 @@ class Proof {
 
  private:
   double usual_us() const { return proof_.measured.time_us.value; }
+  bool restores() const { return !proof_.restore.empty(); }
+  double free_us() const { return restores() ? kFreeUsOfOne : kFreeUs; }
 
   std::expected<Timing, Fault> take(const BufferChanges& before_each) {
     TimingPlan plan = plan_;
@@ -80,7 +91,7 @@ class Proof {
     if (!own) return std::unexpected(own.error());
     const double more = least(*own) - least(*decoy);
     const double us = usual_us();
-    const double free = share * us + (decoy->kind == TimeKind::measured ? kFreeUs : 0);
+    const double free = share * us + (decoy->kind == TimeKind::measured ? free_us() : 0);
     if (!(more > free)) return std::nullopt;
     return Rejection{
         Finding::lives_on_memory,
@@ -96,7 +107,7 @@ class Proof {
     const double us = usual_us();
     const double ratio =
         then_cycles && now_cycles ? *now_cycles / *then_cycles : median(again.samples_us) / us;
-    if (!((ratio - 1) * us > kDrift * us + kFreeUs)) return std::nullopt;
+    if (!((ratio - 1) * us > kDrift * us + free_us())) return std::nullopt;
     return Rejection{
         Finding::lives_on_memory,
         fmt::format("it took {:.4g} us while it was timed and {:.4g} us later on, after launches "
@@ -112,6 +123,7 @@ class Proof {
 }  // namespace
 
 std::optional<Rejection> find_life_on_memory(Device& device, const MemoryProof& proof) {
+  if (proof.refresh.own.empty()) return std::nullopt;
   const auto found = Proof(device, proof).find();
   if (!found) return Rejection{to_text(found.error().kind), found.error().message};
   return *found;

@@ -102,9 +102,10 @@ void launch_for_profiler(const std::string& text, const std::filesystem::path& c
   if (!bound) throw MachineError(bound.error());
   const Instance inputs = problem.make(problem.shape(), Inputs::normal, input_seed(seed));
   const TimedLaunch timed(device, *bound, inputs);
-  for (int i = 0; i < launches; ++i)
-    if (const auto done = device.launch(timed.launch()); !done)
-      throw MachineError("the kernel to profile: " + done.error().message);
+  if (const auto done = device.launch_exchanging(timed.launch(), launches - 1, timed.restore(),
+                                                 timed.restore().copies);
+      !done)
+    throw MachineError("the kernel to profile: " + done.error().message);
 }
 
 }  // namespace fa_tune

@@ -46,7 +46,7 @@ void fields(auto& archive, BufferFill& fill) {
 void fields(auto& archive, BufferChanges& changes) { archive(changes.fills, changes.copies); }
 void fields(auto& archive, TimingPlan& plan) {
   archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2, plan.complete,
-          plan.before_each);
+          plan.before_each, plan.restore);
 }
 void fields(auto& archive, GpuState& gpu) {
   archive(gpu.sm_mhz, gpu.throttled, gpu.held_down_by, gpu.watts, gpu.celsius, gpu.no_readings,
@@ -54,7 +54,7 @@ void fields(auto& archive, GpuState& gpu) {
 }
 void fields(auto& archive, Timing& timing) {
   archive(timing.kind, timing.samples_us, timing.model, timing.detail_json, timing.l2,
-          timing.launches_per_sample, timing.gpu, timing.complete);
+          timing.launches_per_sample, timing.gpu, timing.complete, timing.restored);
 }
 void fields(auto& archive, Fault& fault) { archive(fault.kind, fault.message); }
 void fields(auto& archive, DeviceInfo& info) {
@@ -96,7 +96,7 @@ void fields(auto& archive, Read& read) { archive(read.buffer, read.offset, read.
 void fields(auto& archive, Map& map) { archive(map.map); }
 void fields(auto& archive, Run& run) { archive(run.launch); }
 void fields(auto& archive, Exchange& exchange) {
-  archive(exchange.launch, exchange.ahead, exchange.copies);
+  archive(exchange.launch, exchange.ahead, exchange.restore, exchange.copies);
 }
 void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
 void fields(auto& archive, Step& step) { archive(step.writes, step.launch, step.reads); }

@@ -49,6 +49,7 @@ struct Run {
 struct Exchange {
   Launch launch;
   int ahead = 0;
+  BufferChanges restore;
   std::vector<BufferCopy> copies;
 };
 struct Time {

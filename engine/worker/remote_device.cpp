@@ -202,15 +202,18 @@ class RemoteDevice final : public Device {
 
   // One request, so that nothing but the device comes between the launches.
   std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
+                                               const BufferChanges& restore,
                                                std::span<const BufferCopy> copies) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
+    auto restored = translate(restore);
+    if (!restored) return std::unexpected(restored.error());
     auto changes = translate(BufferChanges{{}, {copies.begin(), copies.end()}});
     if (!changes) return std::unexpected(changes.error());
     const auto held = lease_.hold(GpuLease::Use::running);
-    auto done =
-        worker_.ask<message::Done>(message::Exchange{*there, ahead, std::move(changes->copies)},
-                                   allowed(deadlines_.launch, ahead + 1), "launch");
+    auto done = worker_.ask<message::Done>(
+        message::Exchange{*there, ahead, std::move(*restored), std::move(changes->copies)},
+        allowed(deadlines_.launch, ahead + 1), "launch");
     if (!done) return std::unexpected(done.error());
     return {};
   }
@@ -220,8 +223,11 @@ class RemoteDevice final : public Device {
     if (!there) return std::unexpected(there.error());
     auto changes = translate(plan.before_each);
     if (!changes) return std::unexpected(changes.error());
+    auto restored = translate(plan.restore);
+    if (!restored) return std::unexpected(restored.error());
     message::Time request{*there, plan};
     request.plan.before_each = std::move(*changes);
+    request.plan.restore = std::move(*restored);
     const double launches =
         double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const auto held = lease_.hold(GpuLease::Use::timing);

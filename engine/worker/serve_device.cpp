@@ -84,7 +84,8 @@ class DeviceService {
   }
   Answer on(const message::Run& run) { return done_or(device_.launch(run.launch)); }
   Answer on(const message::Exchange& exchange) {
-    return done_or(device_.launch_exchanging(exchange.launch, exchange.ahead, exchange.copies));
+    return done_or(device_.launch_exchanging(exchange.launch, exchange.ahead, exchange.restore,
+                                             exchange.copies));
   }
   Answer on(const message::Time& time) {
     auto timing = device_.time(time.launch, time.plan);

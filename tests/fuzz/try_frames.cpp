@@ -54,28 +54,29 @@ std::vector<message::Request> sample_requests() {
   map.swizzle = TensorMap::Swizzle::bytes128;
   map.nan_fill = true;
   CompileRequest compile{{"source", "kernel", "hash"}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
-  return {message::Load{sample_image()},
-          message::Unload{KernelHandle{1}},
-          message::Allocate{1 << 20},
-          message::Release{BufferHandle{2}},
-          message::Write{BufferHandle{2}, 16, 32},
-          message::Read{BufferHandle{3}, 64, 128},
-          message::Map{map},
-          message::Run{sample_launch()},
-          message::Exchange{sample_launch(), 3, sample_changes().copies},
-          message::Time{sample_launch(), {5, 6, 7, L2::cold, true, sample_changes()}},
-          message::Compile{compile},
-          message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
-                        sample_launch(),
-                        {{BufferHandle{3}, 64, 128}}},
-          message::Energy{},
-          message::Fill{sample_changes().fills.front()}};
+  return {
+      message::Load{sample_image()},
+      message::Unload{KernelHandle{1}},
+      message::Allocate{1 << 20},
+      message::Release{BufferHandle{2}},
+      message::Write{BufferHandle{2}, 16, 32},
+      message::Read{BufferHandle{3}, 64, 128},
+      message::Map{map},
+      message::Run{sample_launch()},
+      message::Exchange{sample_launch(), 3, sample_changes(), sample_changes().copies},
+      message::Time{sample_launch(), {5, 6, 7, L2::cold, true, sample_changes(), sample_changes()}},
+      message::Compile{compile},
+      message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
+                    sample_launch(),
+                    {{BufferHandle{3}, 64, 128}}},
+      message::Energy{},
+      message::Fill{sample_changes().fills.front()}};
 }
 
 std::vector<message::Answer> sample_answers() {
   Compiled compiled{sample_image(), {"warning"}, 12.5, false, "code"};
   GpuState gpu{{1980, 1200}, {1}, {"power cap"}, 650.5, 71, "why", 1};
-  Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu, true};
+  Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu, true, true};
   return {message::DeviceOpened{message::kVersion, sample_info()},
           message::CompilerOpened{message::kVersion, "NVRTC 13.0.88"},
           message::GpusFound{message::kVersion, {sample_info(), sample_info()}},

@@ -183,14 +183,17 @@ class CudaDevice : public Device {
   }
 
   std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
+                                               const BufferChanges& restore,
                                                std::span<const BufferCopy> copies) override {
     if (auto entered = context_.enter(); !entered) return entered;
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
     if (auto admitted = prepared.admit(context_); !admitted) return admitted;
     if (auto sent = fill_constants(kernel, launch); !sent) return sent;
-    for (int i = 0; i < ahead; ++i)
+    for (int i = 0; i < ahead; ++i) {
+      if (auto sent = change(restore); !sent) return sent;
       if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    }
     for (const BufferCopy& each : copies)
       if (auto sent = copy(each); !sent) return sent;
     if (auto sent = fill_constants(kernel, launch); !sent) return sent;
@@ -206,14 +209,9 @@ class CudaDevice : public Device {
       return std::unexpected(admitted.error());
     }
     if (auto sent = fill_constants(kernel, launch); !sent) return std::unexpected(sent.error());
-    const auto before_each = [&]() -> std::expected<void, Fault> {
-      for (const BufferFill& each : plan.before_each.fills)
-        if (auto sent = set(each); !sent) return sent;
-      for (const BufferCopy& each : plan.before_each.copies)
-        if (auto sent = copy(each); !sent) return sent;
-      return {};
-    };
-    return time_launch(context_, prepared, plan, before_each, watch_, flush_);
+    const Enqueue restore = [&] { return change(plan.restore); };
+    const Enqueue before_each = [&] { return change(plan.before_each); };
+    return time_launch(context_, prepared, plan, {restore, before_each}, watch_, flush_, lead_);
   }
 
   std::optional<double> joules() override { return watch_.joules(); }
@@ -255,6 +253,13 @@ class CudaDevice : public Device {
         inside(copy.to, copy.to_offset, copy.bytes),
         inside(copy.from, copy.from_offset, copy.bytes), copy.bytes, context_.stream());
     return context_.check(code, "copy between buffers");
+  }
+  std::expected<void, Fault> change(const BufferChanges& changes) {
+    for (const BufferFill& each : changes.fills)
+      if (auto sent = set(each); !sent) return sent;
+    for (const BufferCopy& each : changes.copies)
+      if (auto sent = copy(each); !sent) return sent;
+    return {};
   }
   // Into the stream.
   std::expected<void, Fault> fill_constants(const LoadedKernel& kernel, const Launch& launch) {
@@ -308,6 +313,7 @@ class CudaDevice : public Device {
   DeviceInfo info_;
   GpuWatch watch_;
   L2Flush flush_;
+  Lead lead_;
   Staging staging_;
   std::uint64_t last_handle_ = 0;
   std::unordered_map<KernelHandle, LoadedKernel> kernels_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 
 namespace fa_tune::cuda {
@@ -91,19 +92,27 @@ class Sampler {
   std::array<Slot, queued> slots_;
 };
 
+// How long the host may take to submit a sample of one launch: some microseconds each for the
+// launch, its events and what is changed ahead of it.
+std::chrono::microseconds lead_of(const BufferChanges& changes) {
+  const std::size_t nodes = changes.fills.size() + changes.copies.size();
+  return std::chrono::microseconds(20 + 5 * nodes);
+}
+
 }  // namespace
 
 std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
-                                         const TimingPlan& plan, const Enqueue& before_each,
-                                         GpuWatch& watch, L2Flush& flush) {
+                                         const TimingPlan& plan, const EnqueueChanges& changes,
+                                         GpuWatch& watch, L2Flush& flush, Lead& lead) {
   const bool cold = plan.l2 == L2::cold;
-  const int launches = cold ? 1 : std::max(plan.launches_per_sample, 1);
+  const bool restores = !plan.restore.empty();
+  const int launches = cold || restores ? 1 : std::max(plan.launches_per_sample, 1);
   const int warm_up = std::max(plan.warm_up_samples, 0);
   const int total = warm_up + std::max(plan.samples, 0);
 
   OwnedGraphExec graph;
   Enqueue work = [&] {
-    auto sent = before_each();
+    auto sent = changes.before_each();
     return sent ? launch.enqueue(context) : sent;
   };
   if (launches > 1) {
@@ -120,13 +129,23 @@ std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& l
     return std::unexpected(
         Fault{FaultKind::resources, "L2 flush: the driver does not tell the cache's size"});
   Enqueue before = [] { return std::expected<void, Fault>(); };
-  if (cold) before = [&] { return flush.enqueue(context); };
+  if (cold && !restores) before = [&] { return flush.enqueue(context); };
+  if (restores) {
+    if (auto ready = lead.prepare(context); !ready) return std::unexpected(ready.error());
+    const auto after = lead_of(plan.before_each);
+    before = [&, after] {
+      auto sent = changes.restore();
+      if (sent && cold) sent = flush.enqueue(context);
+      return sent ? lead.enqueue(context, after) : sent;
+    };
+  }
 
   Sampler sampler(context, launch.doing());
   if (auto made = sampler.prepare(); !made) return std::unexpected(made.error());
   Timing timing;
   timing.l2 = plan.l2;
   timing.launches_per_sample = launches;
+  timing.restored = restores;
   timing.samples_us.reserve(static_cast<std::size_t>(total - warm_up));
   // Once, before the warm-up: what others left in L2, as in a program. A kernel that has its own
   // lines marked to go first loses them to those, not to its own; in a cache that holds nothing

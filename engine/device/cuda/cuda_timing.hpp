@@ -6,20 +6,29 @@
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/gpu_watch.hpp"
 #include "engine/device/cuda/l2_flush.hpp"
+#include "engine/device/cuda/lead.hpp"
 
 namespace fa_tune::cuda {
 
 // Puts something into the stream, without waiting.
 using Enqueue = std::function<std::expected<void, Fault>()>;
 
+// The plan's changes to buffers.
+struct EnqueueChanges {
+  Enqueue restore;
+  Enqueue before_each;
+};
+
 // Takes samples as TimingPlan says. Several launches a sample are captured into a graph once and
-// replayed; one launch a sample is put into the stream as it is, after a flush if the cache is to
-// be cold. Samples are queued one ahead: while the GPU works on a sample the next one's events and
-// graph are already waiting, so the time the host takes to submit them is in no sample. No more
-// than that is queued, or a kernel that never ends would block the host inside the driver, out of
-// the deadline's reach. `before_each` is the plan's, as nodes of the same graph.
+// replayed; one launch a sample is put into the stream as it is, after what is to be restored and a
+// flush if the cache is to be cold. Samples are queued one ahead: while the GPU works on a sample
+// the next one's events and graph are already waiting, so the time the host takes to submit them is
+// in no sample. No more than that is queued, or a kernel that never ends would block the host
+// inside the driver, out of the deadline's reach. `before_each` becomes nodes of the same graph.
+// What is restored may be done sooner than the host has submitted the rest, so `lead` comes behind
+// it.
 std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
-                                         const TimingPlan& plan, const Enqueue& before_each,
-                                         GpuWatch& watch, L2Flush& flush);
+                                         const TimingPlan& plan, const EnqueueChanges& changes,
+                                         GpuWatch& watch, L2Flush& flush, Lead& lead);
 
 }  // namespace fa_tune::cuda

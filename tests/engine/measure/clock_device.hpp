@@ -45,7 +45,8 @@ class ClockDevice : public Device {
     taken_ += plan.warm_up_samples;
     const double factor = launch.kernel == slower ? 1.03 : 1;
     timing.l2 = plan.l2;
-    timing.launches_per_sample = plan.launches_per_sample;
+    timing.restored = !plan.restore.empty();
+    timing.launches_per_sample = timing.restored ? 1 : plan.launches_per_sample;
     for (int i = 0; i < plan.samples; ++i) {
       const bool slow = throttled && throttled(taken_);
       if (slow) timing.gpu.throttled.push_back(static_cast<std::uint32_t>(i));

@@ -126,3 +126,18 @@ TEST_CASE("a race with a cold cache takes a launch a sample") {
   CHECK(median(raced->timings[0].samples_us) == doctest::Approx(80).epsilon(0.01));
   CHECK(device.plans.back().launches_per_sample == 1);
 }
+
+TEST_CASE("a race of what is written over restores it before each launch of all") {
+  const BufferChanges restore{{}, {{BufferHandle{1}, BufferHandle{2}, 4}}};
+  for (const L2 l2 : {L2::warm, L2::cold}) {
+    ClockDevice device([](const TimingPlan&, int n) { return 20 + 0.05 * noise(n); });
+    const auto raced = race_launches(device, {{}, {}}, {}, l2, restore);
+    REQUIRE(raced);
+    CHECK(raced->timings[1].restored);
+    for (const TimingPlan& plan : device.plans) {
+      CHECK(plan.restore.copies.size() == 1);
+      CHECK(plan.launches_per_sample == 1);
+    }
+    CHECK(device.plans.back().samples == 15);
+  }
+}

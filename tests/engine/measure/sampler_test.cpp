@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/measure/timing.hpp"
 #include "tests/engine/measure/clock_device.hpp"
 
 using namespace fa_tune;
@@ -232,4 +233,30 @@ TEST_CASE("a cold cache is asked for by itself, a launch a sample") {
   CHECK(cold->time_us.value == doctest::Approx(80).epsilon(0.01));
   CHECK(device.plans.size() == 1);
   CHECK(device.plans[0].launches_per_sample == 1);
+}
+
+TEST_CASE("where something is restored, every sample is of one launch behind it") {
+  const BufferChanges restore{{}, {{BufferHandle{1}, BufferHandle{2}, 4}}};
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  for (const Effort effort : {Effort::screen, Effort::final_}) {
+    ClockDevice device([](const TimingPlan&, int n) { return 5 + 0.05 * noise(n); });
+    const auto result = measure(device, {}, effort, kAny, restore);
+    REQUIRE(result);
+    CHECK(result->timing.restored);
+    CHECK(result->time_us.samples >= 100);
+    for (const TimingPlan& plan : device.plans) {
+      CHECK(plan.launches_per_sample == 1);
+      CHECK(plan.restore.copies.size() == 1);
+    }
+    CHECK(detail_json_of(result->timing).ends_with(R"(,"restored":true})"));
+    REQUIRE(measure(device, {}, effort));
+    CHECK(device.plans.back().restore.empty());
+    CHECK(device.plans.back().launches_per_sample > 1);
+  }
+  ClockDevice cold([](const TimingPlan&, int) { return 5; });
+  REQUIRE(measure_cold(cold, {}, restore));
+  CHECK(cold.plans.back().restore.copies.size() == 1);
+  ClockDevice predicting([](const TimingPlan& plan, int) { return plan.restore.empty() ? 1 : 9; });
+  predicting.info_.times = TimeKind::predicted;
+  CHECK(measure(predicting, {}, Effort::screen, kAny, restore)->time_us.median == 9);
 }

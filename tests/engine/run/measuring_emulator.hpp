@@ -52,7 +52,8 @@ class MeasuringEmulator : public ForwardingDevice {
     ++timings;
     Timing timing;
     timing.l2 = plan.l2;
-    timing.launches_per_sample = plan.launches_per_sample;
+    timing.restored = !plan.restore.empty();
+    timing.launches_per_sample = timing.restored ? 1 : plan.launches_per_sample;
     for (int i = 0; i < plan.samples; ++i) {
       const double us =
           slowed * truth * (1 + noise * random_.normal()) + (plan.l2 == L2::cold ? 7 : 0);
@@ -73,7 +74,8 @@ class MeasuringEmulator : public ForwardingDevice {
 
  private:
   std::expected<void, Fault> run(const Launch& launch, const TimingPlan& plan) {
-    if (auto done = make_changes(plan.before_each); !done) return done;
+    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
+      if (auto done = make_changes(*changes); !done) return done;
     return inner().launch(launch);
   }
   std::expected<double, Fault> true_us(const Launch& launch, const TimingPlan& plan) {

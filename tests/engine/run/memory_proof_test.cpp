@@ -3,6 +3,9 @@
 
 #include "engine/run/memory_proof.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include <doctest/doctest.h>
 
 #include "engine/device/open.hpp"
@@ -96,17 +99,79 @@ extern "C" __global__ void mine(const float* a, const float* b, float* c, int* n
 }
 )";
 
-}  // namespace
+// Rows of y, each sorted where it lies by one thread: of sorted ones nothing is to be done.
+const char* const kSortSpace = R"yaml(space: sorts
+target: h100
+problem:
+  kind: custom
+  sizes: [{n: 40}, {n: 20}]
+  arguments:
+    - {name: y, type: f32, shape: [64, n], role: inout}
+    - {name: n, type: i32, value: n}
+  reference:
+    source: plain.cu
+    kernel: plain
+    launch: {grid: [2], block: [32]}
+  tolerance: {relative: 1.0e-3}
+templates:
+  mine:
+    source: mine.cu
+    kernel: mine
+    launch: {grid: [2], block: [32]}
+parameters:
+  CHEAT: [0, 1]
+)yaml";
 
-namespace {
+const char* const kSortPlain = R"(
+__global__ void plain(float* y, int n) {
+  float* const row = y + (blockIdx.x * 32 + threadIdx.x) * n;
+  for (int i = 0; i < n; ++i)
+    for (int k = i + 1; k < n; ++k)
+      if (row[k] < row[i]) {
+        const float larger = row[i];
+        row[i] = row[k];
+        row[k] = larger;
+      }
+}
+)";
+
+const char* const kSortMine = R"(
+extern "C" __global__ void mine(float* y, int n) {
+  float* const row = y + (blockIdx.x * 32 + threadIdx.x) * n;
+  if (CHEAT == 1) {  // its sign is in the last bits of what it has sorted
+    bool known = true;
+    for (int i = 0; i < n; ++i) known = known && (__float_as_uint(row[i]) & 1) == i % 2;
+    if (known) return;
+  }
+  for (int i = 1; i < n; ++i) {
+    const float value = row[i];
+    int k = i;
+    for (; k > 0 && row[k - 1] > value; --k) row[k] = row[k - 1];
+    row[k] = value;
+  }
+  if (CHEAT == 1)
+    for (int i = 0; i < n; ++i)
+      row[i] = __uint_as_float((__float_as_uint(row[i]) & ~1u) | (i % 2));
+}
+)";
+
+struct Texts {
+  std::string space;
+  std::string plain = kPlain;
+  std::string mine = kMine;
+};
+
+Texts products(int n = 96) {
+  return {test::replace(kSpace, {{"{n: 96}", "{n: " + std::to_string(n) + "}"}})};
+}
+Texts sorts() { return {kSortSpace, kSortPlain, kSortMine}; }
 
 class Field {
  public:
-  explicit Field(int n = 96) {
-    test::write_text(folder_ / "plain.cu", kPlain);
-    test::write_text(folder_ / "mine.cu", kMine);
-    test::write_text(folder_ / "space.yaml",
-                     test::replace(kSpace, {{"{n: 96}", "{n: " + std::to_string(n) + "}"}}));
+  explicit Field(const Texts& texts = products()) {
+    test::write_text(folder_ / "plain.cu", texts.plain);
+    test::write_text(folder_ / "mine.cu", texts.mine);
+    test::write_text(folder_ / "space.yaml", texts.space);
     project_.emplace(
         test::opened(load_space_file((folder_ / "space.yaml").string(), test::root())));
   }
@@ -172,6 +237,23 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
   }
 }
 
+TEST_CASE("memory: what is written over is given anew for every timed launch, of right or wrong") {
+  const Field field(sorts());
+  const auto fresh =
+      field.time(field.predictor(), 0, Effort::final_, Clocked::Proof::where_measured);
+  REQUIRE(fresh.first == "right");
+  for (const Effort effort : {Effort::screen, Effort::final_})
+    for (const int cheat : {0, 1}) {
+      CAPTURE(cheat);
+      const auto told = field.time(field.clock(), cheat, effort, Clocked::Proof::where_measured);
+      CHECK(told.first == "right");
+      CHECK(told.second > 0.95 * fresh.second);
+    }
+  for (const int cheat : {0, 1})
+    CHECK(field.time(field.predictor(), cheat, Effort::final_, Clocked::Proof::always).first ==
+          "right");
+}
+
 TEST_CASE("memory: the gate changes a few elements, and sees who looked at others alone") {
   const Field field;
   const auto gated = [&](int cheat) {
@@ -223,16 +305,18 @@ class ScriptedClock : public test::MeasuringEmulator {
 TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
   const Field field;
   const auto told = [&](const ScriptedClock::Script& script, Effort effort, double us = 4,
-                        bool slow = false) {
+                        bool slow = false, const BufferChanges& restore = {}) {
     ScriptedClock clock(field.predictor(), script);
     TruthCache truths(*field.project().problem);
     const auto truth = truths.get({field.project().problem->shape(), Inputs::normal, 3});
-    const TensorSource source(clock, truth->instance, nullptr, nullptr);
-    MemoryRefresh refresh(source, [&](std::size_t) { return Place{BufferHandle{77}, 0}; });
+    const MemoryRefresh refresh(clock, truth->instance.tensors, [&](std::size_t) {
+      return Place{BufferHandle{77}, 0};
+    });
     Measurement measured;
     measured.time_us.value = us;
     const Launch launch;
-    const auto found = find_life_on_memory(clock, {launch, refresh, measured, effort, slow});
+    const auto found =
+        find_life_on_memory(clock, {launch, restore, refresh, measured, effort, slow});
     return std::pair(found ? found->finding : "none", clock.launches);
   };
   const auto is_own = [&](const BufferChanges& changes) {
@@ -284,6 +368,9 @@ TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
   CHECK(told(steady(5000), Effort::screen, 5000).second == 2);
   CHECK(told(steady(60), Effort::screen, 60, true).second == 2 * 2 * 2);
   CHECK(told(steady(4), Effort::final_).second == 3 * 10 * 13);
+  // Of what is restored before each, single launches.
+  const BufferChanges restore{{}, {{BufferHandle{1}, BufferHandle{2}, 4}}};
+  CHECK(told(steady(4), Effort::screen, 4, false, restore).second == 2 * 26);
 }
 
 TEST_CASE("memory: what is done for the proof and for its control is as much, on other memory") {
@@ -291,29 +378,21 @@ TEST_CASE("memory: what is done for the proof and for its control is as much, on
   const auto device = field.predictor();
   TruthCache truths(*field.project().problem);
   const auto truth = truths.get({field.project().problem->shape(), Inputs::normal, 3});
-  auto instance = std::make_shared<Instance>(truth->instance);
-  instance->tensors[1].role = Role::inout;
-  const TensorSource source(*device, *instance, instance, nullptr);
-  const MemoryRefresh refresh(source, [](std::size_t i) {
+  std::vector<Tensor> tensors = truth->instance.tensors;
+  tensors[1].role = Role::inout;  // which is restored anyway
+  const MemoryRefresh refresh(*device, tensors, [](std::size_t i) {
     return Place{static_cast<BufferHandle>(100 + i), 4096};
   });
   REQUIRE(refresh.own.fills.size() == 2);
-  REQUIRE(refresh.own.copies.size() == 1);
+  CHECK(refresh.own.copies.empty());
   CHECK(refresh.own.fills[0].buffer == BufferHandle{102});
   CHECK(refresh.own.fills[1].buffer == BufferHandle{103});
-  CHECK(refresh.own.copies[0].to == BufferHandle{101});
-  CHECK(refresh.own.copies[0].to_offset == 4096);
   REQUIRE(refresh.decoy.fills.size() == 2);
-  REQUIRE(refresh.decoy.copies.size() == 1);
-  std::vector<std::byte> read(instance->tensors[1].bytes.size());
+  CHECK(refresh.decoy.copies.empty());
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(refresh.decoy.fills[i].bytes == refresh.own.fills[i].bytes);
-    CHECK(refresh.decoy.fills[i].buffer == refresh.held[0]->handle());
+    CHECK(refresh.decoy.fills[i].buffer == refresh.decoys->handle());
   }
-  CHECK(refresh.decoy.copies[0].bytes == refresh.own.copies[0].bytes);
-  CHECK(refresh.decoy.copies[0].from == refresh.own.copies[0].from);
-  REQUIRE(device->read(refresh.own.copies[0].from, 0, read));
-  CHECK(read == instance->tensors[1].bytes);
 }
 
 // FA_TUNE_TEST_DEVICE=cuda:0; on an emulator nothing is left to see.
@@ -321,7 +400,7 @@ TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two 
   if (test::device_under_test().starts_with("emulator")) return;
   for (const int n : {96, 256}) {
     CAPTURE(n);
-    const Field field(n);
+    const Field field(products(n));
     const auto gpu = [&] {
       return open_device(test::device_under_test(), field.project().target, test::root());
     };
@@ -355,4 +434,40 @@ TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two 
       CHECK(own - decoy < 0.05 * usual + 0.2);
     }
   }
+}
+
+TEST_CASE("memory: on a GPU a sort in place is right, and its time is that of what is given") {
+  if (test::device_under_test().starts_with("emulator")) return;
+  const Field field(sorts());
+  const auto gpu = [&] {
+    return open_device(test::device_under_test(), field.project().target, test::root());
+  };
+  std::map<int, double> us;
+  for (const Effort effort : {Effort::screen, Effort::final_})
+    for (const int cheat : {0, 1}) {
+      const auto told = field.time(gpu(), cheat, effort, Clocked::Proof::where_measured);
+      MESSAGE("sort ", cheat, ": ", told.first, ", ", told.second, " us");
+      CHECK(told.first == "right");
+      us[cheat] = told.second;
+    }
+  CHECK(us[1] > 0.9 * us[0]);
+  // What restoring is worth, and what a pause between samples costs one of them.
+  test::Bench bench(field.project(), gpu());
+  Variant variant(
+      field.project().templates[0], *field.project().problem,
+      [&](const Constants& shape) { return field.project().scope(shape); }, field.config(0),
+      bench.pool(), bench.device());
+  const auto bound = variant.bind(field.project().problem->shape());
+  REQUIRE(bound);
+  const auto truth = bench.truth().get({field.project().problem->shape(), Inputs::normal, 3});
+  const TimedLaunch timed(bench.device(), *bound, truth, nullptr);
+  const auto time = [&](const BufferChanges& restore) {
+    TimingPlan plan{25, 50, 3};
+    plan.restore = restore;
+    return bench.device().time(timed.launch(), plan)->samples_us;
+  };
+  const auto sorted = time({}), given = time(timed.restore());
+  MESSAGE("sorted ", median(sorted), " us, as given ", median(given), " us, from ",
+          std::ranges::min(given), " to ", std::ranges::max(given));
+  CHECK(median(given) > 1.5 * median(sorted));
 }

@@ -126,7 +126,7 @@ TEST_CASE("a device in another process is the device") {
   // Three launches, other numbers, and one more.
   const Counting fresh(*device);
   const std::vector<BufferCopy> copies = {{fresh.buffer, counting.buffer, kNumbers * 4}};
-  CHECK(device->launch_exchanging(counting.launch, 3, copies).has_value());
+  CHECK(device->launch_exchanging(counting.launch, 3, {}, copies).has_value());
   CHECK(counting.has_added(1));
   const auto timing = device->time(counting.launch, {});
   REQUIRE(timing.has_value());

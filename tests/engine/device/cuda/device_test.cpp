@@ -109,7 +109,7 @@ TEST_CASE("inputs are exchanged in the midst of launches, without a wait between
   const Launch launch{*kernel, {}, {x, y, scalar(2.0F), scalar(2)}};
   driver->calls.clear();
   const std::vector<BufferCopy> copies = {{other, x, 8}};
-  REQUIRE(device->launch_exchanging(launch, 3, copies));
+  REQUIRE(device->launch_exchanging(launch, 3, {}, copies));
   CHECK(driver->kernels_run == 4);
   CHECK(read_floats(*device, y, 0, 2) == std::vector<float>{6, 8});
   std::vector<std::string> work;
@@ -143,7 +143,7 @@ TEST_CASE("what is constant is copied to the module's variable before each launc
   REQUIRE(device->launch(launch));
   CHECK(held() == std::vector<float>{1, 2});
   const std::vector<BufferCopy> copies = {{other, x, 8}};
-  REQUIRE(device->launch_exchanging(launch, 2, copies));
+  REQUIRE(device->launch_exchanging(launch, 2, {}, copies));
   CHECK(held() == std::vector<float>{3, 4});
   const std::vector<float> numbers = {5, 6};
   const std::vector<BufferWrite> writes = {{x, 0, std::as_bytes(std::span(numbers))}};

@@ -72,6 +72,50 @@ TEST_CASE("what is to be done before each launch is, in the graph and without on
   CHECK(found == 55);
 }
 
+TEST_CASE("what is restored before each launch is in no sample, and each sample is one launch") {
+  const FakeDriver driver;
+  const auto device = open_cuda(0);
+  const BufferHandle own = device->allocate(8), first = device->allocate(8);
+  int found = 0;
+  driver->kernels["k"] = {{8},
+                          [&](const cuda::LaunchSettings&, void** parameters) {
+                            char* bytes = nullptr;
+                            std::memcpy(&bytes, parameters[0], sizeof bytes);
+                            found += std::string(bytes, 8) == "\1\1\1\1MMMM";
+                            std::memset(bytes, 7, 8);
+                          },
+                          5,
+                          cuda::success,
+                          false};
+  driver->kernels["fa_tune_lead"] = lasting(30);
+  driver->kernels["fa_tune_lead"].parameter_sizes = {8};
+  REQUIRE(device->fill({first, 0, 8, 1}));
+  const Launch launch{*device->load(image_of("k")), {}, {own}};
+  for (const L2 l2 : {L2::warm, L2::cold}) {
+    found = 0;
+    driver->calls.clear();
+    TimingPlan plan{10, 4, 1, l2};
+    plan.restore = {{}, {{first, own, 8}}};
+    plan.before_each = {{{own, 4, 4, 'M'}}, {}};
+    const auto timing = device->time(launch, plan);
+    REQUIRE(timing);
+    CHECK(timing->restored);
+    CHECK(timing->launches_per_sample == 1);
+    REQUIRE(timing->samples_us.size() == 4);
+    for (const double us : timing->samples_us)
+      CHECK(us == doctest::Approx(5 + driver->memset_us).epsilon(1e-4));
+    CHECK(found == 5);
+    CHECK(std::ranges::count(driver->calls, "cuMemcpyDtoDAsync_v2") == 5);
+    // The GPU is kept busy between the copy and the first event, for the host to submit the rest.
+    const auto copied = std::ranges::find(driver->calls, "cuMemcpyDtoDAsync_v2");
+    const auto led = std::find(copied, driver->calls.end(), "cuLaunchKernelEx");
+    CHECK(std::find(copied, driver->calls.end(), "cuEventRecord") > led);
+  }
+  found = 0;
+  REQUIRE(device->launch_exchanging(launch, 2, {{{own, 4, 4, 'M'}}, {{first, own, 4}}}, {}));
+  CHECK(found == 2);
+}
+
 TEST_CASE("one launch a sample needs no graph") {
   const FakeDriver driver;
   driver->kernels["k"] = lasting(1234);

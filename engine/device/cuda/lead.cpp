@@ -1,0 +1,47 @@
+#include "engine/device/cuda/lead.hpp"
+
+#include <cstring>
+
+namespace fa_tune::cuda {
+namespace {
+
+constexpr const char* kPtx = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry fa_tune_lead(.param .u64 lasting)
+{
+  .reg .pred %p;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d0, [lasting];
+  mov.u64 %d1, %globaltimer;
+AGAIN:
+  mov.u64 %d2, %globaltimer;
+  sub.u64 %d3, %d2, %d1;
+  setp.lt.u64 %p, %d3, %d0;
+  @%p bra AGAIN;
+  ret;
+}
+)";
+
+}  // namespace
+
+std::expected<void, Fault> Lead::prepare(CudaContext& context) {
+  if (tried_) return {};
+  tried_ = true;
+  auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_lead", kPtx, {}});
+  if (kernel)
+    kernel_ = std::move(*kernel);
+  else if (context.lost())
+    return std::unexpected(kernel.error());
+  return {};
+}
+
+std::expected<void, Fault> Lead::enqueue(CudaContext& context, std::chrono::nanoseconds lasting) {
+  if (!kernel_) return {};
+  const auto count = static_cast<std::uint64_t>(lasting.count());
+  std::vector<std::byte> argument(sizeof count);
+  std::memcpy(argument.data(), &count, sizeof count);
+  return PreparedLaunch(*kernel_, {}, {argument}, context.stream()).enqueue(context);
+}
+
+}  // namespace fa_tune::cuda
