@@ -71,20 +71,21 @@ std::expected<void, Fault> Device::launch_exchanging(const Launch& launch, int a
   return this->launch(launch);
 }
 
-std::expected<void, Fault> Device::fill(const BufferFill& fill) {
+std::expected<void, Fault> Device::fill(const std::vector<BufferFill>& fills) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
-  const std::vector<std::byte> contents(std::min(kPiece, fill.bytes), std::byte{fill.value});
-  for (std::size_t at = 0; at < fill.bytes; at += contents.size()) {
-    const std::size_t bytes = std::min(contents.size(), fill.bytes - at);
-    const auto done = write(fill.buffer, fill.offset + at, std::span(contents).first(bytes));
-    if (!done) return done;
+  for (const BufferFill& fill : fills) {
+    const std::vector<std::byte> contents(std::min(kPiece, fill.bytes), std::byte{fill.value});
+    for (std::size_t at = 0; at < fill.bytes; at += contents.size()) {
+      const std::size_t bytes = std::min(contents.size(), fill.bytes - at);
+      const auto done = write(fill.buffer, fill.offset + at, std::span(contents).first(bytes));
+      if (!done) return done;
+    }
   }
   return {};
 }
 
 std::expected<void, Fault> Device::make_changes(const BufferChanges& changes) {
-  for (const BufferFill& each : changes.fills)
-    if (auto done = fill(each); !done) return done;
+  if (auto done = fill(changes.fills); !done) return done;
   for (const BufferCopy& copy : changes.copies) {
     std::vector<std::byte> bytes(copy.bytes);
     if (auto done = read(copy.from, copy.from_offset, bytes); !done) return done;

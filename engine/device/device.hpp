@@ -246,9 +246,9 @@ class Device {
   virtual std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                           std::span<std::byte> bytes) = 0;
 
-  // Fills a part of a buffer. May return before that is done: whatever follows finds it filled. A
+  // Fills parts of buffers. May return before that is done: whatever follows finds them filled. A
   // Fault may be told by the next call.
-  virtual std::expected<void, Fault> fill(const BufferFill& fill);
+  virtual std::expected<void, Fault> fill(const std::vector<BufferFill>& fills);
 
   // Memory that most copies will come from and go to, for as long as this lives: a device may make
   // large ones of it faster.

@@ -133,7 +133,7 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
   const GuardedBuffer& buffer = buffers_[i];
   if (!is_given(buffer.tensor().role)) {
     const auto done =
-        device_.fill({buffer.place().buffer, buffer.place().offset, buffer.data_bytes()});
+        device_.fill({{buffer.place().buffer, buffer.place().offset, buffer.data_bytes()}});
     return done ? std::nullopt : std::optional(rejection_of(done.error()));
   }
   const auto from = originals_->of({truth_, &truth_->instance}, i);

@@ -30,7 +30,7 @@ void TensorSource::write(std::size_t i, const Place& to) const {
   else if (is_given(tensor.role))
     require(device_.write(to.buffer, to.offset, tensor.bytes), tensor);
   else
-    require(device_.fill({to.buffer, to.offset, bytes}), tensor);
+    require(device_.fill({{to.buffer, to.offset, bytes}}), tensor);
 }
 
 void TensorSource::write_guarded(std::size_t i, BufferHandle to,

@@ -101,7 +101,7 @@ void fields(auto& archive, Exchange& exchange) {
 void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
 void fields(auto& archive, Step& step) { archive(step.writes, step.launch, step.reads); }
 void fields(auto&, Energy&) {}
-void fields(auto& archive, Fill& fill) { archive(fill.fill); }
+void fields(auto& archive, Fill& fill) { archive(fill.fills); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }

@@ -68,7 +68,7 @@ struct Step {
 };
 struct Energy {};
 struct Fill {
-  BufferFill fill;
+  std::vector<BufferFill> fills;
 };
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
                              Exchange, Step, Energy, Fill>;

@@ -37,7 +37,7 @@ class RemoteDevice final : public Device {
   // A worker that ends over it is no trouble of a kernel's.
   std::optional<double> joules() override {
     if (!worker_.ready()) return std::nullopt;
-    const auto told = worker_.ask<message::Joules>(message::Energy{}, deadlines_.copy, "energy");
+    const auto told = worker().ask<message::Joules>(message::Energy{}, deadlines_.copy, "energy");
     return told && told->known ? std::optional(told->joules) : std::nullopt;
   }
   bool ready() override { return worker_.ready(); }
@@ -77,10 +77,10 @@ class RemoteDevice final : public Device {
     if (!worker_.is_here(gone.generation)) return;
     const bool parks = parks_buffers_ && gone.bytes <= ParkedBuffers::kMost;
     if (!parks) {
-      worker_.tell(message::Release{gone.handle});
+      worker().tell(message::Release{gone.handle});
       return;
     }
-    worker_.tell(message::Fill{{gone.handle, 0, gone.bytes}});
+    fill_later(gone, {gone.handle, 0, gone.bytes});
     if (parked_.put(gone)) return;
     release_parked();
     parked_.put(gone);
@@ -93,8 +93,8 @@ class RemoteDevice final : public Device {
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - at, Window::kBytes);
       copy_large(bytes.subspan(at, piece), window_.bytes());
-      if (auto done = worker_.ask<message::Done>(message::Write{held->handle, offset + at, piece},
-                                                 deadlines_.copy, "write");
+      if (auto done = worker().ask<message::Done>(message::Write{held->handle, offset + at, piece},
+                                                  deadlines_.copy, "write");
           !done)
         return std::unexpected(done.error());
       at += piece;
@@ -108,8 +108,8 @@ class RemoteDevice final : public Device {
     if (!held) return std::unexpected(held.error());
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t piece = std::min(bytes.size() - at, Window::kBytes);
-      if (auto done = worker_.ask<message::Done>(message::Read{held->handle, offset + at, piece},
-                                                 deadlines_.copy, "read");
+      if (auto done = worker().ask<message::Done>(message::Read{held->handle, offset + at, piece},
+                                                  deadlines_.copy, "read");
           !done)
         return std::unexpected(done.error());
       copy_large(window_.bytes().first(piece), bytes.subspan(at));
@@ -118,10 +118,12 @@ class RemoteDevice final : public Device {
     return {};
   }
 
-  std::expected<void, Fault> fill(const BufferFill& fill) override {
-    const auto held = find(fill.buffer);
-    if (!held) return std::unexpected(held.error());
-    worker_.tell(message::Fill{{held->handle, fill.offset, fill.bytes, fill.value}});
+  std::expected<void, Fault> fill(const std::vector<BufferFill>& fills) override {
+    for (const BufferFill& each : fills) {
+      const auto held = find(each.buffer);
+      if (!held) return std::unexpected(held.error());
+      fill_later(*held, {held->handle, each.offset, each.bytes, each.value});
+    }
     return {};
   }
 
@@ -140,7 +142,7 @@ class RemoteDevice final : public Device {
     // A trial wants mostly those of the one before: of the same buffers, if they were parked.
     const std::string key = std::to_string(held->generation) + encode(message::Request(request));
     if (const auto known = maps_.find(key); known != maps_.end()) return Argument(known->second);
-    auto mapped = worker_.ask<message::Mapped>(request, deadlines_.copy, "tensor map");
+    auto mapped = worker().ask<message::Mapped>(request, deadlines_.copy, "tensor map");
     if (!mapped) return std::unexpected(mapped.error());
     if (maps_.size() >= kMostMaps) maps_.clear();
     return Argument(maps_[key] = std::move(mapped->bytes));
@@ -151,7 +153,7 @@ class RemoteDevice final : public Device {
     if (!there) return std::unexpected(there.error());
     const auto held = lease_.hold(GpuLease::Use::running);
     auto done =
-        worker_.ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
+        worker().ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
     return {};
   }
@@ -188,7 +190,7 @@ class RemoteDevice final : public Device {
     const auto lease = lease_.hold(GpuLease::Use::running);
     // The copies, of no more than the window holds, are a hundredth of that.
     auto done =
-        worker_.ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
+        worker().ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
     at = 0;
     for (const BufferRead& each : with_it) {
@@ -211,7 +213,7 @@ class RemoteDevice final : public Device {
     auto changes = translate(BufferChanges{{}, {copies.begin(), copies.end()}});
     if (!changes) return std::unexpected(changes.error());
     const auto held = lease_.hold(GpuLease::Use::running);
-    auto done = worker_.ask<message::Done>(
+    auto done = worker().ask<message::Done>(
         message::Exchange{*there, ahead, std::move(*restored), std::move(changes->copies)},
         allowed(deadlines_.launch, ahead + 1), "launch");
     if (!done) return std::unexpected(done.error());
@@ -231,7 +233,7 @@ class RemoteDevice final : public Device {
     const double launches =
         double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const auto held = lease_.hold(GpuLease::Use::timing);
-    return worker_.ask<Timing>(std::move(request), allowed(deadlines_.time, launches), "timing");
+    return worker().ask<Timing>(std::move(request), allowed(deadlines_.time, launches), "timing");
   }
 
  private:
@@ -244,16 +246,30 @@ class RemoteDevice final : public Device {
   // More than finals need, of some 40 shapes.
   static constexpr std::size_t kMostMaps = 1024;
 
+  // A trial wipes some 70 buffers, mostly one after another: they wait for the next request that
+  // could tell, and go ahead of it in one message.
+  void fill_later(const RemoteBuffer& buffer, const BufferFill& fill) {
+    if (fills_generation_ != buffer.generation) fills_.fills.clear();
+    fills_generation_ = buffer.generation;
+    fills_.fills.push_back(fill);
+  }
+  WorkerLives& worker() {
+    if (!fills_.fills.empty() && worker_.is_here(fills_generation_)) worker_.tell(fills_);
+    fills_.fills.clear();
+    return worker_;
+  }
+
   void release_parked() {
-    for (const RemoteBuffer& buffer : parked_.drop()) worker_.tell(message::Release{buffer.handle});
+    for (const RemoteBuffer& buffer : parked_.drop())
+      worker().tell(message::Release{buffer.handle});
   }
 
   // If the device is lost, or a worker ends over it, it is one of nothing, and the next call says
   // so.
   RemoteBuffer allocate_there(std::size_t bytes) {
     const auto try_it = [&] {
-      return worker_.ask<message::Allocated>(message::Allocate{bytes}, deadlines_.copy,
-                                             "allocation");
+      return worker().ask<message::Allocated>(message::Allocate{bytes}, deadlines_.copy,
+                                              "allocation");
     };
     const auto allocated = [&] {
       try {
@@ -271,7 +287,7 @@ class RemoteDevice final : public Device {
   // Loads a kernel into the worker there is.
   std::expected<void, Fault> bring_up(Kernel& kernel) {
     auto loaded =
-        worker_.ask<message::Loaded>(message::Load{kernel.image}, deadlines_.load, "load");
+        worker().ask<message::Loaded>(message::Load{kernel.image}, deadlines_.load, "load");
     if (!loaded) return std::unexpected(loaded.error());
     kernel.handle = loaded->kernel;
     kernel.generation = worker_.generation();
@@ -348,6 +364,8 @@ class RemoteDevice final : public Device {
   std::map<KernelHandle, Kernel> kernels_;
   std::map<BufferHandle, RemoteBuffer> buffers_;
   ParkedBuffers parked_;
+  message::Fill fills_;  // in the worker's own handles
+  int fills_generation_ = 0;
   std::map<std::string, std::vector<std::byte>> maps_;  // by request
 };
 

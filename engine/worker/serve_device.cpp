@@ -92,7 +92,7 @@ class DeviceService {
     if (!timing) return faulted(std::move(timing.error()));
     return std::move(*timing);
   }
-  Answer on(const message::Fill& fill) { return done_or(device_.fill(fill.fill)); }
+  Answer on(const message::Fill& fill) { return done_or(device_.fill(fill.fills)); }
   Answer on(const message::Energy&) {
     const auto joules = device_.joules();
     return message::Joules{joules.has_value(), joules.value_or(0)};

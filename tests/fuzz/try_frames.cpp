@@ -70,7 +70,7 @@ std::vector<message::Request> sample_requests() {
                     sample_launch(),
                     {{BufferHandle{3}, 64, 128}}},
       message::Energy{},
-      message::Fill{sample_changes().fills.front()}};
+      message::Fill{sample_changes().fills}};
 }
 
 std::vector<message::Answer> sample_answers() {

@@ -106,9 +106,9 @@ class CudaDevice : public Device {
     return done;
   }
 
-  std::expected<void, Fault> fill(const BufferFill& fill) override {
+  std::expected<void, Fault> fill(const std::vector<BufferFill>& fills) override {
     if (auto entered = context_.enter(); !entered) return entered;
-    return set(fill);
+    return change({fills, {}});
   }
 
   void copies_through(std::span<std::byte> memory) override { staging_.lock_for_large(memory); }

@@ -144,8 +144,13 @@ class Accidents final : public test::ForwardingDevice {
     if (handle) names_[*handle] = planned(image);
     return handle;
   }
+  std::expected<void, Fault> fill(const std::vector<BufferFill>& fills) override {
+    filled_ += " " + std::to_string(fills.size());
+    return Device::fill(fills);
+  }
   std::expected<void, Fault> launch(const Launch& launch) override {
     const std::string& name = names_[launch.kernel];
+    if (name == "tell_fills") return std::unexpected(Fault{FaultKind::trap, filled_});
     misbehave(name);
     if (name.starts_with("try_")) return std::unexpected(Fault{FaultKind::trap, what_came(name)});
     // As a GPU does it: what went wrong is known, and the context is dead.
@@ -172,6 +177,7 @@ class Accidents final : public test::ForwardingDevice {
 
   std::map<KernelHandle, std::string> names_;
   bool lost_ = false;
+  std::string filled_ = "fills:";
 };
 
 // Makes nothing; what it is to do stands in the source.

@@ -204,6 +204,35 @@ TEST_CASE("buffers are parked where that is asked: the next of the same size has
   }
 }
 
+TEST_CASE("buffers are wiped together, before whatever could tell") {
+  const Memory memory;
+  RemoteOptions remote = options();
+  remote.parks_buffers = true;
+  const auto device = open_remote(remote);
+  Counting teller(*device, "tell_fills");
+  std::vector<BufferHandle> buffers;
+  for (std::size_t i = 0; i < 5; ++i) buffers.push_back(device->allocate(1000 + i));
+  for (const BufferHandle each : buffers) device->release(each);
+  CHECK(teller.run()->message == "fills: 5");
+  const BufferHandle held = device->allocate(1000);
+  REQUIRE(device->fill({{held, 0, 1000, 1}, {held, 10, 20, 2}}));
+  REQUIRE(device->fill({{held, 20, 5, 3}}));
+  std::vector<std::byte> read(31);
+  REQUIRE(device->read(held, 0, read));
+  CHECK(read[9] == std::byte{1});
+  CHECK(read[10] == std::byte{2});
+  CHECK(read[20] == std::byte{3});
+  CHECK(read[29] == std::byte{2});
+  CHECK(read[30] == std::byte{1});
+  CHECK(teller.run()->message == "fills: 5 3");
+  // What went with a process is not to be filled in the next.
+  REQUIRE(device->fill({{held, 0, 1000, 1}}));
+  CHECK(device->renew());
+  CHECK(device->fill({{held, 0, 1000, 1}}).error().kind == FaultKind::gone);
+  Counting after(*device, "tell_fills");
+  CHECK(after.run()->message == "fills:");
+}
+
 TEST_CASE("buffers are parked up to a limit, then let go") {
   ParkedBuffers parked;
   constexpr std::size_t kHalf = ParkedBuffers::kMost / 2;

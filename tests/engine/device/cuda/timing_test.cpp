@@ -56,7 +56,7 @@ TEST_CASE("what is to be done before each launch is, in the graph and without on
                           5,
                           cuda::success,
                           false};
-  REQUIRE(device->fill({first, 0, 12, 1}));
+  REQUIRE(device->fill({{first, 0, 12, 1}}));
   const Launch launch{*device->load(image_of("k")), {}, {own}};
   TimingPlan plan{10, 4, 1};
   plan.before_each = {{{own, 0, 7, 'M'}}, {{first, own, 5, 2, 7}}};
@@ -89,7 +89,7 @@ TEST_CASE("what is restored before each launch is in no sample, and each sample 
                           false};
   driver->kernels["fa_tune_lead"] = lasting(30);
   driver->kernels["fa_tune_lead"].parameter_sizes = {8};
-  REQUIRE(device->fill({first, 0, 8, 1}));
+  REQUIRE(device->fill({{first, 0, 8, 1}}));
   const Launch launch{*device->load(image_of("k")), {}, {own}};
   for (const L2 l2 : {L2::warm, L2::cold}) {
     found = 0;
