@@ -132,8 +132,8 @@ std::size_t CaseRun::input_bytes() const {
 std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
   const GuardedBuffer& buffer = buffers_[i];
   if (!is_given(buffer.tensor().role)) {
-    const auto done =
-        device_.fill({{buffer.place().buffer, buffer.place().offset, buffer.data_bytes()}});
+    const auto done = device_.fill(
+        {{buffer.place().buffer, buffer.place().offset, buffer.data_bytes(), buffer.fill_byte()}});
     return done ? std::nullopt : std::optional(rejection_of(done.error()));
   }
   const auto from = originals_->of({truth_, &truth_->instance}, i);
@@ -217,6 +217,11 @@ Rejection CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
                                  is, other)};
 }
 
+Rejection CaseRun::never_written(const Tensor& tensor, std::size_t byte) {
+  return {.finding = Finding::wrong,
+          .message = element_name(tensor, byte / size_of(tensor.type)) + " is never written"};
+}
+
 std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
   std::size_t next = 0;
   for (GuardedBuffer& buffer : buffers_) {
@@ -227,20 +232,25 @@ std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
       const auto bytes = buffer.data_of(*before.fetched);
       const auto differs = first_difference_of_large(bytes, buffer.data());
       if (!differs) continue;
-      const std::size_t element = *differs / size_of(tensor.type);
-      if (buffer.unwritten(bytes, element))
-        return Rejection{.finding = Finding::wrong,
-                         .message = element_name(tensor, element) + " is never written"};
+      const std::size_t size = size_of(tensor.type), at = *differs / size * size;
+      if (buffer.unwritten(bytes.subspan(at, size), buffer.data().subspan(at, size)))
+        return never_written(tensor, at);
       return not_deterministic(tensor, *differs, bytes, buffer.data());
     }
     const auto differs =
         originals_->first_difference({*before.kept, 0}, buffer.place(), buffer.data_bytes());
     if (!differs) return rejection_of(differs.error());
-    if (*differs)
-      return Rejection{
-          .finding = Finding::not_deterministic,
-          .message = fmt::format("{} in one run and the next",
-                                 element_name(tensor, **differs / size_of(tensor.type)))};
+    if (!*differs) continue;
+    const std::size_t size = size_of(tensor.type), at = **differs / size * size;
+    std::vector<std::byte> was(size), now(size);
+    for (const auto& [place, bytes] :
+         {std::pair(Place{*before.kept, 0}, &was), std::pair(buffer.place(), &now)})
+      if (const auto done = device_.read(place.buffer, place.offset + at, *bytes); !done)
+        return rejection_of(done.error());
+    if (buffer.unwritten(was, now)) return never_written(tensor, at);
+    return Rejection{.finding = Finding::not_deterministic,
+                   .message = fmt::format("{} in one run and the next",
+                                          element_name(tensor, **differs / size_of(tensor.type)))};
   }
   return std::nullopt;
 }

@@ -45,6 +45,10 @@ void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::si
     writes.push_back({buffer, offset + at, contents.first(std::min(contents.size(), bytes - at))});
 }
 
+std::uint8_t fill_byte(const Tensor& tensor, bool otherwise) {
+  return otherwise && tensor.type == DType::i32 ? std::to_integer<std::uint8_t>(kOtherFill) : 0xff;
+}
+
 const std::vector<std::byte>& other_fill() {
   static const std::vector<std::byte> bytes(std::size_t{4} << 20, kOtherFill);
   return bytes;
@@ -87,10 +91,9 @@ void GuardedBuffer::fill_otherwise() {
                 kOtherFill);
 }
 
-bool GuardedBuffer::unwritten(std::span<const std::byte> first, std::size_t element) const {
-  const std::size_t size = size_of(tensor_.type);
-  const auto now = data().subspan(element * size, size);
-  return otherwise_ && is_untouched(tensor_, first, element) &&
+bool GuardedBuffer::unwritten(std::span<const std::byte> before,
+                              std::span<const std::byte> now) const {
+  return otherwise_ && is_untouched(tensor_, before, 0) &&
          std::ranges::all_of(now, [](std::byte each) { return each == kOtherFill; });
 }
 

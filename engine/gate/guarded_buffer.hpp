@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,10 @@ const std::vector<std::byte>& other_fill();
 // With ones, a NaN of every floating type.
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
                     std::vector<BufferWrite>& writes);
+
+// Every byte of what is filled with `otherwise` where it is an integer: ones are -1 there, which
+// may be right; of all other types they are a NaN.
+std::uint8_t fill_byte(const Tensor& tensor, bool otherwise);
 
 // What lies on either side of a tensor on a device: a pattern, and how many bytes of it. Under the
 // clock as in the gate, so that no kernel can tell the two by where its data lie.
@@ -49,9 +54,11 @@ class GuardedBuffer {
   // From now on fill() leaves integers that are not given as something else than ones, which are
   // -1: what nobody writes is another in the next run then.
   void fill_otherwise();
-  // After such a run: whether both left an element as it was filled. `first`: what the one before
-  // left.
-  bool unwritten(std::span<const std::byte> first, std::size_t element) const;
+  // After such a run: whether both left an element as it was filled. Its bytes as the one before
+  // left them, and as they are.
+  bool unwritten(std::span<const std::byte> before, std::span<const std::byte> now) const;
+  // What fill() fills with that is not given.
+  std::uint8_t fill_byte() const { return fa_tune::fill_byte(tensor_, otherwise_); }
   // To write guards and data; data that is not given is all ones, a NaN. In one piece where it
   // is small: a piece costs a device more than a few bytes do.
   void fill(std::vector<BufferWrite>& writes) const;

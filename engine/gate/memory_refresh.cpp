@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/tensor_source.hpp"
 
 namespace fa_tune {
@@ -44,8 +45,9 @@ MemoryRefresh::MemoryRefresh(Device& device, const std::vector<Tensor>& tensors,
   for (const Piece& piece : pieces) {
     if (next + piece.bytes > room) next = 0;
     const Place to = place(piece.tensor);
-    own.fills.push_back({to.buffer, to.offset + piece.offset, piece.bytes});
-    decoy.fills.push_back({decoys->handle(), next, piece.bytes});
+    const std::uint8_t value = fill_byte(tensors[piece.tensor], true);
+    own.fills.push_back({to.buffer, to.offset + piece.offset, piece.bytes, value});
+    decoy.fills.push_back({decoys->handle(), next, piece.bytes, value});
     next += aligned(piece.bytes);
   }
 }

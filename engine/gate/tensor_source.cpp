@@ -2,6 +2,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
+#include "engine/gate/guarded_buffer.hpp"
 
 namespace fa_tune {
 namespace {
@@ -30,7 +31,7 @@ void TensorSource::write(std::size_t i, const Place& to) const {
   else if (is_given(tensor.role))
     require(device_.write(to.buffer, to.offset, tensor.bytes), tensor);
   else
-    require(device_.fill({{to.buffer, to.offset, bytes}}), tensor);
+    require(device_.fill({{to.buffer, to.offset, bytes, fill_byte(tensor, true)}}), tensor);
 }
 
 void TensorSource::write_guarded(std::size_t i, BufferHandle to,
@@ -44,7 +45,7 @@ void TensorSource::write_guarded(std::size_t i, BufferHandle to,
     return;
   }
   // In one piece: a piece costs a device more than a few bytes do.
-  std::vector<std::byte> all(bytes + 2 * guard.size(), std::byte{0xff});
+  std::vector<std::byte> all(bytes + 2 * guard.size(), std::byte{fill_byte(tensor, true)});
   const std::span<std::byte> whole = all;
   copy_bytes(guard, whole);
   if (is_given(tensor.role)) copy_bytes(tensor.bytes, whole.subspan(guard.size()));

@@ -12,7 +12,8 @@ namespace fa_tune {
 
 std::size_t bytes_of(const Tensor& tensor);
 
-// Tensors to be put on a device: what is given, ones for all else. All references must outlive it.
+// Tensors to be put on a device: what is given, and fill_byte() for all else, so that an integer of
+// an output that nobody writes is not -1. All references must outlive it.
 // Every call throws MachineError where the device cannot be written to.
 class TensorSource {
  public:

@@ -211,6 +211,74 @@ TEST_CASE("originals: a gate with them sees what one without sees") {
             .finding != Finding::right);
 }
 
+namespace {
+
+// y counts, but for each third element, which is -1: as integers are that were filled with ones.
+class Thirds final : public test::FourNumbers {
+ public:
+  explicit Thirds(std::int64_t elements) : elements_(elements) {}
+  std::string kind() const override { return "thirds"; }
+  Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override {
+    Instance made{.shape = shape, .inputs = inputs, .seed = seed, .tensors = {}, .scalars = {}};
+    made.tensors.push_back(
+        {.name = "y", .type = DType::i32, .role = Role::output, .dims = {elements_}, .bytes = {}});
+    return made;
+  }
+  std::vector<Expectation> expect(const Instance&, Truth) const override {
+    Expectation y{
+        .tensor = "y", .exact = {}, .bound = std::vector<double>(elements_, 0.0), .rms_bound = 0};
+    for (std::int64_t i = 0; i < elements_; ++i) y.exact.push_back(static_cast<double>(value(i)));
+    return {y};
+  }
+  static std::int32_t value(std::int64_t i) {
+    return i % 3 == 1 ? -1 : static_cast<std::int32_t>(i);
+  }
+
+ private:
+  std::int64_t elements_;
+};
+
+}  // namespace
+
+TEST_CASE("originals: an integer that nobody writes is found where it should be -1") {
+  // On the host and on the device.
+  for (const std::int64_t elements : {std::int64_t{1000}, kElements}) {
+    CAPTURE(elements);
+    const Thirds problem(elements);
+    TruthCache truths(problem);
+    FakeDevice device;
+    teach(device);
+    teach_sampling(device);
+    Originals originals(device);
+    bool lazy = false;
+    const KernelHandle kernel =
+        device.add([&](const FakeDevice::Call& call) -> std::optional<Fault> {
+          for (std::int64_t i = 0; i < elements; ++i) {
+            const std::int32_t value = Thirds::value(i);
+            if (!lazy || value != -1) std::memcpy(call.pointers[0] + 4 * i, &value, 4);
+          }
+          return {};
+        });
+    const BoundKernel bound{.kernel = kernel, .launch = {}, .argument_names = {"y"}};
+    const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1};
+    const auto gated = [&] {
+      return Gate(device, truths, &originals).check([&](const Constants&) { return bound; }, {one});
+    };
+    const auto timed = [&] {
+      TimedLaunch launch(device, bound, truths.get(one), &originals);
+      REQUIRE(device.launch(launch.launch()));
+      const auto refusal = launch.check(truths.get(one));
+      return refusal ? refusal->finding : Finding::right;
+    };
+    CHECK(gated().right());
+    CHECK(timed() == Finding::right);
+    lazy = true;
+    CHECK(gated().finding == Finding::wrong);
+    CHECK(gated().message == "y[1] is never written");
+    CHECK(timed() == Finding::wrong);
+  }
+}
+
 TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else is charged") {
   Bench bench;
   CHECK(bench.verdict().right());
