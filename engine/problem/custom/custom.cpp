@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/memory.hpp"
+#include "engine/base/parallel_bytes.hpp"
 #include "engine/base/random.hpp"
 #include "engine/problem/custom/arrays.hpp"
 #include "engine/problem/custom/inputs.hpp"
@@ -19,6 +21,12 @@ namespace fa_tune {
 namespace {
 
 constexpr int kHidden = 3;
+
+std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
+  auto copy = large_zeros<std::byte>(bytes.size());
+  copy_large(bytes, copy);
+  return copy;
+}
 
 const std::string in_double_words =
     " (the reference in double, by which the tolerance is measured; a `tolerance` in the space "
@@ -124,7 +132,7 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
   ReferenceCall plain = call(instance.shape);
   std::vector<std::vector<std::byte>> trusted;
   runner_->run(plain, instance, [&](const Tensor&, std::span<const std::byte> bytes) {
-    trusted.emplace_back(bytes.begin(), bytes.end());
+    trusted.push_back(copy_of(bytes));
   });
   const bool measured =
       !spec_.tolerance && std::ranges::any_of(instance.tensors, [](const Tensor& tensor) {
@@ -151,7 +159,7 @@ std::vector<Expectation> CustomProblem::measured_by(
   // A Noise for each floating output, and what there is to be said of it.
   std::vector<std::optional<Noise>> noises;
   try {
-    const Instance wide = widened(spec_, instance);
+    Instance wide = widened(spec_, instance);
     std::size_t next = 0;
     runner_->run(in_double, wide, [&](const Tensor& tensor, std::span<const std::byte> bytes) {
       const Tensor& output = *std::ranges::find(instance.tensors, tensor.name, &Tensor::name);
@@ -179,29 +187,27 @@ std::vector<Expectation> CustomProblem::measured_by(
 }
 
 void CustomProblem::draw_noise(const ReferenceCall& call, const ReferenceCall& in_double,
-                               const Instance& instance, const Instance& wide,
+                               const Instance& instance, Instance& wide,
                                std::vector<std::optional<Noise>>& noises) const {
   const NoiseDraws draws = NoiseDraws::of(instance);
   for (int i = 0; i < draws.moves; ++i) {
     const Move how = i == 0 ? Move::alike : Move::each;
+    move_near(spec_, instance, how, derive_seed(instance.seed, "move", i), wide);
     std::size_t next = 0;
-    runner_->run(in_double, nearby(spec_, wide, how, derive_seed(instance.seed, "move", i)),
-                 [&](const Tensor& tensor, std::span<const std::byte> bytes) {
-                   if (auto& noise = noises[next++])
-                     noise->add_move(numbers_of(tensor.type, bytes), how);
-                 });
+    runner_->run(in_double, wide, [&](const Tensor&, std::span<const std::byte> bytes) {
+      if (auto& noise = noises[next++]) noise->add_move(bytes, how);
+    });
   }
   for (int i = 1; i < draws.roundings; ++i) try {
       const Instance other = redrawn(spec_, instance, derive_seed(instance.seed, "rounding", i));
       std::vector<std::vector<std::byte>> runs;
       runner_->run(call, other, [&](const Tensor&, std::span<const std::byte> bytes) {
-        runs.emplace_back(bytes.begin(), bytes.end());
+        runs.push_back(copy_of(bytes));
       });
       std::size_t next = 0;
       runner_->run(in_double, widened(spec_, other),
-                   [&](const Tensor& tensor, std::span<const std::byte> bytes) {
-                     if (auto& noise = noises[next])
-                       noise->add_rounding(runs[next], numbers_of(tensor.type, bytes));
+                   [&](const Tensor&, std::span<const std::byte> bytes) {
+                     if (auto& noise = noises[next]) noise->add_rounding(runs[next], bytes);
                      ++next;
                    });
     } catch (const NoTruth&) {

@@ -53,7 +53,7 @@ class CustomProblem final : public Problem {
                                        const std::vector<std::vector<std::byte>>& trusted) const;
   // Adds to each what other inputs give. `wide`: the instance in double.
   void draw_noise(const ReferenceCall& call, const ReferenceCall& in_double,
-                  const Instance& instance, const Instance& wide,
+                  const Instance& instance, Instance& wide,
                   std::vector<std::optional<Noise>>& noises) const;
 
   CustomSpec spec_;

@@ -1,6 +1,7 @@
 #include "engine/problem/custom/inputs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -174,10 +175,16 @@ void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t
   tensor.bytes = large_zeros<std::byte>(count * size);
   in_parallel((count + piece - 1) / piece, [&](std::size_t i) {
     Random random(derive_seed(seed, tensor.name, i));
-    for (std::size_t at = i * piece; at < std::min((i + 1) * piece, count); ++at)
-      put_number(tensor.type,
-                 value_of(tensor.type, fill, inputs, random, share_of_row(at / row_length, seed)),
-                 tensor.bytes.data() + at * size);
+    const std::size_t end = std::min((i + 1) * piece, count);
+    // Row by row: to divide for each element takes as long as to draw it.
+    for (std::size_t at = i * piece; at < end;) {
+      const std::size_t row = at / row_length;
+      const double share = share_of_row(row, seed);
+      for (const std::size_t end_of_row = std::min((row + 1) * row_length, end); at < end_of_row;
+           ++at)
+        put_number(tensor.type, value_of(tensor.type, fill, inputs, random, share),
+                   tensor.bytes.data() + at * size);
+    }
   });
 }
 
@@ -278,6 +285,14 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
 }
 
 void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double> numbers) {
+  // What most are, without asking each of its type.
+  if (type == DType::f64)
+    return copy_bytes(bytes.first(numbers.size_bytes()), std::as_writable_bytes(numbers));
+  if (type == DType::f32) {
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<double>(take<float>(bytes.data() + i * sizeof(float)));
+    return;
+  }
   const std::size_t size = size_of(type);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = get_number(type, bytes.data() + i * size);
@@ -298,9 +313,12 @@ std::vector<std::byte> widened(DType type, std::span<const std::byte> bytes) {
   const std::size_t size = size_of(type), count = bytes.size() / size;
   auto made = large_zeros<std::byte>(count * sizeof(double));
   in_pieces(count, [&](std::size_t first, std::size_t end) {
-    std::vector<double> numbers(end - first);
-    read_numbers(type, bytes.subspan(first * size), numbers);
-    copy_bytes(std::as_bytes(std::span(numbers)), std::span(made).subspan(first * sizeof(double)));
+    std::array<double, 1024> numbers;
+    for (; first < end; first += std::min(numbers.size(), end - first)) {
+      const auto here = std::span(numbers).first(std::min(numbers.size(), end - first));
+      read_numbers(type, bytes.subspan(first * size), here);
+      copy_bytes(std::as_bytes(here), std::span(made).subspan(first * sizeof(double)));
+    }
   });
   return made;
 }

@@ -1,8 +1,11 @@
 #include "engine/problem/custom/nearby.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/parallel.hpp"
 #include "engine/base/random.hpp"
 #include "engine/problem/custom/inputs.hpp"
@@ -47,39 +50,53 @@ double within(const Distribution& fill, double old, double value) {
   return std::clamp(value, std::min(old, fill.first), std::max(old, fill.second));
 }
 
-// value(old, random) for each.
+// value(old, random) for each of `from`, into `to`, which may be the same.
 template <typename Value>
-void change(Tensor& tensor, const Distribution& fill, std::uint64_t seed, const Value& value) {
-  const auto count = static_cast<std::size_t>(tensor.elements());
-  const std::size_t size = size_of(tensor.type);
+void change(const Tensor& from, Tensor& to, const Distribution& fill, std::uint64_t seed,
+            const Value& value) {
+  const auto count = static_cast<std::size_t>(from.elements());
+  const std::size_t from_size = size_of(from.type), to_size = size_of(to.type);
   in_parallel((count + kElementsDrawn - 1) / kElementsDrawn, [&](std::size_t piece) {
-    Random random(derive_seed(seed, tensor.name, piece));
-    for (std::size_t i = piece * kElementsDrawn; i < std::min((piece + 1) * kElementsDrawn, count);
-         ++i) {
-      std::byte* const at = tensor.bytes.data() + i * size;
-      const double old = get_number(tensor.type, at);
-      put_number(tensor.type, within(fill, old, value(old, random)), at);
+    Random random(derive_seed(seed, from.name, piece));
+    const std::size_t end = std::min((piece + 1) * kElementsDrawn, count);
+    std::array<double, 1024> numbers;
+    for (std::size_t at = piece * kElementsDrawn; at < end;) {
+      const auto here = std::span(numbers).first(std::min(numbers.size(), end - at));
+      read_numbers(from.type, std::span(from.bytes).subspan(at * from_size), here);
+      for (double& each : here) each = within(fill, each, value(each, random));
+      if (to.type == DType::f64)
+        copy_bytes(std::as_bytes(here), std::span(to.bytes).subspan(at * to_size));
+      else
+        for (std::size_t i = 0; i < here.size(); ++i)
+          put_number(to.type, here[i], to.bytes.data() + (at + i) * to_size);
+      at += here.size();
     }
   });
 }
 
 }  // namespace
 
-Instance nearby(const CustomSpec& spec, Instance wide, Move how, std::uint64_t seed) {
-  for (Tensor& tensor : wide.tensors)
-    if (const Distribution* fill = moving(spec, tensor))
-      change(tensor, *fill, derive_seed(seed, "nearby"), [how](double old, Random& random) {
-        if (how == Move::each) return old * (1 - kLastPlace * random.uniform());
+void move_near(const CustomSpec& spec, const Instance& instance, Move how, std::uint64_t seed,
+               Instance& wide) {
+  for (std::size_t i = 0; i < wide.tensors.size(); ++i) {
+    const Tensor& tensor = instance.tensors[i];
+    const Distribution* fill = moving(spec, tensor);
+    if (fill == nullptr) continue;
+    if (how == Move::each)
+      change(tensor, wide.tensors[i], *fill, derive_seed(seed, "nearby"),
+             [](double old, Random& random) { return old * (1 - kLastPlace * random.uniform()); });
+    else
+      change(tensor, wide.tensors[i], *fill, derive_seed(seed, "nearby"), [](double old, Random&) {
         return std::abs(old) < kLeastNormal ? 0 : old * (1 - kLastPlace * kUsualShare);
       });
-  return wide;
+  }
 }
 
 Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed) {
   for (Tensor& tensor : instance.tensors) {
     const double most = low_bits(tensor.type);
     if (const Distribution* fill = moving(spec, tensor))
-      change(tensor, *fill, derive_seed(seed, "redrawn"),
+      change(tensor, tensor, *fill, derive_seed(seed, "redrawn"),
              [most](double old, Random& random) { return old * (1 - most * random.uniform()); });
   }
   return instance;

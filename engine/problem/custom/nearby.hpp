@@ -12,12 +12,14 @@ namespace fa_tune {
 // distribution is moved, each element nearer to 0, within the bounds of a uniform one. Integers,
 // constants and the user's own data stay, since a kernel may count on what they are.
 
-// Inputs that float arithmetic takes for the same: of a widened instance, moved by up to the last
-// place of a float. Right kernels may compute exactly what is right of such inputs (that is what
-// backward stability means), so what lies between their results is noise no kernel can be blamed
-// for: e^-60 as 2^(-60 log2 e) is off by 3e-6 of itself. Numbers below the normal ones of a float
-// become 0 where all move alike, as they do for a kernel that was compiled so.
-Instance nearby(const CustomSpec& spec, Instance wide, Move how, std::uint64_t seed);
+// Inputs that float arithmetic takes for the same: moved by up to the last place of a float, into
+// `wide`, which is the instance widened or another move of it. Right kernels may compute exactly
+// what is right of such inputs (that is what backward stability means), so what lies between their
+// results is noise no kernel can be blamed for: e^-60 as 2^(-60 log2 e) is off by 3e-6 of itself.
+// Numbers below the normal ones of a float become 0 where all move alike, as they do for a kernel
+// that was compiled so.
+void move_near(const CustomSpec& spec, const Instance& instance, Move how, std::uint64_t seed,
+               Instance& wide);
 
 // Inputs of the same size whose low bits are others, so that sums of them are rounded elsewhere: of
 // an instance in its own types, moved by up to a 4096th, or by their last place where that is more.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "engine/base/memory.hpp"
@@ -41,10 +44,15 @@ Grid grid_of(DType type) {
   return {23, -126};
 }
 
+// Of a number that is finite. By its bits: ilogb and ldexp take ten times as long.
 double half_ulp(const Grid& grid, double value) {
-  const int exponent =
-      value == 0 ? grid.min_exponent : std::max(std::ilogb(value), grid.min_exponent);
-  return std::ldexp(1.0, exponent - grid.fraction_bits - 1);
+  constexpr int kFractionBits = 52, kBias = 1023, kExponents = 0x7ff;
+  const auto bits = std::bit_cast<std::uint64_t>(value) >> kFractionBits;
+  // What is below the normal numbers of a double is below all others' too.
+  const int own = static_cast<int>(bits & kExponents) - kBias;
+  const int wanted = std::max(own, grid.min_exponent) - grid.fraction_bits - 1;
+  if (wanted <= -kBias) return std::ldexp(1.0, wanted);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(wanted + kBias) << kFractionBits);
 }
 
 // What flushing to zero changes: a number below the normal ones. Nobody computes in 16 bits with
@@ -73,16 +81,19 @@ class Around {
           sums[row / kPiece * width + i] += energy[row * width + i];
     });
     means_.resize(sums.size());
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
-      const std::size_t from = piece - std::min<std::size_t>(piece, 1);
-      const std::size_t upto = std::min(piece + 2, pieces);
-      const auto there = static_cast<double>(std::min(upto * kPiece, rows) - from * kPiece);
-      for (std::size_t i = 0; i < width; ++i) {
-        double sum = 0;
-        for (std::size_t j = from; j < upto; ++j) sum += sums[j * width + i];
-        means_[piece * width + i] = sum / there;
+    in_parallel((pieces + kPiecesAtATime - 1) / kPiecesAtATime, [&](std::size_t part) {
+      const std::size_t end = std::min((part + 1) * kPiecesAtATime, pieces);
+      for (std::size_t piece = part * kPiecesAtATime; piece < end; ++piece) {
+        const std::size_t from = piece - std::min<std::size_t>(piece, 1);
+        const std::size_t upto = std::min(piece + 2, pieces);
+        const auto there = static_cast<double>(std::min(upto * kPiece, rows) - from * kPiece);
+        for (std::size_t i = 0; i < width; ++i) {
+          double sum = 0;
+          for (std::size_t j = from; j < upto; ++j) sum += sums[j * width + i];
+          means_[piece * width + i] = sum / there;
+        }
       }
-    }
+    });
   }
 
   double operator[](std::size_t element) const {
@@ -143,27 +154,37 @@ Noise::Noise(const Tensor& output, std::vector<double> exact)
   moved_.squares = large_zeros<double>(exact_.size());
 }
 
-void Noise::Kind::add(std::size_t stride, std::span<const double> errors) {
+void Noise::Kind::add(std::size_t stride, DType type, std::span<const std::byte> run,
+                      std::span<const std::byte> in_double) {
   ++draws;
+  std::vector<double> none;
+  auto& kept = stride == 0 ? none : sampled.emplace_back((squares.size() + stride - 1) / stride);
   in_pieces(squares.size(), [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i) squares[i] += errors[i] * errors[i];
+    std::array<double, 1024> errors, exact;
+    for (std::size_t at = first; at < end;) {
+      const std::size_t here = std::min(errors.size(), end - at);
+      read_numbers(type, run.subspan(at * size_of(type)), std::span(errors).first(here));
+      read_numbers(DType::f64, in_double.subspan(at * sizeof(double)),
+                   std::span(exact).first(here));
+      for (std::size_t i = 0; i < here; ++i) {
+        errors[i] -= exact[i];
+        squares[at + i] += errors[i] * errors[i];
+      }
+      if (stride > 0)
+        for (std::size_t i = (at + stride - 1) / stride * stride; i < at + here; i += stride)
+          kept[i / stride] = errors[i - at];
+      at += here;
+    }
   });
-  if (stride == 0) return;
-  auto& kept = sampled.emplace_back();
-  for (std::size_t i = 0; i < errors.size(); i += stride) kept.push_back(errors[i]);
 }
 
-void Noise::add_rounding(std::span<const std::byte> run, std::span<const double> in_double) {
-  std::vector<double> errors = numbers_of(output_.type, run);
-  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] -= in_double[i];
-  rounding_.add(stride_, errors);
+void Noise::add_rounding(std::span<const std::byte> run, std::span<const std::byte> in_double) {
+  rounding_.add(stride_, output_.type, run, in_double);
 }
 
-void Noise::add_move(std::span<const double> near, Move how) {
-  auto errors = large_zeros<double>(near.size());
-  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = near[i] - exact_[i];
+void Noise::add_move(std::span<const std::byte> near, Move how) {
   // One that is no draw tells nothing of how much draws differ.
-  moved_.add(how == Move::each ? stride_ : 0, errors);
+  moved_.add(how == Move::each ? stride_ : 0, DType::f64, near, std::as_bytes(std::span(exact_)));
 }
 
 double Noise::factor_of_all(std::span<const double> bounds) const {
@@ -204,7 +225,10 @@ Expectation Noise::expectation() && {
       own[i] = own[i] / rounding_.draws + moved_.squares[i] / moved_.draws;
   });
   moved_.squares = {};
-  const Around in_memory(own, 1), in_column(own, width_of(output_));
+  const std::size_t width = width_of(output_);
+  const Around in_memory(own, 1);
+  const std::optional<Around> in_column =
+      width > 1 ? std::optional(Around(own, width)) : std::nullopt;
   struct Energies {
     double exact = 0, noise = 0;
   };
@@ -213,7 +237,7 @@ Expectation Noise::expectation() && {
     Energies sums;
     for (std::size_t i = first; i < end; ++i) {
       const double last_place = half_ulp(grid, exact_[i]);
-      const double neighbours = std::min(in_memory[i], in_column[i]);
+      const double neighbours = in_column ? std::min(in_memory[i], (*in_column)[i]) : in_memory[i];
       const double energy = std::max(own[i], neighbours) + last_place * last_place;
       sums.exact += exact_[i] * exact_[i];
       sums.noise += energy;
@@ -238,15 +262,17 @@ Expectation Noise::expectation() && {
 Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
                                const Tolerance& tolerance) {
   Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
-  made.bound.reserve(made.exact.size());
-  for (const double value : made.exact)
-    made.bound.push_back(tolerance.absolute + tolerance.relative * std::abs(value));
+  made.bound = large_zeros<double>(made.exact.size());
+  in_pieces(made.exact.size(), [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i)
+      made.bound[i] = tolerance.absolute + tolerance.relative * std::abs(made.exact[i]);
+  });
   return made;
 }
 
 Expectation equal_expectation(const Tensor& output, std::vector<double> exact) {
   Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
-  made.bound.assign(made.exact.size(), 0.0);
+  made.bound = large_zeros<double>(made.exact.size());
   return made;
 }
 

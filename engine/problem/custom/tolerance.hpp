@@ -47,11 +47,14 @@ class Noise {
   // `exact`: the reference in double.
   Noise(const Tensor& output, std::vector<double> exact);
 
-  // A run in the output's type, and what it would be in double, both on the same inputs.
-  void add_rounding(std::span<const std::byte> run, std::span<const double> in_double);
-  void add_rounding(std::span<const std::byte> run) { add_rounding(run, exact_); }
+  // A run in the output's type, and what it would be in double, both on the same inputs. Whatever
+  // is in double comes as its bytes.
+  void add_rounding(std::span<const std::byte> run, std::span<const std::byte> in_double);
+  void add_rounding(std::span<const std::byte> run) {
+    add_rounding(run, std::as_bytes(std::span(exact_)));
+  }
   // A run in double on inputs that were moved.
-  void add_move(std::span<const double> near, Move how);
+  void add_move(std::span<const std::byte> near, Move how);
 
   // After at least one of each.
   Expectation expectation() &&;
@@ -62,7 +65,9 @@ class Noise {
     std::vector<std::vector<double>> sampled;  // of a draw, errors of some elements
     int draws = 0;
 
-    void add(std::size_t stride, std::span<const double> errors);
+    // Errors are one run less another; of each so manieth one is kept, of none if `stride` is 0.
+    void add(std::size_t stride, DType type, std::span<const std::byte> run,
+             std::span<const std::byte> in_double);
   };
 
   // How many times the noise the root mean square of all errors may be; `bounds` may be empty.
