@@ -16,11 +16,6 @@ namespace {
 // as may be, and a draw.
 constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
 
-// Inputs of more than this are read back once a case, after its last launch, and not after each: at
-// the timed shape that is most of what a trial costs. What a kernel did to them shows then all the
-// same, unless one launch undid it after another; and a trial comes here by way of small shapes.
-constexpr std::size_t kLargeInputs = std::size_t{16} << 20;
-
 }  // namespace
 
 // What one run left in the outputs. On the device it is in buffers of its own.

@@ -13,6 +13,12 @@
 
 namespace fa_tune {
 
+// Inputs of more than this together are read back once a case, after its last launch, and not after
+// each: at the timed shape that is most of what a trial costs. What a kernel did to them shows then
+// all the same, unless one launch undid it after another; and a trial comes here by way of small
+// shapes.
+inline constexpr std::size_t kLargeInputs = std::size_t{16} << 20;
+
 // To fill `bytes` of a buffer from `offset` on with repetitions of `contents`, which must outlive
 // the writes.
 void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,

@@ -4,8 +4,11 @@
 
 #include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/gate/reference_run.hpp"
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
+#include "tests/forwarding_device.hpp"
+#include "tests/helpers.hpp"
 
 using namespace fa_tune;
 
@@ -102,4 +105,83 @@ TEST_CASE("large bytes: copied whole, and the first difference of several is tol
   }
   copy_large({}, to);
   CHECK_FALSE(first_difference_of_large({}, {}));
+}
+
+namespace {
+
+// Counts what goes over the bus.
+class Bus final : public test::ForwardingDevice {
+ public:
+  Bus(std::unique_ptr<Device> inner, std::size_t& bytes)
+      : ForwardingDevice(std::move(inner)), bytes_(bytes) {}
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    bytes_ += bytes.size();
+    return inner().write(buffer, offset, bytes);
+  }
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    bytes_ += bytes.size();
+    return inner().read(buffer, offset, bytes);
+  }
+
+ private:
+  std::size_t& bytes_;
+};
+
+struct Referred {
+  std::string said;  // nothing if it is believed
+  std::size_t bus_bytes = 0;
+};
+
+// FirstFour's reference, which does something besides in one of its runs.
+Referred referred(int spoiled_run, const std::function<void(const FakeDevice::Call&)>& spoil) {
+  Referred told;
+  const DeviceMaker device = [&] {
+    auto fake = std::make_unique<FakeDevice>();
+    fake->knows("plain", [&](const FakeDevice::Call& call) -> std::optional<Fault> {
+      std::memcpy(call.pointers[1], call.pointers[0], 4 * sizeof(float));
+      if (call.number == spoiled_run) spoil(call);
+      return std::nullopt;
+    });
+    return std::make_unique<Bus>(std::move(fake), told.bus_bytes);
+  };
+  const CompileCall compile = [](const CompileRequest& request) -> CompileOutcome {
+    Compiled compiled;
+    compiled.image.kernel = request.source.kernel;
+    return compiled;
+  };
+  const FirstFour problem;
+  ReferenceCall call;
+  call.source.kernel = "plain";
+  call.arguments = {"x", "y"};
+  const auto runner = make_reference_runner(device, compile);
+  const Instance instance = problem.make(problem.shape(), Inputs::normal, 1);
+  try {
+    runner->run(call, instance, [](const Tensor&, std::span<const std::byte> bytes) {
+      CHECK(bytes.size() == 4 * sizeof(float));
+    });
+  } catch (const UserError& error) {
+    told.said = error.what();
+  }
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("a large input of a reference goes to the device once and comes back once") {
+  const Referred sound = referred(0, {});
+  CHECK(sound.said.empty());
+  const std::size_t once = numbers * sizeof(float);
+  CHECK(sound.bus_bytes > 2 * once);
+  CHECK(sound.bus_bytes < 2 * once + (1 << 20));
+  for (const int run : {1, 2}) {
+    CAPTURE(run);
+    const auto writes =
+        referred(run, [](const auto& call) { call.pointers[0][4 * 1'000'001] ^= std::byte{1}; });
+    CHECK_MESSAGE(test::has(writes.said, "wrote to an input: x[1000001]"), writes.said);
+    const auto beyond =
+        referred(run, [](const auto& call) { call.pointers[0][-3] = std::byte{0}; });
+    CHECK_MESSAGE(test::has(beyond.said, "wrote before the start of x"), beyond.said);
+  }
 }
