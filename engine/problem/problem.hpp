@@ -176,6 +176,9 @@ class Problem {
     return {};
   }
 
+  // What the gate does not do as it usually does, each a sentence for a person.
+  virtual std::vector<std::string> notes() const { return {}; }
+
   // What a host passes for each name that manifests use, in words: type, sizes, meaning.
   virtual std::vector<std::pair<std::string, std::string>> argument_notes(
       const Constants& shape) const {

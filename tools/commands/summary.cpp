@@ -114,6 +114,7 @@ std::string summary_json(const Store& store, const EvolveResult& result) {
 }
 
 void announce_coverage(const Problem& problem) {
+  for (const std::string& note : problem.notes()) log_info("{}", note);
   const Coverage usual = problem.coverage(problem.shape(), Truth::usual);
   const Coverage thorough = problem.coverage(problem.shape(), Truth::thorough);
   if (usual.every <= 1) return;

@@ -36,6 +36,7 @@ class CustomProblem final : public Problem {
   std::vector<std::pair<std::string, std::string>> argument_notes(
       const Constants& shape) const override;
   std::vector<std::string> argument_names() const override;
+  std::vector<std::string> notes() const override;
   std::vector<std::string> constant_names() const override;
   double flop(const Constants& shape) const override;
   double bytes(const Constants& shape) const override;
@@ -45,6 +46,7 @@ class CustomProblem final : public Problem {
   }
 
  private:
+  bool largest_meets_few_kinds() const;
   ReferenceCall call(const Constants& shape) const;
   std::vector<Expectation> expected_in_files(const Instance& instance) const;
   // By the same call in double and on other inputs (tolerance.hpp). `trusted`: what it left in each

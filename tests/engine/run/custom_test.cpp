@@ -294,3 +294,18 @@ TEST_CASE("custom: texts that are nearly such a space give a problem or an error
   CHECK(built > 50);
   CHECK(built < 1500);
 }
+
+TEST_CASE("a timed size of gigabytes meets few kinds of input where smaller ones meet all") {
+  const test::CustomSpace place;
+  const auto kinds = [&](const std::string& sizes) {
+    const Project project = place.project({{"{n: 5000}, {n: 1}, {n: 777}", sizes}});
+    const auto mission = find_suite(*project.problem, SuiteName::mission);
+    const std::size_t count = mission->kinds.size();
+    CHECK(project.problem->notes().empty() == (count == 6));
+    CHECK(find_suite(*project.problem, SuiteName::quick)->kinds.size() > 6);
+    return count;
+  };
+  CHECK(kinds("{n: 134217728}, {n: 1}, {n: 777}") == 6);
+  CHECK(kinds("{n: 134217729}, {n: 1}, {n: 777}") == 2);
+  CHECK(kinds("{n: 134217729}") == 6);
+}
