@@ -126,7 +126,7 @@ TEST_CASE("the first preset of every attention space passes its gate, for every 
       for (const GateCase& each : hidden_cases(*project.problem, of)) asked.push_back(each);
       TruthCache truth(*project.problem);
       const Verdict verdict = Gate(bench.device(), truth).check(variant->binder(), asked);
-      CHECK_MESSAGE(verdict.right(), name, ", seed ", seed, ": ", to_text(verdict.finding), ": ",
+      CHECK_MESSAGE(verdict.right(), name, ", seed ", seed, ": ", verdict.finding, ": ",
                     verdict.message, " (", verdict.where, ")");
       cases += verdict.cases;
     }
