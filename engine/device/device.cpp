@@ -32,6 +32,8 @@ std::string to_text(FaultKind kind) {
       return "timeout";
     case FaultKind::trap:
       return "trap";
+    case FaultKind::read_only:
+      return "input_changed";
     case FaultKind::unfinished:
       return "unfinished";
     case FaultKind::died:

@@ -76,6 +76,7 @@ enum class FaultKind {
   deadlock,             // every warp waits and none can go on
   timeout,              // more instructions or time than allowed
   trap,                 // the kernel stopped itself
+  read_only,            // a store to one of Launch::read_only
   unfinished,           // what this device may execute was used up: see open_emulator
   died,                 // the process that ran it ended
   gone,                 // a buffer that was lost when another kernel ended the process: deaths()
@@ -124,6 +125,9 @@ struct Launch {
   // Copied there before it runs; in time(), once. A module without such a variable goes without: a
   // compiler leaves out what is not used. One that is too small for the bytes is a Fault resources.
   std::vector<ConstantData> constants = {};
+  // Buffers that it may not store to. Only a device that checks sees to it, whatever `checks` says:
+  // what a launch changes and puts back is seen by nobody who looks afterwards.
+  std::vector<BufferHandle> read_only = {};
 };
 
 // Measured: a clock ran. Predicted: a model was asked. The two never share a column, a ranking or a

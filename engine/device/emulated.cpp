@@ -83,6 +83,8 @@ FaultKind kind_of(TroubleKind kind) {
       return FaultKind::timeout;
     case TroubleKind::trap:
       return FaultKind::trap;
+    case TroubleKind::read_only:
+      return FaultKind::read_only;
     case TroubleKind::unfinished:
       return FaultKind::unfinished;
   }
@@ -399,8 +401,17 @@ class EmulatorDevice final : public Device {
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
     // Only a checked launch keeps account of what it writes.
     if (!launch.checks.initialized) memory_.track_no_more();
-    if (const std::optional<Trouble> trouble = run_blocks(context))
-      return refuse(kind_of(trouble->kind), trouble->message);
+    std::vector<std::uint64_t> lent;
+    for (const BufferHandle buffer : launch.read_only) {
+      const auto held = buffers_.find(buffer);
+      if (held == buffers_.end())
+        return refuse(FaultKind::out_of_bounds, "a buffer that was released is to be read");
+      lent.push_back(held->second->address);
+    }
+    for (const std::uint64_t address : lent) memory_.lend(address);
+    const std::optional<Trouble> trouble = run_blocks(context);
+    for (const std::uint64_t address : lent) memory_.take_back(address);
+    if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
     return {};
   }
 

@@ -126,8 +126,9 @@ std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kern
       .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
   for (std::size_t i = 0; i < instance.tensors.size(); ++i) {
     const Tensor& tensor = instance.tensors[i];
-    if (!tensor.constant) continue;
     const Place at = place(i);
+    if (tensor.role == Role::input) launch.read_only.push_back(at.buffer);
+    if (!tensor.constant) continue;
     launch.constants.push_back(
         {tensor.name, at.buffer, at.offset,
          static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type)});

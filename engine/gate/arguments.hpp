@@ -23,7 +23,8 @@ std::expected<std::vector<Argument>, Fault> make_arguments(
     Device& device, const BoundKernel& kernel, const Instance& instance,
     const std::function<Place(std::size_t)>& place);
 
-// A launch with those, and with the tensors that are constants.
+// A launch with those, with the tensors that are constants, and with inputs only to be read: each
+// has a buffer of its own.
 std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kernel,
                                          const Instance& instance,
                                          const std::function<Place(std::size_t)>& place);

@@ -24,6 +24,8 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
 }  // namespace
 
 Rejection rejection_of(const Fault& fault) {
+  if (fault.kind == FaultKind::read_only)
+    return {.finding = Finding::input_changed, .message = fault.message};
   const bool never_ran = fault.kind == FaultKind::load_failed ||
                          fault.kind == FaultKind::unknown_instruction ||
                          fault.kind == FaultKind::resources;

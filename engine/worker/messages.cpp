@@ -35,7 +35,7 @@ void fields(auto& archive, ConstantData& data) {
 }
 void fields(auto& archive, Launch& launch) {
   archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
-          launch.constants);
+          launch.constants, launch.read_only);
 }
 void fields(auto& archive, BufferCopy& copy) {
   archive(copy.from, copy.to, copy.bytes, copy.from_offset, copy.to_offset);

@@ -316,6 +316,11 @@ class RemoteDevice final : public Device {
       if (!held) return std::unexpected(held.error());
       data.from = held->handle;
     }
+    for (BufferHandle& buffer : there.read_only) {
+      const auto held = find(buffer);
+      if (!held) return std::unexpected(held.error());
+      buffer = held->handle;
+    }
     return there;
   }
 

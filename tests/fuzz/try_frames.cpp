@@ -14,6 +14,7 @@ Launch sample_launch() {
   launch.checks = {false, true, false};
   launch.schedule = 3;
   launch.constants = {{"table", BufferHandle{5}, 4096, 60}};
+  launch.read_only = {BufferHandle{5}};
   return launch;
 }
 

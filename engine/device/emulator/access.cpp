@@ -129,6 +129,10 @@ class Resolver {
       return nullptr;
     }
     const std::uint64_t offset = address - allocation->address;
+    if (access_.write && allocation->lent) {
+      report(TroubleKind::read_only, lane, Space::global, address, "it wrote to an input");
+      return nullptr;
+    }
     if (allocation->size - offset < access_.bytes || (access_.write && !allocation->writable)) {
       report(TroubleKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
       return nullptr;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,17 @@ void GlobalMemory::release(std::uint64_t address) {
 void GlobalMemory::track(std::uint64_t address) {
   Allocation& allocation = allocations_.at(address);
   allocation.written = std::make_shared<InitMap>(allocation.size);
+}
+
+void GlobalMemory::lend(std::uint64_t address) {
+  Allocation& allocation = allocations_.at(address);
+  allocation.lent = allocation.writable;
+  allocation.writable = false;
+}
+
+void GlobalMemory::take_back(std::uint64_t address) {
+  Allocation& allocation = allocations_.at(address);
+  if (std::exchange(allocation.lent, false)) allocation.writable = true;
 }
 
 void GlobalMemory::track_no_more() {

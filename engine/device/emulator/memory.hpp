@@ -16,6 +16,7 @@ struct Allocation {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   bool writable = true;
+  bool lent = false;  // and so not writable, for the time of a launch
   std::unique_ptr<std::byte[]> storage;
   std::byte* bytes = nullptr;  // in storage, aligned to 256
   // Which bytes have been written; null: all of them, or nobody knows.
@@ -34,6 +35,9 @@ class GlobalMemory {
   // of them, when something has written that keeps no account.
   void track(std::uint64_t address);
   void track_no_more();
+  // From now on it may only be read; and as before.
+  void lend(std::uint64_t address);
+  void take_back(std::uint64_t address);
   // The allocation that holds the byte at `address`, or none.
   const Allocation* find(std::uint64_t address) const;
   // Whether the byte at `address` was in an allocation that has been released (of the last few

@@ -71,6 +71,7 @@ enum class TroubleKind : std::uint8_t {
   deadlock,
   timeout,
   trap,
+  read_only,   // a store to what the launch may only read
   unfinished,  // what the launch may execute was used up: says nothing of the kernel
 };
 
