@@ -64,7 +64,7 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   // Those that tell most come first; the rare ones tell little of a single element.
   std::vector<std::size_t> usual, crossed;
   for (std::size_t kind = 0; kind < suite.kinds.size(); ++kind) {
-    const bool all = crossing == Crossing::full || may_lack_truth(suite.kinds[kind]);
+    const bool all = crossing == Crossing::full || varies_scalars(suite.kinds[kind]);
     (all && shapes <= kMostCrossed ? crossed : usual).push_back(kind);
   }
   // Another deal for each seed: what a shape does not meet in one gate it meets in the next.
@@ -78,7 +78,7 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   for (std::size_t i = 0; crossing == Crossing::watched && i < shapes; ++i) {
     const auto varies = [&](const GateCase& each) {
       return each.shape == suite.shapes[i] && each.inputs != Inputs::distinct_rows &&
-             !may_lack_truth(each.inputs);
+             !varies_scalars(each.inputs);
     };
     if (normal != suite.kinds.end() && std::ranges::none_of(cases, varies))
       add(i, static_cast<std::size_t>(normal - suite.kinds.begin()), 0);

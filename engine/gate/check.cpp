@@ -14,7 +14,7 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
   std::string text;
   for (const auto& [name, value] : gate_case.shape) text += name + "=" + to_text(value) + " ";
   // Of these kinds scalars are others than the space says.
-  if (may_lack_truth(gate_case.inputs))
+  if (varies_scalars(gate_case.inputs))
     for (const Scalar& scalar : truth.get(gate_case)->instance.scalars)
       if (scalar.type != DType::i32)
         text += fmt::format("{}={:.9g} ", scalar.name, element_value(scalar.type, scalar.bytes, 0));

@@ -186,11 +186,12 @@ class Tester {
     }
   }
 
-  // A template's optional genes are not in all of its spaces.
+  // A template's optional genes are not in all of its spaces, nor are all their values.
   static bool has_genes(const SpaceFile& space, const Config& config) {
     return std::ranges::all_of(config.settings(), [&](const auto& setting) {
-      return std::ranges::find(space.parameters, setting.first, &Parameter::name) !=
-             space.parameters.end();
+      const auto gene = std::ranges::find(space.parameters, setting.first, &Parameter::name);
+      return gene != space.parameters.end() &&
+             std::ranges::find(gene->values, setting.second) != gene->values.end();
     });
   }
 

@@ -264,7 +264,7 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
   Instance instance = describe_custom(spec, sizes);
   instance.inputs = inputs;
   instance.seed = seed;
-  if (may_lack_truth(inputs))
+  if (varies_scalars(inputs))
     for (Scalar& scalar : instance.scalars) {
       const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
       if (may_vary(argument))

@@ -10,6 +10,7 @@
 #include "db/store.hpp"
 #include "engine/device/emulated.hpp"
 #include "engine/run/evolve.hpp"
+#include "engine/space/space_settings.hpp"
 #include "tests/engine/run/measuring_emulator.hpp"
 #include "tests/engine/run/quiet_listener.hpp"
 #include "tests/engine/run/toy.hpp"
@@ -199,5 +200,30 @@ TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM")
     Watch watch(project, gpu, pool, plain, seed);
     const Look look = watch.look(racy, config).get();
     CHECK_MESSAGE(look.rejection, look.text());
+  }
+}
+
+TEST_CASE("a barrier that only a block with keys passes is seen") {
+  const Project project = open_project(
+      with_settings(load_space_file("ladder", test::root()),
+                    {"shape.H=2", "shape.L=96", "causal=true", "causal_alignment=bottom_right"}),
+      test::root());
+  const Config config = Config::from_json(
+      R"({"template":"wmma","BLOCK_M":32,"BLOCK_N":32,"WARPS":4,"PV":"wmma","COPY":"producer",)"
+      R"("STAGES":2,"LAYOUT":"fragments","EPILOGUE":"fused","PERSISTENT":false,"L2_HINT":"none"})");
+  const Template& sound = project.template_of(config);
+  const Template racy = Template::parse(
+      sound.name(), sound.manifest_text(),
+      test::replace(sound.cuda_text(), {{"    if (first_tile >= end_tile) __syncthreads();", ""}}),
+      "planted.yaml");
+  NewerGpu gpu(project);
+  const auto compiler = open_nvrtc();
+  CompilePool pool(*compiler, 2);
+  for (std::uint64_t seed = 1; seed < 5; ++seed) {
+    Watch watch(project, gpu, pool, plain, seed);
+    const Look wrong = watch.look(racy, config).get();
+    CHECK_MESSAGE(wrong.rejection, wrong.text());
+    const Look right = watch.look(sound, config).get();
+    CHECK_MESSAGE((right.whole() && !right.rejection), right.text());
   }
 }
