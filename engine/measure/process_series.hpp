@@ -53,7 +53,7 @@ struct SeriesRace {
 // of that process; what a user will see is told by processes, and these are what is counted: of
 // each contestant and process one figure, the logarithm of it, and of each pair the mean of its
 // differences with Student's t for its interval (Kalibera and Jones, Rigorous Benchmarking in
-// Reasonable Time, ISMM 2013: vary what varies at the highest level first). Six differences say
+// Reasonable Time, ISMM 2013: vary what varies at the highest level first). Eight differences say
 // little of their spread, so a pair's is never taken for less than that of all pairs together (the
 // residual of a two-way layout, whose degrees of freedom it has), and for more where its own are
 // wider: some kernels wander more than others (process_series_test.cpp tries some that do so ten
@@ -70,9 +70,9 @@ struct SeriesRace {
 // certain, their times. Such a choice has its price: each interval is as wide as if both were told.
 class ProcessSeries {
  public:
-  // So many find the one of twelve that takes 2% less where places make 0.15%, and of two where
-  // they make 0.5% (tools/bench/race.cpp).
-  static constexpr int kProcesses = 6;
+  // So many find the one of twelve that takes 2% less where places make 0.3%, and of eight where
+  // they make 0.5%, in 95 races of 100 (tools/bench/race.cpp).
+  static constexpr int kProcesses = 8;
   static constexpr int kFewest = 3;  // that say something, where some were disturbed
   static constexpr double kConfidence = 0.95;
 

@@ -129,11 +129,9 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
   for (const AblationRow* each : rows)
     if (contestants.try_emplace(kernel(*each->config), configs.size()).second)
       configs.push_back(*each->config);
-  // Many are compared with one, so each takes more to be told apart than in finals.
-  constexpr int kProcesses = 8;
   const std::atomic<bool> never = false;
-  const FinalRace raced = race_finalists(project_, device_, pool_, configs, 0, seed, never,
-                                         {.confidence = confidence, .processes = kProcesses});
+  const FinalRace raced =
+      race_finalists(project_, device_, pool_, configs, 0, seed, never, {.confidence = confidence});
   if (raced.lost) throw MachineError("the device was lost in a race");
   for (const auto& [contestant, rejection] : raced.refused)
     if (contestant == 0)

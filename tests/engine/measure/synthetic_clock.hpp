@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "engine/base/random.hpp"
 #include "engine/measure/process_series.hpp"
 #include "engine/measure/race.hpp"
+#include "engine/measure/statistics.hpp"
 
 namespace fa_tune::test {
 
@@ -46,12 +48,17 @@ class SyntheticClock {
     phase_ = static_cast<int>(random_.below(1000));
   }
 
+  // The median of three samples of one moment, as race_launches() takes a block's time.
   double operator()(std::size_t contestant) {
     const int now = phase_ + taken_++;
     slow_ = vice_.memory * slow_ + vice_.drift * random_.normal();
     if (vice_.step_every > 0 && now % vice_.step_every == 0) step_ = 0.1 * random_.uniform() - 0.05;
-    double factor = 1 + slow_ + step_ + vice_.white * random_.normal();
-    if (random_.uniform() < vice_.heavy) factor *= 1 + 0.5 * random_.uniform();
+    std::array<double, 3> samples;
+    for (double& sample : samples) {
+      sample = 1 + slow_ + step_ + vice_.white * random_.normal();
+      if (random_.uniform() < vice_.heavy) sample *= 1 + 0.5 * random_.uniform();
+    }
+    double factor = median(samples);
     if (vice_.throttle_every > 0 && now % vice_.throttle_every < vice_.throttle_every / 10)
       factor *= 1.5;
     return truth_.at(contestant) * factor;
