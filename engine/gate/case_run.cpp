@@ -243,9 +243,10 @@ std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
       if (const auto done = device_.read(place.buffer, place.offset + at, *bytes); !done)
         return rejection_of(done.error());
     if (buffer.unwritten(was, now)) return never_written(tensor, at);
-    return Rejection{.finding = Finding::not_deterministic,
-                   .message = fmt::format("{} in one run and the next",
-                                          element_name(tensor, **differs / size_of(tensor.type)))};
+    return Rejection{
+        .finding = Finding::not_deterministic,
+        .message = fmt::format("{} in one run and the next",
+                               element_name(tensor, **differs / size_of(tensor.type)))};
   }
   return std::nullopt;
 }

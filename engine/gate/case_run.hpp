@@ -50,8 +50,8 @@ class CaseRun {
   std::optional<Rejection> compare_runs(const Outputs& first);
   std::optional<Rejection> compare_inputs_apart();
   Rejection not_deterministic(const Tensor& tensor, std::size_t byte,
-                            std::span<const std::byte> before,
-                            std::span<const std::byte> now) const;
+                              std::span<const std::byte> before,
+                              std::span<const std::byte> now) const;
   static Rejection never_written(const Tensor& tensor, std::size_t byte);
   bool as_before(const Outputs& before) const;
 

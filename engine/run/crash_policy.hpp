@@ -19,8 +19,8 @@ struct Try {
   std::optional<Fault> death = {};       // with which the process ended
   std::optional<Rejection> charge = {};  // once CrashPolicy has decided it
 
-  // What the device says of a kernel in so many words is the kernel's own, though it may cost the
-  // process: an illegal address, say. A process that just ended, or did not, explains nothing.
+  // A fault that the device names, an illegal address say, is the kernel's own, though it may cost
+  // the process. A process that just ended, or did not, explains nothing.
   bool unexplained() const;
 };
 

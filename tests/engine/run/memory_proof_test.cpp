@@ -395,6 +395,29 @@ TEST_CASE("memory: what is done for the proof and for its control is as much, on
   }
 }
 
+namespace {
+
+// The field's kernel without a cheat, ready to be timed.
+struct Honest {
+  Honest(const Field& field, std::unique_ptr<Device> device)
+      : bench(field.project(), std::move(device)),
+        variant(make_variant(field.project(), field.config(0), bench.pool(), bench.device())),
+        truth(bench.truth().get({field.project().problem->shape(), Inputs::normal, 3})),
+        timed(bench.device(), variant->bind(field.project().problem->shape()).value(), truth,
+              nullptr) {}
+
+  std::vector<double> time(const TimingPlan& plan) {
+    return bench.device().time(timed.launch(), plan)->samples_us;
+  }
+
+  test::Bench bench;
+  std::unique_ptr<Variant> variant;
+  TimedLaunch::EntryPtr truth;
+  TimedLaunch timed;
+};
+
+}  // namespace
+
 // FA_TUNE_TEST_DEVICE=cuda:0; on an emulator nothing is left to see.
 TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two times are") {
   if (test::device_under_test().starts_with("emulator")) return;
@@ -413,21 +436,13 @@ TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two 
         CHECK(told.first.starts_with("lives_on_memory"));
       }
     }
-    test::Bench bench(field.project(), gpu());
-    Variant variant(
-        field.project().templates[0], *field.project().problem,
-        [&](const Constants& shape) { return field.project().scope(shape); }, field.config(0),
-        bench.pool(), bench.device());
-    const auto bound = variant.bind(field.project().problem->shape());
-    REQUIRE(bound);
-    const auto truth = bench.truth().get({field.project().problem->shape(), Inputs::normal, 3});
-    const TimedLaunch timed(bench.device(), *bound, truth, nullptr);
-    const MemoryRefresh refresh = timed.refresh(truth);
+    Honest kernel(field, gpu());
+    const MemoryRefresh refresh = kernel.timed.refresh(kernel.truth);
     for (int round = 0; round < 3; ++round) {
       const auto us = [&](const BufferChanges& changes) {
         TimingPlan plan{25, 9, 1};
         plan.before_each = changes;
-        return median(bench.device().time(timed.launch(), plan)->samples_us);
+        return median(kernel.time(plan));
       };
       const double usual = us({}), decoy = us(refresh.decoy), own = us(refresh.own);
       MESSAGE("n ", n, ": ", usual, " us, after fills of decoys ", decoy, ", of its own ", own);
@@ -452,21 +467,13 @@ TEST_CASE("memory: on a GPU a sort in place is right, and its time is that of wh
     }
   CHECK(us[1] > 0.9 * us[0]);
   // What restoring is worth, and what a pause between samples costs one of them.
-  test::Bench bench(field.project(), gpu());
-  Variant variant(
-      field.project().templates[0], *field.project().problem,
-      [&](const Constants& shape) { return field.project().scope(shape); }, field.config(0),
-      bench.pool(), bench.device());
-  const auto bound = variant.bind(field.project().problem->shape());
-  REQUIRE(bound);
-  const auto truth = bench.truth().get({field.project().problem->shape(), Inputs::normal, 3});
-  const TimedLaunch timed(bench.device(), *bound, truth, nullptr);
+  Honest kernel(field, gpu());
   const auto time = [&](const BufferChanges& restore) {
     TimingPlan plan{25, 50, 3};
     plan.restore = restore;
-    return bench.device().time(timed.launch(), plan)->samples_us;
+    return kernel.time(plan);
   };
-  const auto sorted = time({}), given = time(timed.restore());
+  const auto sorted = time({}), given = time(kernel.timed.restore());
   MESSAGE("sorted ", median(sorted), " us, as given ", median(given), " us, from ",
           std::ranges::min(given), " to ", std::ranges::max(given));
   CHECK(median(given) > 1.5 * median(sorted));
