@@ -57,6 +57,12 @@ class NewerGpu final : public test::MeasuringEmulator {
   }
 };
 
+// A template with a fault planted in its source.
+Template with_change(const Template& sound, const std::string& from, const std::string& to) {
+  return Template::parse(sound.name(), sound.manifest_text(),
+                         test::replace(sound.cuda_text(), {{from, to}}), "planted.yaml");
+}
+
 // Counts who is at work.
 class Counted final : public test::ForwardingDevice {
  public:
@@ -188,11 +194,8 @@ TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM")
       R"({"template":"mma","BLOCK_M":64,"BLOCK_N":64,"DEPTH":32,"WARPS_M":2,"WARPS_N":2,"STAGES":3,"GROUP":2})");
   const Template& sound = project.template_of(config);
   const Template racy =
-      Template::parse(sound.name(), sound.manifest_text(),
-                      test::replace(sound.cuda_text(),
-                                    {{"    __syncthreads();\n    begin_step(step + STAGES - 1);",
-                                      "    begin_step(step + STAGES - 1);\n    __syncthreads();"}}),
-                      "planted.yaml");
+      with_change(sound, "    __syncthreads();\n    begin_step(step + STAGES - 1);",
+                  "    begin_step(step + STAGES - 1);\n    __syncthreads();");
   NewerGpu gpu(project);
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
@@ -212,10 +215,7 @@ TEST_CASE("a barrier that only a block with keys passes is seen") {
       R"({"template":"wmma","BLOCK_M":32,"BLOCK_N":32,"WARPS":4,"PV":"wmma","COPY":"producer",)"
       R"("STAGES":2,"LAYOUT":"fragments","EPILOGUE":"fused","PERSISTENT":false,"L2_HINT":"none"})");
   const Template& sound = project.template_of(config);
-  const Template racy = Template::parse(
-      sound.name(), sound.manifest_text(),
-      test::replace(sound.cuda_text(), {{"    if (first_tile >= end_tile) __syncthreads();", ""}}),
-      "planted.yaml");
+  const Template racy = with_change(sound, "    if (first_tile >= end_tile) __syncthreads();", "");
   NewerGpu gpu(project);
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
