@@ -123,7 +123,8 @@ class TruthCache {
   // Room for what finals go through for each finalist: all six kinds of inputs at the timed shape,
   // the two of the clock, and the suites beside them. With less all would be made anew for every
   // finalist. 3 GiB hold those of attention at 16,384 rows of 128 columns in 16 heads, 240 MB each;
-  // a softmax of 8192 x 4096 needs 5. Where there is more memory an eighth of it.
+  // a softmax of 8192 x 4096 needs 5, and the two kinds that a sum of two inputs of 2 GiB meets 28.
+  // Where there is more memory a quarter of it.
   static std::size_t usual_bytes();
 
   // The problem must outlive it.

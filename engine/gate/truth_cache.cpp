@@ -176,7 +176,7 @@ struct TruthCache::State {
 
 std::size_t TruthCache::usual_bytes() {
   constexpr std::uint64_t least = std::uint64_t{3} << 30;
-  return std::max(least, usable_memory() / 8);
+  return std::max(least, usable_memory() / 4);
 }
 
 TruthCache::TruthCache(const Problem& problem, Truth truth, std::size_t max_bytes)

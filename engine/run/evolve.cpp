@@ -64,7 +64,6 @@ class Evolution {
         listener_(listener),
         stop_(stop),
         pool_(compiler, options.jobs, [this] { desk_.wake(); }),
-        truth_(*project.problem),
         pace_(options.pace) {}
 
   EvolveResult run() {
@@ -164,11 +163,13 @@ class Evolution {
         make_strategy(strategy_, {.space = project_.space,
                                   .seed = seed_,
                                   .earlier = load_earlier(store_, project_, earlier_)});
+    // Finals know truths of their own, and have the memory for them to themselves.
+    TruthCache truth(*project_.problem);
     SearchLoop loop({.project = project_,
                      .devices = devices_,
                      .desk = desk_,
                      .pool = pool_,
-                     .truth = truth_,
+                     .truth = truth,
                      .store = store_,
                      .options = options_,
                      .listener = listener_,
@@ -202,7 +203,6 @@ class Evolution {
   const std::atomic<bool>& stop_;
   Desk desk_;
   CompilePool pool_;
-  TruthCache truth_;
   std::unique_ptr<StoredTranscript> transcript_;
   std::unique_ptr<ProposerArm> proposer_;
   EvolveResult result_;
