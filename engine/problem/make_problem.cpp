@@ -1,3 +1,5 @@
+#include "engine/problem/make_problem.hpp"
+
 #include "engine/base/error.hpp"
 #include "engine/problem/attention.hpp"
 #include "engine/problem/custom/custom.hpp"

@@ -213,11 +213,4 @@ std::optional<Suite> find_suite(const Problem& problem, SuiteName name);
 // that is none of them.
 std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::string>& names);
 
-// The problem a space names, with its settings ("shape.B" -> 1, "causal" -> false, ...). Throws
-// UserError for an unknown kind or setting, naming the known ones; `where` is put before the
-// message.
-std::unique_ptr<Problem> make_problem(const std::string& kind,
-                                      const std::vector<std::pair<std::string, Value>>& settings,
-                                      const std::string& where);
-
 }  // namespace fa_tune

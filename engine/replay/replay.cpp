@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 
 namespace fa_tune {

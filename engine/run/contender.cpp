@@ -7,6 +7,7 @@
 #include "db/store.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
+#include "engine/problem/make_problem.hpp"
 #include "engine/report/export.hpp"
 #include "engine/run/exported_kernel.hpp"
 #include "engine/run/variant.hpp"

@@ -13,6 +13,7 @@
 #include "engine/run/proposer.hpp"
 #include "engine/run/run_options.hpp"
 #include "engine/run/search_loop.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 
 namespace fa_tune {
 namespace {

@@ -9,7 +9,7 @@
 #include "db/store.hpp"
 #include "engine/device/device.hpp"
 #include "engine/kernel/compiler.hpp"
-#include "engine/run/evolve.hpp"
+#include "engine/run/evolve_options.hpp"
 #include "engine/run/project.hpp"
 #include "engine/run/watch.hpp"
 

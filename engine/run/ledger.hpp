@@ -6,7 +6,7 @@
 #include <string>
 
 #include "db/store.hpp"
-#include "engine/run/evolve.hpp"
+#include "engine/run/evolve_options.hpp"
 #include "engine/run/trial.hpp"
 #include "engine/search/strategy.hpp"
 

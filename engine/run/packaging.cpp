@@ -8,6 +8,7 @@
 #include "engine/base/hash.hpp"
 #include "engine/base/log.hpp"
 #include "engine/kernel/persistent_state.hpp"
+#include "engine/problem/make_problem.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/words.hpp"
 

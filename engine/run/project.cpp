@@ -7,6 +7,7 @@
 #include "engine/device/emulated.hpp"
 #include "engine/gate/reference_run.hpp"
 #include "engine/kernel/compiler.hpp"
+#include "engine/problem/make_problem.hpp"
 #include "engine/run/variant.hpp"
 #include "engine/space/space_parts.hpp"
 

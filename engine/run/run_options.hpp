@@ -6,7 +6,7 @@
 
 #include "db/store.hpp"
 #include "engine/device/device.hpp"
-#include "engine/run/evolve.hpp"
+#include "engine/run/evolve_options.hpp"
 #include "engine/run/project.hpp"
 
 // What is kept with a run so that it can be gone on with.

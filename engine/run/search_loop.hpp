@@ -12,7 +12,7 @@
 
 #include "engine/gate/gate.hpp"
 #include "engine/run/crash_policy.hpp"
-#include "engine/run/evolve.hpp"
+#include "engine/run/evolve_options.hpp"
 #include "engine/run/lanes.hpp"
 #include "engine/run/ledger.hpp"
 #include "engine/run/trial.hpp"

@@ -7,8 +7,8 @@
 
 namespace fa_tune {
 
-// One maker a strategy, each in the file of its name; the table in strategy.cpp lists them. A maker
-// takes its options out of the spec.
+// One maker a strategy, each in the file of its name; the table in catalog/make_strategy.cpp lists
+// them. A maker takes its options out of the spec.
 std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_evolve(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task, StrategySpec& spec);

@@ -15,6 +15,7 @@
 #include "engine/base/file.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/words.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/space/space_settings.hpp"
 #include "engine/space/t1_file.hpp"

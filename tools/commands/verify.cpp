@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/log.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/problem/make_problem.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/table.hpp"
 #include "engine/run/exported_kernel.hpp"

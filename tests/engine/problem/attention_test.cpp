@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/half.hpp"
+#include "engine/problem/make_problem.hpp"
 
 using namespace fa_tune;
 

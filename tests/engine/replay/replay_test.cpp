@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/replay/summary.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 
 using namespace fa_tune;

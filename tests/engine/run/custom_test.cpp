@@ -9,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/device/open.hpp"
+#include "engine/problem/make_problem.hpp"
 #include "engine/report/export.hpp"
 #include "engine/run/evolve.hpp"
 #include "engine/run/exported_kernel.hpp"

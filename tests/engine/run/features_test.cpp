@@ -9,6 +9,7 @@
 
 #include "engine/device/emulated.hpp"
 #include "engine/device/open.hpp"
+#include "engine/problem/make_problem.hpp"
 #include "engine/report/export.hpp"
 #include "engine/run/argument_notes.hpp"
 #include "engine/run/exported_kernel.hpp"

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 
 using namespace fa_tune;

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/error.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 
 using namespace fa_tune;
 

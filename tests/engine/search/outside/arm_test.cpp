@@ -8,6 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 #include "tests/helpers.hpp"
 
 using namespace fa_tune;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/random.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 
 using namespace fa_tune;
 

@@ -1,4 +1,4 @@
-#include "engine/search/strategy.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
 
 #include <algorithm>
 #include <array>
