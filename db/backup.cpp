@@ -15,8 +15,8 @@
 
 #include "db/connection.hpp"
 #include "db/failure.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/fault_point.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/fault_point.hpp"
 
 namespace fa_tune {
 namespace {

@@ -7,8 +7,8 @@
 #include "db/connection.hpp"
 #include "db/failure.hpp"
 #include "db/schema.hpp"
-#include "engine/base/hash.hpp"
-#include "engine/base/printable.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune {
 namespace {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
-#include "engine/base/interval.hpp"
+#include "engine/model/interval.hpp"
 
 namespace fa_tune {
 

@@ -10,8 +10,8 @@
 #include "db/failure.hpp"
 #include "db/migrate.hpp"
 #include "db/schema.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 
 namespace fa_tune {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/printable.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,7 +3,7 @@
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
 #include "db/write_rows.hpp"
-#include "engine/base/fault_point.hpp"
+#include "engine/util/fault_point.hpp"
 
 namespace fa_tune {
 

@@ -2,7 +2,7 @@
 
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
-#include "engine/base/fault_point.hpp"
+#include "engine/util/fault_point.hpp"
 
 namespace fa_tune {
 

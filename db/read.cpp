@@ -5,7 +5,7 @@
 
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

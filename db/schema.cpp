@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "db/migrations.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/fault_point.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/fault_point.hpp"
 
 namespace fa_tune {
 

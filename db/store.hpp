@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/interval.hpp"
+#include "engine/model/interval.hpp"
 
 namespace fa_tune {
 

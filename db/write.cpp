@@ -9,8 +9,8 @@
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
 #include "db/write_rows.hpp"
-#include "engine/base/fault_point.hpp"
-#include "engine/base/hash.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 namespace {

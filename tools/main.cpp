@@ -7,9 +7,9 @@
 
 #include <fmt/ranges.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/fault_point.hpp"
-#include "engine/base/log.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
 namespace {

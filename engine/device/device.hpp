@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "engine/base/kernel_image.hpp"
 #include "engine/device/handles.hpp"
 #include "engine/device/tensor_map.hpp"
+#include "engine/model/kernel_image.hpp"
 
 namespace fa_tune {
 

@@ -11,9 +11,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "engine/base/environment.hpp"
-#include "engine/base/log.hpp"
-#include "engine/base/root.hpp"
+#include "engine/util/environment.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <climits>
 
-#include "engine/base/arch.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/yaml.hpp"
+#include "engine/model/arch.hpp"
+#include "engine/util/file.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/value.hpp"
 #include "engine/device/emulator/profile.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/error.hpp"
 #include "engine/export/package_json.hpp"
 #include "engine/export/parts.hpp"
 #include "engine/export/text.hpp"
 #include "engine/problem/custom/spec.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

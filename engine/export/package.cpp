@@ -1,8 +1,8 @@
 #include "engine/export/package.hpp"
 
-#include "engine/base/hash.hpp"
 #include "engine/export/package_json.hpp"
 #include "engine/export/text.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/kernel_image.hpp"
-#include "engine/base/value.hpp"
+#include "engine/model/kernel_image.hpp"
 #include "engine/problem/problem.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

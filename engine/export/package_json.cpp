@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/half.hpp"
 #include "engine/problem/custom/spec.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/half.hpp"
 
 namespace fa_tune {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/gzip.hpp"
 #include "engine/export/package_json.hpp"
 #include "engine/export/parts.hpp"
 #include "engine/export/text.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/gzip.hpp"
 
 namespace fa_tune {
 namespace {

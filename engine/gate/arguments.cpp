@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/output_check.hpp"
+#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
 #include "engine/gate/case_run.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

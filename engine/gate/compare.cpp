@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/half.hpp"
-#include "engine/base/parallel.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/parallel.hpp"
 
 namespace fa_tune {
 namespace {

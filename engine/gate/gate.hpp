@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/rejection.hpp"
 #include "engine/device/device.hpp"
+#include "engine/model/rejection.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/compare.hpp"
+#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/base/memory.hpp"
+#include "engine/util/memory.hpp"
 
 namespace fa_tune {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/half.hpp"
-#include "engine/base/parallel.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/limit_ranks.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/parallel.hpp"
 
 namespace fa_tune {
 namespace {

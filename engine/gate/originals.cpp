@@ -5,9 +5,9 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/base/error.hpp"
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/originals_ptx.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

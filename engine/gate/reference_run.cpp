@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/parallel.hpp"
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/guarded_buffer.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/parallel.hpp"
+#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/device/device.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 #include "engine/problem/reference.hpp"
 
 namespace fa_tune {

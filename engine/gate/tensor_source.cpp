@@ -1,8 +1,8 @@
 #include "engine/gate/tensor_source.hpp"
 
-#include "engine/base/bytes.hpp"
-#include "engine/base/error.hpp"
 #include "engine/gate/guarded_buffer.hpp"
+#include "engine/util/bytes.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

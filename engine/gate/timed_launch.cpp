@@ -5,11 +5,11 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/output_check.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

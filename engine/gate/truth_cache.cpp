@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "engine/base/bytes.hpp"
-#include "engine/base/memory.hpp"
-#include "engine/base/parallel.hpp"
-#include "engine/base/random.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/problem/reference.hpp"
+#include "engine/util/bytes.hpp"
+#include "engine/util/memory.hpp"
+#include "engine/util/parallel.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

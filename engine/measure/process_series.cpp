@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/base/student.hpp"
 #include "engine/measure/timing.hpp"
+#include "engine/util/student.hpp"
 
 namespace fa_tune {
 namespace {

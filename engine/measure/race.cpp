@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/base/random.hpp"
 #include "engine/measure/statistics.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/base/interval.hpp"
+#include "engine/model/interval.hpp"
 
 namespace fa_tune {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/error.hpp"
-#include "engine/base/kernel_image.hpp"
-#include "engine/kernel/template.hpp"
+#include "engine/kernel/template/template.hpp"
+#include "engine/model/kernel_image.hpp"
 #include "engine/problem/problem.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 

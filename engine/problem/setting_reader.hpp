@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/value.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

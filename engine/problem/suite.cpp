@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/base/error.hpp"
 #include "engine/problem/problem.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "engine/base/child_process.hpp"
-#include "engine/base/environment.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
-#include "engine/base/printable.hpp"
 #include "engine/profiler/ncu_metrics.hpp"
+#include "engine/util/child_process.hpp"
+#include "engine/util/environment.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "engine/base/interval.hpp"
-#include "engine/base/rejection.hpp"
-#include "engine/base/value.hpp"
+#include "engine/model/interval.hpp"
+#include "engine/model/rejection.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
 #include "engine/report/ablation.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "engine/base/kernel_image.hpp"
-#include "engine/base/value.hpp"
+#include "engine/model/kernel_image.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/hash.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/export_format.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/hash.hpp"
-#include "engine/base/yaml.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/export_format.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "engine/search/insights.hpp"
+#include "engine/search/analysis/insights.hpp"
 
 namespace fa_tune {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/search/insights.hpp"
+#include "engine/search/analysis/insights.hpp"
 
 namespace fa_tune {
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "engine/base/limit.hpp"
-#include "engine/base/value.hpp"
+#include "engine/model/bottleneck.hpp"
 #include "engine/report/ablation.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "engine/base/limit.hpp"
+#include "engine/model/bottleneck.hpp"
 
 namespace fa_tune {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/value.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

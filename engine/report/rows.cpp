@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
 #include "engine/measure/timing.hpp"
 #include "engine/report/words.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 

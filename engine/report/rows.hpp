@@ -5,8 +5,8 @@
 #include <string>
 
 #include "db/store.hpp"
-#include "engine/base/value.hpp"
 #include "engine/report/final.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

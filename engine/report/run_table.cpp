@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "db/store.hpp"
-#include "engine/table/write_table.hpp"
+#include "engine/community/table/write_table.hpp"
 
 namespace fa_tune {
 

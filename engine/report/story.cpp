@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/hash.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "engine/base/interval.hpp"
+#include "engine/model/interval.hpp"
 
 namespace fa_tune {
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/search/genome_map.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/space/space.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 

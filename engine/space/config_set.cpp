@@ -6,10 +6,10 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/yaml.hpp"
-#include "engine/space/group_diagrams.hpp"
+#include "engine/space/group_mdds.hpp"
 #include "engine/space/parameter_groups.hpp"
+#include "engine/util/error.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

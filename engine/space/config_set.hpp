@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/base/random.hpp"
-#include "engine/space/diagram.hpp"
+#include "engine/space/mdd.hpp"
 #include "engine/space/space_plan.hpp"
+#include "engine/util/random.hpp"
 
 // Private to engine/space.
 namespace fa_tune {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/space/residue.hpp"
+#include "engine/space/mdd_state.hpp"
 
 namespace fa_tune {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "engine/space/diagram_build.hpp"
+#include "engine/space/mdd_build.hpp"
 
 // Private to engine/space.
 namespace fa_tune {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/random.hpp"
-#include "engine/base/value.hpp"
-#include "engine/space/expression.hpp"
+#include "engine/expression/expression.hpp"
 #include "engine/space/genome.hpp"
+#include "engine/util/random.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 

@@ -1,9 +1,9 @@
 #include <memory>
 #include <utility>
 
-#include "engine/base/yaml.hpp"
 #include "engine/space/config_set.hpp"
 #include "engine/space/space_parts.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/yaml.hpp"
 #include "engine/space/space_plan.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/yaml.hpp"
 #include "engine/space/space_parts.hpp"
 #include "engine/space/space_plan.hpp"
 #include "engine/space/space_walk.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/flatten.hpp"
-#include "engine/base/hash.hpp"
-#include "engine/base/value.hpp"
+#include "engine/source/include_flattening.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/yaml/value.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/base/yaml.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/error.hpp"
-#include "engine/base/hash.hpp"
 #include "engine/space/config_set.hpp"
 #include "engine/space/space_parts.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 

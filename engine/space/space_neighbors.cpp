@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/space/config_set.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/hash.hpp"
-#include "engine/base/yaml.hpp"
-#include "engine/space/expression_node.hpp"
+#include "engine/expression/node.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/space/expression_node.hpp"
+#include "engine/expression/node.hpp"
 #include "engine/space/space.hpp"
 
 // Private to engine/space.

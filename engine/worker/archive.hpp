@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/base/fields.hpp"
+#include "engine/yaml/fields.hpp"
 
 // A message's fields are listed once, by a function `fields(archive, message)` that calls
 // archive(message.a, message.b, ...); Putter writes them, Getter reads them. Every value of a

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "engine/worker/messages.hpp"
 
 namespace fa_tune {

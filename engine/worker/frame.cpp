@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/printable.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune {
 namespace {

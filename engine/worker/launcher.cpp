@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "engine/base/blocking_queue.hpp"
+#include "engine/util/blocking_queue.hpp"
 
 namespace fa_tune {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/process.hpp"
+#include "engine/util/process.hpp"
 
 namespace fa_tune {
 

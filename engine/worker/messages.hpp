@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 #include "engine/worker/frame.hpp"
 
 // What is said between the engine and a worker. A worker opens what it is for and says so, or why

@@ -2,8 +2,8 @@
 
 #include <future>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "engine/worker/device_names.hpp"
 #include "engine/worker/failed.hpp"
 #include "engine/worker/launcher.hpp"

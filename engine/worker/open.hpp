@@ -8,7 +8,7 @@
 
 #include "engine/device/device.hpp"
 #include "engine/device/profile.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 
 namespace fa_tune {
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "engine/worker/failed.hpp"
 #include "engine/worker/session.hpp"
 

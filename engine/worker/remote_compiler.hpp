@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 
 namespace fa_tune {
 

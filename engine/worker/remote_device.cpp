@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/device/gpu_lease.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/parallel_bytes.hpp"
 #include "engine/worker/parked_buffers.hpp"
 #include "engine/worker/window.hpp"
 #include "engine/worker/worker_lives.hpp"

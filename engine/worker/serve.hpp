@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "engine/device/device.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 #include "engine/worker/messages.hpp"
 
 namespace fa_tune {

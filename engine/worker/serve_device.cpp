@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "engine/worker/health.hpp"
 #include "engine/worker/limits.hpp"
 #include "engine/worker/serve.hpp"

@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 #include <poll.h>
 
-#include "engine/base/printable.hpp"
-#include "engine/base/stopwatch.hpp"
+#include "engine/util/printable.hpp"
+#include "engine/util/stopwatch.hpp"
 #include "engine/worker/launcher.hpp"
 
 namespace fa_tune {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/process.hpp"
+#include "engine/util/process.hpp"
 #include "engine/worker/messages.hpp"
 
 namespace fa_tune {

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 
 namespace fa_tune {
 

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/hash.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

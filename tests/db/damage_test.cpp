@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "db/failure.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

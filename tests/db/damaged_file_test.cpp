@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
 #include "tests/db/fixture.hpp"
 #include "tests/fuzz/try_database.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "db/backup.hpp"
 #include "db/check.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/hash.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
 #include "tests/db/fault_vfs.hpp"
 #include "tests/db/fixture.hpp"
 

@@ -11,8 +11,8 @@
 #include "db/connection.hpp"
 #include "db/failure.hpp"
 #include "db/migrations.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

@@ -6,8 +6,8 @@
 #include "db/check.hpp"
 #include "db/migrate.hpp"
 #include "db/migrations.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/file.hpp"
+#include "engine/util/file.hpp"
 
 namespace fa_tune::test {
 

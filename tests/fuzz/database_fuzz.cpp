@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/base/file.hpp"
+#include "engine/util/file.hpp"
 #include "tests/fuzz/try_database.hpp"
 #include "tests/helpers.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune::test {
 

@@ -6,9 +6,9 @@
 #include "db/backup.hpp"
 #include "db/check.hpp"
 #include "db/store.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/hash.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune::test {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "engine/search/outside/genome_text.hpp"
-#include "engine/search/outside/messages.hpp"
+#include "engine/search/external/genome_text.hpp"
+#include "engine/search/external/messages.hpp"
 
 namespace fa_tune::test {
 namespace {

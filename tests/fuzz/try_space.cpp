@@ -1,8 +1,8 @@
 #include "tests/fuzz/try_space.hpp"
 
-#include "engine/base/error.hpp"
-#include "engine/base/random.hpp"
-#include "engine/space/space_file.hpp"
+#include "engine/space_file/space_file.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune::test {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "engine/base/error.hpp"
-#include "engine/space/python_expression.hpp"
+#include "engine/expression/python_expression.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune::test {
 namespace {

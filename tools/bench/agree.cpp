@@ -14,16 +14,16 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/half.hpp"
-#include "engine/base/random.hpp"
-#include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/gate.hpp"
-#include "engine/run/project.hpp"
-#include "engine/run/variant.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/random.hpp"
+#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

@@ -7,7 +7,7 @@
 Each feature alone and all together, in fp16 and bf16, for both families. PyTorch's side: SDPA as it chooses its backend, with a
 mask where it has no word for what is wanted; a cap of scores, which it lacks, in eager steps of the same type. An error is the RMS
 of the difference over that of the truth; of LSE, the largest difference (SDPA's flash backend gives one too). What the gate decides
-by is its own bound, element by element (tests/engine/run/features_test.cpp, on this GPU and on the emulator).
+by is its own bound, element by element (tests/kernel_templates/features_test.cpp, on this GPU and on the emulator).
 """
 
 import argparse

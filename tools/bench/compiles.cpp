@@ -15,11 +15,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/random.hpp"
-#include "engine/base/root.hpp"
-#include "engine/kernel/compiler.hpp"
-#include "engine/run/project.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/random.hpp"
+#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

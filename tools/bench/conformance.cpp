@@ -17,11 +17,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/hash.hpp"
-#include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/util/root.hpp"
 #include "tools/lone/compare.hpp"
 #include "tools/lone/recorded.hpp"
 #include "tools/lone/side.hpp"

@@ -20,15 +20,15 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/memory.hpp"
-#include "engine/base/parallel.hpp"
-#include "engine/base/root.hpp"
-#include "engine/base/stopwatch.hpp"
-#include "engine/base/temporary_folder.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/problem/reference.hpp"
-#include "engine/run/project.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/memory.hpp"
+#include "engine/util/parallel.hpp"
+#include "engine/util/root.hpp"
+#include "engine/util/stopwatch.hpp"
+#include "engine/util/temporary_folder.hpp"
 
 namespace {
 

@@ -14,10 +14,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/root.hpp"
-#include "engine/device/emulated.hpp"
+#include "engine/device/local/emulated.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/root.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 namespace fa_tune::bench {

@@ -13,8 +13,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/random.hpp"
 #include "engine/space/space.hpp"
+#include "engine/util/random.hpp"
 
 using namespace fa_tune;
 

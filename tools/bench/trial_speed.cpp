@@ -13,11 +13,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
-#include "engine/run/project.hpp"
-#include "engine/run/trial.hpp"
-#include "engine/space/space_settings.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/trial/trial.hpp"
+#include "engine/util/root.hpp"
 #include "engine/worker/remote_device.hpp"
 
 namespace {

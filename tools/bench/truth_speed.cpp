@@ -17,9 +17,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/stopwatch.hpp"
-#include "engine/problem/attention.hpp"
-#include "engine/problem/attention_products.hpp"
+#include "engine/problem/attention/attention.hpp"
+#include "engine/problem/attention/products.hpp"
+#include "engine/util/stopwatch.hpp"
 
 namespace {
 

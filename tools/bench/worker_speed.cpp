@@ -13,9 +13,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/root.hpp"
-#include "engine/base/stopwatch.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/root.hpp"
+#include "engine/util/stopwatch.hpp"
 #include "engine/worker/remote_device.hpp"
 
 namespace {

@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/log.hpp"
 #include "engine/report/rows.hpp"
-#include "engine/run/ablation.hpp"
+#include "engine/tuner/ablation/ablation.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"

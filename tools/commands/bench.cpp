@@ -5,10 +5,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/words.hpp"
-#include "engine/run/duel.hpp"
+#include "engine/tuner/comparison/kernel_comparison.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/log.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 

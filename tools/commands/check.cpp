@@ -7,12 +7,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/words.hpp"
-#include "engine/run/baseline.hpp"
-#include "engine/run/duel.hpp"
+#include "engine/tuner/comparison/baseline.hpp"
+#include "engine/tuner/comparison/kernel_comparison.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"

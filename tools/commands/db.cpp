@@ -7,8 +7,8 @@
 #include "db/check.hpp"
 #include "db/migrate.hpp"
 #include "db/store.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/story.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
 namespace fa_tune {

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/fault_point.hpp"
-#include "engine/base/root.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 #include "engine/profiler/ncu.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/root.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/yaml.hpp"
 #include "engine/device/emulator/counters_report.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/yaml/yaml.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/lone/compare.hpp"

@@ -1,4 +1,4 @@
-#include "engine/run/evolve.hpp"
+#include "engine/tuner/evolve.hpp"
 
 #include <charconv>
 #include <chrono>
@@ -10,16 +10,16 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/child_process.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
-#include "engine/base/words.hpp"
+#include "engine/community/t1/t1_file.hpp"
+#include "engine/community/t1/t1_space.hpp"
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
-#include "engine/space/space_settings.hpp"
-#include "engine/space/t1_file.hpp"
-#include "engine/space/t1_space.hpp"
+#include "engine/space_file/space_settings.hpp"
+#include "engine/util/child_process.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/shell_words.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/progress.hpp"

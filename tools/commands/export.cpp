@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/gzip.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/run_table.hpp"
-#include "engine/run/trial_facts.hpp"
+#include "engine/tuner/task/trial_metadata.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/gzip.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/export_package.hpp"
 #include "tools/commands/filters.hpp"

@@ -5,11 +5,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/rows.hpp"
-#include "engine/run/packaging.hpp"
+#include "engine/tuner/task/packaging.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/options.hpp"
 
 namespace fa_tune {

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

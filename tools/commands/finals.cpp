@@ -1,4 +1,4 @@
-#include "engine/run/finals.hpp"
+#include "engine/tuner/finals/finals.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -7,12 +7,12 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/final.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
-#include "engine/run/finalists.hpp"
+#include "engine/tuner/finals/finalists.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"

@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/table.hpp"
-#include "engine/run/self_test.hpp"
+#include "engine/tuner/self_test/self_test.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"

@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
 namespace fa_tune {

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/root.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/root.hpp"
 #include "engine/worker/open.hpp"
 
 namespace fa_tune {

@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 
 namespace fa_tune {
 

@@ -1,4 +1,4 @@
-#include "engine/run/portfolio.hpp"
+#include "engine/tuner/portfolio/portfolio.hpp"
 
 #include <algorithm>
 #include <random>
@@ -6,11 +6,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/words.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 #include "tools/commands/options.hpp"

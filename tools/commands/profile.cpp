@@ -6,15 +6,15 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
 #include "engine/profiler/ncu.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
-#include "engine/run/next_moves.hpp"
-#include "engine/run/profiling.hpp"
-#include "engine/run/trial_facts.hpp"
+#include "engine/tuner/ablation/tuning_hints.hpp"
+#include "engine/tuner/profiling/profiling.hpp"
+#include "engine/tuner/task/trial_metadata.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/export_package.hpp"

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include "engine/base/file.hpp"
-#include "engine/device/open.hpp"
-#include "engine/run/profiling.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/tuner/profiling/profiling.hpp"
+#include "engine/util/file.hpp"
 #include "tools/commands/command.hpp"
 
 namespace fa_tune {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/run/evolve.hpp"
+#include "engine/tuner/evolve.hpp"
 
 namespace fa_tune {
 

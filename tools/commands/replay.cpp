@@ -1,16 +1,16 @@
-#include "engine/replay/replay.hpp"
+#include "engine/community/replay/replay.hpp"
 
 #include <fstream>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
-#include "engine/base/yaml.hpp"
-#include "engine/replay/summary.hpp"
-#include "engine/replay/trace.hpp"
+#include "engine/community/replay/summary.hpp"
+#include "engine/community/replay/trace.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
+#include "engine/yaml/yaml.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/replay_text.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/replay/summary.hpp"
+#include "engine/community/replay/summary.hpp"
 
 namespace fa_tune {
 

@@ -3,12 +3,12 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
 #include "engine/report/page/page.hpp"
-#include "engine/run/project.hpp"
-#include "engine/run/roofline.hpp"
+#include "engine/tuner/task/roofline.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "engine/device/device.hpp"
 #include "engine/device/profile.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/problem/reference.hpp"
-#include "engine/run/watch.hpp"
+#include "engine/tuner/trial/sanitizer_check.hpp"
 
 namespace fa_tune {
 

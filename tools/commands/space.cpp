@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/log.hpp"
-#include "engine/base/random.hpp"
-#include "engine/base/root.hpp"
-#include "engine/run/project.hpp"
-#include "engine/space/t1_file.hpp"
+#include "engine/community/t1/t1_file.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
+#include "engine/util/root.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 

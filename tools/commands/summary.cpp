@@ -5,10 +5,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/log.hpp"
 #include "engine/report/final.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/words.hpp"
+#include "engine/util/log.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "db/store.hpp"
-#include "engine/run/evolve.hpp"
-#include "engine/run/project.hpp"
+#include "engine/tuner/evolve.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
 
 namespace fa_tune {
 
@@ -18,7 +18,7 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
 //   seconds     of the search, earlier sessions included
 //   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
 //   baseline_us the first preset's screen, or null
-//   breakdown   of this session's search (engine/run/breakdown.hpp)
+//   breakdown   of this session's search (engine/tuner/loop/breakdown.hpp)
 std::string summary_json(const Store& store, const EvolveResult& result);
 
 // Tells how much of the timed shape's output is compared with float64, where that is not all of it.

@@ -3,15 +3,15 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/log.hpp"
 #include "engine/gate/gate.hpp"
-#include "engine/problem/make_problem.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/table.hpp"
-#include "engine/run/exported_kernel.hpp"
-#include "engine/run/project.hpp"
-#include "engine/run/variant.hpp"
+#include "engine/tuner/task/exported_kernel.hpp"
+#include "engine/tuner/task/make_problem.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"

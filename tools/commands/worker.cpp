@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
 #include "engine/worker/serve.hpp"
 #include "tools/commands/command.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/half.hpp"
+#include "engine/util/half.hpp"
 
 namespace fa_tune {
 namespace {

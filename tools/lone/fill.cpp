@@ -1,8 +1,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/base/file.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
 #include "tools/lone/argument_spec.hpp"
 #include "tools/lone/npy.hpp"
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/stopwatch.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/stopwatch.hpp"
 
 namespace fa_tune {
 namespace {

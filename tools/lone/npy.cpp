@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/npy.hpp"
-#include "engine/base/yaml.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/npy.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

@@ -10,7 +10,7 @@
 
 namespace fa_tune {
 
-// Arrays of elements as .npy files (engine/base/npy.hpp).
+// Arrays of elements as .npy files (engine/util/npy.hpp).
 // bf16, e4m3 and e5m2, which NumPy does not know, are kept as unsigned integers of their size.
 
 std::string write_npy(Element element, const std::vector<std::uint64_t>& dims,

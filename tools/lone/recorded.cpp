@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/hash.hpp"
+#include "engine/util/hash.hpp"
 #include "tools/lone/compare.hpp"
 
 namespace fa_tune {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

@@ -6,10 +6,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/root.hpp"
 #include "tools/lone/isolated.hpp"
 
 namespace fa_tune {

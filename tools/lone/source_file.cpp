@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/hash.hpp"
-#include "engine/base/yaml.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {

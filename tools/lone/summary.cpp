@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/hash.hpp"
+#include "engine/util/hash.hpp"
 #include "tools/lone/compare.hpp"
 
 namespace fa_tune {

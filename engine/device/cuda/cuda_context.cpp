@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
 #include "engine/device/cuda/cuda_fault.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune::cuda {
 

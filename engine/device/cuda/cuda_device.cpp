@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/bytes.hpp"
-#include "engine/base/error.hpp"
 #include "engine/device/cuda/cuda_context.hpp"
 #include "engine/device/cuda/cuda_info.hpp"
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/cuda_timing.hpp"
 #include "engine/device/cuda/staging.hpp"
+#include "engine/util/bytes.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace cuda {

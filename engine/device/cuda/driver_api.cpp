@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "engine/base/environment.hpp"
-#include "engine/base/error.hpp"
+#include "engine/util/environment.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune::cuda {
 namespace {

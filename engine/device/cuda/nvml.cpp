@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-#include "engine/base/environment.hpp"
+#include "engine/util/environment.hpp"
 
 namespace fa_tune::cuda {
 namespace {

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/hash.hpp"
-#include "engine/base/npy.hpp"
 #include "engine/problem/custom/inputs.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/util/npy.hpp"
 
 namespace fa_tune {
 namespace {

@@ -6,16 +6,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/memory.hpp"
-#include "engine/base/parallel_bytes.hpp"
-#include "engine/base/random.hpp"
 #include "engine/problem/custom/arrays.hpp"
 #include "engine/problem/custom/inputs.hpp"
 #include "engine/problem/custom/nearby.hpp"
 #include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/custom/widen.hpp"
-#include "engine/space/space_file.hpp"
+#include "engine/space_file/space_file.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/memory.hpp"
+#include "engine/util/parallel_bytes.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/bytes.hpp"
-#include "engine/base/error.hpp"
-#include "engine/base/half.hpp"
-#include "engine/base/memory.hpp"
-#include "engine/base/parallel.hpp"
-#include "engine/base/random.hpp"
 #include "engine/problem/custom/arrays.hpp"
+#include "engine/util/bytes.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/memory.hpp"
+#include "engine/util/parallel.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <span>
 
-#include "engine/base/bytes.hpp"
-#include "engine/base/parallel.hpp"
-#include "engine/base/random.hpp"
 #include "engine/problem/custom/inputs.hpp"
+#include "engine/util/bytes.hpp"
+#include "engine/util/parallel.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/yaml.hpp"
-#include "engine/kernel/template.hpp"
+#include "engine/expression/expression.hpp"
+#include "engine/kernel/template/template.hpp"
 #include "engine/problem/problem.hpp"
-#include "engine/space/expression.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/memory.hpp"
-#include "engine/base/parallel.hpp"
 #include "engine/problem/custom/inputs.hpp"
+#include "engine/util/memory.hpp"
+#include "engine/util/parallel.hpp"
 
 namespace fa_tune {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/hash.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 namespace {

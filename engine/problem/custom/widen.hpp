@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/kernel/template.hpp"
+#include "engine/kernel/template/template.hpp"
 
 namespace fa_tune {
 

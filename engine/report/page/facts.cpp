@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
 #include "engine/report/cost.hpp"
 #include "engine/report/words.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/report/page/facts.hpp"
-#include "engine/search/insights.hpp"
+#include "engine/search/analysis/insights.hpp"
 
 namespace fa_tune {
 

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/error.hpp"
 #include "engine/search/strategies.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {

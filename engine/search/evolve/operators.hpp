@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/search/archive.hpp"
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/space/space.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/search/archive.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 

@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "engine/base/random.hpp"
 #include "engine/search/surrogate/gaussian_process.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/search/surrogate/encoding.hpp"
 #include "engine/search/surrogate/gaussian_process.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 

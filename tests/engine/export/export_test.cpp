@@ -3,10 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
 #include "engine/export/package_json.hpp"
 #include "engine/export/text.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
 using namespace fa_tune;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/gate/gate.hpp"
-#include "engine/problem/attention.hpp"
+#include "engine/problem/attention/attention.hpp"
 #include "tests/engine/gate/fake_device.hpp"
-#include "tests/engine/problem/host_attention.hpp"
+#include "tests/engine/problem/attention/host_attention.hpp"
 
 namespace fa_tune {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/error.hpp"
 #include "engine/device/device.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 

@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/parallel.hpp"
 #include "engine/gate/compare.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/parallel.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/parallel_bytes.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/gate/reference_run.hpp"
+#include "engine/util/parallel_bytes.hpp"
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 #include "tests/forwarding_device.hpp"

@@ -5,14 +5,14 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/half.hpp"
-#include "engine/device/emulated.hpp"
+#include "engine/device/local/emulated.hpp"
 #include "engine/device/profile.hpp"
 #include "engine/gate/output_check.hpp"
 #include "engine/gate/timed_launch.hpp"
+#include "engine/util/half.hpp"
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
-#include "tests/engine/run/measuring_emulator.hpp"
+#include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/helpers.hpp"
 
 using namespace fa_tune;

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/half.hpp"
+#include "engine/util/half.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 
 using namespace fa_tune;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 
 using namespace fa_tune;

@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/device/device.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune::test {
 

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 
 using namespace fa_tune;
 

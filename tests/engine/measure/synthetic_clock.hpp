@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/measure/process_series.hpp"
 #include "engine/measure/race.hpp"
 #include "engine/measure/statistics.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune::test {
 

@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
 using namespace fa_tune;

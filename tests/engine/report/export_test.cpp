@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
 #include "engine/report/table.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

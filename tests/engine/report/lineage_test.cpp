@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
 #include "engine/report/show.hpp"
 #include "engine/report/table.hpp"
+#include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
 #include "engine/report/page/axis.hpp"
 #include "engine/report/page/bars.hpp"
 #include "engine/report/page/markup.hpp"
+#include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

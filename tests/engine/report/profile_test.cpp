@@ -5,12 +5,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
 #include "engine/report/insights.hpp"
 #include "engine/report/next_moves.hpp"
 #include "engine/report/page/page.hpp"
 #include "engine/report/show.hpp"
 #include "engine/report/table.hpp"
+#include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

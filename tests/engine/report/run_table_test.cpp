@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace fa_tune;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 
 using namespace fa_tune;
 

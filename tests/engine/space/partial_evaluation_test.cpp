@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/space/expression_dag.hpp"
 #include "engine/space/space_parts.hpp"
 #include "engine/space/space_walk.hpp"
-#include "engine/space/terms.hpp"
 #include "tests/engine/space/parts_writer.hpp"
 #include "tests/engine/space/random_spaces.hpp"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/error.hpp"
 #include "engine/space/space.hpp"
+#include "engine/util/error.hpp"
 
 // Short ways to write the parts of a space; every mark is in s.yaml, the line counts the calls.
 namespace fa_tune {

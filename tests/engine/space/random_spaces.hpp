@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/space/space.hpp"
+#include "engine/util/random.hpp"
 
 // Random small spaces, and an enumeration of their configs that knows nothing of levels, slots or
 // digits: every assignment of values and absences, kept if it agrees with the words of space.hpp.

@@ -25,10 +25,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/base/environment.hpp"
-#include "engine/base/error.hpp"
-#include "engine/device/open.hpp"
-#include "engine/kernel/code_hash.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/code_hash.hpp"
+#include "engine/util/environment.hpp"
+#include "engine/util/error.hpp"
 #include "engine/worker/serve.hpp"
 #include "tests/forwarding_device.hpp"
 

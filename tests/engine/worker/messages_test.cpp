@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
 #include "tests/fuzz/try_frames.hpp"
 #include "tests/helpers.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "engine/worker/parked_buffers.hpp"
 #include "engine/worker/window.hpp"
 #include "tests/engine/worker/workers.hpp"

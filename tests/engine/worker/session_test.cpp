@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/stopwatch.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/stopwatch.hpp"
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 

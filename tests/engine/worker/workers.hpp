@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/kernel_image.hpp"
+#include "engine/model/kernel_image.hpp"
 #include "engine/worker/deadlines.hpp"
 
 namespace fa_tune::test {

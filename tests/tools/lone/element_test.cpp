@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "tools/lone/compare.hpp"
 #include "tools/lone/npy.hpp"
 

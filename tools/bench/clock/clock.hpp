@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/gate/timed_launch.hpp"
-#include "engine/kernel/compiler.hpp"
-#include "engine/run/project.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
 
 // Parts of bench_clock: a list of random variants, their measured times, their predicted ones, and
 // how well the two agree. They meet in JSON files only, so that each can run on another machine.

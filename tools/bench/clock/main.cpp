@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 using namespace fa_tune;

@@ -5,12 +5,12 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/random.hpp"
-#include "engine/base/root.hpp"
-#include "engine/base/stopwatch.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
 #include "engine/measure/sampler.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/random.hpp"
+#include "engine/util/root.hpp"
+#include "engine/util/stopwatch.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 namespace fa_tune::bench {

@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
-#include "engine/base/root.hpp"
-#include "engine/base/stopwatch.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/root.hpp"
+#include "engine/util/stopwatch.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 namespace fa_tune::bench {

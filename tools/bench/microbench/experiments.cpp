@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 #include "tools/bench/microbench/microbench.hpp"
 
 namespace fa_tune::bench {

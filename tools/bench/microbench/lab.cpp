@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
 #include "engine/measure/statistics.hpp"
+#include "engine/util/error.hpp"
 #include "tools/bench/microbench/microbench.hpp"
 
 namespace fa_tune::bench {

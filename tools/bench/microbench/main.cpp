@@ -8,9 +8,9 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/root.hpp"
 #include "tools/bench/microbench/microbench.hpp"
 
 using namespace fa_tune;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/device.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 
 // Parts of bench_microbench.
 

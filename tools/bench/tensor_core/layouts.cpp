@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "tools/bench/tensor_core/need.hpp"
 
 namespace fa_tune::bench {

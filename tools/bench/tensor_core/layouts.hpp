@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/device.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 
 namespace fa_tune::bench {
 

@@ -19,11 +19,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.hpp"
-#include "engine/base/file.hpp"
-#include "engine/base/root.hpp"
-#include "engine/device/open.hpp"
-#include "engine/kernel/compiler.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/root.hpp"
 #include "tools/bench/tensor_core/layouts.hpp"
 #include "tools/bench/tensor_core/need.hpp"
 #include "tools/bench/tensor_core/operands.hpp"

@@ -2,8 +2,8 @@
 
 #include <expected>
 
-#include "engine/base/error.hpp"
 #include "engine/device/device.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune::bench {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 #include "tools/bench/tensor_core/formats.hpp"
 
 namespace fa_tune::bench {

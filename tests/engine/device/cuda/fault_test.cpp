@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "fake_driver.hpp"
 
 using namespace fa_tune;

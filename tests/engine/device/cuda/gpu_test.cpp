@@ -8,9 +8,9 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "engine/base/error.hpp"
 #include "engine/device/cuda/cuda_device.hpp"
 #include "engine/measure/sampler.hpp"
+#include "engine/util/error.hpp"
 
 using namespace fa_tune;
 

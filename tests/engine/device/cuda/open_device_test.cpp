@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
-#include "engine/device/open.hpp"
+#include "engine/device/local/open.hpp"
+#include "engine/util/error.hpp"
 #include "fake_driver.hpp"
 
 using namespace fa_tune;

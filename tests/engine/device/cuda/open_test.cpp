@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/base/error.hpp"
+#include "engine/util/error.hpp"
 #include "fake_driver.hpp"
 #include "tests/helpers.hpp"
 

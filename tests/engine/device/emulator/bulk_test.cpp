@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/half.hpp"
+#include "engine/util/half.hpp"
 #include "tests/engine/device/emulator/hopper_support.hpp"
 
 // Bulk copies and reductions of plain bytes, and bulk groups.

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
+#include "engine/util/file.hpp"
 
 using namespace fa_tune;
 using namespace fa_tune::emulator;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
+#include "engine/util/file.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // Functions: by name, by address, with stacks of their own; and variables that hold addresses.

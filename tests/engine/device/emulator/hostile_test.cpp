@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // Texts that are wrong, cut off or no PTX at all: refused with a line, never worse.

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/half.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/random.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
 #include "tests/engine/device/emulator/support.hpp"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/math/fragments.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 #include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/try_ptx.hpp"
 

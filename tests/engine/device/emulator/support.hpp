@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulated.hpp"
+#include "engine/device/local/emulated.hpp"
 
 // Small PTX kernels for the emulator's tests.
 

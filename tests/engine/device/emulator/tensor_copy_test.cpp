@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/half.hpp"
+#include "engine/util/half.hpp"
 #include "tests/engine/device/emulator/hopper_support.hpp"
 
 // Bulk tensor copies: boxes, what lies outside, steps, swizzles, reductions. What is expected is

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/random.hpp"
+#include "engine/util/random.hpp"
 #include "engine/device/emulator/lanes.hpp"
 
 // Handlers compiled for any processor and those for AVX2 must give the same bits for every

@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/base/half.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/random.hpp"
 #include "tests/engine/device/emulator/hopper_support.hpp"
 
 // wgmma against sums of whole numbers, which every element type holds exactly, in every layout of

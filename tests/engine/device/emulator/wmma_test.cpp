@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/base/file.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/math/fragments.hpp"
 

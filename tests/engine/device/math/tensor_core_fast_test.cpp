@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/random.hpp"
 #include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "engine/util/random.hpp"
 #include "tests/helpers.hpp"
 #include "warp.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/half.hpp"
-#include "engine/base/random.hpp"
+#include "engine/util/half.hpp"
+#include "engine/util/random.hpp"
 #include "tests/engine/device/math/fragments.hpp"
 #include "warp.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/half.hpp"
+#include "engine/util/half.hpp"
 #include "warp.hpp"
 
 using namespace fa_tune;

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/random.hpp"
 #include "engine/search/surrogate/kernel_learning.hpp"
+#include "engine/util/random.hpp"
 
 using namespace fa_tune;
 

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/random.hpp"
 #include "engine/search/catalog/make_strategy.hpp"
+#include "engine/util/random.hpp"
 
 using namespace fa_tune;
 

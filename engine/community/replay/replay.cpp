@@ -1,0 +1,116 @@
+#include "engine/community/replay/replay.hpp"
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "engine/search/catalog/make_strategy.hpp"
+#include "engine/search/strategy.hpp"
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr double us_per_ms = 1000;
+constexpr double ms_per_s = 1000;
+
+class Replayed {
+ public:
+  Replayed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
+           ReplayBudget budget)
+      : table_(table), space_(space), options_(options), budget_(budget) {}
+
+  void run(std::uint64_t seed, std::vector<EarlierRun> earlier) {
+    const auto strategy =
+        make_strategy(options_.strategy, SearchTask{space_, seed, std::move(earlier)});
+    std::deque<std::vector<Proposal>> asked;
+    bool used_up = false;
+    while (!is_over()) {
+      while (!used_up && asked.size() <= options_.ahead) {
+        asked.push_back(strategy->ask(options_.batch));
+        used_up = asked.back().empty();
+      }
+      for (const Proposal& proposal : asked.front()) {
+        told_.push_back(evaluate(proposal));
+        strategy->tell(told_.back());
+      }
+      asked.pop_front();
+      if (used_up && asked.empty()) break;
+    }
+  }
+
+  Trace take_trace() { return std::move(trace_); }
+  EarlierRun take_told() { return {table_.name, std::move(told_)}; }
+
+ private:
+  bool is_over() const { return elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations; }
+
+  Told evaluate(const Proposal& proposal) {
+    const TableEntry* entry = table_.find(space_.genome(proposal.config));
+    Told told;
+    told.number = ++asked_;
+    told.config = proposal.config;
+    told.right = entry->time_ms.has_value();
+    if (entry->time_ms) told.time_us = *entry->time_ms * us_per_ms;
+    if (visited_.insert(entry).second) {
+      told.cost_s = entry->cost_ms / ms_per_s;
+      elapsed_ms_ += entry->cost_ms;
+      trace_.push_back({visited_.size(), elapsed_ms_, entry->time_ms});
+    }
+    return told;
+  }
+
+  const RecordedTable& table_;
+  const Space& space_;
+  const ReplayOptions& options_;
+  ReplayBudget budget_;
+  std::vector<Told> told_;
+  std::set<const TableEntry*> visited_;
+  Trace trace_;
+  double elapsed_ms_ = 0;
+  std::uint64_t asked_ = 0;
+};
+
+Trace replay_seed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
+                  std::uint64_t seed) {
+  std::vector<EarlierRun> earlier;
+  for (const EarlierTable& before : options.earlier) {
+    Replayed first(*before.table, *before.space, options, {0, before.evaluations});
+    first.run(seed, {});
+    earlier.push_back(first.take_told());
+  }
+  Replayed replayed(table, space, options, options.budget);
+  replayed.run(seed, std::move(earlier));
+  return replayed.take_trace();
+}
+
+}  // namespace
+
+std::vector<Trace> replay(const RecordedTable& table, const Space& space,
+                          const ReplayOptions& options) {
+  std::vector<Trace> traces(options.seeds);
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < traces.size(); i = next++)
+        traces[i] = replay_seed(table, space, options, i + 1);
+    } catch (...) {
+      const std::lock_guard lock(failure_mutex);
+      if (!failure) failure = std::current_exception();
+      next = traces.size();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < options.jobs; ++i) threads.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return traces;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,435 @@
+#include "engine/device/local/emulated.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/grid.hpp"
+#include "engine/device/emulator/loader.hpp"
+#include "engine/device/emulator/occupancy.hpp"
+#include "engine/device/emulator/tensor_map_bits.hpp"
+#include "engine/device/emulator/timing_model.hpp"
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+using emulator::GlobalMemory;
+using emulator::LaunchContext;
+using emulator::Program;
+using emulator::Trouble;
+using emulator::TroubleKind;
+
+// A CTA that has executed so many warp instructions does not end: the longest honest ones, a serial
+// loop over thousands of keys in 32 warps, stay below half of it. Some ten seconds here.
+constexpr std::uint64_t instruction_budget = 500'000'000;
+// How many CTAs a prediction looks at.
+constexpr std::uint64_t sampled_blocks = 8;
+// Where a launch executes no more warp instructions than this, with those that products of tensor
+// cores count for, all of its blocks run for a prediction too, so that those it looks at do their
+// work among the others, and so that somebody can look at what they left. Some tens of
+// milliseconds on one thread: with eight times as much, trials a second of the mission shape halve,
+// and its finals run whole anyhow.
+constexpr std::uint64_t whole_up_to = 1'000'000;
+// With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
+// Clusters").
+constexpr std::uint64_t most_cluster_blocks = 16;
+
+emulator::Dim3 to_emulator(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
+
+emulator::LaunchConfig to_emulator(const LaunchConfig& config) {
+  return {to_emulator(config.grid), to_emulator(config.block), to_emulator(config.cluster),
+          config.dynamic_shared_bytes};
+}
+
+emulator::KernelResources to_emulator(const KernelResources& resources) {
+  return {resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
+          resources.stack_bytes, resources.static_shared_bytes};
+}
+
+FaultKind kind_of(TroubleKind kind) {
+  switch (kind) {
+    case TroubleKind::load_failed:
+      return FaultKind::load_failed;
+    case TroubleKind::unknown_instruction:
+      return FaultKind::unknown_instruction;
+    case TroubleKind::resources:
+      return FaultKind::resources;
+    case TroubleKind::out_of_bounds:
+      return FaultKind::out_of_bounds;
+    case TroubleKind::misaligned:
+      return FaultKind::misaligned;
+    case TroubleKind::freed:
+      return FaultKind::freed;
+    case TroubleKind::uninitialized:
+      return FaultKind::uninitialized;
+    case TroubleKind::race:
+      return FaultKind::race;
+    case TroubleKind::barrier:
+      return FaultKind::barrier;
+    case TroubleKind::sync:
+      return FaultKind::sync;
+    case TroubleKind::deadlock:
+      return FaultKind::deadlock;
+    case TroubleKind::timeout:
+      return FaultKind::timeout;
+    case TroubleKind::trap:
+      return FaultKind::trap;
+    case TroubleKind::read_only:
+      return FaultKind::read_only;
+    case TroubleKind::unfinished:
+      return FaultKind::unfinished;
+  }
+  return FaultKind::load_failed;
+}
+
+std::unexpected<Fault> refuse(FaultKind kind, std::string message) {
+  return std::unexpected(Fault{kind, std::move(message)});
+}
+
+class EmulatorDevice final : public Device {
+ public:
+  EmulatorDevice(const DeviceProfile& profile, int threads, std::uint64_t instructions)
+      : profile_(profile), allowance_(instructions) {
+    threads_ =
+        threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    info_.id = "emulator:" + profile.name;
+    info_.name = "emulated " + profile.title;
+    info_.arch = profile.arch;
+    info_.accepts = BinaryKind::ptx;
+    info_.times = TimeKind::predicted;
+    info_.sms = profile.sms;
+    info_.shared_per_block = profile.shared_per_block;
+    info_.checks = true;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    if (image.kind != BinaryKind::ptx) {
+      return refuse(FaultKind::load_failed, "the emulator takes PTX, not machine code");
+    }
+    auto program = emulator::load_program(image.bytes, image.kernel,
+                                          emulator::tensor_rule_of(profile_.arch), memory_);
+    if (!program) return refuse(kind_of(program.error().kind), program.error().message);
+    const auto handle = static_cast<KernelHandle>(++last_handle_);
+    kernels_.emplace(handle, Kernel{std::move(*program), image.resources});
+    return handle;
+  }
+
+  void unload(KernelHandle kernel) override {
+    const auto found = kernels_.find(kernel);
+    if (found == kernels_.end()) return;
+    for (const std::uint64_t address : found->second.program.globals) memory_.release(address);
+    kernels_.erase(found);
+  }
+
+  BufferHandle allocate(std::size_t bytes) override {
+    const auto handle = static_cast<BufferHandle>(++last_handle_);
+    const emulator::Allocation& allocation = memory_.allocate(bytes);
+    memory_.track(allocation.address);
+    buffers_[handle] = &allocation;
+    return handle;
+  }
+
+  void release(BufferHandle buffer) override {
+    const auto found = buffers_.find(buffer);
+    if (found == buffers_.end()) return;
+    memory_.release(found->second->address);
+    buffers_.erase(found);
+  }
+
+  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
+                                   std::span<const std::byte> bytes) override {
+    const auto to = locate(buffer, offset, bytes.size());
+    if (!to) return std::unexpected(to.error());
+    std::copy(bytes.begin(), bytes.end(), *to);
+    const emulator::Allocation& allocation = *buffers_.at(buffer);
+    if (allocation.written) allocation.written->mark(offset, bytes.size());
+    return {};
+  }
+
+  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
+                                  std::span<std::byte> bytes) override {
+    const auto from = locate(buffer, offset, bytes.size());
+    if (!from) return std::unexpected(from.error());
+    std::copy_n(*from, bytes.size(), bytes.begin());
+    return {};
+  }
+
+  Argument address(BufferHandle buffer, std::size_t offset) override {
+    const std::uint64_t address = buffers_.at(buffer)->address + offset;
+    std::vector<std::byte> bytes(sizeof(address));
+    std::memcpy(bytes.data(), &address, sizeof(address));
+    return bytes;
+  }
+
+  std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
+    if (auto refusal = refusal_of(map)) return refuse(FaultKind::resources, std::move(*refusal));
+    if (!hopper()) return Device::tensor_map(map);
+    emulator::TensorMapBits bits;
+    bits.address = buffers_.at(map.buffer)->address + map.offset;
+    bits.rank = static_cast<std::uint8_t>(map.dims.size());
+    for (std::size_t i = 0; i < map.dims.size(); ++i) {
+      bits.last[i] = static_cast<std::uint32_t>(map.dims[i] - 1);
+      bits.box_last[i] = static_cast<std::uint8_t>(map.box[i] - 1);
+      bits.steps[i] =
+          static_cast<std::uint8_t>(map.element_steps.empty() ? 1 : map.element_steps[i]);
+      if (i > 0) bits.strides[i - 1] = map.strides[i - 1];
+    }
+    bits.element_bytes = static_cast<std::uint8_t>(size_of(map.element));
+    bits.element = static_cast<emulator::TensorElement>(map.element);
+    bits.swizzle = static_cast<std::uint8_t>(1U << static_cast<unsigned>(map.swizzle) >> 1U);
+    bits.nan_fill = map.nan_fill ? 1 : 0;
+    const auto bytes = std::as_bytes(std::span(&bits, 1));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
+
+  std::expected<void, Fault> launch(const Launch& launch) override {
+    return run(launch, [&](const LaunchContext& context) {
+      // The account of a checked launch is one for all its blocks.
+      return emulator::run_grid(context, launch.checks.any() ? 1 : threads_, nullptr);
+    });
+  }
+
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
+      if (auto changed = make_changes(*changes); !changed) return std::unexpected(changed.error());
+    emulator::Record record;
+    const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
+    const std::uint64_t wanted =
+        std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
+    const emulator::Sampling sampling{
+        emulator::sample_evenly(clusters, wanted),
+        plan.complete ? std::numeric_limits<std::uint64_t>::max() : whole_up_to};
+    bool whole = false;
+    const auto outcome = run(launch, [&](const LaunchContext& context) {
+      emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
+      whole = sampled.whole;
+      return std::move(sampled.trouble);
+    });
+    if (!outcome) return std::unexpected(outcome.error());
+    const Kernel& kernel = kernels_.at(launch.kernel);
+    const emulator::KernelResources resources = resources_of(kernel);
+    double reachable = 0;
+    for (const Argument& argument : launch.arguments) reachable += bytes_behind(argument);
+    const emulator::Prediction prediction = emulator::predict(
+        profile_, resources, to_emulator(launch.config), kernel.program, record, reachable);
+    Timing timing;
+    timing.kind = TimeKind::predicted;
+    timing.samples_us = {prediction.us};
+    timing.model = profile_.name;
+    timing.detail_json = prediction.detail_json;
+    timing.complete = whole;
+    timing.restored = !plan.restore.empty();
+    return timing;
+  }
+
+ private:
+  struct Kernel {
+    Program program;
+    KernelResources resources;
+  };
+
+  static emulator::KernelResources resources_of(const Kernel& kernel) {
+    emulator::KernelResources resources = to_emulator(kernel.resources);
+    if (resources.static_shared_bytes < 0) {
+      resources.static_shared_bytes = static_cast<int>(kernel.program.static_shared_bytes);
+    }
+    return resources;
+  }
+
+  // Clusters that the device holds at once.
+  std::uint64_t resident(const Kernel& kernel, const LaunchConfig& config) const {
+    const int blocks =
+        emulator::occupancy(profile_, resources_of(kernel), to_emulator(config)).blocks_per_sm;
+    const std::uint64_t all = static_cast<std::uint64_t>(std::max(blocks, 1)) *
+                              static_cast<std::uint64_t>(std::max(profile_.sms, 1));
+    return std::max<std::uint64_t>(all / config.cluster.count(), 1);
+  }
+
+  // The allocation that a pointer among the arguments reaches; 0 for what is none.
+  double bytes_behind(const Argument& argument) const {
+    const emulator::Allocation* allocation = nullptr;
+    if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
+      const auto found = buffers_.find(*buffer);
+      if (found != buffers_.end()) allocation = found->second;
+    } else {
+      const auto& bytes = std::get<std::vector<std::byte>>(argument);
+      std::uint64_t address = 0;
+      if (bytes.size() != sizeof(address)) return 0;
+      std::memcpy(&address, bytes.data(), sizeof(address));
+      allocation = memory_.find(address);
+    }
+    return allocation == nullptr ? 0 : static_cast<double>(allocation->size);
+  }
+
+  bool hopper() const { return profile_.arch.starts_with("sm_90"); }
+
+  std::expected<std::byte*, Fault> locate(BufferHandle buffer, std::size_t offset,
+                                          std::size_t size) const {
+    const auto found = buffers_.find(buffer);
+    if (found == buffers_.end()) {
+      return refuse(FaultKind::out_of_bounds, "a copy to or from a buffer that was released");
+    }
+    const emulator::Allocation& allocation = *found->second;
+    if (offset > allocation.size || size > allocation.size - offset) {
+      return refuse(
+          FaultKind::out_of_bounds,
+          fmt::format("a copy of {} bytes at {} of a buffer of {}", size, offset, allocation.size));
+    }
+    return allocation.bytes + offset;
+  }
+
+  std::expected<void, Fault> check(const Program& program, const LaunchConfig& config) const {
+    const std::uint64_t threads = config.block.count();
+    if (threads == 0 || config.grid.count() == 0) {
+      return refuse(FaultKind::resources, "a grid or a block of nothing");
+    }
+    if (threads > static_cast<std::uint64_t>(profile_.max_threads_per_block)) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: {} threads a block; {} allows {}", program.kernel, threads,
+                                profile_.title, profile_.max_threads_per_block));
+    }
+    const std::uint64_t shared =
+        std::uint64_t{program.dynamic_shared_begin - emulator::shared_reserved} +
+        config.dynamic_shared_bytes;
+    if (shared > static_cast<std::uint64_t>(profile_.shared_per_block)) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: {} bytes of shared memory a block; {} allows {}",
+                                program.kernel, shared, profile_.title, profile_.shared_per_block));
+    }
+    return check_cluster(program, config);
+  }
+
+  std::expected<void, Fault> check_cluster(const Program& program,
+                                           const LaunchConfig& config) const {
+    const std::uint64_t size = config.cluster.count();
+    if (size == 1) return {};
+    if (!hopper() || size == 0 || size > most_cluster_blocks) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: a cluster of {} blocks; {} allows {}", program.kernel, size,
+                                profile_.title, hopper() ? most_cluster_blocks : 1));
+    }
+    if (config.grid.x % config.cluster.x != 0 || config.grid.y % config.cluster.y != 0 ||
+        config.grid.z % config.cluster.z != 0) {
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: a grid of {}x{}x{} blocks cannot be divided into clusters of "
+                                "{}x{}x{}",
+                                program.kernel, config.grid.x, config.grid.y, config.grid.z,
+                                config.cluster.x, config.cluster.y, config.cluster.z));
+    }
+    return {};
+  }
+
+  std::expected<std::vector<std::byte>, Fault> parameters(const Program& program,
+                                                          const Launch& launch) const {
+    if (launch.arguments.size() != program.parameter_sizes.size()) {
+      return refuse(
+          FaultKind::resources,
+          fmt::format("{}: {} arguments where the kernel has {} parameters", program.kernel,
+                      launch.arguments.size(), program.parameter_sizes.size()));
+    }
+    std::vector<std::byte> block(program.parameter_bytes);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      std::span<const std::byte> bytes;
+      std::uint64_t address = 0;
+      if (const auto* buffer = std::get_if<BufferHandle>(&launch.arguments[i])) {
+        const auto found = buffers_.find(*buffer);
+        if (found == buffers_.end()) {
+          return refuse(
+              FaultKind::out_of_bounds,
+              fmt::format("{}: argument {} is a buffer that was released", program.kernel, i));
+        }
+        address = found->second->address;
+        bytes = std::as_bytes(std::span(&address, 1));
+      } else {
+        bytes = std::get<std::vector<std::byte>>(launch.arguments[i]);
+      }
+      if (bytes.size() != program.parameter_sizes[i]) {
+        return refuse(FaultKind::resources,
+                      fmt::format("{}: argument {} has {} bytes where the kernel takes {}",
+                                  program.kernel, i, bytes.size(), program.parameter_sizes[i]));
+      }
+      std::copy(bytes.begin(), bytes.end(), block.begin() + program.parameter_offsets[i]);
+    }
+    return block;
+  }
+
+  std::expected<void, Fault> fill_constants(const Program& program, const Launch& launch) {
+    for (const ConstantData& data : launch.constants) {
+      const auto variable = program.constant_variables.find(data.name);
+      if (variable == program.constant_variables.end()) continue;
+      const emulator::Allocation& to = *memory_.find(variable->second);
+      if (data.bytes > to.size) return std::unexpected(too_small(data, to.size));
+      const auto from = locate(data.from, data.offset, data.bytes);
+      if (!from) return std::unexpected(from.error());
+      std::copy_n(*from, data.bytes, to.bytes);
+    }
+    return {};
+  }
+
+  // `run_blocks` is given the launch and says what went wrong.
+  template <typename RunBlocks>
+  std::expected<void, Fault> run(const Launch& launch, const RunBlocks& run_blocks) {
+    const auto found = kernels_.find(launch.kernel);
+    if (found == kernels_.end()) {
+      return refuse(FaultKind::load_failed, "a launch of a kernel that is not loaded");
+    }
+    const Program& program = found->second.program;
+    if (auto checked = check(program, launch.config); !checked) return checked;
+    const auto block = parameters(program, launch);
+    if (!block) return std::unexpected(block.error());
+    if (auto filled = fill_constants(program, launch); !filled) return filled;
+    LaunchContext context;
+    context.program = &program;
+    context.config = to_emulator(launch.config);
+    context.parameters = *block;
+    context.memory = &memory_;
+    context.budget = instruction_budget;
+    context.resident = resident(found->second, launch.config);
+    context.allowance = &allowance_;
+    context.schedule = launch.schedule;
+    context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
+    // Only a checked launch keeps account of what it writes.
+    if (!launch.checks.initialized) memory_.track_no_more();
+    std::vector<std::uint64_t> lent;
+    for (const BufferHandle buffer : launch.read_only) {
+      const auto held = buffers_.find(buffer);
+      if (held == buffers_.end())
+        return refuse(FaultKind::out_of_bounds, "a buffer that was released is to be read");
+      lent.push_back(held->second->address);
+    }
+    for (const std::uint64_t address : lent) memory_.lend(address);
+    const std::optional<Trouble> trouble = run_blocks(context);
+    for (const std::uint64_t address : lent) memory_.take_back(address);
+    if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
+    return {};
+  }
+
+  DeviceProfile profile_;
+  DeviceInfo info_;
+  std::atomic<std::uint64_t> allowance_;  // warp instructions that are left
+  int threads_ = 1;
+  GlobalMemory memory_;
+  std::map<KernelHandle, Kernel> kernels_;
+  std::map<BufferHandle, const emulator::Allocation*> buffers_;
+  std::uint64_t last_handle_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads,
+                                      std::uint64_t instructions) {
+  return std::make_unique<EmulatorDevice>(profile, threads, instructions);
+}
+
+}  // namespace fa_tune

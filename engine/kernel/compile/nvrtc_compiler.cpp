@@ -1,0 +1,212 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/kernel/compile/code_hash.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/compiler_headers.hpp"
+#include "engine/kernel/compile/compiler_log.hpp"
+#include "engine/kernel/compile/nvrtc_library.hpp"
+#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/stopwatch.hpp"
+#include "engine/yaml/yaml.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Nvrtc = NvrtcFunctions;
+
+// Owns one nvrtcProgram.
+class Program {
+ public:
+  Program(const Nvrtc& functions, const std::string& source, const std::string& name,
+          const std::vector<HeaderText>& headers = {})
+      : functions_(functions) {
+    std::vector<const char*> texts, names;
+    for (const HeaderText& header : headers) {
+      texts.push_back(header.text.c_str());
+      names.push_back(header.name.c_str());
+    }
+    created_ = functions_.create(&program_, source.c_str(), name.c_str(),
+                                 static_cast<int>(headers.size()), texts.data(), names.data());
+  }
+  ~Program() {
+    if (program_ != nullptr) functions_.destroy(&program_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Makes the instance of a function template that `expression` names, and says what it is called
+  // in the code: to be asked after compile().
+  void name(const std::string& expression) {
+    if (created_ == Nvrtc::success)
+      created_ = functions_.add_name_expression(program_, expression.c_str());
+  }
+  std::string lowered(const std::string& expression) const {
+    const char* name = nullptr;
+    const auto found = functions_.lowered_name(program_, expression.c_str(), &name);
+    return found == Nvrtc::success && name != nullptr ? name : expression;
+  }
+
+  Nvrtc::Result compile(const std::vector<std::string>& options) {
+    if (created_ != Nvrtc::success) return created_;
+    std::vector<const char*> words;
+    words.reserve(options.size());
+    for (const std::string& option : options) words.push_back(option.c_str());
+    return functions_.compile(program_, static_cast<int>(words.size()), words.data());
+  }
+
+  std::string log() const { return text(functions_.log_size, functions_.log); }
+  std::string ptx() const { return text(functions_.ptx_size, functions_.ptx); }
+  std::string cubin() const { return bytes(functions_.cubin_size, functions_.cubin); }
+
+ private:
+  using Size = decltype(Nvrtc::log_size);
+  using Copy = decltype(Nvrtc::log);
+
+  std::string bytes(Size size, Copy copy) const {
+    std::size_t count = 0;
+    if (created_ != Nvrtc::success || size(program_, &count) != Nvrtc::success) return {};
+    std::string result(count, '\0');
+    if (count > 0 && copy(program_, result.data()) != Nvrtc::success) return {};
+    return result;
+  }
+  // The same without the NUL that NVRTC counts in.
+  std::string text(Size size, Copy copy) const {
+    std::string result = bytes(size, copy);
+    result.resize(std::min(result.find('\0'), result.size()));
+    return result;
+  }
+
+  const Nvrtc& functions_;
+  Nvrtc::Program program_ = nullptr;
+  Nvrtc::Result created_;
+};
+
+// "13.0.88" out of the comment every PTX begins with: "... release 13.0, V13.0.88". nvrtcVersion()
+// gives no build, and two builds make different code. Falls back to "13.0".
+std::string full_version(const NvrtcLibrary& library) {
+  std::string plain = fmt::format("{}.{}", library.major, library.minor);
+  Program empty(library.functions, "", "version.cu");
+  empty.compile({});
+  const std::string ptx = empty.ptx();
+  const std::size_t at = ptx.find(", V" + plain + ".");
+  if (at == std::string::npos) return plain;
+  const std::size_t begin = at + 3;
+  return ptx.substr(begin, ptx.find_first_not_of("0123456789.", begin) - begin);
+}
+
+class NvrtcCompiler final : public Compiler {
+ public:
+  explicit NvrtcCompiler(NvrtcLibrary library)
+      : library_(std::move(library)),
+        includes_(include_options(toolkit_headers(library_.path))),
+        version_("NVRTC " + full_version(library_)) {}
+
+  std::string version() const override { return version_; }
+  CompileOutcome compile(const CompileRequest& request) override;
+
+ private:
+  std::vector<std::string> options(const CompileRequest& request) const;
+  CompileFailure failure(const Program& program, Nvrtc::Result result, const LogFacts& facts) const;
+
+  NvrtcLibrary library_;
+  std::vector<std::string> includes_;  // options
+  std::string version_;
+};
+
+bool includes_any(const Source& source) { return source.text.contains("include"); }
+
+// With a real architecture NVRTC makes machine code and keeps the PTX on the way, so that one
+// compile serves the emulator and still says what ptxas thinks of the kernel.
+std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
+  std::vector<std::string> list = {"--gpu-architecture=" + request.arch, "--std=c++17",
+                                   "--ptxas-options=-v", "-default-device"};
+  // Sources are flat: what lies in the working folder must not change what is compiled.
+  if (library_.major >= 13) list.emplace_back("--no-source-include");
+  if (includes_any(request.source)) list.insert(list.end(), includes_.begin(), includes_.end());
+  list.insert(list.end(), request.options.begin(), request.options.end());
+  return list;
+}
+
+CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result result,
+                                      const LogFacts& facts) const {
+  CompileFailure refused;
+  refused.message = facts.first_error.empty() ? fmt::format("{} gave no message ({})", version_,
+                                                            library_.functions.error_string(result))
+                                              : facts.first_error;
+  refused.log = clip_log(program.log());
+  refused.lasting = result == Nvrtc::compilation_failed;
+  if (refused.message.contains("not open source file")) {
+    refused.lasting = false;  // it may be there the next time
+    refused.message += includes_.empty()
+                           ? "; the CUDA toolkit's headers were not found: run tools/setup, or set "
+                             "FA_TUNE_CUDA_INCLUDE to their folder"
+                           : "; a kernel's file may include its own files, the CUDA toolkit's and "
+                             "what C and C++ have of use to kernels: keep host code elsewhere";
+  }
+  return refused;
+}
+
+// Whether a kernel's name in the code is another than in the source. A source that makes some of
+// its functions extern "C" makes its kernel so.
+bool is_mangled(const Source& source) {
+  return !is_identifier(source.kernel) || source.text.find("extern \"C\"") == std::string::npos;
+}
+
+CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
+  const Stopwatch watch;
+  std::string kernel = request.source.kernel;
+  Program program(library_.functions, request.source.text,
+                  kernel.substr(0, kernel.find_first_of("<:")) + ".cu",
+                  includes_any(request.source) ? host_headers() : std::vector<HeaderText>{});
+  const bool mangled = is_mangled(request.source);
+  if (mangled) program.name(kernel);
+  const Nvrtc::Result result = program.compile(options(request));
+  if (mangled && result == Nvrtc::success) kernel = program.lowered(kernel);
+  LogFacts facts = read_compiler_log(program.log(), kernel);
+  if (result != Nvrtc::success) return std::unexpected(failure(program, result, facts));
+  const std::string cubin = program.cubin();
+  // Read for PTX too: it shows that the entry is there under its name.
+  const auto machine_code = cubin_code_hash(cubin, kernel);
+  if (!machine_code)
+    return std::unexpected(
+        CompileFailure{fmt::format("no kernel '{}': {}; is it a __global__ function, and extern "
+                                   "\"C\" if others of the source are?",
+                                   request.source.kernel, machine_code.error()),
+                       clip_log(program.log())});
+  Compiled compiled;
+  compiled.image = {request.kind, request.arch, kernel, "", facts.resources};
+  const std::string ptx = program.ptx();
+  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin : ptx;
+  compiled.code_hash =
+      request.kind == BinaryKind::cubin ? *machine_code : ptx_code_hash(compiled.image.bytes);
+  compiled.warnings = std::move(facts.warnings);
+  if (const auto variables = persistent_variables(ptx, cubin))
+    compiled.warnings.push_back(keeps_state_warning(*variables));
+  compiled.milliseconds = watch.milliseconds();
+  return compiled;
+}
+
+}  // namespace
+
+std::unique_ptr<Compiler> open_nvrtc() {
+  auto library = load_nvrtc();
+  if (!library)
+    throw MachineError(
+        "NVRTC, the CUDA compiler library, was not found; run tools/setup, install a CUDA toolkit "
+        "or "
+        "set FA_TUNE_NVRTC to the file libnvrtc.so. Tried: " +
+        library.error());
+  return std::make_unique<NvrtcCompiler>(std::move(*library));
+}
+
+NvrtcFacts describe_nvrtc() {
+  const auto library = load_nvrtc();
+  if (!library) return {false, "", "", "", library.error()};
+  return {true, library->path, "NVRTC " + full_version(*library),
+          toolkit_headers(library->path).string(), ""};
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/kernel/template/derived_scope.hpp"
+#include "engine/kernel/template/template.hpp"
+#include "engine/source/identifier_substitution.hpp"
+#include "engine/util/error.hpp"
+#include "engine/yaml/yaml.hpp"
+
+namespace fa_tune {
+
+DerivedScope::DerivedScope(const Config& config, const Constants& constants,
+                           const std::vector<Derived>& derived)
+    : config_(config), constants_(constants) {
+  const auto has_value = [this](const std::string& name) { return find(name) != nullptr; };
+  for (const Derived& value : derived)
+    if (std::ranges::all_of(value.expression.names(), has_value))
+      values_.insert_or_assign(value.name, value.expression.evaluate(lookup()));
+}
+
+const Value* DerivedScope::find(const std::string& name) const {
+  // Before the config: a parameter of another template may go by the same name.
+  if (const auto at = values_.find(name); at != values_.end()) return &at->second;
+  if (const Value* value = config_.find(name)) return value;
+  const auto at = constants_.find(name);
+  return at == constants_.end() ? nullptr : &at->second;
+}
+
+namespace {
+
+// Limits that hold on every GPU since compute capability 5.0 (CUDA C++ programming guide,
+// "Technical specifications per compute capability"); a device's own, tighter ones are the device's
+// to check.
+struct Limits {
+  std::int64_t x, y, z, product;
+};
+constexpr Limits kGrid = {2147483647, 65535, 65535, INT64_MAX};
+constexpr Limits kBlock = {1024, 1024, 64, 1024};
+constexpr Limits kCluster = {16, 16, 16, 16};
+constexpr std::int64_t kMaxShared = std::int64_t{1} << 31;
+
+struct Subject {
+  const Config& config;
+  const Expression::Scope& scope;
+};
+
+std::int64_t evaluate(const Expression& expression, std::string_view what, std::int64_t least,
+                      std::int64_t most, const Subject& subject) {
+  const std::int64_t value = expression.evaluate_integer(subject.scope);
+  if (value < least || value > most)
+    throw UserError(fmt::format("{}{} is {} = {}, expected {} to {}, for the config {}",
+                                prefix(expression.mark()), what, expression.text(), value, least,
+                                most, subject.config.to_json()));
+  return value;
+}
+
+Dim3 evaluate(const std::vector<Expression>& sizes, const std::string& what, const Limits& limits,
+              const Subject& subject) {
+  const std::int64_t most[3] = {limits.x, limits.y, limits.z};
+  const char* const axes[3] = {".x", ".y", ".z"};
+  std::int64_t size[3] = {1, 1, 1};
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    size[i] = evaluate(sizes[i], what + axes[i], 1, most[i], subject);
+  const Dim3 dims = {static_cast<std::uint32_t>(size[0]), static_cast<std::uint32_t>(size[1]),
+                     static_cast<std::uint32_t>(size[2])};
+  if (dims.count() > static_cast<std::uint64_t>(limits.product))
+    throw UserError(fmt::format("{}{} is {} x {} x {} = {}, expected at most {}, for the config {}",
+                                prefix(sizes.front().mark()), what, size[0], size[1], size[2],
+                                dims.count(), limits.product, subject.config.to_json()));
+  return dims;
+}
+
+constexpr std::int64_t kMostInBox = 256;  // CUDA driver API, cuTensorMapEncodeTiled
+
+}  // namespace
+
+Constants Template::completed(const Config& config, const Constants& constants) const {
+  Constants all = constants;
+  for (const auto& [name, otherwise] : optional_)
+    if (config.find(name) == nullptr) all.emplace(name, otherwise);
+  return all;
+}
+
+namespace {
+
+LaunchConfig geometry(const std::vector<Expression>& grid, const std::vector<Expression>& block,
+                      const std::vector<Expression>& cluster, const std::vector<Expression>& shared,
+                      const Subject& subject) {
+  LaunchConfig launch;
+  launch.grid = evaluate(grid, "grid", kGrid, subject);
+  launch.block = evaluate(block, "block", kBlock, subject);
+  launch.cluster = evaluate(cluster, "cluster", kCluster, subject);
+  if (launch.grid.x % launch.cluster.x != 0 || launch.grid.y % launch.cluster.y != 0 ||
+      launch.grid.z % launch.cluster.z != 0)
+    throw UserError(
+        fmt::format("{}cluster does not divide the grid {} x {} x {}, for the config {}",
+                    prefix(cluster.front().mark()), launch.grid.x, launch.grid.y, launch.grid.z,
+                    subject.config.to_json()));
+  if (!shared.empty())
+    launch.dynamic_shared_bytes =
+        static_cast<std::uint32_t>(evaluate(shared.front(), "shared", 0, kMaxShared, subject));
+  return launch;
+}
+
+}  // namespace
+
+PlannedLaunch Template::require_plan(const Config& config, const Constants& constants) const {
+  const Constants all = completed(config, constants);
+  const DerivedScope values(config, all, derived_);
+  const Expression::Scope scope = values.lookup();
+  const Subject subject = {config, scope};
+  PlannedLaunch planned{geometry(grid_, block_, cluster_, shared_, subject), {}, {}};
+  for (const Argument& argument : arguments_)
+    if (!argument.when || argument.when->evaluate_bool(scope))
+      planned.arguments.push_back(argument.name);
+  for (const Map& map : maps_) {
+    if (std::ranges::find(planned.arguments, map.argument) == planned.arguments.end()) continue;
+    MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes, {}};
+    for (const Expression& size : map.box)
+      mapped.box.push_back(static_cast<std::uint32_t>(
+          evaluate(size, map.argument + "'s box", 1, kMostInBox, subject)));
+    for (const Axis& axis : map.axes) {
+      MapAxis made{.letter = axis.letter};
+      if (axis.part != 0) {
+        const std::int64_t by =
+            evaluate(axis.by.front(), map.argument + "'s axes", 1, INT32_MAX, subject);
+        (axis.part == '%' ? made.modulo : made.divisor) = by;
+      }
+      mapped.axes.push_back(made);
+    }
+    planned.maps.push_back(std::move(mapped));
+  }
+  return planned;
+}
+
+std::expected<PlannedLaunch, std::string> Template::plan(const Config& config,
+                                                         const Constants& constants) const {
+  try {
+    return require_plan(config, constants);
+  } catch (const UserError& error) {
+    return std::unexpected(error.what());
+  }
+}
+
+std::vector<const Expression*> Template::launch_expressions() const {
+  std::vector<const Expression*> all;
+  const auto add = [&all](const std::vector<Expression>& some) {
+    for (const Expression& each : some) all.push_back(&each);
+  };
+  add(grid_);
+  add(block_);
+  add(cluster_);
+  add(shared_);
+  for (const Map& map : maps_) {
+    add(map.box);
+    for (const Axis& axis : map.axes) add(axis.by);
+  }
+  for (const Argument& argument : arguments_)
+    if (argument.when) all.push_back(&*argument.when);
+  return all;
+}
+
+void Template::require_names(const std::vector<std::string>& names) const {
+  const auto known = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end() || optional_.contains(name) ||
+           std::ranges::find(derived_, name, &Derived::name) != derived_.end();
+  };
+  for (const Expression* each : launch_expressions())
+    for (const std::string& name : each->names())
+      if (!known(name))
+        throw UserError(
+            fmt::format("{}'{}' has no value here: expected a parameter, a derived "
+                        "value, or one of problem.* or device.*{}",
+                        prefix(each->mark_of(name)), name, did_you_mean(name, names)));
+}
+
+bool Template::uses(const std::string& parameter) const {
+  std::set<std::string> reached = {parameter};
+  // Derived values stand behind those that they rest on.
+  for (const Derived& value : derived_)
+    if (std::ranges::any_of(value.expression.names(),
+                            [&](const std::string& name) { return reached.contains(name); }))
+      reached.insert(value.name);
+  const auto mentions = [&](const Expression* each) {
+    return std::ranges::any_of(each->names(),
+                               [&](const std::string& name) { return reached.contains(name); });
+  };
+  if (std::ranges::any_of(launch_expressions(), mentions)) return true;
+  const auto names_it = [&](const std::string& text) {
+    for (auto word = next_word(text, 0); word; word = next_word(text, word->end())) {
+      const std::string name(word->text);
+      const bool defined = name == parameter || std::ranges::find(defines_, name) != defines_.end();
+      if (defined && reached.contains(name)) return true;
+    }
+    return false;
+  };
+  return names_it(cuda_text_) || names_it(kernel_);
+}
+
+}  // namespace fa_tune

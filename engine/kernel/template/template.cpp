@@ -1,0 +1,284 @@
+#include "engine/kernel/template/template.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <ranges>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/kernel/template/derived_scope.hpp"
+#include "engine/kernel/template/unroll_factors.hpp"
+#include "engine/source/compile_options.hpp"
+#include "engine/source/identifier_substitution.hpp"
+#include "engine/source/include_flattening.hpp"
+#include "engine/source/include_policy.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/yaml/yaml.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::vector<std::string> names(const YamlNode& list, std::string_view what) {
+  std::vector<std::string> result;
+  for (const YamlNode& item : list.items(what)) {
+    const std::string& name = item.name(what);
+    if (std::ranges::find(result, name) != result.end())
+      item.fail(fmt::format("{}: '{}' is there twice", what, name));
+    result.push_back(name);
+  }
+  return result;
+}
+
+Expression expression(const YamlNode& node, std::string_view what) {
+  return Expression::parse(node.text(what), node.text_mark());
+}
+
+Constraint requirement(const YamlNode& node, const std::string& only_for) {
+  if (!node.is_map()) return {expression(node, "requires"), "", only_for};
+  node.check_keys("requires", {"expr", "because"});
+  const YamlNode* because = node.find("because");
+  return {expression(node.at("expr"), "expr"), because == nullptr ? "" : because->text("because"),
+          only_for};
+}
+
+// One to three sizes, x first.
+std::vector<Expression> sizes(const YamlNode& node, std::string_view what) {
+  const auto& items = node.items(what);
+  if (items.empty() || items.size() > 3)
+    node.expected(what, "a list of one to three sizes, x first");
+  std::vector<Expression> result;
+  result.reserve(items.size());
+  for (const YamlNode& item : items) result.push_back(expression(item, what));
+  return result;
+}
+
+std::vector<Derived> derived_values(const YamlNode& node, const std::string& only_for,
+                                    const std::vector<std::string>& parameters) {
+  std::vector<Derived> result;
+  for (const YamlEntry& entry : node.entries("derived")) {
+    if (!is_identifier(entry.key))
+      throw UserError(prefix(entry.key_mark) +
+                      "derived: expected a name of letters, digits and _, " + "found " +
+                      quote_text(entry.key));
+    if (std::ranges::find(parameters, entry.key) != parameters.end())
+      throw UserError(prefix(entry.key_mark) + "derived: " + entry.key +
+                      " is a parameter; give the derived value another name");
+    result.push_back({entry.key, expression(entry.value, entry.key), only_for});
+  }
+  return result;
+}
+
+// A source is written before a shape or a device is known, so what is defined in it may rest on
+// parameters alone.
+void check_defines(const YamlNode& node, const std::vector<std::string>& defines,
+                   const std::vector<Derived>& derived) {
+  std::vector<std::string> known;
+  known.reserve(derived.size());
+  for (const Derived& value : derived) known.push_back(value.name);
+  for (const std::string& name : defines) {
+    if (std::ranges::find(known, name) == known.end())
+      node.fail("defines: '" + name + "' is no derived value" + did_you_mean(name, known));
+    std::set<std::string> needed = {name};
+    for (const Derived& value : std::views::reverse(derived)) {
+      if (!needed.contains(value.name)) continue;
+      for (const std::string& used : value.expression.names()) {
+        if (used.find('.') != std::string::npos)
+          node.fail(
+              fmt::format("defines: '{}' rests on {}, which is not known when the source is "
+                          "written; only parameters are",
+                          name, used));
+        needed.insert(used);
+      }
+    }
+  }
+}
+
+// A function's name, or one of a template with what stands between < and >; nothing that could end
+// the expression which a compiler is given it as.
+std::string kernel_name(const YamlNode& node) {
+  const std::string& text = node.text("kernel");
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_:<>, ").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  const std::size_t bracket = text.find('<');
+  const bool instance = bracket != std::string::npos && text.ends_with('>');
+  if (!is_identifier(text.substr(0, std::min(text.find(':'), bracket))) ||
+      !std::ranges::all_of(text, fits) || (bracket != std::string::npos) != instance)
+    node.expected("kernel",
+                  "the name of a function, or of a template's instance: name<BLOCK, float>");
+  return text;
+}
+
+Limit read_limit(const YamlNode& node) {
+  if (const auto limit = limit_of(node.text("moves"))) return *limit;
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i)
+    known.push_back(to_text(static_cast<Limit>(i)));
+  node.fail(fmt::format("moves: {} is no limit; expected one of {}", quote_text(node.text("moves")),
+                        fmt::join(known, ", ")));
+}
+
+std::vector<GeneMoves> read_moves(const YamlNode& node, std::vector<std::string> genes,
+                                  const Constants& optional) {
+  for (const auto& [gene, value] : optional) genes.push_back(gene);
+  std::vector<GeneMoves> moves;
+  for (const YamlEntry& entry : node.entries("moves")) {
+    if (std::ranges::find(genes, entry.key) == genes.end())
+      throw UserError(prefix(entry.key_mark) + "moves: " + quote_text(entry.key) +
+                      " is no parameter of this template" + did_you_mean(entry.key, genes));
+    GeneMoves& of_gene = moves.emplace_back(entry.key);
+    for (const YamlNode& item : entry.value.items(entry.key))
+      of_gene.limits.push_back(read_limit(item));
+  }
+  return moves;
+}
+
+std::string define_text(const Value& value) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "1" : "0";
+  const std::string text = to_text(value);
+  if (std::holds_alternative<std::string>(value) && !is_identifier(text))
+    throw UserError(quote_text(text) + ": text that goes into a kernel must be a name");
+  return text;
+}
+
+}  // namespace
+
+Template Template::load(const std::string& name, const std::filesystem::path& manifest) {
+  const std::string text = read_file(manifest);
+  const YamlNode root = YamlNode::parse(text, manifest);
+  if (!root.is_map()) root.expected("a template's manifest", "a map with `source`, `kernel`, ...");
+  const std::filesystem::path source = manifest.parent_path() / root.at("source").text("source");
+  return parse(name, text, flatten_includes(source, template_root(manifest)), manifest);
+}
+
+Template Template::read(const std::string& name, const YamlNode& root) {
+  root.check_keys("a template's manifest",
+                  {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
+                   "derived", "requires", "launch", "arguments", "maps", "moves", "options"});
+  Template result;
+  result.name_ = name;
+  root.at("source").text("source");
+  result.kernel_ = kernel_name(root.at("kernel"));
+  result.problem_ = root.at("problem").name("problem");
+  result.parameters_ = names(root.at("parameters"), "parameters");
+  if (const YamlNode* node = root.find("options")) result.options_ = compile_options(*node);
+  if (const YamlNode* node = root.find("optional"))
+    for (const YamlEntry& entry : node->entries("optional"))
+      result.optional_[entry.key] = entry.value.value(entry.key);
+  if (const YamlNode* node = root.find("moves"))
+    result.moves_ = read_moves(*node, result.parameters_, result.optional_);
+  result.arguments_ = read_arguments(root.at("arguments"));
+  if (const YamlNode* node = root.find("arch")) {
+    result.arch_ = node->text("arch");
+    if (!result.arch_.starts_with("sm_")) node->expected("arch", "an architecture such as sm_90a");
+  }
+  if (const YamlNode* node = root.find("maps")) result.maps_ = read_maps(*node, result.arguments_);
+  if (const YamlNode* node = root.find("derived"))
+    result.derived_ = derived_values(*node, name, result.parameters_);
+  if (const YamlNode* node = root.find("defines")) {
+    result.defines_ = names(*node, "defines");
+    check_defines(*node, result.defines_, result.derived_);
+  }
+  if (const YamlNode* node = root.find("requires"))
+    for (const YamlNode& item : node->items("requires"))
+      result.requirements_.push_back(requirement(item, name));
+  const YamlNode& launch = root.at("launch");
+  launch.check_keys("launch", {"grid", "block", "cluster", "shared"});
+  result.grid_ = sizes(launch.at("grid"), "grid");
+  result.block_ = sizes(launch.at("block"), "block");
+  if (const YamlNode* node = launch.find("cluster")) result.cluster_ = sizes(*node, "cluster");
+  if (const YamlNode* node = launch.find("shared"))
+    result.shared_.push_back(expression(*node, "shared"));
+  return result;
+}
+
+Template Template::parse(const std::string& name, const std::string& manifest_text,
+                         const std::string& cuda_text, const std::filesystem::path& manifest) {
+  refuse_foreign_includes(cuda_text, "template '" + name + "'");
+  Template result = read(name, YamlNode::parse(manifest_text, manifest));
+  result.manifest_text_ = manifest_text;
+  result.cuda_text_ = cuda_text;
+  return result;
+}
+
+Template Template::written_out(const std::string& name, const YamlNode& manifest,
+                               const std::string& cuda_text, const Given& given) {
+  refuse_foreign_includes(cuda_text, prefix(manifest.mark()) + "template '" + name + "'");
+  // The keys that are there keep their places for messages; the rest comes from a text of our own.
+  std::string rest = "problem: " + given.problem + "\n";
+  const auto list = [&](const char* key, const std::vector<std::string>& all) {
+    rest += fmt::format("{}: [{}]\n", key, fmt::join(all, ", "));
+  };
+  list("parameters", given.parameters);
+  list("arguments", given.arguments);
+  const YamlNode otherwise = YamlNode::parse(rest, manifest.mark().file);
+  const YamlNode whole = manifest.completed(otherwise, {"include"});
+  Template result = read(name, whole);
+  for (const YamlEntry& entry : whole.entries("a template"))
+    result.manifest_text_ += entry.key + ": " + entry.value.flow() + "\n";
+  result.cuda_text_ = cuda_text;
+  return result;
+}
+
+// The parameters' values in the places of their names.
+std::string Template::instance_name(const Config& config) const {
+  return with_words(kernel_, [&](const std::string& word) {
+    const bool is_parameter = std::ranges::find(parameters_, word) != parameters_.end();
+    const Value* value = is_parameter ? config.find(word) : nullptr;
+    return value == nullptr ? word : define_text(*value);
+  });
+}
+
+Source Template::render(
+    const Config& config,
+    const std::vector<std::pair<std::string, std::string>>& problem_defines) const {
+  Source source;
+  source.kernel = instance_name(config);
+  std::map<std::string, std::string> defined;
+  const auto define = [&](const std::string& name, const std::string& text) {
+    if (!defined.emplace(name, text).second)
+      throw UserError(
+          fmt::format("template '{}': {} is defined by the problem and again by the "
+                      "template; rename it in the template",
+                      name_, name));
+    source.text += fmt::format("#define {} {}\n", name, text);
+  };
+  for (const auto& [name, text] : problem_defines) define(name, text);
+  for (const std::string& name : parameters_) {
+    const Value* value = config.find(name);
+    if (value == nullptr)
+      throw UserError(
+          fmt::format("template '{}' takes {}, which the config {} does not have; add it to "
+                      "the space's parameters for this template",
+                      name_, name, config.to_json()));
+    define(name, define_text(*value));
+  }
+  const Constants left_out = completed(config, {});
+  for (const auto& [name, otherwise] : optional_) {
+    const Value* value = config.find(name);
+    define(name, define_text(value == nullptr ? otherwise : *value));
+  }
+  if (!defines_.empty()) {
+    const DerivedScope scope(config, left_out, derived_);
+    for (const std::string& name : defines_) {
+      const Value* value = scope.find(name);
+      if (value == nullptr)
+        throw UserError(fmt::format("template '{}': {} has no value for the config {}", name_, name,
+                                    config.to_json()));
+      define(name, define_text(*value));
+    }
+  }
+  source.text += "\n" + with_unroll_factors(cuda_text_, [&](const std::string& word) {
+                   const auto found = defined.find(word);
+                   return found == defined.end() ? word : found->second;
+                 });
+  source.hash = sha256(source.text);
+  return source;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/model/bottleneck.hpp"
+#include "engine/model/kernel_image.hpp"
+#include "engine/space/space.hpp"
+#include "engine/yaml/value.hpp"
+
+namespace fa_tune {
+
+class YamlNode;
+
+// A gene and what it has a say in: where one of these limits a kernel, another value may help.
+struct GeneMoves {
+  std::string gene;
+  std::vector<Limit> limits;
+};
+
+// The text of one variant, complete in itself, and the name of its kernel: that of a function, or
+// an instance of a function template ("scale<256, float>").
+struct Source {
+  std::string text;
+  std::string kernel;
+  std::string hash;  // SHA-256 of the text
+};
+
+// A kernel template: a real CUDA file and a manifest beside it that says what the file takes and
+// how it is launched.
+//
+//   # kernel_templates/attention/mma.yaml
+//   source: mma.cu
+//   kernel: attention_mma               # a __global__ function, or "name<BLOCK_M, float>"
+//   problem: attention
+//   parameters: [BLOCK_M, BLOCK_N, WARPS]
+//   derived:
+//     THREADS: WARPS * 32
+//     SHARED_BYTES: (BLOCK_M + 2 * BLOCK_N) * problem.D * 2
+//   requires:
+//     - {expr: BLOCK_M % (WARPS * 16) == 0, because: every warp owns whole 16-row tiles}
+//   launch:
+//     grid: [ceil_div(problem.Lq, BLOCK_M), problem.H, problem.B]
+//     block: [THREADS, 1, 1]
+//     shared: SHARED_BYTES
+//   arguments: [Q, K, V, O, Lq, Lk, scale]
+//
+// Where a kernel needs more than its target's common instructions, or takes tensor maps:
+//
+//   arch: sm_90a                        # compile for this; the target must be an sm_90
+//   arguments: [Q_map, ...]
+//   maps:                               # `const __grid_constant__` parameters of 128 bytes
+//     Q_map: {tensor: Q, box: [64, BLOCK_M, 1, 1], axes: [D, S, H, B], swizzle: 128}
+//
+// A box and its axes are given innermost dimension first, as the tensor map has them; without axes
+// they are the tensor's as they lie in memory. `H % 4` and `H / 4` make two dimensions of one axis.
+//
+// An argument that the kernel takes for some problems or configs only: {name: LSE, when:
+// problem.lse}.
+//
+// `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
+//
+// `moves: {STAGES: [latency, shared_memory], ...}` says for people and for `fa-tune profile` which
+// limits a parameter moves (limit.hpp), those that say most first. It decides nothing.
+//
+// `options: [--use_fast_math, --maxrregcount=64]` are the compiler's: those that
+// compile_options.hpp knows. Names of parameters in the kernel's name stand for their values.
+//
+// A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
+// are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
+// other templates are not defined. Derived values that `defines` in the manifest lists are defined
+// too; they may rest on parameters alone. `#pragma unroll NAME` has the value itself, for compilers
+// that expand no macros there (unroll_factors.hpp). grid and block take one to three sizes;
+// `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
+class Template {
+ public:
+  // Throws UserError with file, line and column.
+  static Template load(const std::string& name, const std::filesystem::path& manifest);
+  // The same from text, whose includes are flat already: for an exported file, which carries its
+  // manifest. `manifest` is the name that messages give.
+  static Template parse(const std::string& name, const std::string& manifest_text,
+                        const std::string& cuda_text, const std::filesystem::path& manifest);
+  // One that is written out within another file, as a node of it: what of `given` it leaves out is
+  // as there, and `include` beside `source` is known to space_files.hpp.
+  struct Given {
+    std::string problem;
+    std::vector<std::string> parameters;
+    std::vector<std::string> arguments;
+  };
+  static Template written_out(const std::string& name, const YamlNode& manifest,
+                              const std::string& cuda_text, const Given& given);
+
+  const std::string& name() const { return name_; }
+  const std::string& problem() const { return problem_; }
+  const std::string& kernel() const { return kernel_; }
+  const std::vector<std::string>& parameters() const { return parameters_; }
+  // For CompileRequest::options.
+  const std::vector<std::string>& options() const { return options_; }
+  // Parameters that a space may leave out, and their values then.
+  const Constants& optional() const { return optional_; }
+  // What is known of its parameters, in the manifest's order; may leave out some, or all.
+  const std::vector<GeneMoves>& moves() const { return moves_; }
+  // "sm_90a", or empty: whatever the device is.
+  const std::string& arch() const { return arch_; }
+  // What to compile for on a device of this architecture; nothing if the kernel cannot run there.
+  std::optional<std::string> arch_on(const std::string& device_arch) const;
+  // With only_for set to this template's name, ready to join a SpaceParts.
+  const std::vector<Derived>& derived() const { return derived_; }
+  const std::vector<Constraint>& requirements() const { return requirements_; }
+  // The CUDA text with its own #include "..." lines made flat, each file once.
+  const std::string& cuda_text() const { return cuda_text_; }
+  const std::string& manifest_text() const { return manifest_text_; }
+
+  // `problem_defines` come from the Problem ("HEAD_DIM" -> "64") and stand before the config's.
+  // Throws UserError where the config lacks a parameter of this template.
+  Source render(const Config& config,
+                const std::vector<std::pair<std::string, std::string>>& problem_defines) const;
+
+  // What is launched for `constants` ("problem.Lq", "device.sms", ...), or why nothing can be: a
+  // size outside what CUDA allows, an expression that has no value. One line, with its place.
+  std::expected<PlannedLaunch, std::string> plan(const Config& config,
+                                                 const Constants& constants) const;
+  // The same where a config that cannot be launched is the user's mistake: throws UserError.
+  PlannedLaunch require_plan(const Config& config, const Constants& constants) const;
+  // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is
+  // neither one of `names` nor a derived value or optional parameter of this template.
+  void require_names(const std::vector<std::string>& names) const;
+  // Whether the value of this parameter can reach a kernel: the CUDA text mentions it, or the
+  // launch does, itself or through derived values. One that cannot makes equal kernels only.
+  bool uses(const std::string& parameter) const;
+  // That arguments are maps or among `names`, and maps of one of these. Throws UserError at the
+  // place of what is not.
+  void require_known(const std::vector<std::string>& names) const;
+
+ private:
+  std::string name_;
+  std::string problem_;
+  std::string kernel_;
+  std::vector<std::string> parameters_;
+  std::vector<std::string> options_;
+  Constants optional_;
+  std::vector<GeneMoves> moves_;
+  // `constants` and the optional parameters that the config leaves out.
+  Constants completed(const Config& config, const Constants& constants) const;
+  // Those of grid, block, cluster, shared memory, maps and conditions of arguments.
+  std::vector<const Expression*> launch_expressions() const;
+  struct Argument {
+    std::string name;
+    std::optional<Expression> when;  // nothing: always
+    Mark mark = {};
+  };
+  std::vector<Argument> arguments_;
+  static std::vector<Argument> read_arguments(const YamlNode& node);
+  static Template read(const std::string& name, const YamlNode& root);
+  std::string instance_name(const Config& config) const;
+  std::string arch_;
+  std::vector<std::string> defines_;
+  std::vector<Derived> derived_;
+  std::vector<Constraint> requirements_;
+  std::vector<Expression> grid_;
+  std::vector<Expression> block_;
+  std::vector<Expression> cluster_;  // none: 1 x 1 x 1
+  std::vector<Expression> shared_;   // one, or none for 0 bytes
+  struct Axis {
+    char letter;
+    char part;  // '%', '/', or 0: all of it
+    std::vector<Expression> by;
+  };
+  struct Map {
+    std::string argument;
+    std::string tensor;
+    std::vector<Expression> box;
+    std::vector<Axis> axes;
+    std::int64_t swizzle_bytes = 0;
+    Mark mark = {};  // of the tensor's name
+  };
+  static Axis read_axis(const YamlNode& node);
+  static std::vector<Map> read_maps(const YamlNode& node, const std::vector<Argument>& arguments);
+  std::vector<Map> maps_;
+  std::string cuda_text_;
+  std::string manifest_text_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/search/external/messages.hpp"
+#include "engine/util/printable.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Not the ordered kind, whose cost grows with the square of the keys: a stranger chooses how many.
+using AnswerJson = nlohmann::json;
+
+// Enough for a generation's items and for any lineage; more is no honest answer.
+constexpr std::size_t kMostItems = 1000;
+constexpr std::size_t kMostParents = 8;
+constexpr std::size_t kMostNote = 500;
+constexpr std::size_t kMostName = 40;
+constexpr std::size_t kMostQuoted = 60;
+constexpr std::size_t kMostIgnored = 8;
+
+std::string cite(const std::string& text) { return "'" + printable(text, kMostQuoted) + "'"; }
+
+bool fits(const AnswerJson& number) {
+  return !number.is_number_unsigned() ||
+         number.get<std::uint64_t>() <=
+             static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+// A flat object of scalars, so that making a Config of it cannot fail.
+std::string genome_problem(const AnswerJson& genome) {
+  if (!genome.is_object()) return "its genome is no object of parameters and values";
+  if (genome.size() > kMostItems) return "its genome has too many parameters";
+  for (const auto& [name, value] : genome.items()) {
+    const bool scalar = value.is_boolean() || value.is_string() || value.is_number();
+    if (!scalar || !fits(value))
+      return "its " + cite(name) + " is no number of 64 bits, boolean or string";
+  }
+  return {};
+}
+
+std::string read_parents(const AnswerJson& parents, RawItem& item) {
+  const std::string wrong = "its parents are no list of up to 8 trial numbers";
+  if (!parents.is_array() || parents.size() > kMostParents) return wrong;
+  for (const AnswerJson& parent : parents) {
+    if (!parent.is_number_unsigned()) return wrong;
+    const auto number = parent.get<std::uint64_t>();
+    if (std::ranges::find(item.parents, number) != item.parents.end())
+      return "it names a parent twice";
+    item.parents.push_back(number);
+  }
+  return {};
+}
+
+// All of an item but the genome, parents and note is ignored: a proposer has no say in times and
+// verdicts, under whatever name.
+RawItem read_item(const AnswerJson& json) {
+  RawItem item;
+  if (!json.is_object()) {
+    item.problem = "it is no object with a genome";
+    return item;
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (key == "genome") {
+      item.problem = genome_problem(value);
+      if (item.problem.empty()) item.genome_json = value.dump();
+    } else if (key == "note" && value.is_string()) {
+      item.note = printable(value.get_ref<const std::string&>(), kMostNote);
+    } else if (key != "parents" && item.ignored.size() < kMostIgnored) {
+      item.ignored.push_back(printable(key, kMostQuoted));
+    }
+    if (!item.problem.empty()) return item;
+  }
+  if (item.genome_json.empty()) item.problem = "it has no genome";
+  const auto parents = json.find("parents");
+  if (item.problem.empty() && parents != json.end() && !parents->is_null())
+    item.problem = read_parents(*parents, item);
+  return item;
+}
+
+std::expected<Answer, std::string> read_ready(const AnswerJson& json) {
+  Answer answer;
+  answer.kind = Answer::Kind::ready;
+  const auto name = json.find("name");
+  if (name == json.end() || !name->is_string()) return std::unexpected("ready without a name");
+  answer.name = name->get<std::string>();
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  if (answer.name.empty() || answer.name.size() > kMostName ||
+      !std::ranges::all_of(answer.name, allowed))
+    return std::unexpected("the name " + cite(answer.name) +
+                           " is not 1 to 40 letters, digits, '_', '-' or '.'");
+  return answer;
+}
+
+std::expected<Answer, std::string> read_propose(const AnswerJson& json) {
+  Answer answer;
+  answer.kind = Answer::Kind::propose;
+  const auto id = json.find("id");
+  if (id != json.end() && id->is_number_unsigned() &&
+      id->get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    answer.id = id->get<int>();
+  if (!answer.id) return std::unexpected("propose without the id of an ask");
+  const auto items = json.find("items");
+  if (items == json.end() || !items->is_array())
+    return std::unexpected("propose without a list of items");
+  if (items->size() > kMostItems)
+    return std::unexpected("propose with " + std::to_string(items->size()) +
+                           " items, the most are " + std::to_string(kMostItems));
+  for (const AnswerJson& item : *items) answer.items.push_back(read_item(item));
+  return answer;
+}
+
+}  // namespace
+
+std::expected<Answer, std::string> read_answer(std::string_view line) {
+  const AnswerJson json = AnswerJson::parse(line, nullptr, false);
+  if (json.is_discarded()) return std::unexpected("the line is no JSON");
+  if (!json.is_object()) return std::unexpected("the line is no JSON object");
+  const auto type = json.find("type");
+  if (type == json.end() || !type->is_string()) return std::unexpected("the line has no type");
+  const auto& text = type->get_ref<const std::string&>();
+  if (text == "ready") return read_ready(json);
+  if (text == "propose") return read_propose(json);
+  return std::unexpected("expected ready or propose, not " + cite(text));
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,98 @@
+#include "engine/source/identifier_substitution.hpp"
+
+namespace fa_tune {
+namespace {
+
+bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+bool has(std::string_view text, std::size_t at, char c) {
+  return at < text.size() && text[at] == c;
+}
+
+// Past the parenthesis that closes the one at `open`; the text's end if none does.
+std::size_t past_parentheses(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) return at + 1;
+  }
+  return text.size();
+}
+
+// The name of the function that is declared from `at` on.
+std::optional<std::string> function_name(std::string_view source, std::size_t at) {
+  while (at < source.size() && source[at] != ';' && source[at] != '{' && source[at] != '}') {
+    if (source[at] == '(') {
+      at = past_parentheses(source, at);
+      continue;
+    }
+    if (!continues_word(source[at])) {
+      ++at;
+      continue;
+    }
+    const auto word = next_word(source, at);
+    if (!word) break;
+    at = skip_blanks(source, word->end());
+    if (has(source, at, '(') && !word->text.starts_with("__")) return std::string(word->text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool continues_word(char c) { return starts_word(c) || (c >= '0' && c <= '9'); }
+
+std::optional<SourceWord> next_word(std::string_view text, std::size_t from) {
+  for (std::size_t at = from; at < text.size();) {
+    if (!continues_word(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && continues_word(text[end])) ++end;
+    if (starts_word(text[at])) return SourceWord{at, text.substr(at, end - at)};
+    at = end;
+  }
+  return std::nullopt;
+}
+
+std::size_t skip_blanks(std::string_view text, std::size_t from) {
+  const std::size_t at = text.find_first_not_of(" \t\r\n\f\v", from);
+  return at == std::string_view::npos ? text.size() : at;
+}
+
+std::string with_words(const std::string& text,
+                       const std::function<std::string(const std::string&)>& meaning) {
+  std::string made;
+  std::size_t at = 0;
+  for (auto word = next_word(text, 0); word; word = next_word(text, word->end())) {
+    made += text.substr(at, word->begin - at) + meaning(std::string(word->text));
+    at = word->end();
+  }
+  return made + text.substr(at);
+}
+
+std::optional<Extreme> next_extreme(std::string_view text, std::size_t from) {
+  for (auto word = next_word(text, from); word; word = next_word(text, word->end())) {
+    if (word->text != "max" && word->text != "min") continue;
+    const std::size_t open = skip_blanks(text, word->end());
+    if (!has(text, open, '(')) continue;
+    const std::size_t begin = skip_blanks(text, open + 1);
+    const auto name = next_word(text, begin);
+    if (!name || name->begin != begin) continue;
+    const std::size_t close = skip_blanks(text, name->end());
+    if (!has(text, close, ')')) continue;
+    return Extreme{word->begin, close + 1, word->text == "max", std::string(name->text)};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> global_functions(std::string_view source) {
+  std::vector<std::string> names;
+  for (auto word = next_word(source, 0); word; word = next_word(source, word->end()))
+    if (word->text == "__global__")
+      if (auto name = function_name(source, word->end())) names.push_back(std::move(*name));
+  return names;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_tune {
+
+// Whether an identifier may have this character after its first.
+bool continues_word(char c);
+
+// Names in a text of C or Python, found without its grammar, in one pass and without recursion: the
+// text may be a stranger's, of any length.
+
+// [A-Za-z_][A-Za-z0-9_]*, not part of a longer word or a number.
+struct SourceWord {
+  std::size_t begin = 0;
+  std::string_view text;
+
+  std::size_t end() const { return begin + text.size(); }
+};
+// The first from `from` on, a word's beginning or a place between words.
+std::optional<SourceWord> next_word(std::string_view text, std::size_t from);
+std::size_t skip_blanks(std::string_view text, std::size_t from);
+
+// `text` with each word exchanged for what `meaning` says.
+std::string with_words(const std::string& text,
+                       const std::function<std::string(const std::string&)>& meaning);
+
+// max(NAME) or min(NAME) in a text, the first from `from` on.
+struct Extreme {
+  std::size_t begin = 0, end = 0;
+  bool most = false;
+  std::string name;
+};
+std::optional<Extreme> next_extreme(std::string_view text, std::size_t from);
+
+// The names of a CUDA source's __global__ functions, in its order. What begins with two underscores
+// and has arguments, __launch_bounds__ and the like, is none.
+std::vector<std::string> global_functions(std::string_view source);
+
+}  // namespace fa_tune

@@ -1,0 +1,166 @@
+#include "engine/tuner/ablation/ablation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/core.h>
+
+#include "engine/measure/process_series.hpp"
+#include "engine/tuner/ablation/ablation_field.hpp"
+#include "engine/tuner/ablation/ablation_plan.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr std::size_t kMostPaired = 4;  // genes
+
+const Preset& baseline_of(const Project& project, const Config& trial, const std::string& wanted) {
+  const Value* own = trial.find("template");
+  std::string fitting;
+  const Preset* chosen = nullptr;
+  for (const Preset& preset : project.space.presets()) {
+    const Value* other = preset.config.find("template");
+    const bool fits = (own == nullptr) == (other == nullptr) && (own == nullptr || *own == *other);
+    if (!fits) continue;
+    fitting += (fitting.empty() ? "" : ", ") + preset.name;
+    if (chosen == nullptr && (wanted.empty() || preset.name == wanted)) chosen = &preset;
+  }
+  if (chosen != nullptr) return *chosen;
+  const std::string of = own == nullptr ? "" : " of the template " + to_text(*own);
+  throw UserError(
+      fitting.empty()
+          ? fmt::format("space '{}' has no preset{} to compare the trial with: add one",
+                        project.file.name, of)
+          : fmt::format("--baseline '{}': expected a preset{}: {}", wanted, of, fitting));
+}
+
+std::vector<AblationRow*> pointers(std::vector<AblationRow>& rows) {
+  std::vector<AblationRow*> list;
+  for (AblationRow& row : rows) list.push_back(&row);
+  return list;
+}
+
+void judge(AblationField& field, const std::vector<AblationRow>& rows) {
+  std::vector<Config> configs;
+  for (const AblationRow& row : rows)
+    if (row.config) configs.push_back(*row.config);
+  field.judge(configs);
+}
+
+// The genes that cost most when they go back, those that cost nothing for certain left out.
+std::vector<std::string> strongest(const std::vector<AblationRow>& rows) {
+  std::vector<const AblationRow*> strong;
+  for (const AblationRow& row : rows)
+    if (row.kind == AblationKind::back && row.ratio && row.verdict != "tie") strong.push_back(&row);
+  std::ranges::stable_sort(strong, std::ranges::greater{}, [](const AblationRow* row) {
+    return std::abs(std::log(row->ratio->value));
+  });
+  if (strong.size() > kMostPaired) strong.resize(kMostPaired);
+  std::vector<std::string> genes;
+  for (const AblationRow* row : strong) genes.push_back(row->wanted.front().gene);
+  return genes;
+}
+
+// What the two genes' own ratios come to when multiplied, beside the pair's. Where others changed
+// along with any of the three, the figures are not of these two genes and say nothing.
+void add_product(AblationRow& pair, const std::vector<AblationRow>& rows) {
+  if (!pair.also.empty()) return;
+  Interval product{1, 1, 1};
+  for (const GeneChange& change : pair.wanted) {
+    const auto single = std::ranges::find_if(rows, [&](const AblationRow& row) {
+      return row.kind == AblationKind::back && row.wanted.front().gene == change.gene;
+    });
+    if (single == rows.end() || !single->ratio || !single->also.empty()) return;
+    product.value *= single->ratio->value;
+    product.low *= single->ratio->low;
+    product.high *= single->ratio->high;
+  }
+  pair.product = product;
+  if (!pair.ratio) return;
+  const Interval& own = *pair.ratio;
+  constexpr double kLeast = 1 + kLeastDifference;
+  const auto end = [](double bound, const Interval& of) {
+    return known_end(bound).value_or(of.value);
+  };
+  if (end(own.low, own) > end(product.high, product) * kLeast)
+    pair.interaction = "more";
+  else if (end(own.high, own) * kLeast < end(product.low, product))
+    pair.interaction = "less";
+  else
+    pair.interaction = "as expected";
+}
+
+bool stands_before(const AblationRow& one, const AblationRow& other) {
+  if (one.kind != other.kind) return one.kind < other.kind;
+  if (one.ratio.has_value() != other.ratio.has_value()) return one.ratio.has_value();
+  return one.ratio && one.ratio->value > other.ratio->value;
+}
+
+}  // namespace
+
+Ablation ablate(const Project& project, const TrialRow& trial, Device& device, CompilePool& pool,
+                const AblationOptions& options,
+                const std::function<void(const std::string&)>& say) {
+  Ablation found;
+  found.trial = trial.id;
+  found.trial_config = Config::from_json(trial.config_json);
+  const Preset& baseline = baseline_of(project, found.trial_config, options.baseline);
+  found.baseline = baseline.name;
+  found.baseline_config = baseline.config;
+  found.device_name = device.info().name;
+  found.time_kind = to_text(device.info().times);
+  found.seed = options.seed;
+
+  const AblationPlan plan(project, found.trial_config, found.baseline_config, options.seed);
+  std::vector<AblationRow> rows;
+  std::vector<AblationRow> forward;
+  if (!(found.trial_config == found.baseline_config)) rows.push_back(plan.whole_baseline());
+  for (const std::string& gene : plan.differing()) {
+    rows.push_back(plan.back({gene}));
+    forward.push_back(plan.forward(gene));
+  }
+  if (options.all_genes)
+    for (const std::string& gene : plan.alike())
+      std::ranges::move(plan.others(gene), std::back_inserter(rows));
+
+  say(fmt::format("trial {} beside the preset {}: {} genes differ, {} are alike; {} variants",
+                  trial.id, found.baseline, plan.differing().size(), plan.alike().size(),
+                  rows.size() + forward.size()));
+  device.note_incumbent(0);
+  AblationField field(project, device, pool, options.seed, say);
+  field.judge({found.trial_config});
+  const TrialRow& own = field.row(found.trial_config);
+  if (own.outcome != "right")
+    throw UserError(
+        fmt::format("trial {} is not right: {}: {}", trial.id, own.finding, own.message));
+  found.time_us = own.screen_time.value().us.value;
+  judge(field, rows);
+  judge(field, forward);
+  field.compare(found.trial_config, pointers(rows), derive_seed(options.seed, "back"));
+  found.time_us = field.raced_us().value_or(found.time_us);
+
+  std::vector<AblationRow> pairs;
+  const auto genes = strongest(rows);
+  for (std::size_t i = 0; i < genes.size(); ++i)
+    for (std::size_t j = i + 1; j < genes.size(); ++j)
+      pairs.push_back(plan.back({genes[i], genes[j]}));
+  judge(field, pairs);
+  field.compare(found.trial_config, pointers(pairs), derive_seed(options.seed, "pairs"));
+  for (AblationRow& pair : pairs) add_product(pair, rows);
+
+  const bool baseline_stands =
+      !forward.empty() && field.row(found.baseline_config).outcome == "right";
+  if (baseline_stands)
+    field.compare(found.baseline_config, pointers(forward), derive_seed(options.seed, "forward"));
+
+  std::ranges::move(rows, std::back_inserter(found.rows));
+  std::ranges::move(pairs, std::back_inserter(found.rows));
+  if (baseline_stands) std::ranges::move(forward, std::back_inserter(found.rows));
+  std::ranges::stable_sort(found.rows, stands_before);
+  return found;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "db/store.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/report/ablation.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+
+namespace fa_tune {
+
+struct AblationOptions {
+  std::string baseline;    // a preset of the trial's template; the space's first one if empty
+  bool all_genes = false;  // also every other value of the genes that the two have alike
+  std::uint64_t seed = 1;  // of inputs and races
+};
+
+// What each gene of a trial is worth: variants between it and a baseline (AblationPlan), compiled,
+// gated and timed as trials are (Admission, Judge), then raced as finalists are, a dozen at a time
+// beside the trial (`forward` ones beside the baseline). The intervals of the races beside the
+// trial hold together, all of them, in 95 of 100 ablations; so do those beside the baseline, and
+// those of the pairs, by themselves. Pairs are of the four genes with the largest ratios, up to
+// six. Where times are predicted they are compared as they stand.
+//
+// `say` is told of each step, in a line. Throws UserError for a baseline that does not fit and for
+// a trial that is not right any more; MachineError if the device is lost.
+Ablation ablate(const Project& project, const TrialRow& trial, Device& device, CompilePool& pool,
+                const AblationOptions& options, const std::function<void(const std::string&)>& say);
+
+}  // namespace fa_tune

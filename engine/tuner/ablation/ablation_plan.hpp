@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/report/ablation.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+
+namespace fa_tune {
+
+// Which variants tell what the genes of a config are worth. A wanted change that breaks a
+// constraint alone is made in the valid config that keeps most of the rest; where none has it the
+// row is "impossible". Genes that only one of the two configs has come and go with others.
+class AblationPlan {
+ public:
+  // Both configs are valid, and of one template. The project must outlive it.
+  AblationPlan(const Project& project, Config trial, Config baseline, std::uint64_t seed);
+
+  // Genes that both have, with different values; the template is none.
+  const std::vector<std::string>& differing() const { return differing_; }
+  // Those that they have alike.
+  const std::vector<std::string>& alike() const { return alike_; }
+
+  AblationRow whole_baseline() const;
+  AblationRow back(const std::vector<std::string>& genes) const;  // one or two of differing()
+  AblationRow forward(const std::string& gene) const;
+  std::vector<AblationRow> others(const std::string& gene) const;  // a row for each other value
+
+ private:
+  using Settings = std::vector<std::pair<std::string, Value>>;
+  AblationRow changed(AblationKind kind, const Config& from, const Config& fill,
+                      const Settings& wanted) const;
+
+  const Project& project_;
+  Config trial_;
+  Config baseline_;
+  std::uint64_t seed_;
+  std::vector<std::string> differing_;
+  std::vector<std::string> alike_;
+};
+
+}  // namespace fa_tune

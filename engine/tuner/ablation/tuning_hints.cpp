@@ -1,0 +1,110 @@
+#include "engine/tuner/ablation/tuning_hints.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/report/lineage.hpp"
+#include "engine/tuner/ablation/ablation_plan.hpp"
+
+namespace fa_tune {
+namespace {
+
+// The nearest valid config with a value is the same for the same trial.
+constexpr std::uint64_t kNearestSeed = 1;
+
+// What a run's trials came to, beside one of them.
+class RunBeside {
+ public:
+  RunBeside(const Store& store, const TrialRow& trial) : trials_(store.trials(trial.run)) {
+    const auto own = screen_beside(trial, trial);
+    for (const TrialRow& row : trials_) {
+      configs_.push_back(Config::from_json(row.config_json));
+      const auto us = screen_beside(row, trial);
+      if (row.outcome == "right" && us && own) ratios_[row.id] = *us / *own;
+      // A duplicate is its original, under another config.
+      if (const auto known = ratios_.find(row.duplicate_of);
+          row.outcome == "duplicate" && known != ratios_.end())
+        ratios_[row.id] = known->second;
+    }
+  }
+
+  void tell(const std::string& gene, const Value& template_name, MoveOption& option) const {
+    for (std::size_t i = 0; i < trials_.size(); ++i) {
+      const TrialRow& row = trials_[i];
+      const auto ratio = ratios_.find(row.id);
+      const bool timed = ratio != ratios_.end();
+      if (configs_[i] == option.config) {
+        option.trial = row.id;
+        option.outcome = timed ? "right" : row.outcome;
+        if (!timed && row.finding != row.outcome) option.finding = row.finding;
+        if (timed) option.ratio = ratio->second;
+      }
+      const Value* value = configs_[i].find(gene);
+      if (value == nullptr || *value != option.value ||
+          *configs_[i].find("template") != template_name)
+        continue;
+      ++option.trials;
+      if (!timed) continue;
+      ++option.right;
+      option.best_ratio = std::min(option.best_ratio.value_or(ratio->second), ratio->second);
+    }
+  }
+
+ private:
+  std::vector<TrialRow> trials_;
+  std::vector<Config> configs_;
+  std::map<std::int64_t, double> ratios_;  // by trial id
+};
+
+// How many values lie between two of a parameter's.
+std::ptrdiff_t distance(const Parameter& parameter, const Value& a, const Value& b) {
+  const auto place = [&](const Value& value) {
+    return std::ranges::find(parameter.values, value) - parameter.values.begin();
+  };
+  return std::abs(place(a) - place(b));
+}
+
+}  // namespace
+
+NextMoves next_moves(const Template& from, const Config& config, Limit limit) {
+  NextMoves next{.limit = limit, .known = !from.moves().empty(), .moves = {}};
+  std::vector<std::pair<std::ptrdiff_t, NextMove>> found;
+  for (const GeneMoves& gene : from.moves()) {
+    const auto place = std::ranges::find(gene.limits, limit);
+    const Value* value = config.find(gene.gene);
+    if (place == gene.limits.end() || value == nullptr) continue;
+    found.emplace_back(place - gene.limits.begin(), NextMove{gene.gene, *value, {}});
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<std::ptrdiff_t, NextMove>::first);
+  for (auto& [place, move] : found) next.moves.push_back(std::move(move));
+  return next;
+}
+
+NextMoves next_moves(const Store& store, const TrialRow& trial, const Project& project,
+                     Limit limit) {
+  const Config config = Config::from_json(trial.config_json);
+  NextMoves next = next_moves(project.template_of(config), config, limit);
+  if (next.moves.empty()) return next;
+  const Value& template_name = *config.find("template");
+  const RunBeside run(store, trial);
+  const AblationPlan plan(project, config, config, kNearestSeed);
+  const auto& parameters = project.space.parts().parameters;
+  for (NextMove& move : next.moves) {
+    const auto parameter = std::ranges::find(parameters, move.gene, &Parameter::name);
+    if (parameter == parameters.end()) continue;
+    for (AblationRow& row : plan.others(move.gene)) {
+      if (!row.config) continue;
+      MoveOption& option = move.options.emplace_back();
+      option.value = *row.wanted.front().to;
+      option.also = std::move(row.also);
+      option.config = std::move(*row.config);
+      run.tell(move.gene, template_name, option);
+    }
+    std::ranges::stable_sort(move.options, {}, [&](const MoveOption& option) {
+      return std::pair(option.trial.has_value(), distance(*parameter, move.value, option.value));
+    });
+  }
+  return next;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,78 @@
+#include "engine/tuner/comparison/kernel_comparison.hpp"
+
+#include <algorithm>
+
+#include "engine/gate/timed_launch.hpp"
+#include "engine/measure/timing.hpp"
+#include "engine/tuner/trial/gate_and_time.hpp"
+#include "engine/tuner/trial/validated_timing.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+// What was admitted was bound before, so here it is the new process that refuses it.
+BoundKernel bound(const Binder& bind, const Problem& problem) {
+  auto launch = bind(problem.shape());
+  if (!launch) throw MachineError("a kernel cannot be loaded again: " + launch.error());
+  return std::move(*launch);
+}
+
+void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
+                Device& device, const DuelOptions& options) {
+  const Instance inputs =
+      problem.make(problem.shape(), Inputs::normal, derive_seed(options.seed, "race inputs"));
+  ProcessSeries series(2);
+  for (int i = 0; i < options.processes; ++i) {
+    if (!device.renew()) throw MachineError(device.info().id + ": lost");
+    const TimedLaunch launch_a(device, bound(bind_a, problem), inputs);
+    const TimedLaunch launch_b(launch_a, bound(bind_b, problem), inputs);
+    const auto seed = derive_seed(options.seed, "race", static_cast<std::uint64_t>(i));
+    const auto raced = race_launches(device, {launch_a.launch(), launch_b.launch()}, {.seed = seed},
+                                     options.l2, launch_a.restore());
+    if (!raced) throw MachineError("the race ended: " + raced.error().fault.message);
+    series.add({0, 1}, *raced);
+  }
+  if (series.processes() < std::min(options.processes, ProcessSeries::kFewest))
+    throw MachineError("the clock moved by more than 2% within most blocks: the GPU is not idle");
+  const SeriesRace raced = series.result({0, 1});
+  const RaceResult& result = raced.result;
+  duel = {.a_us = result.standings[0].time_us,
+          .b_us = result.standings[1].time_us,
+          .a_detail = detail_json_of(raced.timings[0]),
+          .b_detail = detail_json_of(raced.timings[1]),
+          .ratio = result.standings[1].to_baseline,
+          .processes = series.processes(),
+          .blocks = result.blocks,
+          .void_blocks = result.void_blocks};
+}
+
+}  // namespace
+
+std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device& device,
+                                             Compiler& compiler, CompilePool& pool,
+                                             const DuelOptions& options) {
+  const Problem& problem = a.problem();
+  TruthCache truth(problem);
+  Clocked clocked(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
+                  Clocked::Proof::where_measured);
+  const Binder bind_a = a.on(device, compiler, pool);
+  const Binder bind_b = b.on(device, compiler, pool);
+  Duel duel;
+  const auto a_us = admit(a, bind_a, device, truth, clocked, options.seed);
+  if (!a_us) return std::unexpected(RejectedContestant{0, a_us.error()});
+  const auto b_us = admit(b, bind_b, device, truth, clocked, options.seed);
+  if (!b_us) return std::unexpected(RejectedContestant{1, b_us.error()});
+  if (device.info().times == TimeKind::predicted) {
+    const double ratio = b_us->time_us.value / a_us->time_us.value;
+    duel.a_us = a_us->time_us;
+    duel.b_us = b_us->time_us;
+    duel.ratio = {ratio, ratio, ratio};
+  } else {
+    hold_races(duel, problem, bind_a, bind_b, device, options);
+  }
+  return duel;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/measure/process_series.hpp"
+#include "engine/measure/sampler.hpp"
+#include "engine/model/rejection.hpp"
+#include "engine/tuner/task/kernel_under_test.hpp"
+
+namespace fa_tune {
+
+struct DuelOptions {
+  int processes = ProcessSeries::kProcesses;  // so many races, each in a new one; of a GPU
+  L2 l2 = L2::warm;
+  std::uint64_t seed = 1;  // of inputs and of the races
+};
+
+// B beside A. On a device that predicts, the ratio of the two predictions, without an interval and
+// without a race.
+struct Duel {
+  Interval a_us;
+  Interval b_us;
+  std::string a_detail;  // how its samples were taken, as JSON; nothing of a prediction
+  std::string b_detail;
+  Interval ratio;  // B's time over A's
+  int processes = 0;
+  int blocks = 0;
+  int void_blocks = 0;
+};
+
+// Both are gated and timed alone, then raced; A (0) or B (1) may be rejected. They must solve the
+// same problem. Throws MachineError where the device is lost or too restless to tell anything.
+std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device& device,
+                                             Compiler& compiler, CompilePool& pool,
+                                             const DuelOptions& options);
+
+}  // namespace fa_tune

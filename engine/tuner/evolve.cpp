@@ -1,0 +1,231 @@
+#include "engine/tuner/evolve.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/insights.hpp"
+#include "engine/search/catalog/make_strategy.hpp"
+#include "engine/tuner/finals/finals.hpp"
+#include "engine/tuner/loop/proposer.hpp"
+#include "engine/tuner/loop/run_options.hpp"
+#include "engine/tuner/loop/search_loop.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/log.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Times of different devices do not compare.
+void require_one_kind(std::span<Device* const> devices) {
+  const DeviceInfo& first = devices.front()->info();
+  for (const Device* device : devices) {
+    const DeviceInfo& info = device->info();
+    if (info.name != first.name || info.arch != first.arch || info.driver != first.driver)
+      throw UserError(
+          fmt::format("{} is {} and {} is {}: times of different devices do not compare, so name "
+                      "devices of one kind for a run",
+                      first.id, first.name, info.id, info.name));
+  }
+}
+
+// Each once: emulators of one profile are the same device.
+std::vector<std::string> ids_of(std::span<Device* const> devices) {
+  std::vector<std::string> ids;
+  for (const Device* device : devices)
+    if (std::ranges::find(ids, device->info().id) == ids.end()) ids.push_back(device->info().id);
+  return ids;
+}
+
+// Device::joules of all; nothing where one does not tell.
+std::optional<double> joules_of(std::span<Device* const> devices) {
+  double sum = 0;
+  for (Device* device : devices) {
+    const auto joules = device->joules();
+    if (!joules) return std::nullopt;
+    sum += *joules;
+  }
+  return sum;
+}
+
+// Everything one call of evolve() holds.
+class Evolution {
+ public:
+  Evolution(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+            Store& store, const EvolveOptions& options, EvolveListener& listener,
+            const std::atomic<bool>& stop)
+      : project_(project),
+        devices_(devices),
+        info_(devices.front()->info()),
+        compiler_(compiler),
+        store_(store),
+        options_(options),
+        listener_(listener),
+        stop_(stop),
+        pool_(compiler, options.jobs, [this] { desk_.wake(); }),
+        pace_(options.pace) {}
+
+  EvolveResult run() {
+    require_one_kind(devices_);
+    try {
+      go();
+    } catch (...) {
+      leave();
+      throw;
+    }
+    return result_;
+  }
+
+ private:
+  void go() {
+    begin();
+    Device* device = search();
+    fault_point("search_over");
+    if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
+    result_.finals_left = !options_.finals;
+    if (device != nullptr && !result_.interrupted && result_.trouble.empty() &&
+        !result_.finals_left) {
+      result_.interrupted =
+          !run_finals(project_, *device, pool_, options_.emulator, store_, result_.run, seed_,
+                      options_.final_suites, listener_, stop_);
+      result_.device_lost = device->lost();
+    }
+    fault_point("finals_over");
+    store_.record_insights(result_.run,
+                           insight_rows(insights_of(store_, result_.run), to_text(info_.times)));
+    const bool done = !result_.interrupted && !result_.finals_left && !result_.device_lost &&
+                      result_.trouble.empty();
+    store_.set_run_state(result_.run, done ? "done" : "interrupted");
+  }
+
+  // What went wrong is told by who threw it; a store that takes nothing more changes nothing in
+  // that.
+  void leave() noexcept {
+    if (result_.run == 0) return;
+    try {
+      store_.set_run_state(result_.run, "interrupted");
+    } catch (const std::exception& failure) {
+      log_debug("run {} stays as it is: {}", result_.run, failure.what());
+    }
+  }
+
+  void begin() {
+    const RunRow now =
+        describe_run(project_, ids_of(devices_), info_, compiler_.version(), options_);
+    strategy_ = options_.strategy;
+    seed_ = options_.seed;
+    earlier_ = options_.earlier;
+    auto proposer = options_.proposer;
+    if (!options_.resume) {
+      result_.run = store_.begin_run(now);
+      if (proposer) open_proposer(*proposer);
+      return;
+    }
+    const auto stored = store_.run(*options_.resume);
+    if (!stored)
+      throw UserError(
+          fmt::format("there is no run {} to resume in this database", *options_.resume));
+    require_same("space, with its templates and device facts,", stored->space_hash, now.space_hash);
+    require_same("device", stored->device_name, now.device_name);
+    require_same("compiler", stored->compiler, now.compiler);
+    pace_ = pace_of(*stored);
+    const auto share = proposer_share(*stored);
+    if (share.has_value() != proposer.has_value())
+      throw UserError(
+          share
+              ? "the run had an outside proposer: give --proposer again, a command is never taken "
+                "from a database"
+              : "the run has no outside proposer, and none can join it now: leave out --proposer");
+    store_.hold_run(stored->id);
+    result_.run = stored->id;
+    strategy_ = stored->strategy;
+    seed_ = stored->seed;
+    earlier_ = earlier_of(*stored);
+    if (proposer) {
+      proposer->share = *share;
+      open_proposer(*proposer);
+    }
+    fault_point("run_resumed");
+    store_.set_run_state(result_.run, "running");
+  }
+
+  void open_proposer(const ProposerOptions& options) {
+    transcript_ = std::make_unique<StoredTranscript>(store_, result_.run);
+    proposer_ = std::make_unique<ProposerArm>(
+        project_.space, brief_proposer(project_, info_, seed_, options_.trials, options_.seconds),
+        options, *transcript_, transcript_->decisions(), &stop_);
+  }
+
+  // A device for the finals, or nullptr if none is left.
+  Device* search() {
+    const auto strategy =
+        make_strategy(strategy_, {.space = project_.space,
+                                  .seed = seed_,
+                                  .earlier = load_earlier(store_, project_, earlier_)});
+    // Finals know truths of their own, and have the memory for them to themselves.
+    TruthCache truth(*project_.problem);
+    SearchLoop loop({.project = project_,
+                     .devices = devices_,
+                     .desk = desk_,
+                     .pool = pool_,
+                     .truth = truth,
+                     .store = store_,
+                     .options = options_,
+                     .listener = listener_,
+                     .stop = stop_,
+                     .strategy = *strategy,
+                     .proposer = proposer_.get()},
+                    result_.run, pace_, seed_);
+    const auto before = joules_of(devices_);
+    loop.run();
+    const auto after = joules_of(devices_);
+    result_.tally = loop.tally();
+    result_.breakdown = loop.breakdown();
+    if (before && after) result_.breakdown.joules = *after - *before;
+    result_.interrupted = loop.interrupted();
+    result_.trouble = loop.trouble();
+    Device* device = loop.usable();
+    result_.device_lost = device == nullptr;
+    if (result_.breakdown.trials > 0)
+      store_.record_session(result_.run, {nlohmann::json(result_.breakdown.devices).dump(),
+                                          to_json(result_.breakdown).dump()});
+    return device;
+  }
+
+  const Project& project_;
+  std::span<Device* const> devices_;
+  const DeviceInfo& info_;  // of the first; the others are of its kind
+  Compiler& compiler_;
+  Store& store_;
+  const EvolveOptions& options_;
+  EvolveListener& listener_;
+  const std::atomic<bool>& stop_;
+  Desk desk_;
+  CompilePool pool_;
+  std::unique_ptr<StoredTranscript> transcript_;
+  std::unique_ptr<ProposerArm> proposer_;
+  EvolveResult result_;
+  Pace pace_;
+  std::string strategy_;
+  std::uint64_t seed_ = 0;
+  std::vector<EarlierChoice> earlier_;
+};
+
+}  // namespace
+
+EvolveResult evolve(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+                    Store& store, const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop) {
+  return Evolution(project, devices, compiler, store, options, listener, stop).run();
+}
+
+EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
+                    const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop) {
+  Device* const devices[] = {&device};
+  return evolve(project, devices, compiler, store, options, listener, stop);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "db/store.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/loop/evolve_options.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+
+namespace fa_tune {
+
+// Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes
+// them to the store in order, then takes the best and the presets through the finals. Each device,
+// all of one kind, times its own share of the trials, on a thread of its own; what is found does
+// not depend on how many there are. The store has all that is needed to go on: the strategy is told
+// the stored trials again and so comes to where it was. `stop` is looked at between trials. Throws
+// UserError if the devices are of several kinds or a run to resume does not fit (another space,
+// device, or templates that have changed).
+EvolveResult evolve(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+                    Store& store, const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop);
+EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
+                    const EvolveOptions& options, EvolveListener& listener,
+                    const std::atomic<bool>& stop);
+
+}  // namespace fa_tune

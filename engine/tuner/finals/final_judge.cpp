@@ -1,0 +1,82 @@
+#include "engine/tuner/finals/final_judge.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "engine/gate/gate.hpp"
+#include "engine/tuner/trial/crash_policy.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+
+FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool,
+                       std::uint64_t seed, const std::vector<std::string>& suites)
+    : project_(project),
+      device_(device),
+      pool_(pool),
+      truth_(*project.problem, Truth::thorough),
+      originals_(device),
+      clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
+               Clocked::Proof::always, &originals_) {
+  for (const Suite& suite : chosen_suites(*project.problem, suites)) {
+    const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
+    cases_.insert(cases_.end(), cases.begin(), cases.end());
+    if (suite.name == SuiteName::mission && !cases.empty()) apart_ = {cases.front()};
+  }
+  const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
+  cases_.insert(cases_.end(), hidden.begin(), hidden.end());
+}
+
+FinalVerdict FinalJudge::judge(const TrialRow& trial) {
+  FinalVerdict verdict;
+  const Try ended = survive(device_, [&] { verdict = try_out(trial); });
+  if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
+  verdict.lost = ended.lost;
+  return verdict;
+}
+
+std::unique_ptr<Variant> FinalJudge::begin(const TrialRow& trial) {
+  const Config config = Config::from_json(trial.config_json);
+  auto variant = make_variant(project_, config, pool_, device_);
+  for (const GateCase& each : cases_) variant->begin(each.shape);
+  variant->begin();
+  return variant;
+}
+
+void FinalJudge::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(trial); }
+
+void FinalJudge::finish_preparing() const {
+  constexpr std::chrono::milliseconds kPause{5};
+  for (const auto& [trial, variant] : prepared_)
+    while (!variant->ready()) std::this_thread::sleep_for(kPause);
+}
+
+FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
+  auto prepared = prepared_.extract(trial.id);
+  const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
+  Verdict verdict = Gate(device_, truth_, &originals_).check(variant->binder(), cases_);
+  // At the timed shape once without anything kept on the device.
+  if (verdict.right() && originals_.usable() && !apart_.empty())
+    verdict = Gate(device_, truth_).check(variant->binder(), apart_);
+  const auto refused = [](const Rejection& rejection) {
+    return FinalVerdict{.measured = std::unexpected(rejection)};
+  };
+  if (!verdict.right()) return refused(verdict.rejection());
+  const auto bound = variant->bind(project_.problem->shape());
+  if (!bound) return refused({Finding::not_bound, bound.error()});
+  FinalVerdict right{.measured = clocked_.time(*bound, Effort::final_)};
+  if (!right.measured) return right;
+  if (device_.info().times == TimeKind::measured) {
+    const auto cold = clocked_.time_cold(*bound);
+    // The kernel has just run with what it needs: what is short is what the flush needs.
+    const bool no_flush = !cold && cold.error().finding == to_text(FaultKind::resources);
+    if (!cold && !no_flush) return refused(cold.error());
+    if (cold) right.cold = *cold;
+  }
+  fault_point("final_judged");
+  return right;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/tuner/trial/validated_timing.hpp"
+
+namespace fa_tune {
+
+// What became of one finalist, judged by itself.
+struct FinalVerdict {
+  bool lost = false;  // the device was, which says nothing of the finalist
+  std::expected<Measurement, Rejection> measured = {};
+  std::optional<Measurement> cold = {};  // with a cold cache, where there is such a thing
+};
+
+// Judges finalists one by one: on all of the problem's suites and hidden cases, with inputs that no
+// trial has seen, and by a clock that wants its proof.
+class FinalJudge {
+ public:
+  // All must outlive it. `suites`: their names; all if empty.
+  FinalJudge(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
+             const std::vector<std::string>& suites);
+
+  // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.
+  void prepare(const TrialRow& trial);
+  // Waits until all that is compiled.
+  void finish_preparing() const;
+  FinalVerdict judge(const TrialRow& trial);
+
+ private:
+  std::unique_ptr<Variant> begin(const TrialRow& trial);
+  FinalVerdict try_out(const TrialRow& trial);
+
+  const Project& project_;
+  Device& device_;
+  CompilePool& pool_;
+  TruthCache truth_;
+  std::vector<GateCase> cases_;
+  std::vector<GateCase> apart_;  // of them, those that are asked again without originals
+  Originals originals_;
+  Clocked clocked_;
+  std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged
+};
+
+}  // namespace fa_tune

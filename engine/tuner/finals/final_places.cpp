@@ -1,0 +1,58 @@
+#include "engine/tuner/finals/final_places.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/measure/timing.hpp"
+
+namespace fa_tune {
+
+std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const FinalRace& race) {
+  struct Entry {
+    FinalRow row;
+    const TrialRow* trial = nullptr;
+  };
+  const RaceResult& result = race.race.result;
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < race.ran.size(); ++i) {
+    const RaceStanding& standing = result.standings[i];
+    Entry entry;
+    entry.trial = &trials[race.ran[i]];
+    entry.row.trial = entry.trial->id;
+    entry.row.time = {standing.time_us};
+    entry.row.samples_us = race.race.timings[i].samples_us;
+    auto detail = nlohmann::ordered_json::parse(detail_json_of(race.race.timings[i]));
+    detail["processes"] = race.processes;
+    entry.row.detail_json = detail.dump();
+    entry.row.blocks = standing.blocks;
+    entry.row.ratio = standing.to_winner;
+    entries.push_back(std::move(entry));
+  }
+  double first_us = HUGE_VAL;
+  for (const std::size_t i : result.tied_first()) {
+    entries[i].row.tied_first = true;
+    first_us = std::min(first_us, entries[i].row.time.us.value);
+  }
+  for (Entry& entry : entries)
+    entry.row.rank_us =
+        entry.row.tied_first ? first_us : std::max(first_us, entry.row.time.us.value);
+  constexpr double kAsGood = 1.005;
+  std::ranges::sort(entries, {}, [](const Entry& entry) {
+    const TrialRow& trial = *entry.trial;
+    const bool tied = entry.row.tied_first;
+    const double figure = tied ? entry.row.ratio.value : entry.row.rank_us;
+    return std::tuple(!tied, tied && figure <= kAsGood ? 0 : figure, trial.registers,
+                      trial.static_shared_bytes + trial.dynamic_shared_bytes, trial.number);
+  });
+  std::vector<FinalRow> rows;
+  for (Entry& entry : entries) {
+    entry.row.place = static_cast<int>(rows.size()) + 1;
+    rows.push_back(std::move(entry.row));
+  }
+  return rows;
+}
+
+}  // namespace fa_tune

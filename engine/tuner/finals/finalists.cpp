@@ -1,0 +1,60 @@
+#include "engine/tuner/finals/finalists.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/measure/timing.hpp"
+#include "engine/report/rows.hpp"
+
+namespace fa_tune {
+namespace {
+
+// How many of the best are measured again: enough that the truly fastest is among them although
+// screens differ by a few percent, few enough to take seconds.
+constexpr std::size_t kFinalists = 12;
+// Who is further behind by the screens than they can be wrong stays away, but for so many.
+constexpr double kBehind = 1.08;
+constexpr std::size_t kAtLeast = 4;
+
+bool is_preset(const Space& space, const TrialRow& trial) {
+  return std::ranges::any_of(space.presets(), [&](const Preset& preset) {
+    return preset.config.to_json() == trial.config_json;
+  });
+}
+
+struct Screened {
+  TrialRow trial;
+  double us = 0;  // at the target's clock, see us_at_clock()
+};
+
+// Right by their screens, fastest first.
+std::vector<Screened> screened(const Store& store, std::int64_t run, double clock_mhz) {
+  std::vector<Screened> trials;
+  for (TrialRow& trial : store.trials(run)) {
+    if (trial.outcome != "right" && trial.stage != "final") continue;
+    const auto us = screen_at_clock(trial, clock_mhz);
+    if (us) trials.push_back({std::move(trial), *us});
+  }
+  std::ranges::stable_sort(
+      trials, {}, [](const Screened& each) { return std::pair(each.us, each.trial.registers); });
+  return trials;
+}
+
+}  // namespace
+
+std::vector<TrialRow> choose_finalists(const Project& project, const Store& store,
+                                       std::int64_t run) {
+  const bool measured = store.run(run).value().time_kind == "measured";
+  std::vector<Screened> trials = screened(store, run, project.target.clock_mhz);
+  std::vector<TrialRow> finalists;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const bool close = trials[i].us <= kBehind * trials.front().us;
+    if (i < kAtLeast || (i < kFinalists && close) ||
+        (measured && is_preset(project.space, trials[i].trial)))
+      finalists.push_back(std::move(trials[i].trial));
+  }
+  return finalists;
+}
+
+}  // namespace fa_tune

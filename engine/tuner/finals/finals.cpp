@@ -1,0 +1,252 @@
+#include "engine/tuner/finals/finals.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/measure/timing.hpp"
+#include "engine/tuner/finals/final_judge.hpp"
+#include "engine/tuner/finals/final_places.hpp"
+#include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/finals/finalists.hpp"
+#include "engine/tuner/trial/trial.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+void take_figure(TrialRow& trial, const FinalTime& time) {
+  trial.stage = "final";
+  trial.final_time = time;
+}
+
+// The contestant that others are timed beside: the first preset, if it is there. One that takes
+// much longer than the fastest would take most of the race's time, which is to be spent on those
+// that are near one another, and draws other power: then it runs as any other, and is soon told
+// apart.
+std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& standing) {
+  constexpr double kMostTimes = 1.5;
+  const auto& presets = project.space.presets();
+  if (presets.empty()) return 0;
+  const std::string config = presets.front().config.to_json();
+  const auto found = std::ranges::find(standing, config, &TrialRow::config_json);
+  if (found == standing.end() ||
+      found->screen_time->us.value > kMostTimes * standing.front().screen_time->us.value)
+    return 0;
+  return static_cast<std::size_t>(found - standing.begin());
+}
+
+FinalRace race_standing(const Project& project, Device& device, CompilePool& pool,
+                        const std::vector<TrialRow>& standing, std::uint64_t seed,
+                        const std::atomic<bool>& stop, const FinalsListener& listener) {
+  std::vector<Config> configs;
+  for (const TrialRow& trial : standing) configs.push_back(Config::from_json(trial.config_json));
+  RaceSettings settings;
+  settings.process_over = [&](int done) { listener.step("raced", done, settings.processes); };
+  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed, stop,
+                        settings);
+}
+
+// Each by the figure that it had by itself.
+std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
+                                   const std::map<std::int64_t, FinalVerdict>& verdicts) {
+  std::vector<FinalRow> rows;
+  for (const TrialRow& trial : standing) {
+    const Measurement& measured = *verdicts.at(trial.id).measured;
+    FinalRow row;
+    row.trial = trial.id;
+    row.time = {measured.time_us};
+    row.rank_us = row.time.us.value;
+    row.samples_us = measured.timing.samples_us;
+    row.detail_json = detail_json_of(measured.timing);
+    rows.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(rows, {}, &FinalRow::rank_us);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].place = static_cast<int>(i) + 1;
+    rows[i].tied_first = i == 0;
+    rows[i].ratio = {rows[i].time.us.value / rows.front().time.us.value};
+  }
+  return rows;
+}
+
+// One race had all of these and nobody else that still has a figure of it.
+bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& finalists) {
+  std::set<std::int64_t> wanted;
+  for (const TrialRow& trial : finalists)
+    if (trial.outcome == "right") wanted.insert(trial.id);
+  std::map<int, std::set<std::int64_t>> races;
+  for (const FinalRow& row : stored) races[row.race].insert(row.trial);
+  return std::ranges::any_of(races, [&](const auto& race) { return race.second == wanted; });
+}
+
+// What an emulator sees in each, by trial; nothing where none looks. All of it is over when this
+// returns: nothing may run beside a clock. False if `stop` was set.
+bool look_at_all(const Project& project, const Device& device, CompilePool& pool,
+                 const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+                 std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
+                 std::map<std::int64_t, Look>& looks) {
+  constexpr std::chrono::milliseconds kPause{100};
+  if (device.info().checks) return true;
+  Watch watch(project, device, pool, emulator, seed);
+  std::vector<std::future<Look>> under_way;
+  for (const TrialRow& trial : finalists) {
+    const Config config = Config::from_json(trial.config_json);
+    under_way.push_back(watch.look(project.template_of(config), config));
+  }
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    while (under_way[i].wait_for(kPause) != std::future_status::ready)
+      if (stop) return false;
+    const Look look = under_way[i].get();
+    if (!look.whole() && !look.rejection)
+      log_info("trial {} on an emulator: {}", finalists[i].id, look.text());
+    if (look.of > 0) looks[finalists[i].id] = look;
+    listener.step("looked at", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
+  }
+  return !stop;
+}
+
+std::string with_look(const std::string& detail_json, const Look& look) {
+  auto detail = nlohmann::ordered_json::parse(detail_json);
+  if (detail.is_object()) detail["looked_at"] = look.text();
+  return detail.dump();
+}
+
+bool predicted_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
+                      std::vector<TrialRow> finalists, std::uint64_t seed,
+                      const std::vector<std::string>& suites, EvolveListener& listener,
+                      const std::atomic<bool>& stop) {
+  FinalJudge judge(project, device, pool, seed, suites);
+  int done = 0;
+  for (TrialRow& trial : finalists) {
+    if (stop) return false;
+    if (trial.stage != "final") {
+      const FinalVerdict verdict = judge.judge(trial);
+      if (verdict.measured && !verdict.lost) {
+        const FinalTime time{verdict.measured->time_us};
+        take_figure(trial, time);
+        store.record_final(trial.id, time, verdict.measured->timing.samples_us);
+      } else if (!verdict.lost) {
+        refuse(trial, verdict.measured.error());
+        store.refuse_final(trial.id, trial.finding, trial.message);
+      }
+      if (verdict.lost) return false;
+    }
+    listener.on_final(trial, ++done, 1);
+    if (device.lost()) return false;
+    if (trial.outcome == "right") return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
+                       const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+                       std::uint64_t seed, const std::vector<std::string>& suites,
+                       const std::atomic<bool>& stop, const FinalsListener& listener) {
+  FinalRound round;
+  if (!device.renew()) return round;
+  FinalJudge judge(project, device, pool, seed, suites);
+  for (const TrialRow& trial : finalists) judge.prepare(trial);
+  std::map<std::int64_t, Look> looks;
+  if (!look_at_all(project, device, pool, emulator, finalists, seed, stop, listener, looks))
+    return round;
+  judge.finish_preparing();
+  std::vector<TrialRow> standing;
+  std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    TrialRow trial = finalists[i];
+    if (stop) return round;
+    if (const auto look = looks.find(trial.id); look != looks.end() && look->second.rejection) {
+      refuse(trial, *look->second.rejection);
+      listener.refused(trial);
+      continue;
+    }
+    FinalVerdict verdict = judge.judge(trial);
+    if (verdict.lost) return round;
+    listener.step("judged", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
+    if (!verdict.measured) {
+      refuse(trial, verdict.measured.error());
+      listener.refused(trial);
+      continue;
+    }
+    verdicts[trial.id] = std::move(verdict);
+    standing.push_back(std::move(trial));
+  }
+  const bool to_be_raced = standing.size() > 1 && device.info().times == TimeKind::measured;
+  FinalRace race;
+  if (to_be_raced) race = race_standing(project, device, pool, standing, seed, stop, listener);
+  if (race.lost) return round;
+  for (const auto& [finalist, rejection] : race.refused) {
+    TrialRow& trial = standing[finalist];
+    refuse(trial, rejection);
+    listener.refused(trial);
+  }
+  round.over = true;
+  round.rows = final_places(standing, race);
+  if (race.ran.empty()) {
+    std::erase_if(standing, [](const TrialRow& trial) { return trial.outcome != "right"; });
+    if (to_be_raced)
+      log_warning(
+          "the finals could not be raced: too few were left, or the clock never kept still");
+    round.rows = without_race(standing, verdicts);
+  }
+  for (FinalRow& row : round.rows) {
+    if (const auto look = looks.find(row.trial); look != looks.end())
+      row.detail_json = with_look(row.detail_json, look->second);
+    const auto& cold = verdicts.at(row.trial).cold;
+    if (!cold) continue;
+    row.cold = FinalTime{cold->time_us};
+    row.cold_samples_us = cold->timing.samples_us;
+    row.cold_detail_json = detail_json_of(cold->timing);
+  }
+  return round;
+}
+
+bool run_finals(const Project& project, Device& device, CompilePool& pool,
+                const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
+                const std::vector<std::string>& suites, EvolveListener& listener,
+                const std::atomic<bool>& stop) {
+  const std::vector<TrialRow> finalists = choose_finalists(project, store, run);
+  // Their suites have longer shapes than the one that the incumbent was timed at.
+  device.note_incumbent(0);
+  if (device.info().times == TimeKind::predicted)
+    return predicted_finals(project, device, pool, store, finalists, seed, suites, listener, stop);
+
+  const std::vector<FinalRow> stored = store.finals(run);
+  if (is_raced(stored, finalists)) return true;
+  int race = 1;
+  for (const FinalRow& row : stored) race = std::max(race, row.race + 1);
+  std::vector<TrialRow> unrefused;
+  std::ranges::copy_if(finalists, std::back_inserter(unrefused),
+                       [](const TrialRow& trial) { return trial.outcome == "right"; });
+  const int of = static_cast<int>(unrefused.size());
+  int done = 0;
+  const FinalsListener steps{
+      .refused =
+          [&](const TrialRow& trial) {
+            store.refuse_final(trial.id, trial.finding, trial.message);
+            listener.on_final(trial, ++done, of);
+          },
+      .step = [&](const std::string& step, int so_many,
+                  int of_all) { listener.on_final_step(step, so_many, of_all); }};
+  FinalRound round =
+      hold_finals(project, device, pool, emulator, unrefused, seed, suites, stop, steps);
+  if (!round.over) return false;
+  for (FinalRow& row : round.rows) row.race = race;
+  store.record_race(round.rows);
+  for (const FinalRow& row : round.rows) {
+    TrialRow trial = *std::ranges::find(unrefused, row.trial, &TrialRow::id);
+    take_figure(trial, row.time);
+    listener.on_final(trial, ++done, of);
+  }
+  return !device.lost();
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/device/device.hpp"
+#include "engine/search/external/proposer_arm.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+
+// What joins an outside proposer with a run: its transcript is kept in the store, what it is told
+// comes from rows.
+namespace fa_tune {
+
+class StoredTranscript : public ProposerTranscript {
+ public:
+  // The store must outlive the transcript.
+  StoredTranscript(Store& store, std::int64_t run) : store_(store), run_(run) {}
+
+  void add(Direction direction, const std::string& text) override;
+  void keep() override;
+  // The decisions of the run so far, as ProposerArm takes them.
+  std::vector<std::string> decisions() const;
+
+ private:
+  Store& store_;
+  std::int64_t run_;
+  std::vector<ProposerMessageRow> unkept_;
+};
+
+ProposerBriefing brief_proposer(const Project& project, const DeviceInfo& device,
+                                std::uint64_t seed, std::optional<int> trials,
+                                std::optional<double> seconds);
+
+// `time_us` is what the search is told, which a duplicate has from its original.
+TrialReport report_trial(const TrialRow& row, const Config& config, std::optional<double> time_us);
+
+// {"trials":84}, or {"seconds":12.5}, or both.
+std::string budget_json(std::optional<int> trials, std::optional<double> seconds);
+
+}  // namespace fa_tune

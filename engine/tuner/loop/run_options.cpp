@@ -1,0 +1,73 @@
+#include "engine/tuner/loop/run_options.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+
+RunRow describe_run(const Project& project, const std::vector<std::string>& devices,
+                    const DeviceInfo& device, const std::string& compiler,
+                    const EvolveOptions& options) {
+  RunRow run;
+  run.space = project.file.name;
+  run.space_hash = project.space.hash();
+  run.space_text = project.file.text;
+  run.problem = project.problem->kind();
+  run.shape_json = to_json(project.problem->shape());
+  run.device = fmt::format("{}", fmt::join(devices, ","));
+  run.device_name = device.name;
+  run.arch = device.arch;
+  run.target = project.target.name;
+  run.time_kind = to_text(device.times);
+  run.driver = device.driver;
+  run.compiler = compiler;
+  run.strategy = options.strategy;
+  run.seed = options.seed;
+  nlohmann::ordered_json json = {{"generation", options.pace.generation},
+                                 {"ahead", options.pace.ahead}};
+  if (options.trials) json["trials"] = *options.trials;
+  if (options.seconds) json["seconds"] = *options.seconds;
+  if (options.proposer) json["proposer"] = {{"share", options.proposer->share}};
+  if (!options.earlier.empty()) json["earlier"] = nlohmann::json::parse(to_json(options.earlier));
+  if (!options.warm) json["warm"] = false;
+  run.options_json = json.dump();
+  return run;
+}
+
+void require_same(const std::string& what, const std::string& stored, const std::string& now) {
+  if (stored != now)
+    throw UserError(fmt::format("the run cannot be resumed: its {} was '{}', now it is '{}'", what,
+                                stored.substr(0, 60), now.substr(0, 60)));
+}
+
+Pace pace_of(const RunRow& run) {
+  const auto options = nlohmann::json::parse(run.options_json);
+  const auto wrong = [&run] {
+    return UserError(fmt::format("the run cannot be resumed: its options have no usable pace: {}",
+                                 run.options_json));
+  };
+  constexpr int kMost = 10'000;
+  const auto count = [&](const char* name, int otherwise, int least) {
+    if (!options.contains(name)) return otherwise;
+    if (!options[name].is_number_integer()) throw wrong();
+    const auto found = options[name].get<std::int64_t>();
+    if (found < least || found > kMost) throw wrong();
+    return static_cast<int>(found);
+  };
+  return {.generation = count("generation", 16, 1), .ahead = count("ahead", 0, 0)};
+}
+
+bool is_warm(const RunRow& run) {
+  return nlohmann::json::parse(run.options_json).value("warm", nlohmann::json(true)) != false;
+}
+
+std::optional<double> proposer_share(const RunRow& run) {
+  const auto options = nlohmann::json::parse(run.options_json);
+  if (!options.contains("proposer")) return std::nullopt;
+  return options["proposer"].at("share").get<double>();
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,274 @@
+#include "engine/tuner/loop/search_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/tuner/loop/proposer.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Trials handed out for each lane, so that none waits while the engine asks or writes.
+constexpr std::size_t kAhead = 4;
+
+void refuse_deadly(TrialRow& row, const Rejection& charge) {
+  row.stage = "launch";
+  refuse(row, charge);
+  row.screen_time.reset();
+}
+
+// What lanes are called in trials: by their devices, numbered where those are alike.
+std::vector<std::string> names_of(std::span<Device* const> devices) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string& id = devices[i]->info().id;
+    const auto same = [&](const Device* device) { return device->info().id == id; };
+    const auto before = std::count_if(devices.begin(), devices.begin() + static_cast<int>(i), same);
+    names.push_back(before == 0 ? id : fmt::format("{}#{}", id, before + 1));
+  }
+  return names;
+}
+
+// Adds the time until it goes.
+class Adding {
+ public:
+  explicit Adding(double& seconds) : seconds_(seconds) {}
+  ~Adding() { seconds_ += watch_.milliseconds() / 1000; }
+  Adding(const Adding&) = delete;
+  Adding& operator=(const Adding&) = delete;
+
+ private:
+  double& seconds_;
+  Stopwatch watch_;
+};
+
+}  // namespace
+
+SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed)
+    : parts_(parts),
+      run_(run),
+      warm_(is_warm(*parts.store.run(run))),
+      pace_(pace),
+      ledger_(parts.project, parts.store, run),
+      seconds_before_(ledger_.seconds_before()),
+      admission_(parts.project, *parts.devices.front(), parts.pool,
+                 cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
+      lane_names_(names_of(parts.devices)),
+      lanes_(parts.devices, parts.desk) {
+  for (Device* device : parts.devices)
+    judges_.push_back(
+        std::make_unique<Judge>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
+  breakdown_.devices = lane_names_;
+  breakdown_.jobs = parts.options.jobs;
+}
+
+void SearchLoop::run() {
+  for (;;) {
+    while (ask() || record() || admit()) {
+    }
+    if (parts_.stop) lanes_.drop_waiting();
+    const bool awaits_compiler =
+        !ending() && admitted_ < entries_.size() && within_budget(entries_[admitted_].number);
+    if (!trouble_.empty() || lanes_.alive() == 0) break;
+    if (lanes_.under_way() == 0 && !awaits_compiler) break;
+    parts_.desk.work();
+  }
+  // What was compiled ahead and is not needed is not to keep the finals waiting.
+  parts_.pool.drop_waiting();
+  lanes_.stop();
+  const bool more = within_budget(static_cast<std::uint64_t>(tally().trials) + 1);
+  interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
+  breakdown_.wall_s = watch_.milliseconds() / 1000;
+}
+
+bool SearchLoop::within_budget(std::uint64_t number) const {
+  const auto& trials = parts_.options.trials;
+  return (!trials || number <= static_cast<std::uint64_t>(*trials)) && time_left();
+}
+
+std::vector<Proposal> SearchLoop::ask_all() {
+  const Adding adding(breakdown_.search_s);
+  if (parts_.proposer == nullptr) return parts_.strategy.ask(pace_.generation);
+  std::optional<int> trials;
+  std::optional<double> left;
+  if (parts_.options.trials) trials = *parts_.options.trials - static_cast<int>(asked_);
+  if (parts_.options.seconds) left = *parts_.options.seconds - seconds();
+  return parts_.proposer->ask(parts_.strategy, pace_.generation, budget_json(trials, left));
+}
+
+// In full even where the budget ends within: a run resumed with more of it must get the same
+// proposals.
+bool SearchLoop::ask() {
+  const auto most = static_cast<std::size_t>(pace_.ahead) + 1;
+  if (used_up_ || generations_.size() >= most) return false;
+  if (ledger_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1)))
+    return false;
+  auto proposals = ask_all();
+  if (proposals.empty()) {
+    used_up_ = true;
+    return false;
+  }
+  fault_point("generation_asked");
+  generations_.push_back(proposals.size());
+  for (Proposal& proposal : proposals) {
+    Entry& entry = entries_.emplace_back();
+    entry.number = ++asked_;
+    entry.stored = ledger_.stored(entry.number);
+    if (entry.stored == nullptr && within_budget(entry.number))
+      entry.variant = admission_.prepare(proposal.config);
+    entry.proposal = std::move(proposal);
+  }
+  fault_point("generation_prepared");
+  return true;
+}
+
+bool SearchLoop::admit() {
+  if (admitted_ == entries_.size()) return false;
+  Entry& entry = entries_[admitted_];
+  if (entry.stored != nullptr) {
+    admission_.remember(*entry.stored);
+    entry.finished = true;
+  } else {
+    // Where kernels run in the engine's own process, only what runs may have been attempted.
+    const bool apart = parts_.devices.front()->apart();
+    const std::size_t room = parts_.devices.size() * (apart ? kAhead : 1);
+    if (ending() || !within_budget(entry.number) || lanes_.under_way() >= room ||
+        !entry.variant->ready())
+      return false;
+    admit_one(entry);
+  }
+  ++admitted_;
+  return true;
+}
+
+void SearchLoop::admit_one(Entry& entry) {
+  TrialRow& row = entry.trial.row;
+  row.run = run_;
+  row.number = static_cast<std::int64_t>(entry.number);
+  row.operation = entry.proposal.operation;
+  entry.finished = true;
+  if (!admission_.admit(*entry.variant, entry.trial)) return;
+  const Adding adding(breakdown_.store_s);
+  if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
+    refuse_deadly(row,
+                  {known->finding, fmt::format("as in trial {}: {}", known->id, known->message)});
+    return;
+  }
+  const int attempts = parts_.store.record_attempt(run_, row.number, row.config_json);
+  const auto charge = CrashPolicy::left_under_way(attempts - 1);
+  if (charge && !parts_.devices.front()->apart()) {
+    refuse_deadly(row, *charge);
+    entry.charged = true;
+    return;
+  }
+  entry.finished = false;
+  entry.admitted = entry.trial;
+  lanes_.hand_out(job(entry));
+}
+
+// A deque's elements stay where they are.
+Lanes::Job SearchLoop::job(Entry& entry) {
+  const auto work = [this, &entry](Device& device, std::size_t lane) {
+    // What was loaded belongs to this thread's device.
+    struct Leaving {
+      Variant& variant;
+      ~Leaving() { variant.unload(); }
+    };
+    entry.variant->move_to(device);
+    const Leaving leaving{*entry.variant};
+    FinishedTrial judged = entry.admitted;
+    judges_[lane]->judge(*entry.variant, judged);
+    entry.trial = std::move(judged);
+  };
+  return {work, [this, &entry](std::size_t lane, Try ended) {
+            on_judged(entry, lane, std::move(ended));
+          }};
+}
+
+void SearchLoop::on_judged(Entry& entry, std::size_t lane, Try ended) {
+  if (crashes_.tries_again(entry.number, ended, lane)) {
+    // Of a kernel that was under way when the last device was lost nothing is known.
+    if (lanes_.alive() == 0) return;
+    const Adding adding(breakdown_.store_s);
+    parts_.store.record_attempt(run_, entry.trial.row.number, entry.trial.row.config_json);
+    lanes_.hand_out_again(job(entry), lane);
+    return;
+  }
+  entry.trial.row.lane = lane_names_[lane];
+  entry.charged = ended.charge.has_value();
+  if (ended.charge) {
+    refuse_deadly(entry.trial.row, *ended.charge);
+  } else if (const auto bad = crashes_.survived(entry.number, lane); bad && lanes_.alive() > 1) {
+    log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
+                lane_names_[*bad], CrashPolicy::kMostFalseDeaths, lane_names_[lane]);
+    lanes_.set_aside(*bad);
+  }
+  entry.finished = true;
+  entry.variant.reset();
+}
+
+bool SearchLoop::record() {
+  if (!trouble_.empty() || entries_.empty() || !entries_.front().finished) return false;
+  Entry entry = std::move(entries_.front());
+  entries_.pop_front();
+  --admitted_;
+  const bool fresh = entry.stored == nullptr;
+  TrialRow row;
+  if (fresh) {
+    const Adding adding(breakdown_.store_s);
+    entry.trial.row.at_ms = seconds() * 1000;
+    if (entry.charged) trouble_ = crashes_.settled(*entry.charged, entry.trial.row.message);
+    row = ledger_.record(std::move(entry.trial), entry.proposal);
+  } else {
+    row = ledger_.recall(entry.number, entry.proposal);
+  }
+  told_.push_back(ledger_.told(row, entry.proposal.config));
+  if (parts_.proposer != nullptr)
+    parts_.proposer->report(report_trial(row, entry.proposal.config, told_.back().time_us));
+  if (tally().best) lanes_.note_incumbent(tally().best->screen_time->us.value);
+  if (fresh) {
+    ++breakdown_.trials;
+    breakdown_.judged += !row.lane.empty();
+    breakdown_.compile_s += row.compile_ms / 1000;
+    breakdown_.gate_s += row.gate_ms / 1000;
+    breakdown_.time_s += row.measure_ms / 1000;
+    parts_.listener.on_trial(row, tally());
+  }
+  if (told_.size() == generations_.front()) tell_generation();
+  return true;
+}
+
+// The next one is asked for before more is recorded: what it may know is settled.
+void SearchLoop::tell_generation() {
+  {
+    const Adding adding(breakdown_.search_s);
+    for (const Told& each : told_) parts_.strategy.tell(each);
+  }
+  told_.clear();
+  generations_.pop_front();
+  fault_point("generation_told");
+  while (ask()) {
+  }
+}
+
+Device* SearchLoop::usable() const {
+  for (std::size_t lane = 0; lane < parts_.devices.size(); ++lane)
+    if (lanes_.alive(lane)) return parts_.devices[lane];
+  return nullptr;
+}
+
+Breakdown SearchLoop::breakdown() const {
+  Breakdown breakdown = breakdown_;
+  const LaneTimes times = lanes_.times();
+  breakdown.busy_s = times.busy_ms / 1000;
+  breakdown.idle_s = times.idle_ms / 1000;
+  breakdown.idle_for_engine_s = times.idle_for_desk_ms / 1000;
+  return breakdown;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/gate/gate.hpp"
+#include "engine/search/external/proposer_arm.hpp"
+#include "engine/search/strategy.hpp"
+#include "engine/tuner/loop/device_executor.hpp"
+#include "engine/tuner/loop/evolve_options.hpp"
+#include "engine/tuner/loop/trial_log.hpp"
+#include "engine/tuner/trial/crash_policy.hpp"
+#include "engine/tuner/trial/trial.hpp"
+
+namespace fa_tune {
+
+// What the search of a run works with; all of it must outlive the loop.
+struct SearchParts {
+  const Project& project;
+  std::span<Device* const> devices;
+  Desk& desk;  // the compile pool wakes it
+  CompilePool& pool;
+  TruthCache& truth;
+  Store& store;
+  const EvolveOptions& options;
+  EvolveListener& listener;
+  const std::atomic<bool>& stop;
+  Strategy& strategy;
+  ProposerArm* proposer;  // may be null
+};
+
+// The search of one run. Proposals are asked for, admitted, recorded and told in the order of their
+// numbers, on the thread that calls run(); between admission and record they are judged by the
+// lanes, each when a device is free. So what is found depends on neither compilers nor devices:
+// a generation is asked for as soon as the one `ahead` places before its predecessor was told, and
+// never later.
+class SearchLoop {
+ public:
+  // `pace` and `seed` are the run's.
+  SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed);
+
+  // Once it has returned, the devices are the caller's again.
+  void run();
+
+  const Tally& tally() const { return ledger_.tally(); }
+  Breakdown breakdown() const;
+  bool interrupted() const { return interrupted_; }
+  // Why the run was given up; empty if it was not.
+  const std::string& trouble() const { return trouble_; }
+  // The first device that can still be used, or nullptr.
+  Device* usable() const;
+
+ private:
+  // A proposal on its way.
+  struct Entry {
+    std::uint64_t number = 0;
+    Proposal proposal;
+    const TrialRow* stored = nullptr;  // by an earlier session
+    std::unique_ptr<Variant> variant;  // null if stored
+    FinishedTrial admitted;            // each try begins with it
+    FinishedTrial trial;               // with a lane while it is under way
+    std::optional<bool> charged;       // none if it did not come to a lane
+    bool finished = false;
+  };
+
+  bool ask();
+  bool admit();
+  bool record();
+  void admit_one(Entry& entry);
+  Lanes::Job job(Entry& entry);
+  void on_judged(Entry& entry, std::size_t lane, Try ended);
+  void tell_generation();
+  std::vector<Proposal> ask_all();
+
+  double seconds() const { return seconds_before_ + watch_.milliseconds() / 1000; }
+  bool time_left() const { return !parts_.options.seconds || seconds() < *parts_.options.seconds; }
+  // Whether this trial may still be begun.
+  bool within_budget(std::uint64_t number) const;
+  bool ending() const { return parts_.stop || !trouble_.empty() || lanes_.alive() == 0; }
+
+  SearchParts parts_;
+  std::int64_t run_;
+  bool warm_;  // what ended processes of other runs is refused here too
+  Pace pace_;
+  Ledger ledger_;
+  Stopwatch watch_;
+  double seconds_before_;
+  Admission admission_;
+  std::vector<std::unique_ptr<Judge>> judges_;  // by lane
+  std::vector<std::string> lane_names_;
+  std::uint64_t asked_ = 0;
+  bool used_up_ = false;                 // the space, or the proposer was interrupted
+  std::deque<Entry> entries_;            // asked for and not recorded, by number
+  std::size_t admitted_ = 0;             // of those, from the front
+  std::deque<std::size_t> generations_;  // sizes of those that were not told
+  std::vector<Told> told_;               // of the first of these
+  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are lanes
+  bool interrupted_ = false;
+  std::string trouble_;
+  Breakdown breakdown_;
+  Lanes lanes_;  // last: its threads end before all else does
+};
+
+}  // namespace fa_tune

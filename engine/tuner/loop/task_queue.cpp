@@ -1,0 +1,28 @@
+#include "engine/tuner/loop/task_queue.hpp"
+
+namespace fa_tune {
+
+void Desk::work() {
+  auto task = tasks_.try_pop();
+  if (!task) {
+    {
+      const std::lock_guard lock(mutex_);
+      waits_since_ms_ = watch_.milliseconds();
+    }
+    task = tasks_.pop();
+    const std::lock_guard lock(mutex_);
+    waited_ms_ += watch_.milliseconds() - waits_since_ms_;
+    waits_since_ms_ = -1;
+  }
+  for (; task; task = tasks_.try_pop())
+    if (*task) (*task)();
+}
+
+double Desk::busy_ms() const {
+  const std::lock_guard lock(mutex_);
+  const double now = watch_.milliseconds();
+  const double waiting = waits_since_ms_ < 0 ? 0 : now - waits_since_ms_;
+  return now - waited_ms_ - waiting;
+}
+
+}  // namespace fa_tune

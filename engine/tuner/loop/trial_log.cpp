@@ -1,0 +1,103 @@
+#include "engine/tuner/loop/trial_log.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/rows.hpp"
+#include "engine/tuner/loop/run_options.hpp"
+
+namespace fa_tune {
+namespace {
+
+// {"BLOCK_M":[64,32]}: what a child changed; null where a gene was or is absent.
+std::string changed_genes(const Config& parent, const Config& child) {
+  nlohmann::ordered_json genes = nlohmann::ordered_json::object();
+  const auto json = [](const Value* value) {
+    return value == nullptr ? nlohmann::ordered_json()
+                            : nlohmann::ordered_json::parse(to_json(*value));
+  };
+  for (const auto& [name, value] : parent.settings()) {
+    const Value* now = child.find(name);
+    if (now == nullptr || *now != value) genes[name] = {json(&value), json(now)};
+  }
+  for (const auto& [name, value] : child.settings())
+    if (parent.find(name) == nullptr) genes[name] = {json(nullptr), json(&value)};
+  return genes.dump();
+}
+
+double cost_s(const TrialRow& row) {
+  return (row.compile_ms + row.gate_ms + row.measure_ms) / 1000;
+}
+
+}  // namespace
+
+Ledger::Ledger(const Project& project, Store& store, std::int64_t run)
+    : project_(project), store_(store), run_(run) {
+  for (TrialRow& trial : store_.trials(run))
+    stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
+}
+
+const TrialRow* Ledger::stored(std::uint64_t number) const {
+  const auto found = stored_.find(number);
+  return found == stored_.end() ? nullptr : &found->second;
+}
+
+double Ledger::seconds_before() const {
+  double seconds = 0;
+  for (const auto& [number, row] : stored_) seconds += cost_s(row);
+  if (!stored_.empty() && stored_.rbegin()->second.at_ms)
+    seconds = *stored_.rbegin()->second.at_ms / 1000;
+  return seconds;
+}
+
+TrialRow Ledger::recall(std::uint64_t number, const Proposal& proposal) {
+  TrialRow row = stored_.at(number);
+  require_same(fmt::format("trial {}", row.number), row.config_json, proposal.config.to_json());
+  take_in(row);
+  return row;
+}
+
+TrialRow Ledger::record(FinishedTrial trial, const Proposal& proposal) {
+  std::vector<ParentRow> parents;
+  for (std::size_t i = 0; i < proposal.parents.size(); ++i) {
+    const TrialRow& parent = rows_.at(proposal.parents[i]);
+    parents.push_back({0, parent.id, static_cast<int>(i),
+                       changed_genes(Config::from_json(parent.config_json), proposal.config)});
+  }
+  if (trial.twin != 0) trial.row.duplicate_of = rows_.at(static_cast<std::uint64_t>(trial.twin)).id;
+  std::vector<SampleRow> samples;
+  if (!trial.samples_us.empty()) samples.push_back({0, "screen", trial.samples_us});
+  trial.row.run = run_;
+  trial.row.id = store_.record_trial(trial.row, parents, samples, trial.source_text);
+  take_in(trial.row);
+  return trial.row;
+}
+
+Told Ledger::told(const TrialRow& row, const Config& config) const {
+  const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : at_clock(row);
+  return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time, cost_s(row)};
+}
+
+// What screens are compared by.
+std::optional<double> Ledger::at_clock(const TrialRow& screened) const {
+  return screen_at_clock(screened, project_.target.clock_mhz);
+}
+
+void Ledger::take_in(const TrialRow& row) {
+  rows_.emplace(static_cast<std::uint64_t>(row.number), row);
+  times_[row.id] = at_clock(row);
+  ++tally_.trials;
+  tally_.right += row.outcome == "right";
+  tally_.refused += row.outcome == "refused";
+  tally_.duplicate += row.outcome == "duplicate";
+  tally_.seconds = row.at_ms ? *row.at_ms / 1000 : tally_.seconds + cost_s(row);
+  if (row.outcome != "right") return;
+  if (!tally_.best || at_clock(row) < at_clock(*tally_.best)) tally_.best = row;
+  const auto& presets = project_.space.presets();
+  if (!presets.empty() && presets.front().config.to_json() == row.config_json)
+    tally_.baseline = row;
+}
+
+}  // namespace fa_tune

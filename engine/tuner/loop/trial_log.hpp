@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "db/store.hpp"
+#include "engine/search/strategy.hpp"
+#include "engine/tuner/loop/evolve_options.hpp"
+#include "engine/tuner/trial/trial.hpp"
+
+namespace fa_tune {
+
+// The trials of one run, in the order of their numbers: writes each with its lineage, knows those
+// that earlier sessions wrote, and keeps the tally.
+class Ledger {
+ public:
+  // A run that is resumed has trials already. All must outlive it.
+  Ledger(const Project& project, Store& store, std::int64_t run);
+
+  // One of an earlier session, or nullptr.
+  const TrialRow* stored(std::uint64_t number) const;
+  // Takes one of those as it stands. Throws UserError if the proposal is not what was tried then.
+  TrialRow recall(std::uint64_t number, const Proposal& proposal);
+  TrialRow record(FinishedTrial trial, const Proposal& proposal);
+
+  // What the strategy is told of the last one recalled or recorded.
+  Told told(const TrialRow& row, const Config& config) const;
+
+  const Tally& tally() const { return tally_; }
+  // What earlier sessions spent on the search.
+  double seconds_before() const;
+
+ private:
+  std::optional<double> at_clock(const TrialRow& screened) const;
+  void take_in(const TrialRow& row);
+
+  const Project& project_;
+  Store& store_;
+  std::int64_t run_;
+  std::map<std::uint64_t, TrialRow> stored_;             // by number
+  std::map<std::uint64_t, TrialRow> rows_;               // by number
+  std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen, at_clock()
+  Tally tally_;
+};
+
+}  // namespace fa_tune

@@ -1,0 +1,112 @@
+#include "engine/tuner/loop/warm_start.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/rows.hpp"
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+namespace {
+
+// With fewer, a model of a run says nothing.
+constexpr std::size_t kFewestTrials = 8;
+// Each costs every prediction as much again.
+constexpr std::size_t kMostRuns = 3;
+
+constexpr double kMostTimesTheWork = 32;
+
+// How many times the operations of one problem are those of the other; 1 where nobody knows.
+double times_the_work(const Project& project, const RunRow& run) {
+  const Problem& problem = *project.problem;
+  const auto settings = Config::from_json(run.shape_json).settings();
+  const Constants shape(settings.begin(), settings.end());
+  const bool alike = std::ranges::equal(std::views::keys(shape), std::views::keys(problem.shape()));
+  const double here = problem.flop(problem.shape());
+  const double there = alike ? problem.flop(shape) : 0;
+  return here > 0 && there > 0 ? std::max(here / there, there / here) : 1;
+}
+
+EarlierRun load(const Store& store, const Project& project, const EarlierChoice& choice) {
+  EarlierRun earlier{choice.title, {}};
+  for (const TrialRow& row : store.trials(choice.run)) {
+    if (row.number > choice.trials) break;
+    // As it was when the search began: finals that were held later may have refused it.
+    if (row.outcome != "right" && row.stage != "final") continue;
+    Config config = Config::from_json(row.config_json);
+    if (project.space.why_invalid(config)) continue;
+    if (const auto us = screen_at_clock(row, project.target.clock_mhz))
+      earlier.trials.push_back(
+          {static_cast<std::uint64_t>(row.number), std::move(config), true, us, 0});
+  }
+  return earlier;
+}
+
+EarlierChoice choice_of(const Store& store, const RunRow& run) {
+  const auto trials = store.trials(run.id);
+  return {run.id, trials.empty() ? 0 : trials.back().number,
+          fmt::format("run {}: {}, {}", run.id, run.device_name, run.shape_json)};
+}
+
+}  // namespace
+
+std::vector<EarlierChoice> choose_earlier(const Store& store, const Project& project,
+                                          const std::string& device_name) {
+  std::vector<RunRow> runs = store.runs();
+  std::erase_if(runs, [&](const RunRow& run) {
+    return run.problem != project.problem->kind() ||
+           times_the_work(project, run) > kMostTimesTheWork;
+  });
+  std::ranges::stable_sort(runs, {}, [&](const RunRow& run) {
+    return std::pair(run.device_name != device_name, times_the_work(project, run));
+  });
+  std::vector<EarlierChoice> choices;
+  for (const RunRow& run : runs) {
+    if (choices.size() == kMostRuns) break;
+    EarlierChoice choice = choice_of(store, run);
+    if (load(store, project, choice).trials.size() >= kFewestTrials)
+      choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+EarlierChoice choose_earlier(const Store& store, const Project& project, std::int64_t run) {
+  const auto row = store.run(run);
+  if (!row) throw UserError(fmt::format("there is no run {} to learn from in this database", run));
+  EarlierChoice choice = choice_of(store, *row);
+  if (load(store, project, choice).trials.size() < kFewestTrials)
+    throw UserError(
+        fmt::format("run {} teaches nothing here: fewer than {} of its right trials are valid "
+                    "configs of this space",
+                    run, kFewestTrials));
+  return choice;
+}
+
+std::vector<EarlierRun> load_earlier(const Store& store, const Project& project,
+                                     const std::vector<EarlierChoice>& choices) {
+  std::vector<EarlierRun> runs;
+  for (const EarlierChoice& choice : choices) runs.push_back(load(store, project, choice));
+  return runs;
+}
+
+std::string to_json(const std::vector<EarlierChoice>& choices) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const EarlierChoice& choice : choices)
+    json.push_back({{"run", choice.run}, {"trials", choice.trials}});
+  return json.dump();
+}
+
+std::vector<EarlierChoice> earlier_of(const RunRow& run) {
+  std::vector<EarlierChoice> choices;
+  const auto options = nlohmann::json::parse(run.options_json);
+  for (const auto& one : options.value("earlier", nlohmann::json::array()))
+    choices.push_back({one.at("run").get<std::int64_t>(), one.at("trials").get<std::int64_t>(),
+                       fmt::format("run {}", one.at("run").get<std::int64_t>())});
+  return choices;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,239 @@
+#include "engine/tuner/portfolio/portfolio.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/measure/statistics.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/trial/trial.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+Project project_of(const RunRow& run, const std::filesystem::path& root,
+                   const std::string& changes = "") {
+  SpaceFile file = stored_space(run);
+  std::vector<std::string> list;
+  std::istringstream stream(changes);
+  for (std::string change; std::getline(stream, change, ',');) list.push_back(change);
+  return open_project(list.empty() ? std::move(file) : with_settings(file, list), root);
+}
+
+std::optional<ScreenTime> screen_of(const TrialRow& trial, double mhz) {
+  const auto us = screen_at_clock(trial, mhz);
+  if (!us) return std::nullopt;
+  return ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
+}
+
+// What several screens say together.
+ScreenTime joined(const std::vector<ScreenTime>& screens) {
+  std::vector<double> us;
+  Interval all = screens.front().us;
+  for (const auto& [each] : screens) {
+    us.push_back(each.value);
+    all.low = std::min(all.low, each.low);
+    all.high = std::max(all.high, each.high);
+  }
+  all.value = median(us);
+  return {all};
+}
+
+}  // namespace
+
+PortfolioField::PortfolioField(const Store& store, const Wishes& wishes,
+                               const std::filesystem::path& root)
+    : root_(root) {
+  TrialFilter filter = wishes.filter;
+  filter.limit = -1;
+  const std::vector<TrialRow> trials = store.best(filter);
+  std::set<std::int64_t, std::greater<>> runs;
+  for (const TrialRow& trial : trials) runs.insert(trial.run);
+  if (runs.empty()) throw UserError("no trial that passed answers to this");
+  run_ = *store.run(*runs.begin());
+  for (const std::int64_t id : runs) {
+    const RunRow run = *store.run(id);
+    if (run.device_name != run_.device_name)
+      throw UserError(fmt::format("trials of {} and of {} are here: name one with --device",
+                                  run.device_name, run_.device_name));
+    if (run.problem != run_.problem)
+      throw UserError(
+          fmt::format("trials of the problems {} and {} are here: name a space with "
+                      "--space",
+                      run.problem, run_.problem));
+    take_shape(project_of(run, root));
+  }
+  for (const std::string& changes : wishes.shapes) take_shape(project_of(run_, root, changes));
+  take_recorded(store, wishes);
+  rule_out();
+}
+
+void PortfolioField::take_shape(Project project) {
+  const auto known = std::ranges::find_if(shapes_, [&](const PortfolioShape& shape) {
+    return shape.project.problem->shape() == project.problem->shape();
+  });
+  if (known != shapes_.end()) return;
+  const std::string described = project.problem->describe(project.problem->shape());
+  shapes_.push_back({std::move(project), described});
+}
+
+void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
+  TrialFilter filter = wishes.filter;
+  filter.limit = -1;
+  std::vector<std::size_t> taken(shapes_.size(), 0);
+  const std::vector<TrialRow> trials = store.best(filter);
+  std::map<std::int64_t, std::size_t> shape_of_run;
+  const auto shape_of = [&](std::int64_t run) {
+    const auto [at, fresh] = shape_of_run.emplace(run, 0);
+    if (fresh) {
+      const Constants shape = project_of(*store.run(run), root_).problem->shape();
+      while (shapes_[at->second].project.problem->shape() != shape) ++at->second;
+    }
+    return at->second;
+  };
+  // The best first: the first so many of a shape are its candidates.
+  for (const TrialRow& trial : trials) {
+    const std::size_t shape = shape_of(trial.run);
+    const Config config = Config::from_json(trial.config_json);
+    if (taken[shape] >= wishes.candidates ||
+        std::ranges::find(kernels_, config, &PortfolioKernel::config) != kernels_.end())
+      continue;
+    ++taken[shape];
+    kernels_.push_back({trial.id, config});
+  }
+  times_.assign(kernels_.size(), std::vector<PortfolioTime>(shapes_.size()));
+  raced_.assign(shapes_.size(), false);
+  if (wishes.all_anew) return;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<ScreenTime>> screens;  // kernel, shape
+  for (const TrialRow& trial : trials) {
+    const auto kernel =
+        std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
+    if (kernel == kernels_.end()) continue;
+    const std::size_t shape = shape_of(trial.run);
+    const double mhz = shapes_[shape].project.target.clock_mhz;
+    if (const auto screen = screen_of(trial, mhz))
+      screens[{static_cast<std::size_t>(kernel - kernels_.begin()), shape}].push_back(*screen);
+  }
+  for (const auto& [pair, those] : screens)
+    times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), {}};
+}
+
+// What the space of a shape does not allow.
+void PortfolioField::rule_out() {
+  for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+      PortfolioTime& time = times_[kernel][shape];
+      if (time.from != PortfolioTime::From::nothing) continue;
+      if (shapes_[shape].project.space.why_invalid(kernels_[kernel].config))
+        time.from = PortfolioTime::From::recorded;
+    }
+}
+
+std::size_t PortfolioField::missing() const {
+  std::size_t count = 0;
+  for (const auto& row : times_)
+    count += static_cast<std::size_t>(
+        std::ranges::count(row, PortfolioTime::From::nothing, &PortfolioTime::from));
+  return count;
+}
+
+std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint64_t seed) {
+  std::size_t timed = 0;
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    const Project& project = shapes_[shape].project;
+    std::vector<std::size_t> wanted;
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+      if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
+    if (wanted.empty()) continue;
+    TruthCache truth(*project.problem);
+    const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
+    Judge judge(project, device, truth, seeds);
+    for (const std::size_t kernel : wanted) {
+      // Anew for each, so that one with the code of another is timed and not a duplicate.
+      Admission admission(project, device, pool, cases_of_trials(project, device, seeds));
+      const auto variant = admission.prepare(kernels_[kernel].config);
+      FinishedTrial trial;
+      if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
+      if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
+      PortfolioTime& time = times_[kernel][shape];
+      time.from = PortfolioTime::From::now;
+      if (trial.row.outcome == "right") {
+        time.time = screen_of(trial.row, project.target.clock_mhz);
+        ++timed;
+      }
+    }
+  }
+  return timed;
+}
+
+void PortfolioField::race(Device& device, CompilePool& pool, double within, std::uint64_t seed,
+                          const std::function<void(std::size_t done)>& done) {
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    const auto best = best_us(shape);
+    std::vector<std::size_t> near;
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+      if (const auto us = times_[kernel][shape].us(); us && *us <= *best * (1 + within + kWander))
+        near.push_back(kernel);
+    std::ranges::sort(near, {}, [&](std::size_t kernel) { return *times_[kernel][shape].us(); });
+    near.resize(std::min(near.size(), kMostInRace));
+    if (near.size() == 1) times_[near.front()][shape].ratio = Interval{1, 1, 1};
+    raced_[shape] = near.size() == 1;
+    if (near.size() >= 2) {
+      std::vector<Config> configs;
+      for (const std::size_t kernel : near) configs.push_back(kernels_[kernel].config);
+      const std::atomic<bool> stop = false;
+      const FinalRace race = race_finalists(shapes_[shape].project, device, pool, configs, 0,
+                                            derive_seed(seed, "portfolio race", shape), stop);
+      if (race.lost) throw MachineError(device.info().id + ": the device was lost");
+      for (const auto& [contestant, rejection] : race.refused) {
+        log_warning("trial {} at {}: {}: {}", kernels_[near[contestant]].trial,
+                    shapes_[shape].described, rejection.finding, rejection.message);
+        times_[near[contestant]][shape] = {PortfolioTime::From::now, std::nullopt, {}};
+      }
+      for (std::size_t i = 0; i < race.ran.size(); ++i)
+        times_[near[race.ran[i]]][shape].ratio = race.race.result.standings[i].to_winner;
+      raced_[shape] = !race.ran.empty();
+    }
+    done(shape + 1);
+  }
+}
+
+std::optional<double> PortfolioField::over_best(std::size_t kernel, std::size_t shape) const {
+  const PortfolioTime& time = times_[kernel][shape];
+  if (raced_[shape]) return time.ratio ? std::optional(time.ratio->value) : std::nullopt;
+  const auto us = time.us();
+  return us ? std::optional(*us / *best_us(shape)) : std::nullopt;
+}
+
+std::optional<double> PortfolioField::best_us(std::size_t shape) const {
+  std::optional<double> best;
+  for (const auto& row : times_)
+    if (const auto us = row[shape].us(); us && (!best || *us < *best)) best = us;
+  return best;
+}
+
+Costs PortfolioField::costs(double within) const {
+  Costs costs(kernels_.size(), std::vector<std::optional<double>>(shapes_.size()));
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    if (!best_us(shape))
+      throw UserError(fmt::format("no kernel of these is right for {}: run evolve for it",
+                                  shapes_[shape].described));
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+      if (const auto over = over_best(kernel, shape); over && *over <= 1 + within)
+        costs[kernel][shape] = std::log(*over);
+  }
+  return costs;
+}
+
+}  // namespace fa_tune

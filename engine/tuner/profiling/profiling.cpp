@@ -1,0 +1,111 @@
+#include "engine/tuner/profiling/profiling.hpp"
+
+#include "engine/gate/timed_launch.hpp"
+#include "engine/profiler/ncu.hpp"
+#include "engine/tuner/profiling/predicted_profile.hpp"
+#include "engine/tuner/trial/gate_and_time.hpp"
+#include "engine/tuner/trial/validated_timing.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
+#include "engine/util/temporary_folder.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Launches before the one that is profiled: what fits in L2 is there then.
+constexpr int kWarmLaunches = 3;
+
+std::uint64_t input_seed(std::uint64_t seed) { return derive_seed(seed, "time"); }
+
+// What was compiled before is all that it knows: the process under the profiler has no compiler.
+class NoCompiler final : public Compiler {
+ public:
+  explicit NoCompiler(std::string version) : version_(std::move(version)) {}
+  CompileOutcome compile(const CompileRequest&) override {
+    throw MachineError("the kernel to profile is not among those that were compiled");
+  }
+  std::string version() const override { return version_; }
+
+ private:
+  std::string version_;
+};
+
+}  // namespace
+
+std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> given_contender,
+                                                   std::unique_ptr<Device> given_device,
+                                                   std::unique_ptr<Compiler> given_compiler,
+                                                   const ProfilingOptions& options) {
+  const TemporaryFolder scratch;
+  const auto compiled = scratch.path() / "kernels";
+  // In the order in which they rest on one another: the last goes first.
+  const auto compiler = with_cache(std::move(given_compiler), compiled);
+  auto device = std::move(given_device);
+  auto contender = std::move(given_contender);
+  const DeviceInfo info = device->info();
+  std::optional<Measurement> timed;
+  KernelResources resources;
+  {
+    CompilePool pool(*compiler, options.jobs);
+    TruthCache truth(contender->problem());
+    Clocked clocked(contender->problem(), contender->target(), *device, truth,
+                    input_seed(options.seed), Clocked::Proof::where_measured);
+    const Binder bind = contender->on(*device, *compiler, pool);
+    auto admitted = admit(*contender, bind, *device, truth, clocked, options.seed);
+    if (!admitted) return std::unexpected(admitted.error().message);
+    timed = std::move(*admitted);
+    resources = contender->resources();
+  }
+  // It unloads its kernel, so it goes first; and no other process has the device from now on.
+  contender.reset();
+  Profile profile;
+  if (info.times == TimeKind::predicted) {
+    profile = predicted_profile(timed->timing, info, options.model.value());
+  } else {
+    device.reset();
+    const auto file = scratch.path() / "kernel.cu";
+    write_file(file, options.text);
+    NcuRun run{.ncu = options.measured.ncu,
+               .program = options.measured.program,
+               .skipped = kWarmLaunches,
+               .deadline = options.measured.deadline,
+               .keep = options.measured.keep};
+    const std::vector<std::string> words = {
+        "--file",     file.string(),
+        "--compiled", compiled.string(),
+        "--compiler", compiler->version(),
+        "--device",   info.id,
+        "--root",     options.root.string(),
+        "--seed",     std::to_string(options.seed),
+        "--launches", std::to_string(kWarmLaunches + 1),
+        "--seconds",  std::to_string(options.measured.deadline.count())};
+    run.program.insert(run.program.end(), words.begin(), words.end());
+    profile = profile_with_ncu(run);
+    profile.device = info.id;
+    profile.device_name = info.name;
+    profile.driver = info.driver;
+    profile.clock_us = timed->time_us.value;
+  }
+  if (!profile.registers && resources.registers >= 0) profile.registers = resources.registers;
+  return profile;
+}
+
+void launch_for_profiler(const std::string& text, const std::filesystem::path& compiled,
+                         const std::string& compiler_version, Device& device,
+                         const std::filesystem::path& root, std::uint64_t seed, int launches) {
+  const auto compiler = with_cache(std::make_unique<NoCompiler>(compiler_version), compiled);
+  CompilePool pool(*compiler, 1);
+  const auto contender = contender_of_export("the kernel to profile", text, root);
+  const Problem& problem = contender->problem();
+  const auto bound = contender->on(device, *compiler, pool)(problem.shape());
+  if (!bound) throw MachineError(bound.error());
+  const Instance inputs = problem.make(problem.shape(), Inputs::normal, input_seed(seed));
+  const TimedLaunch timed(device, *bound, inputs);
+  if (const auto done = device.launch_exchanging(timed.launch(), launches - 1, timed.restore(),
+                                                 timed.restore().copies);
+      !done)
+    throw MachineError("the kernel to profile: " + done.error().message);
+}
+
+}  // namespace fa_tune

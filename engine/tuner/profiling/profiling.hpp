@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/device/profile.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/report/profile.hpp"
+#include "engine/tuner/task/kernel_under_test.hpp"
+
+namespace fa_tune {
+
+// How a profile is made on a device that measures.
+struct MeasuredProfiling {
+  std::string ncu;                   // as find_ncu gives it
+  std::vector<std::string> program;  // this program and the word `profiled`
+  std::chrono::seconds deadline{300};
+  std::string keep;  // see NcuRun
+};
+
+struct ProfilingOptions {
+  std::filesystem::path root;  // of templates and device profiles
+  std::string text;            // the contender's, as an exported file has it
+  std::uint64_t seed = 1;      // of inputs
+  MeasuredProfiling measured;
+  std::optional<DeviceProfile> model;  // of a device that predicts: what it emulates
+  int jobs = 1;                        // compilers
+};
+
+// Gates an exported kernel on the device, times it there, and profiles one launch at the timed
+// shape with the inputs that were timed: the emulator's model on a device that predicts, else by
+// Nsight Compute, in a process that has the device for itself. What is not right, or cannot be
+// timed, comes back as a message.
+std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> contender,
+                                                   std::unique_ptr<Device> device,
+                                                   std::unique_ptr<Compiler> compiler,
+                                                   const ProfilingOptions& options);
+
+// What `profiled` does, the process under Nsight Compute: launches the exported kernel of `text`
+// `launches` times on a device, from a folder of compiled kernels in which a compiler of that
+// version has left it. Throws MachineError where it does not run.
+void launch_for_profiler(const std::string& text, const std::filesystem::path& compiled,
+                         const std::string& compiler_version, Device& device,
+                         const std::filesystem::path& root, std::uint64_t seed, int launches);
+
+}  // namespace fa_tune

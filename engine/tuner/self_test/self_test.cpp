@@ -1,0 +1,361 @@
+#include "engine/tuner/self_test/self_test.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/gate/reference_run.hpp"
+#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/tuner/self_test/fault_file.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/tuner/trial/sanitizer_check.hpp"
+#include "engine/tuner/trial/validated_timing.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/random.hpp"
+#include "engine/util/stopwatch.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Sort = SelfTestRow::Sort;
+
+// Compiled and watched ahead of the device.
+constexpr std::size_t kTasksAhead = 64;
+
+// A project with a device and all that judges kernels there.
+class Place {
+ public:
+  // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
+  Place(Project project, const DeviceOpener& open, const EmulatorOpener& emulator,
+        Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
+      : project_(std::move(project)),
+        open_(open),
+        pool_(compiler, jobs),
+        truth_(*project_.problem, Truth::thorough),
+        seed_(seed),
+        whole_(whole) {
+    if (project_.problem->wants_reference())
+      project_.problem->use_reference(make_reference_runner(
+          [this] { return open_(project_.target); },
+          [&compiler](const CompileRequest& request) { return compiler.compile(request); }));
+    open_device();
+    watch_.emplace(project_, *device_, pool_, emulator, seed);
+    const bool timed = whole_ || device_->info().times == TimeKind::measured;
+    cases_ = trial_cases(*project_.problem, seed, timed ? TimedShape::all : TimedShape::none);
+  }
+
+  const Project& project() const { return project_; }
+  const Device& device() const { return *device_; }
+
+  // No Variant may be alive.
+  void open_device() {
+    clocked_.reset();
+    device_.reset();
+    device_ = open_(project_.target);
+    clocked_.emplace(*project_.problem, project_.target, *device_, truth_,
+                     derive_seed(seed_, "time"),
+                     whole_ ? Clocked::Proof::always : Clocked::Proof::where_measured);
+  }
+
+  std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
+    auto variant = make_variant(project_, from, config, pool_, *device_);
+    // What is seen at run time has to stand without that look.
+    variant->bind_even_if_it_keeps_state();
+    variant->begin();
+    return variant;
+  }
+
+  std::future<Look> watch(const Template& from, const Config& config) {
+    return watch_->look(from, config);
+  }
+
+  // What is seen at run time comes first.
+  Rejection judge(Variant& variant, std::future<Look>& watched) {
+    const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
+    if (!verdict.right()) return verdict.rejection();
+    const auto bound = variant.bind(project_.problem->shape());
+    if (!bound) return {Finding::not_bound, bound.error()};
+    if (const auto timed = clocked_->time(*bound, Effort::screen); !timed) return timed.error();
+    if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
+    if (auto seen = watched.get(); seen.rejection) return *std::move(seen.rejection);
+    return {Finding::right, ""};
+  }
+
+ private:
+  Project project_;
+  const DeviceOpener& open_;
+  CompilePool pool_;
+  TruthCache truth_;
+  std::uint64_t seed_;
+  bool whole_;
+  std::vector<GateCase> cases_;
+  std::unique_ptr<Device> device_;
+  std::optional<Clocked> clocked_;
+  std::optional<Watch> watch_;
+};
+
+struct Task {
+  Place* place = nullptr;
+  std::optional<Template> planted;  // else the project's own
+  Config config;
+  SelfTestRow row;
+  bool builds = true;
+  std::string says;
+
+  const Template& from() const { return planted ? *planted : place->project().template_of(config); }
+};
+
+bool passes(const Task& task) {
+  const SelfTestRow& row = task.row;
+  const bool right = row.rejection.finding == Finding::right;
+  if (row.sort == Sort::twin || row.sort == Sort::variant) return right;
+  // A fault that could not be built was never tried.
+  if ((row.rejection.finding == Finding::not_bound) == task.builds) return false;
+  const bool told =
+      (row.rejection.finding + ": " + row.rejection.message).find(task.says) != std::string::npos;
+  return !right && (told || !task.place->device().info().checks);
+}
+
+// Whether a gene is there in a config that has all genes before it.
+bool exists(const Parameter& parameter, const Config& config, const Constants& constants) {
+  if (!parameter.when) return true;
+  const auto scope = [&](const std::string& name) -> const Value* {
+    const auto found = constants.find(name);
+    return found != constants.end() ? &found->second : config.find(name);
+  };
+  const auto known = [&](const std::string& name) { return scope(name) != nullptr; };
+  return std::ranges::all_of(parameter.when->names(), known) &&
+         parameter.when->evaluate_bool(scope);
+}
+
+// A fault file does not know which of its template's optional genes a space has.
+Config with_defaults(Config config, const Constants& optional, const Space& space) {
+  for (const Parameter& parameter : space.parts().parameters) {
+    const auto found = optional.find(parameter.name);
+    if (found != optional.end() && config.find(parameter.name) == nullptr &&
+        exists(parameter, config, space.parts().constants))
+      config.set(found->first, found->second);
+  }
+  return config;
+}
+
+class Tester {
+ public:
+  Tester(const std::filesystem::path& root, const DeviceOpener& open, Compiler& compiler, int jobs,
+         const SelfTestOptions& options, const SelfTestListener& listen)
+      : root_(root),
+        open_(open),
+        compiler_(compiler),
+        jobs_(jobs),
+        options_(options),
+        listen_(listen) {}
+
+  SelfTestResult run(const std::vector<SpaceFile>& spaces) {
+    for (const SpaceFile& space : spaces) find_faults(space);
+    for (const Known& known : faults_)
+      if (known.space == nullptr) result_.left_out.push_back(known.fault.name);
+    std::erase_if(faults_, [](const Known& known) { return known.space == nullptr; });
+    plant_faults();
+    for (std::size_t i = 0; i < spaces.size(); ++i) {
+      const auto upto = [&](std::size_t n) {
+        return options_.variants * static_cast<int>(n) / static_cast<int>(spaces.size());
+      };
+      try_variants(spaces[i], upto(i + 1) - upto(i));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Known {
+    const SpaceFile* space = nullptr;
+    std::filesystem::path file;
+    PlantedFault fault;
+  };
+
+  void find_faults(const SpaceFile& space) {
+    for (const auto& [name, manifest] : space.templates) {
+      const auto path = fault_file_of(root_ / "kernel_templates" / manifest);
+      if (!std::filesystem::is_regular_file(path)) continue;
+      if (files_.insert(path).second)
+        for (PlantedFault& fault : parse_fault_file(read_file(path), path, name))
+          faults_.push_back({nullptr, path, std::move(fault)});
+      for (Known& known : faults_)
+        if (known.space == nullptr && known.file == path && has_genes(space, known.fault.config))
+          known.space = &space;
+    }
+  }
+
+  // A template's optional genes are not in all of its spaces, nor are all their values.
+  static bool has_genes(const SpaceFile& space, const Config& config) {
+    return std::ranges::all_of(config.settings(), [&](const auto& setting) {
+      const auto gene = std::ranges::find(space.parameters, setting.first, &Parameter::name);
+      return gene != space.parameters.end() &&
+             std::ranges::find(gene->values, setting.second) != gene->values.end();
+    });
+  }
+
+  // Projects differ by the settings of their problem alone; each is opened once.
+  Place& place_of(const Known& known) {
+    std::string key = known.space->name;
+    for (const auto& [name, value] : known.fault.problem) key += " " + name + "=" + to_text(value);
+    auto& place = places_[key];
+    if (!place) {
+      SpaceFile file = *known.space;
+      // A preset is made for the space's own shape.
+      file.presets.clear();
+      for (const auto& setting : known.fault.problem) {
+        std::erase_if(file.problem_settings,
+                      [&](const auto& old) { return old.first == setting.first; });
+        file.problem_settings.push_back(setting);
+      }
+      place =
+          std::make_unique<Place>(open_project(std::move(file), root_), open_, options_.emulator,
+                                  compiler_, jobs_, derive_seed(options_.seed, "faults"), true);
+    }
+    return *place;
+  }
+
+  void plant_faults() {
+    const std::size_t wanted = options_.faults < 0
+                                   ? faults_.size()
+                                   : std::min<std::size_t>(options_.faults, faults_.size());
+    std::set<std::pair<Place*, std::string>> twins;
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      const Known& known = faults_[i * faults_.size() / wanted];
+      const PlantedFault& fault = known.fault;
+      Place& place = place_of(known);
+      const Template& sound = place.project().template_of(fault.config);
+      const Space& its_space = place.project().space;
+      const Config config = with_defaults(fault.config, sound.optional(), its_space);
+      if (const auto why = its_space.why_invalid(config))
+        throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
+      Task task{.place = &place,
+                .planted = plant(sound, fault),
+                .config = config,
+                .row = {},
+                .builds = fault.builds,
+                .says = fault.says};
+      task.row.sort = fault.cheat ? Sort::cheat : Sort::fault;
+      task.row.space = known.space->name;
+      task.row.template_name = sound.name();
+      task.row.name = fault.name;
+      task.row.kind = fault.kind;
+      tasks.push_back(std::move(task));
+      if (twins.emplace(&place, config.to_json()).second)
+        tasks.push_back(right_task(place, *known.space, config, Sort::twin));
+    }
+    expected_ = static_cast<int>(tasks.size()) + options_.variants;
+    work_off(tasks);
+    places_.clear();
+  }
+
+  void try_variants(const SpaceFile& space, int count) {
+    if (count <= 0) return;
+    const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
+    Place place(open_project(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
+                false);
+    Random random(seed);
+    std::set<std::string> seen;
+    std::vector<Task> tasks;
+    const auto most = std::min<std::uint64_t>(count, place.project().space.count());
+    while (tasks.size() < most) {
+      const Config config = place.project().space.sample(random);
+      if (seen.insert(config.to_json()).second)
+        tasks.push_back(right_task(place, space, config, Sort::variant));
+    }
+    work_off(tasks);
+  }
+
+  static Task right_task(Place& place, const SpaceFile& space, const Config& config, Sort sort) {
+    Task task{.place = &place, .planted = {}, .config = config, .row = {}, .says = {}};
+    task.row.sort = sort;
+    task.row.space = space.name;
+    task.row.template_name = place.project().template_of(config).name();
+    task.row.name = config.to_json();
+    return task;
+  }
+
+  void work_off(std::vector<Task>& tasks) {
+    std::vector<std::unique_ptr<Variant>> variants(tasks.size());
+    std::vector<std::future<Look>> watched(tasks.size());
+    std::size_t begun = 0;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      for (; begun < std::min(i + kTasksAhead, tasks.size()); ++begun) {
+        const Task& next = tasks[begun];
+        watched[begun] = next.place->watch(next.from(), next.config);
+        variants[begun] = next.place->begin(next.from(), next.config);
+      }
+      Task& task = tasks[i];
+      const Stopwatch watch;
+      task.row.rejection = task.place->judge(*variants[i], watched[i]);
+      task.row.seconds = watch.milliseconds() / 1000;
+      task.row.passed = passes(task);
+      result_.rows.push_back(task.row);
+      listen_(result_, expected_);
+      variants[i].reset();
+      if (task.place->device().lost()) reopen(*task.place, tasks, variants, i + 1, begun);
+    }
+  }
+
+  // With all of [first, end) that have begun on the place's device.
+  static void reopen(Place& place, const std::vector<Task>& tasks,
+                     std::vector<std::unique_ptr<Variant>>& variants, std::size_t first,
+                     std::size_t end) {
+    for (std::size_t i = first; i < end; ++i)
+      if (tasks[i].place == &place) variants[i].reset();
+    place.open_device();
+    for (std::size_t i = first; i < end; ++i)
+      if (tasks[i].place == &place) variants[i] = place.begin(tasks[i].from(), tasks[i].config);
+  }
+
+  const std::filesystem::path& root_;
+  const DeviceOpener& open_;
+  Compiler& compiler_;
+  int jobs_;
+  const SelfTestOptions& options_;
+  const SelfTestListener& listen_;
+  std::set<std::filesystem::path> files_;
+  std::vector<Known> faults_;
+  std::map<std::string, std::unique_ptr<Place>> places_;
+  SelfTestResult result_;
+  int expected_ = 0;  // rows, about: a small space has fewer variants than its share
+};
+
+}  // namespace
+
+std::string to_text(SelfTestRow::Sort sort) {
+  switch (sort) {
+    case Sort::fault:
+      return "fault";
+    case Sort::cheat:
+      return "cheat";
+    case Sort::twin:
+      return "twin";
+    case Sort::variant:
+      break;
+  }
+  return "variant";
+}
+
+int SelfTestResult::count(Sort sort) const {
+  return static_cast<int>(std::ranges::count(rows, sort, &SelfTestRow::sort));
+}
+
+int SelfTestResult::passed(Sort sort) const {
+  return static_cast<int>(std::ranges::count_if(
+      rows, [sort](const SelfTestRow& row) { return row.sort == sort && row.passed; }));
+}
+
+bool SelfTestResult::passed() const {
+  return !rows.empty() && std::ranges::all_of(rows, &SelfTestRow::passed);
+}
+
+SelfTestResult self_test(const std::vector<SpaceFile>& spaces, const std::filesystem::path& root,
+                         const DeviceOpener& open, Compiler& compiler, int jobs,
+                         const SelfTestOptions& options, const SelfTestListener& listen) {
+  return Tester(root, open, compiler, jobs, options, listen).run(spaces);
+}
+
+}  // namespace fa_tune

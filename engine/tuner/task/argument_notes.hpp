@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/kernel/template/template.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace fa_tune {
+
+// The arguments of a kernel in its order, each with what a host passes for it. `scope` is what the
+// template's expressions may use at `shape`.
+std::vector<std::pair<std::string, std::string>> argument_notes(const Template& from,
+                                                                const Config& config,
+                                                                const Problem& problem,
+                                                                const Constants& shape,
+                                                                const Constants& scope);
+
+}  // namespace fa_tune

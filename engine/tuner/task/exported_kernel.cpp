@@ -1,0 +1,52 @@
+#include "engine/tuner/task/exported_kernel.hpp"
+
+#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/hash.hpp"
+
+namespace fa_tune {
+
+ExportedKernel::ExportedKernel(const Exported& exported, const Problem& problem,
+                               const DeviceProfile& target, Compiler& compiler, Device& device)
+    : exported_(exported),
+      problem_(problem),
+      target_(target),
+      compiler_(compiler),
+      device_(device),
+      template_(Template::parse(exported.template_name, exported.manifest_text, exported.cuda_text,
+                                "exported manifest")) {}
+
+ExportedKernel::~ExportedKernel() {
+  if (kernel_) device_.unload(*kernel_);
+}
+
+bool ExportedKernel::fits(const Constants& shape) const {
+  return problem_.defines(shape) == problem_.defines(exported_.shape);
+}
+
+std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& shape) {
+  if (!fits(shape))
+    return std::unexpected("the exported file is compiled for another kind of shape");
+  if (!kernel_) {
+    const auto arch = template_.arch_on(device_.info().arch);
+    if (!arch)
+      return std::unexpected("it is for " + template_.arch() + ", the device is " +
+                             device_.info().arch);
+    const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
+    const auto compiled =
+        compiler_.compile({source, *arch, device_.info().accepts, template_.options()});
+    if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
+    if (const auto kept = keeps_state(*compiled)) return std::unexpected(*kept);
+    const auto loaded = device_.load(compiled->image);
+    if (!loaded)
+      return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
+    kernel_ = *loaded;
+    resources_ = compiled->image.resources;
+  }
+  auto planned = template_.plan(exported_.config, scope_of(target_, problem_.complete(shape)));
+  if (!planned) return std::unexpected(planned.error());
+  return BoundKernel{*kernel_, planned->config, std::move(planned->arguments),
+                     std::move(planned->maps)};
+}
+
+}  // namespace fa_tune

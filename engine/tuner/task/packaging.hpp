@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "db/store.hpp"
+#include "engine/export/package.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+
+namespace fa_tune {
+
+struct ExportFacts;
+
+// Puts kernels into a Package: each compiled as it was when it was gated and timed, with the
+// figures of its launch. Kernels with the same code are kept once.
+class Packager {
+ public:
+  // The compiler must outlive it. `root`: of templates and profiles.
+  Packager(Compiler& compiler, BinaryKind kind, std::filesystem::path root, std::string version);
+
+  // A trial that was found right, at the shape it was timed at or at another. Throws UserError for
+  // one that is not there or not right, whose template has changed since, or of which this compiler
+  // makes other code than what was gated.
+  void add_trial(const Store& store, std::int64_t trial,
+                 const std::optional<Constants>& shape = std::nullopt);
+  // An exported .cu file, at the shape it was exported for.
+  void add_file(const std::filesystem::path& file);
+
+  // Throws UserError where nothing was added.
+  const Package& package() const;
+
+ private:
+  struct Winner;
+  void add(const Winner& winner);
+  void require_gated_code(const ExportFacts& facts, const Template& from, const Source& gated);
+  std::size_t kernel_of(const Winner& winner, const std::string& arch);
+
+  Compiler& compiler_;
+  BinaryKind kind_;
+  std::filesystem::path root_;
+  Package package_;
+};
+
+}  // namespace fa_tune

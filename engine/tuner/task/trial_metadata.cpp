@@ -1,0 +1,34 @@
+#include "engine/tuner/task/trial_metadata.hpp"
+
+#include <fmt/core.h>
+
+#include "engine/tuner/task/argument_notes.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+
+ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::filesystem::path& root,
+                        const std::string& version) {
+  ExportFacts facts = export_facts(store, trial);
+  if (facts.verdict != "right")
+    throw UserError(
+        fmt::format("trial {} was not found right ({}): it is neither exported nor profiled",
+                    facts.trial, facts.verdict));
+  const auto run = store.run(facts.run);
+  const Project project = open_stored_project(*run, root);
+  const Template& from = project.template_of(facts.config);
+  const Constants& shape = project.problem->shape();
+  facts.version = version;
+  facts.template_name = from.name();
+  facts.arch = from.arch_on(facts.arch).value_or(from.arch());
+  facts.manifest_text = from.manifest_text();
+  facts.kernel = from.render(facts.config, project.problem->defines(shape)).kernel;
+  facts.settings = project.file.problem_settings;
+  facts.launch = from.require_plan(facts.config, project.scope(shape)).config;
+  facts.arguments =
+      argument_notes(from, facts.config, *project.problem, shape, project.scope(shape));
+  return facts;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/device/profile.hpp"
+#include "engine/kernel/template/template.hpp"
+#include "engine/problem/problem.hpp"
+#include "engine/space_file/space_file.hpp"
+
+namespace fa_tune {
+
+class CompilePool;
+class Device;
+class Variant;
+
+// What expressions of a manifest may use at `shape`, which is complete (Problem::complete):
+// "device.*" of the target and "problem.*".
+Constants scope_of(const DeviceProfile& target, const Constants& shape);
+
+// Where a problem's truth comes from a kernel: it runs on an emulator of the target, and what runs
+// and compiles it is in this process, opened when it is first needed. For tests and benchmarks,
+// whose kernels are no stranger's; commands have it run in a worker (reference_beside).
+void reference_on_emulator(Problem& problem, const DeviceProfile& target);
+
+// A space joined with what it names: the target's limits, the problem, the templates.
+struct Project {
+  std::filesystem::path root;  // of what the space names
+  SpaceFile file;
+  DeviceProfile target;
+  std::unique_ptr<Problem> problem;
+  std::vector<Template> templates;
+  Space space;
+
+  // The template a config chose.
+  const Template& template_of(const Config& config) const;
+  Constants scope(const Constants& shape) const;
+  // A line for each parameter of a template that neither its source nor its launch names: it makes
+  // the same kernel again and again.
+  std::vector<std::string> idle_parameters() const;
+};
+
+// Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or
+// does not fit: an unknown target or problem, a template that is not there, that solves another
+// problem, or that wants a parameter the space lacks. A problem that wants a reference is given
+// none: who asks for truths says where it runs (Problem::use_reference).
+Project open_project(SpaceFile file, const std::filesystem::path& root);
+// The space that a run was begun with, which needs none of its files.
+SpaceFile stored_space(const RunRow& run);
+Project open_stored_project(const RunRow& run, const std::filesystem::path& root);
+
+// A config's kernel on its way to a device. All must outlive it.
+std::unique_ptr<Variant> make_variant(const Project& project, const Config& config,
+                                      CompilePool& pool, Device& device);
+// The same of a template that is none of the project's, such as one with a planted fault.
+std::unique_ptr<Variant> make_variant(const Project& project, const Template& from,
+                                      const Config& config, CompilePool& pool, Device& device);
+
+}  // namespace fa_tune

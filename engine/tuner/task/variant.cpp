@@ -1,0 +1,102 @@
+#include "engine/tuner/task/variant.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+
+Variant::Variant(const Template& from, const Problem& problem,
+                 std::function<Constants(const Constants& shape)> scope, Config config,
+                 CompilePool& pool, Device& device)
+    : template_(from),
+      problem_(problem),
+      scope_(std::move(scope)),
+      config_(std::move(config)),
+      pool_(pool),
+      device_(&device),
+      source_(template_.render(config_, problem_.defines(problem_.shape()))) {}
+
+Variant::~Variant() { unload(); }
+
+void Variant::unload() {
+  for (auto& [defines, build] : builds_) {
+    if (build.kernel) device_->unload(*build.kernel);
+    build.kernel.reset();
+  }
+}
+
+void Variant::move_to(Device& device) {
+  unload();
+  device_ = &device;
+}
+
+Variant::Build& Variant::build(const Defines& defines) {
+  const auto [place, inserted] = builds_.try_emplace(defines);
+  if (inserted) {
+    // Where the template is for other devices the device says so when it is to load it.
+    const std::string arch = template_.arch_on(device_->info().arch).value_or(template_.arch());
+    place->second.pending = pool_.submit(
+        {template_.render(config_, defines), arch, device_->info().accepts, template_.options()});
+  }
+  return place->second;
+}
+
+void Variant::begin() { begin(problem_.shape()); }
+
+void Variant::begin(const Constants& shape) { build(problem_.defines(shape)); }
+
+bool Variant::ready() const {
+  return std::ranges::none_of(builds_, [](const auto& entry) {
+    const Build& build = entry.second;
+    return !build.outcome && build.pending.valid() &&
+           build.pending.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  });
+}
+
+CompileOutcome& Variant::finished(Build& build) {
+  if (!build.outcome) build.outcome = build.pending.get();
+  return *build.outcome;
+}
+
+const CompileOutcome& Variant::compiled() {
+  return finished(build(problem_.defines(problem_.shape())));
+}
+
+std::expected<PlannedLaunch, std::string> Variant::plan(const Constants& shape) const {
+  return template_.plan(config_, scope_(shape));
+}
+
+std::string Variant::code_at(const Constants& shape) {
+  const CompileOutcome& outcome = finished(build(problem_.defines(shape)));
+  return outcome ? outcome->code_hash : "does not compile";
+}
+
+std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
+  if (!template_.arch_on(device_->info().arch))
+    return std::unexpected("it is for " + template_.arch() + ", the device is " +
+                           device_->info().arch);
+  Build& built = build(problem_.defines(shape));
+  const CompileOutcome& outcome = finished(built);
+  if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
+  if (!may_keep_state_)
+    if (const auto kept = keeps_state(*outcome)) return std::unexpected(*kept);
+  if (!built.kernel) {
+    const auto loaded = device_->load(outcome->image);
+    if (!loaded)
+      return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
+    built.kernel = *loaded;
+  }
+  auto planned = plan(shape);
+  if (!planned) return std::unexpected(planned.error());
+  return BoundKernel{*built.kernel, planned->config, std::move(planned->arguments),
+                     std::move(planned->maps)};
+}
+
+Binder Variant::binder() {
+  return [this](const Constants& shape) { return bind(shape); };
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,35 @@
+#include "engine/tuner/trial/gate_and_time.hpp"
+
+namespace fa_tune {
+namespace {
+
+// Those that it can be bound for; of the timed shape too where that leaves some shapes out.
+std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
+  const auto fitting = [&](TimedShape timed) {
+    std::vector<GateCase> cases = trial_cases(contender.problem(), seed, timed);
+    const auto left_out =
+        std::erase_if(cases, [&](const GateCase& each) { return !contender.fits(each.shape); });
+    return std::pair(std::move(cases), left_out > 0);
+  };
+  auto [cases, some_left_out] = fitting(TimedShape::none);
+  return some_left_out ? fitting(TimedShape::all).first : std::move(cases);
+}
+
+}  // namespace
+
+std::expected<Measurement, Rejection> admit(const Contender& contender, const Binder& bind,
+                                            Device& device, TruthCache& truth, Clocked& clocked,
+                                            std::uint64_t seed) {
+  const auto refused = [&](const Rejection& by, const std::string& because) {
+    return std::unexpected(Rejection{by.finding, contender.name() + because + by.message});
+  };
+  const Verdict gated = Gate(device, truth).check(bind, cases_of(contender, seed));
+  if (!gated.right()) return refused(gated.rejection(), " is not right: " + gated.finding + ": ");
+  const auto bound = bind(contender.problem().shape());
+  if (!bound) return refused({Finding::not_bound, bound.error()}, ": ");
+  auto timed = clocked.time(*bound, Effort::screen);
+  if (!timed) return refused(timed.error(), " could not be timed: " + timed.error().finding + ": ");
+  return std::move(*timed);
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,126 @@
+#include "engine/tuner/trial/sanitizer_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "engine/tuner/task/variant.hpp"
+#include "engine/tuner/trial/crash_policy.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+// What says of the emulator, and not of the kernel, that it went no further. The kernel ends on a
+// GPU, so that it does not end here is nothing against it either.
+constexpr std::array kNotTheKernels = {
+    FaultKind::load_failed, FaultKind::unknown_instruction, FaultKind::resources,
+    FaultKind::timeout,     FaultKind::unfinished,          FaultKind::device_lost,
+};
+
+bool is_of_the_kernel(const Verdict& verdict) {
+  // A GPU has built and launched it.
+  if (verdict.finding == Finding::not_bound) return false;
+  return verdict.finding != Finding::fault ||
+         std::ranges::none_of(kNotTheKernels, [&](FaultKind kind) {
+           return verdict.message.starts_with(to_text(kind) + ":");
+         });
+}
+
+}  // namespace
+
+std::string Look::text() const {
+  if (whole()) return fmt::format("all {} cases", of);
+  if (cases == 0) return "not looked at: " + cut_short;
+  return fmt::format("{} of {} cases: {}", cases, of, cut_short);
+}
+
+Watch::Watch(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+             std::uint64_t seed, std::uint64_t instructions)
+    : project_(project),
+      pool_(pool),
+      open_(std::move(open)),
+      truth_(*project.problem),
+      instructions_(instructions),
+      cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+  const DeviceInfo& info = device.info();
+  if (info.checks) return;
+  if (open_ == nullptr) {
+    log_warning("there is no emulator: no kernel is looked at for races");
+    return;
+  }
+  profile_ = profile_of_device(info.name, info.arch, info.sms, project.root);
+  if (!profile_)
+    log_warning("no device profile is of {}: no kernel is looked at for races", info.arch);
+  if (const auto quick = find_suite(*project.problem, SuiteName::quick))
+    cases_ = gate_cases(*quick, derive_seed(seed, "watch"), Crossing::watched);
+  const auto too_large = [&](const GateCase& each) {
+    return project.problem->bytes(each.shape) > kMostBytes;
+  };
+  left_out_ = static_cast<int>(std::erase_if(cases_, too_large));
+  if (profile_ && left_out_ > 0)
+    log_warning(
+        "the problem is too large for the emulator: its look for races and barriers in the finals "
+        "leaves {} cases out; a space can say smaller sizes beside the timed one",
+        left_out_);
+}
+
+std::future<Look> Watch::look(const Template& from, const Config& config) {
+  if (!watches()) {
+    std::promise<Look> nothing;
+    Look none;
+    if (left_out_ > 0) none.cut_short = "its cases are too large";
+    nothing.set_value(none);
+    return nothing.get_future();
+  }
+  return std::async(std::launch::async, [this, from, config] {
+    cores_.acquire();
+    try {
+      Look seen = see(from, config);
+      cores_.release();
+      return seen;
+    } catch (...) {
+      cores_.release();
+      throw;
+    }
+  });
+}
+
+Look Watch::see(const Template& from, const Config& config) {
+  Look look;
+  look.of = static_cast<int>(cases_.size()) + left_out_;
+  for (int i = 0; i < CrashPolicy::kMostDeaths && !over_; ++i) {
+    try {
+      if (auto seen = try_to_see(from, config)) return *seen;
+      look.cut_short = "the emulator's process died";
+    } catch (const MachineError& error) {
+      look.cut_short = error.what();
+    }
+  }
+  return look;
+}
+
+std::optional<Look> Watch::try_to_see(const Template& from, const Config& config) {
+  const auto emulator = open_(*profile_, instructions_);
+  const auto variant = make_variant(project_, from, config, pool_, *emulator);
+  const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
+  if (!emulator->deaths().empty()) return std::nullopt;
+  Look look;
+  look.cases = verdict.cases - (verdict.right() ? 0 : 1);
+  look.of = static_cast<int>(cases_.size()) + left_out_;
+  if (verdict.right()) {
+    if (left_out_ > 0) look.cut_short = "the others are too large";
+  } else if (is_of_the_kernel(verdict)) {
+    look.rejection = verdict.rejection();
+    look.rejection->message.insert(0, "on " + emulator->info().id + ": ");
+  } else {
+    look.cut_short = verdict.message;
+  }
+  return look;
+}
+
+}  // namespace fa_tune

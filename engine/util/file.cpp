@@ -1,0 +1,106 @@
+#include "engine/util/file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/util/error.hpp"
+#include "engine/util/fault_point.hpp"
+
+namespace fa_tune {
+
+std::string read_file(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path))
+    throw UserError(path.string() + ": is a folder, expected a file");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw UserError(path.string() + ": cannot be read: " + std::strerror(errno));
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (stream.bad()) throw MachineError(path.string() + ": reading failed: " + std::strerror(errno));
+  return std::move(text).str();
+}
+
+namespace {
+
+// A full or failing disk is the machine's fault, a name that cannot be is the user's.
+bool is_the_machines(int reason) {
+  switch (reason) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case ENFILE:
+    case EMFILE:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, int reason) {
+  const std::string message = path.string() + ": cannot be written: " + std::strerror(reason);
+  if (is_the_machines(reason))
+    throw MachineError(message + "; what was there before, if anything, is as it was");
+  throw UserError(message);
+}
+
+// Where a link leads to, which stays one.
+std::filesystem::path followed(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_symlink(path, none)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, none);
+  return none ? path : target;
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+  constexpr mode_t kUsual = 0644, kPermissions = 07777;
+  struct stat there {};
+  return stat(path.c_str(), &there) == 0 ? there.st_mode & kPermissions : kUsual;
+}
+
+// So that a new name outlives a failing machine. Not every file system can.
+void sync_folder(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+}  // namespace
+
+void write_file(const std::filesystem::path& name, std::string_view bytes) {
+  const std::filesystem::path path = followed(name);
+  std::string temporary = path.string() + ".XXXXXX";
+  const int descriptor = mkstemp(temporary.data());
+  if (descriptor < 0) refuse(path, errno);
+  const auto give_up = [&] {
+    const int reason = errno;
+    close(descriptor);
+    unlink(temporary.c_str());
+    refuse(path, reason);
+  };
+  fault_point("file_made");
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) give_up();
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  fault_point("file_written");
+  if (fchmod(descriptor, mode_of(path)) != 0 || fsync(descriptor) != 0) give_up();
+  fault_point("file_synced");
+  if (rename(temporary.c_str(), path.c_str()) != 0) give_up();
+  close(descriptor);
+  sync_folder(path);
+  fault_point("file_named");
+}
+
+}  // namespace fa_tune

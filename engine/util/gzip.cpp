@@ -1,0 +1,104 @@
+#include "engine/util/gzip.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <new>
+
+#include <zlib.h>
+
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+
+namespace fa_tune {
+namespace {
+
+constexpr std::size_t most_unpacked = std::size_t{4} << 30;
+// zlib counts in 32 bits: data are handed over in pieces.
+constexpr std::size_t most_piece = std::numeric_limits<std::uint32_t>::max() / 2;
+// Added to the window size: a gzip header instead of zlib's.
+constexpr int gzip_header = 16;
+
+// zlib never writes to its input; its field merely lacks the const.
+Bytef* input_of(std::string_view bytes) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+}
+
+class Inflater {
+ public:
+  Inflater() {
+    if (inflateInit2(&stream_, MAX_WBITS + gzip_header) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  PackedText run(std::string_view bytes, const std::string& what) {
+    PackedText result;
+    std::string piece(std::size_t{1} << 18, '\0');
+    int code = Z_OK;
+    while (code != Z_STREAM_END || !bytes.empty() || stream_.avail_in > 0) {
+      // A gzip file may be several, one after another.
+      if (code == Z_STREAM_END) inflateReset(&stream_);
+      if (stream_.avail_in == 0 && !bytes.empty()) {
+        const std::size_t size = std::min(bytes.size(), most_piece);
+        stream_.next_in = input_of(bytes);
+        stream_.avail_in = static_cast<uInt>(size);
+        bytes.remove_prefix(size);
+      }
+      stream_.next_out = reinterpret_cast<Bytef*>(piece.data());
+      stream_.avail_out = static_cast<uInt>(piece.size());
+      code = inflate(&stream_, Z_NO_FLUSH);
+      result.text.append(piece, 0, piece.size() - stream_.avail_out);
+      if (result.text.size() > most_unpacked)
+        throw UserError(what + ": unpacks to more than 4 GiB, expected a table");
+      if (code != Z_OK && code != Z_STREAM_END) {
+        result.cut = true;
+        return result;
+      }
+    }
+    return result;
+  }
+
+ private:
+  z_stream stream_ = {};
+};
+
+}  // namespace
+
+PackedText gunzip(std::string_view bytes, const std::string& what) {
+  return Inflater().run(bytes, what);
+}
+
+PackedText read_packed(const std::filesystem::path& path) {
+  std::string bytes = read_file(path);
+  if (!bytes.starts_with("\x1f\x8b")) return {std::move(bytes), false};
+  return gunzip(bytes, path.string());
+}
+
+std::string gzip(std::string_view bytes) {
+  z_stream stream = {};
+  constexpr int memory_level = 8;  // zlib's default
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_header,
+                   memory_level, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  std::string result;
+  std::string piece(std::size_t{1} << 18, '\0');
+  int code = Z_OK;
+  while (code == Z_OK) {
+    if (stream.avail_in == 0 && !bytes.empty()) {
+      const std::size_t size = std::min(bytes.size(), most_piece);
+      stream.next_in = input_of(bytes);
+      stream.avail_in = static_cast<uInt>(size);
+      bytes.remove_prefix(size);
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    code = deflate(&stream, bytes.empty() ? Z_FINISH : Z_NO_FLUSH);
+    result.append(piece, 0, piece.size() - stream.avail_out);
+  }
+  deflateEnd(&stream);
+  return result;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,56 @@
+#include "engine/kernel/template/unroll_factors.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/kernel/template/template.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+std::string written(const std::string& text) {
+  return with_unroll_factors(text, [](const std::string& word) {
+    return word == "UNROLL" ? std::string("5") : word == "FAST" ? std::string("true") : word;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("unroll factors: names are written out where a pragma has them") {
+  CHECK(written("#pragma unroll UNROLL\nfor") == "#pragma unroll 5\nfor");
+  CHECK(written("  #\tpragma   unroll (UNROLL * 2)\n") == "  #\tpragma   unroll (5 * 2)\n");
+  CHECK(written("#pragma unroll(UNROLL)") == "#pragma unroll(5)");
+  CHECK(written("x;\n#pragma unroll FAST ? UNROLL : kOther\ny") ==
+        "x;\n#pragma unroll true ? 5 : kOther\ny");
+  CHECK(written("#pragma unroll UNROLL\r\nUNROLL;\n#pragma unroll UNROLL") ==
+        "#pragma unroll 5\r\nUNROLL;\n#pragma unroll 5");
+}
+
+TEST_CASE("unroll factors: all else stays as it is") {
+  for (const std::string text :
+       {"", "unroll", "#pragma unroll\nUNROLL", "#pragma unroll", "unroll UNROLL",
+        "pragma unroll UNROLL", "x # pragma unroll UNROLL", "#pragma unroll4 UNROLL",
+        "#pragma nounroll UNROLL", "#pragma\nunroll UNROLL", "#pragmaunroll UNROLL",
+        "#pragma unroll MY_UNROLL UNROLL2", "#define UNROLL unroll UNROLL"})
+    CHECK(written(text) == text);
+}
+
+TEST_CASE("unroll factors: a long line costs no more than short ones") {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "#pragma unroll UNROLL ";
+  const std::string once = written(text);
+  CHECK(once.starts_with("#pragma unroll 5 #pragma unroll 5 "));
+  std::string blanks(1'000'000, ' ');
+  for (std::size_t i = 0; i + 8 < blanks.size(); i += 8) blanks.replace(i, 7, " unroll");
+  CHECK(written(blanks) == blanks);
+}
+
+TEST_CASE("unroll factors: a template's source has those of its config") {
+  const Template unrolled =
+      Template::parse("t",
+                      "source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\narguments: [x]\n"
+                      "launch: {grid: [1], block: [1]}\n",
+                      "#pragma unroll A\n#pragma unroll WIDTH\n", "t.yaml");
+  CHECK(unrolled.render(Config({{"A", std::int64_t{3}}}), {{"WIDTH", "4"}}).text ==
+        "#define WIDTH 4\n#define A 3\n\n#pragma unroll 3\n#pragma unroll 4\n");
+}

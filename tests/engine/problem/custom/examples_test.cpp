@@ -1,0 +1,137 @@
+// The spaces of problems that are not attention: their faults are refused, their kernels are right,
+// and a search ends.
+
+#include <doctest/doctest.h>
+
+#include "engine/device/local/emulated.hpp"
+#include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/evolve.hpp"
+#include "engine/tuner/self_test/fault_file.hpp"
+#include "engine/tuner/self_test/self_test.hpp"
+#include "engine/tuner/trial/sanitizer_check.hpp"
+#include "engine/util/file.hpp"
+#include "engine/util/root.hpp"
+#include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/forwarding_device.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+using Sort = SelfTestRow::Sort;
+
+Compiler& compiler() {
+  // In the user's cache, so that only the first run on a machine compiles.
+  static const auto instance = with_cache(open_nvrtc(), cache_folder());
+  return *instance;
+}
+
+struct Example {
+  const char* space;
+  std::vector<std::string> settings;  // timed shapes that an emulator is done with at once
+  double least_gain;                  // of the second preset over the first
+};
+
+const Example kExamples[] = {
+    {"softmax", {"sizes.rows=16", "sizes.columns=512"}, 1.2},
+    {"rmsnorm", {"sizes.rows=16", "sizes.columns=512"}, 1.2},
+    {"reduction", {"sizes.n=16384"}, 1.2},
+    {"nbody", {"sizes.n=96"}, 1.2},
+    {"gemm", {"sizes.m=64", "sizes.n=64", "sizes.k=64"}, 0},
+    {"convolution", {"sizes.width=48", "sizes.height=32"}, 0},
+};
+
+SpaceFile small(const Example& example) {
+  return with_settings(load_space_file(example.space, test::root()), example.settings);
+}
+
+// Searches the presets; how many times faster than the first the best is predicted to be.
+double gain(const Example& example) {
+  const Project project = test::opened(small(example));
+  const auto device = open_emulator(project.target);
+  const test::ScratchFolder folder;
+  Store store(folder / "fa.db", Store::Mode::write);
+  EvolveOptions options;
+  options.trials = 2;  // the presets
+  options.jobs = 2;
+  options.final_suites = {"mission"};
+  test::QuietListener quiet;
+  const std::atomic<bool> stop{false};
+  const EvolveResult result = evolve(project, *device, compiler(), store, options, quiet, stop);
+  REQUIRE(result.tally.right == 2);
+  REQUIRE(result.tally.baseline.has_value());
+  REQUIRE(result.tally.best.has_value());
+  return result.tally.baseline->screen_time->us.value / result.tally.best->screen_time->us.value;
+}
+
+}  // namespace
+
+// `fa-tune gate selftest` plants them all.
+TEST_CASE("examples: planted faults are refused, and what they were planted in accepted") {
+  std::vector<SpaceFile> files;
+  for (const Example& example : kExamples) files.push_back(small(example));
+  const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
+  const SelfTestResult result =
+      self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 3, .faults = 12},
+                [](const SelfTestResult& until_now, int) {
+                  const SelfTestRow& row = until_now.rows.back();
+                  CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name,
+                                "': ", row.rejection.finding, ", ", row.rejection.message);
+                });
+  CHECK(result.passed());
+  CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 12);
+  CHECK(result.count(Sort::variant) == 3);
+}
+
+TEST_CASE("examples: what a space comes to is faster than what it begins with") {
+  for (const Example& example : kExamples) {
+    if (example.least_gain == 0) continue;  // the model does not say so at a shape this small
+    CAPTURE(example.space);
+    CHECK(gain(example) > example.least_gain);
+  }
+}
+
+namespace {
+
+// A device that says of itself what a GPU would: nothing checks there.
+class Unchecked final : public test::ForwardingDevice {
+ public:
+  explicit Unchecked(std::unique_ptr<Device> inner)
+      : ForwardingDevice(std::move(inner)), info_(ForwardingDevice::info()) {
+    info_.checks = false;
+  }
+  const DeviceInfo& info() const override { return info_; }
+
+ private:
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
+  const Project project = test::opened(small(std::end(kExamples)[-1]));
+  const Unchecked device(open_emulator(project.target, 1));
+  CompilePool pool(compiler(), 1);
+  const EmulatorOpener emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
+    return open_emulator(profile, 1, instructions);
+  };
+  Watch watch(project, device, pool, emulator, 1);
+  REQUIRE(watch.watches());
+  const auto manifest = test::root() / "kernel_templates" / "convolution" / "tile.yaml";
+  const auto path = fault_file_of(manifest);
+  for (const PlantedFault& fault : parse_fault_file(read_file(path), path, "tile")) {
+    if (fault.name != "reads beyond the image") continue;
+    const auto seen = watch.look(plant(project.templates[0], fault), fault.config).get();
+    REQUIRE(seen.rejection);
+    CHECK_MESSAGE(test::has(seen.rejection->message, "past the end of"), seen.rejection->message);
+    // Where next to nothing may be executed, there is nothing to say.
+    Watch hurried(project, device, pool, emulator, 1, 10);
+    const Look glimpse = hurried.look(plant(project.templates[0], fault), fault.config).get();
+    CHECK_FALSE(glimpse.rejection);
+    CHECK_MESSAGE(test::has(glimpse.text(), "unfinished"), glimpse.text());
+  }
+  const Look right = watch.look(project.templates[0], project.space.presets()[0].config).get();
+  CHECK_FALSE(right.rejection);
+  CHECK(right.whole());
+}

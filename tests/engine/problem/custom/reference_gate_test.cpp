@@ -1,0 +1,138 @@
+// A reference passes the gate that it is the measure of, for every kind of input and seed.
+// FA_TUNE_SEEDS=200 for more seeds than one.
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include "engine/device/local/emulated.hpp"
+#include "engine/gate/reference_run.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/util/random.hpp"
+#include "tests/engine/problem/custom/custom_space.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+// Keeps how each shape's reference is called.
+class Noted final : public ReferenceRunner {
+ public:
+  explicit Noted(std::shared_ptr<ReferenceRunner> inner) : inner_(std::move(inner)) {}
+  void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) override {
+    if (!call.judged) calls.insert_or_assign(to_json(instance.shape), call);
+    inner_->run(call, instance, take);
+  }
+
+  std::map<std::string, ReferenceCall> calls;
+
+ private:
+  std::shared_ptr<ReferenceRunner> inner_;
+};
+
+struct GatedCases {
+  int cases = 0, without_truth = 0;
+};
+
+// The reference of a project as the kernel under test.
+GatedCases gate_reference(const Project& project) {
+  const auto compiler = open_nvrtc();
+  const auto compile = [&](const CompileRequest& request) { return compiler->compile(request); };
+  const auto noted = std::make_shared<Noted>(
+      make_reference_runner([&] { return open_emulator(project.target, 1); }, compile));
+  Problem& problem = *project.problem;
+  problem.use_reference(noted);
+  const auto device = open_emulator(project.target, 1);
+  std::map<std::string, KernelHandle> loaded;
+  const auto bind = [&](const Constants& shape) -> std::expected<BoundKernel, std::string> {
+    const ReferenceCall& call = noted->calls.at(to_json(shape));
+    if (!loaded.contains(call.source.hash)) {
+      const auto compiled =
+          compile({call.source, device->info().arch, device->info().accepts, call.options});
+      if (!compiled) return std::unexpected(compiled.error().message);
+      loaded[call.source.hash] = device->load(compiled->image).value();
+    }
+    return BoundKernel{loaded[call.source.hash], call.launch, call.arguments};
+  };
+  GatedCases count;
+  for (int seed = 1; seed <= test::seeds_to_try(1); ++seed) {
+    const auto of = static_cast<std::uint64_t>(seed);
+    auto cases = gate_cases(find_suite(problem, SuiteName::quick).value(), of, Crossing::full);
+    for (const GateCase& each : hidden_cases(problem, of)) cases.push_back(each);
+    TruthCache truth(problem);
+    for (GateCase& each : cases) {
+      // Numbers alone matter here, and of each case its own.
+      each.watched = false;
+      each.changed_input.reset();
+      if (!truth.get(each)->lacks.empty()) {
+        CHECK(may_lack_truth(each.inputs));
+        ++count.without_truth;
+        continue;
+      }
+      ++count.cases;
+      const Verdict verdict = Gate(*device, truth).check(bind, {each});
+      CHECK_MESSAGE(verdict.right(), project.problem->describe(each.shape), ": ", verdict.finding,
+                    ": ", verdict.message, " (", verdict.where, ")");
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("shipped references pass their own gate, for every kind of input") {
+  for (const char* name : {"softmax", "rmsnorm", "reduction", "gemm", "convolution", "nbody"}) {
+    SUBCASE(name) {
+      const GatedCases count = gate_reference(test::opened(load_space_file(name, test::root())));
+      MESSAGE(fmt::format("{}: {} cases, {} more without a truth", name, count.cases,
+                          count.without_truth));
+      CHECK(count.cases > 0);
+    }
+  }
+}
+
+TEST_CASE("a reference of every sort passes its own gate, for every kind of input") {
+  const char* const kBodies[] = {
+      "a * x[i] + 1",  "x[i] - x[i]", "expf(4 * x[i])",      "logf(fabsf(x[i]))",
+      "1 / x[i]",      "sinf(x[i])",  "x[i] > 0 ? x[i] : 0", "tanhf(x[i]) * a",
+      "x[i] * 1e-30f", "erff(x[i])",  "sqrtf(fabsf(x[i]))",  "(float)(int)(x[i] * 8)",
+      "x[i] + 1e6f",   "cbrtf(x[i])", "expf(x[i])"};
+  for (const char* body : kBodies) {
+    const test::CustomSpace place;
+    test::write_text(place.folder() / "plain.cu",
+                     test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", body}}));
+    const GatedCases count =
+        gate_reference(place.project({{"role: inout", "role: output"}, {"{n: 5000}", "{n: 50}"}}));
+    CHECK_MESSAGE(count.cases > 0, body);
+  }
+}
+
+TEST_CASE("the first preset of every attention space passes its gate, for every kind of input") {
+  for (const char* name : {"l4", "a100", "h100", "h100_gqa", "h100_fp8", "h100_mma", "ladder"}) {
+    const Project project = test::project(fmt::format("{}.yaml", name));
+    const Config& config = project.space.presets().front().config;
+    const char* const device = std::getenv("FA_TUNE_TEST_DEVICE");
+    test::Bench bench(project, device != nullptr ? device : "emulator:" + project.target.name);
+    const auto variant = make_variant(project, config, bench.pool(), bench.device());
+    int cases = 0;
+    for (int seed = 1; seed <= test::seeds_to_try(1); ++seed) {
+      const auto of = static_cast<std::uint64_t>(seed);
+      auto asked =
+          gate_cases(find_suite(*project.problem, SuiteName::quick).value(), of, Crossing::full);
+      for (const GateCase& each : hidden_cases(*project.problem, of)) asked.push_back(each);
+      TruthCache truth(*project.problem);
+      const Verdict verdict = Gate(bench.device(), truth).check(variant->binder(), asked);
+      CHECK_MESSAGE(verdict.right(), name, ", seed ", seed, ": ", verdict.finding, ": ",
+                    verdict.message, " (", verdict.where, ")");
+      cases += verdict.cases;
+    }
+    MESSAGE(fmt::format("{}: {} cases", name, cases));
+    CHECK(cases > 0);
+  }
+}

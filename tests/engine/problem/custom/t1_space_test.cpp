@@ -1,0 +1,246 @@
+// A T1 file's kernel, run as it is beside a plain one.
+
+#include "engine/community/t1/t1_space.hpp"
+
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "engine/tuner/task/variant.hpp"
+#include "engine/util/error.hpp"
+#include "tests/engine/tuner/fixture.hpp"
+#include "tests/fuzz/mutate.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const char* const kT1 = R"json({"General": {"BenchmarkName": "window sum"},
+ "ConfigurationSpace": {
+  "TuningParameters": [
+   {"Name": "block_size_x", "Type": "int", "Values": "[32 * i for i in range(1, 9)]", "Default": 64},
+   {"Name": "tile_size_x", "Type": "int", "Values": "[1, 2, 4]", "Default": 2},
+   {"Name": "radius", "Type": "int", "Values": "[3]", "Default": 3}],
+  "Conditions": [{"Expression": "32 <= block_size_x * tile_size_x <= limit"}]},
+ "BenchmarkConfig": {"limit": 512},
+ "KernelSpecification": {
+  "Language": "CUDA", "CompilerOptions": ["-std=c++11", "--use_fast_math"],
+  "KernelName": "window", "KernelFile": "window.cu",
+  "LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},
+  "GridDivX": ["block_size_x", "tile_size_x"],
+  "ProblemSize": [1000], "SharedMemory": 0,
+  "Arguments": [
+   {"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+    "FillType": "Constant", "Size": "ProblemSize[0]", "FillValue": 0.0, "Output": 1},
+   {"Name": "in", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+    "FillType": "Random", "Size": "ProblemSize[0] + 2 * max(radius)", "FillValue": 2.0},
+   {"Name": "sum", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadWrite",
+    "FillType": "Constant", "Size": 1000, "FillValue": 1.5},
+   {"Name": "n", "Type": "int", "MemoryType": "Scalar", "FillValue": 1000}]}}
+)json";
+
+const char* const kWindow = R"(
+extern "C" __global__ void window(float* out, const float* in, float* sum, int n) {
+  for (int t = 0; t < tile_size_x; ++t) {
+    int i = (blockIdx.x * tile_size_x + t) * block_size_x + threadIdx.x;
+    if (i >= n) return;
+    float s = 0;
+    for (int k = 0; k <= 2 * radius; ++k) s += in[i + k];
+    out[i] = s / 7;
+    sum[i] += s;
+  }
+}
+)";
+
+const char* const kPlainWindow = R"(
+__global__ void plain(float* out, const float* in, float* sum, int n) {
+  int i = blockIdx.x * block_size_x + threadIdx.x;
+  if (i >= n) return;
+  float s = 0;
+  for (int k = 2 * radius; k >= 0; --k) s += in[i + k];
+  out[i] = s / 7;
+  sum[i] = sum[i] + s;
+}
+)";
+
+class T1Place {
+ public:
+  explicit T1Place(const test::Replacements& kernel = {}) {
+    write("window.cu", test::replace(kWindow, kernel));
+    write("plain.cu", kPlainWindow);
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  Project project(const test::Replacements& changes = {}) const {
+    return test::opened(
+        parse_space_file(space_of(test::replace(kT1, changes)), folder_ / "window.json"));
+  }
+  std::string space_of(const std::string& t1) const {
+    return t1_as_space(t1, folder_ / "window.json",
+                       {.reference = folder_ / "plain.cu", .target = "l4"});
+  }
+  std::string gate(const Project& opened) const {
+    test::Bench bench(opened, test::device_under_test());
+    return bench.gate(opened.templates[0], opened.space.presets().at(0).config, "quick").finding;
+  }
+  std::string refused(const test::Replacements& changes) const {
+    return test::message_of<UserError>([&] { project(changes); });
+  }
+
+ private:
+  test::ScratchFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
+  const T1Place place;
+  const Project project = place.project();
+  CHECK(project.file.name == "window_sum");
+  CHECK(project.space.count() == 8 + 8 + 4);  // 512 over a tile of 4 leaves blocks up to 128
+  const Config& config = project.space.presets().at(0).config;
+  const LaunchConfig launch =
+      project.templates[0].require_plan(config, project.scope(project.problem->shape())).config;
+  CHECK(launch.block == Dim3{64, 1, 1});
+  CHECK(launch.grid == Dim3{8, 1, 1});  // 1000 over 64 x 2, rounded up
+  CHECK(project.templates[0].options() == std::vector<std::string>{"--use_fast_math"});
+  CHECK(place.gate(project) == Finding::right);
+  const T1Place short_sum(test::Replacements{{"k <= 2 * radius", "k < 2 * radius"}});
+  CHECK(short_sum.gate(short_sum.project()) == Finding::wrong);
+  const T1Place overwritten(test::Replacements{{"sum[i] += s", "sum[i] = s"}});
+  CHECK(overwritten.gate(overwritten.project()) == Finding::wrong);
+}
+
+TEST_CASE("T1: a symbol in constant memory is filled") {
+  const T1Place place;
+  place.write("window.cu",
+              "__constant__ float w[7];\n" +
+                  test::replace(kWindow, {{"s += in[i + k]", "s += w[k] * in[i + k]"}}));
+  place.write("plain.cu",
+              "__constant__ float w[7];\n" +
+                  test::replace(kPlainWindow, {{"s += in[i + k]", "s += w[k] * in[i + k]"}}));
+  const test::Replacements with_w = {
+      {R"(   {"Name": "n",)",
+       R"(   {"Name": "w", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+    "MemType": "Constant", "FillType": "Random", "Size": "2 * max(radius) + 1"},
+   {"Name": "n",)"}};
+  CHECK(place.gate(place.project(with_w)) == Finding::right);
+  place.write("window.cu",
+              "__constant__ float w[7];\n" +
+                  test::replace(kWindow, {{"s += in[i + k]", "s += w[0] * in[i + k]"}}));
+  CHECK(place.gate(place.project(with_w)) == Finding::wrong);
+}
+
+TEST_CASE("T1: what Kernel Tuner defines is there, and headers of a host's") {
+  const T1Place place;
+  const std::string guard = R"(#include <stdio.h>
+#include "stdint.h"
+#ifndef kernel_tuner
+#define block_size_x 16
+#define tile_size_x 1
+#endif
+static_assert(kernel_tuner == 1 && block_size_y == 1 && block_size_z == 1);
+static_assert(grid_size_x == (1000 + block_size_x * tile_size_x - 1) / (block_size_x * tile_size_x));
+static_assert(grid_size_y == 1);
+)";
+  place.write("window.cu", guard + test::replace(kWindow, {{"int t = 0", "int32_t t = 0"}}));
+  place.write("plain.cu", "#include <math.h>\n#ifndef kernel_tuner\n#error\n#endif\n" +
+                              std::string(kPlainWindow));
+  const Project project = place.project();
+  CHECK(place.gate(project) == Finding::right);
+  // What a source does not name is not defined, so that it may be a name of its own.
+  place.write("window.cu",
+              test::replace(kWindow, {{"float s = 0", "int grid_size = 1; float s = 0"}}));
+  const std::string text =
+      place.project().templates[0].render(project.space.presets().at(0).config, {}).text;
+  CHECK_FALSE(test::has(text, "define kernel_tuner"));
+  CHECK_FALSE(test::has(text, "grid_size_x"));
+}
+
+TEST_CASE("T1: data of a Generator are random") {
+  const T1Place place;
+  CHECK(place.gate(place.project({{R"("FillType": "Random")", R"("FillType": "Generator",
+    "DataSource": "i")"}})) == Finding::right);
+}
+
+TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
+  const T1Place place;
+  const auto grid = [&](test::Replacements changes) {
+    changes.emplace_back(R"("Size": "ProblemSize[0]")", R"("Size": 1000)");
+    changes.emplace_back(R"("Size": "ProblemSize[0] + )", R"("Size": "1000 + )");
+    const Project project = place.project(changes);
+    return project.templates[0]
+        .require_plan(project.space.presets().at(0).config, project.scope(project.problem->shape()))
+        .config.grid.x;
+  };
+  const std::string size = R"("ProblemSize": [1000],)",
+                    divisors = R"("GridDivX": ["block_size_x", "tile_size_x"],)";
+  CHECK(grid({{size, R"("GlobalSizeType": "OpenCL", "GlobalSize": {"X": "1000"},)"}}) == 16);
+  CHECK(grid({{size, R"("GlobalSizeType": "CUDA", "GlobalSize": {"X": "1000 // 7"},)"}}) == 142);
+  CHECK(grid({{divisors, ""}}) == 16);
+  CHECK(grid({{divisors, R"("GridDivX": [],)"}}) == 1000);
+  CHECK(grid({{R"("LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},)", ""}}) == 8);
+}
+
+TEST_CASE("T1: thousands of files that are nearly right give a space or a clear error") {
+  constexpr const char* hostile[] = {"\"",
+                                     "{",
+                                     "]",
+                                     "null",
+                                     "1e300",
+                                     "-1",
+                                     "[]",
+                                     "NaN",
+                                     "block_size_x",
+                                     "ProblemSize[0]",
+                                     "ProblemSize[9]",
+                                     "max(radius)",
+                                     "max(in)",
+                                     "*",
+                                     "//",
+                                     "Constant",
+                                     "double",
+                                     "\\u0000",
+                                     "\xff",
+                                     ",",
+                                     "0"};
+  const T1Place place;
+  Random random(3);
+  int right = 0, refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = kT1;
+    for (std::uint64_t k = 1 + random.below(3); k > 0; --k)
+      test::mutate(text, random, hostile, 8, [&](std::size_t at) {
+        text.insert(at, text.substr(random.below(text.size()), 12));
+      });
+    try {
+      parse_space_file(place.space_of(text), "window.json");
+      ++right;
+    } catch (const UserError&) {
+      ++refused;
+    }
+  }
+  CHECK(right > 100);
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("T1: what cannot be run is told with its place") {
+  const T1Place place;
+  const auto says = [&](const test::Replacements& changes, const char* words) {
+    const std::string said = place.refused(changes);
+    CHECK_MESSAGE(test::has(said, words), said);
+  };
+  says({{R"("CUDA")", R"("OpenCL")"}}, "window.json:10:15: Language: expected CUDA");
+  says({{R"("KernelFile": "window.cu")", R"("KernelFile": "none.cu")"}}, "there is no file");
+  says({{R"("Type": "int", "MemoryType")", R"("Type": "int17", "MemoryType")"}},
+       "expected float, double, half or int");
+  says({{R"("FillValue": 1000}]}})", R"("FillValue": 1e300}]}})"}},
+       "a number that an int can hold");
+  says({{R"("Size": 1000)", R"("Size": "block_size_x")"}}, "must not depend on its config");
+  says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}},
+       "Random, Constant or Generator");
+  says({{R"("ProblemSize": [1000])", R"("ProblemSize": ["block_size_x"])"}}, "window.json:");
+  place.write("plain.cu", std::string(kPlainWindow) + "__global__ void other() {}");
+  says({}, "expected one __global__ function, or one called window");
+}

@@ -1,0 +1,114 @@
+#include "engine/source/include_flattening.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "tests/helpers.hpp"
+
+using namespace fa_tune;
+using test::ScratchFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A kernel_templates folder with a file beside it that templates must not reach.
+struct Tree {
+  Tree() {
+    fs::create_directories(root / "include");
+    fs::create_directories(root / "part");
+    write_file(folder.path() / "secret.txt", "secret");
+  }
+  void add(const std::string& name, const std::string& text) const {
+    write_file(root / name, text);
+  }
+  std::string flat() const { return flatten_includes(root / "part/main.cu", root); }
+
+  ScratchFolder folder;
+  fs::path root = folder.path() / "kernel_templates";
+};
+
+}  // namespace
+
+TEST_CASE("flatten: beside the file before include/, each once, cycles end") {
+  const Tree tree;
+  tree.add("part/main.cu",
+           "#include \"a.cuh\"\n  #\tinclude  \"b.cuh\" // again\n#include \"a.cuh\"\nmain");
+  tree.add("part/a.cuh", "#pragma once\n#include \"b.cuh\"\na beside\n");
+  tree.add("include/a.cuh", "a in include\n");
+  tree.add("include/b.cuh", "#include \"a.cuh\"\r\nb\r\n");
+  CHECK(tree.flat() ==
+        "// ---- a.cuh ----\n"
+        "// ---- b.cuh ----\n"
+        "// ---- a.cuh ----\n"
+        "a in include\n"
+        "// ---- end of a.cuh ----\n"
+        "b\n"
+        "// ---- end of b.cuh ----\n"
+        "a beside\n"
+        "// ---- end of a.cuh ----\n"
+        "main\n");
+  tree.add("part/a.cuh", "#include \"main.cu\"\n#include \"a.cuh\"\na\n");
+  tree.add("include/b.cuh", "b\n");
+  CHECK(tree.flat() ==
+        "// ---- a.cuh ----\na\n// ---- end of a.cuh ----\n"
+        "// ---- b.cuh ----\nb\n// ---- end of b.cuh ----\nmain\n");
+}
+
+TEST_CASE("flatten: comments, strings and system headers are left alone") {
+  const Tree tree;
+  const std::string text =
+      "/* #include \"no\"\n#include \"absent\"\n#pragma once\n*/ \"/*\" // /*\n"
+      "#include <cuda.h>\n// #include \"no\"\nconst char* s = \"\\\"/*\";\n#includes \"no\n";
+  tree.add("part/main.cu", text);
+  CHECK(tree.flat() == text);
+  tree.add("part/main.cu", "s = \"/*\"; /* */ // /*\n#include \"absent.cuh\"\n");
+  CHECK_THROWS_WITH_AS(tree.flat(), doctest::Contains("main.cu:2: #include 'absent.cuh' is found"),
+                       UserError);
+}
+
+TEST_CASE("flatten: a missing file is named with the line that asks for it") {
+  const Tree tree;
+  tree.add("part/main.cu", "one\n#include \"a.cuh\"\n");
+  tree.add("include/a.cuh", "\n\n#include \"gone.cuh\"\n");
+  CHECK_THROWS_WITH_AS(
+      tree.flat(), doctest::Contains("include/a.cuh:3: #include 'gone.cuh' is found"), UserError);
+  CHECK_THROWS_WITH_AS(flatten_includes(tree.root / "part/none.cu", tree.root),
+                       doctest::Contains("none.cu: there is no such file"), UserError);
+  tree.add("part/main.cu", std::string("a\0b", 3));
+  CHECK_THROWS_WITH_AS(tree.flat(), doctest::Contains("zero byte"), UserError);
+  tree.add("part/main.cu", "#include \"\"\n");
+  CHECK_THROWS_AS(tree.flat(), UserError);
+}
+
+TEST_CASE("flatten: nothing outside of the root is read") {
+  const Tree tree;
+  const auto refused = [&tree](const std::string& name) {
+    tree.add("part/main.cu", "#include \"" + name + "\"\n");
+    CHECK_THROWS_AS(tree.flat(), UserError);
+  };
+  refused("../../secret.txt");
+  refused((tree.folder.path() / "secret.txt").string());
+  refused((tree.root / "include/a.cuh").string());
+  fs::create_symlink(tree.folder.path() / "secret.txt", tree.root / "include/link.cuh");
+  refused("link.cuh");
+  CHECK_THROWS_WITH_AS(tree.flat(), doctest::Contains("main.cu:1: "), UserError);
+  CHECK_THROWS_WITH_AS(tree.flat(), doctest::Contains("lies outside"), UserError);
+  CHECK_THROWS_AS(flatten_includes(tree.folder.path() / "secret.txt", tree.root), UserError);
+  // A root whose name another's begins with is another root.
+  fs::create_directories(tree.folder.path() / "kernel_templates_mine");
+  write_file(tree.folder.path() / "kernel_templates_mine/a.cuh", "a\n");
+  refused("../../kernel_templates_mine/a.cuh");
+  // Up and down within the root is fine.
+  tree.add("include/a.cuh", "a\n");
+  tree.add("part/main.cu", "#include \"../include/a.cuh\"\n#include \"a.cuh\"\n");
+  CHECK(tree.flat() == "// ---- ../include/a.cuh ----\na\n// ---- end of ../include/a.cuh ----\n");
+}
+
+TEST_CASE("template_root is the nearest kernel_templates, else the manifest's folder") {
+  CHECK(template_root("/a/kernel_templates/b/c.yaml") == "/a/kernel_templates");
+  CHECK(template_root("/a/kernel_templates/c/kernel_templates/c.yaml") ==
+        "/a/kernel_templates/c/kernel_templates");
+  CHECK(template_root("/a/b/../mine/c.yaml") == "/a/mine");
+  CHECK(template_root("c.yaml") == fs::current_path());
+}

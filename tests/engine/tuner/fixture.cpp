@@ -1,0 +1,59 @@
+#include "tests/engine/tuner/fixture.hpp"
+
+#include <stdexcept>
+
+#include "engine/device/local/open.hpp"
+#include "engine/space/space_files.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/util/environment.hpp"
+#include "engine/util/file.hpp"
+
+namespace fa_tune::test {
+
+std::filesystem::path root() { return FA_TUNE_ROOT; }
+
+std::string replace(std::string text, const Replacements& replacements) {
+  for (const auto& [from, to] : replacements) {
+    const std::size_t place = text.find(from);
+    if (place == std::string::npos || text.find(from, place + 1) != std::string::npos)
+      throw std::logic_error("not there exactly once: " + from);
+    text.replace(place, from.size(), to);
+  }
+  return text;
+}
+
+Project project(const std::string& name, const Replacements& replacements) {
+  const auto path = root() / "search_spaces" / name;
+  return opened(
+      parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path));
+}
+
+Project opened(SpaceFile file) {
+  Project project = open_project(std::move(file), root());
+  reference_on_emulator(*project.problem, project.target);
+  return project;
+}
+
+std::string device_under_test() {
+  const std::string named = environment("FA_TUNE_TEST_DEVICE");
+  return named.empty() ? "emulator:l4" : named;
+}
+
+Bench::Bench(const Project& project, const std::string& device)
+    : Bench(project, open_device(device, project.target, root())) {}
+
+Bench::Bench(const Project& project, std::unique_ptr<Device> device)
+    : project_(project),
+      device_(std::move(device)),
+      compiler_(open_nvrtc()),
+      pool_(std::make_unique<CompilePool>(*compiler_, 2)),
+      truth_(*project.problem) {}
+
+Verdict Bench::gate(const Template& from, const Config& config, const std::string& suite,
+                    std::uint64_t seed) {
+  const auto variant = make_variant(project_, from, config, *pool_, *device_);
+  return Gate(*device_, truth_)
+      .check(variant->binder(), gate_cases(chosen_suites(*project_.problem, {suite}).at(0), seed));
+}
+
+}  // namespace fa_tune::test

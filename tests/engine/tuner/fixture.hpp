@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "tests/helpers.hpp"
+
+namespace fa_tune::test {
+
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+
+std::filesystem::path root();
+
+// `text` with each first occurrence replaced. Throws std::logic_error if one is not there exactly
+// once: a planted fault whose place has moved must be noticed.
+std::string replace(std::string text, const Replacements& replacements);
+
+// The shipped space of that name, its YAML changed by `replacements`.
+Project project(const std::string& name, const Replacements& replacements = {});
+// One whose reference, if it wants one, runs in this process.
+Project opened(SpaceFile file);
+
+// FA_TUNE_TEST_DEVICE, or the emulator of an L4.
+std::string device_under_test();
+
+// All that gates a kernel on one device, with a compiler that has no cache.
+class Bench {
+ public:
+  // `device` as open_device takes it.
+  Bench(const Project& project, const std::string& device);
+  Bench(const Project& project, std::unique_ptr<Device> device);
+
+  Device& device() { return *device_; }
+  CompilePool& pool() { return *pool_; }
+  TruthCache& truth() { return truth_; }
+
+  // The verdict of a suite on one config of `from`, which may be a template with a planted fault.
+  Verdict gate(const Template& from, const Config& config, const std::string& suite,
+               std::uint64_t seed = 1);
+
+ private:
+  const Project& project_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Compiler> compiler_;
+  std::unique_ptr<CompilePool> pool_;
+  TruthCache truth_;
+};
+
+}  // namespace fa_tune::test

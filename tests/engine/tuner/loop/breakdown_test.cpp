@@ -1,0 +1,43 @@
+#include "engine/tuner/loop/breakdown.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace fa_tune;
+
+TEST_CASE("a breakdown says where time went, and what to do where both sides wait") {
+  Breakdown both;
+  CHECK(describe(both).empty());
+  both.devices = {"cuda:0"};
+  both.jobs = 16;
+  both.trials = both.judged = 347;
+  both.wall_s = 30;
+  both.compile_s = 235;
+  both.gate_s = 7.2;
+  both.time_s = 5.6;
+  both.busy_s = 13;
+  both.idle_s = 17;
+  both.idle_for_engine_s = 2.3;
+  const auto lines = describe(both);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].find("11.6 trials/s") == 0);
+  CHECK(lines[0].find("busy 43%") != std::string::npos);
+  CHECK(lines[0].find("waits 49% for compilers, 8% for the engine") != std::string::npos);
+  CHECK(lines[1].find("16 compiler threads: 677.2 ms a trial, busy 49%") == 0);
+  CHECK(lines[2].find("--ahead") != std::string::npos);
+
+  both.joules = 10'500;
+  REQUIRE(describe(both).size() == 4);
+  CHECK(describe(both)[2] == "energy: 10.5 kJ in 30.0 s, 350 W on average");
+  both.joules.reset();
+
+  // With compilers that are full, more trials on their way would only queue.
+  Breakdown compiling = both;
+  compiling.compile_s = 450;
+  CHECK(describe(compiling).size() == 2);
+  // Nor does a device that is full gain by it.
+  Breakdown judging = both;
+  judging.busy_s = 28;
+  judging.idle_s = 2;
+  judging.idle_for_engine_s = 0;
+  CHECK(describe(judging).size() == 2);
+}

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/util/random.hpp"
+#include "tests/forwarding_device.hpp"
+
+namespace fa_tune::test {
+
+// The emulator with a clock that says what the test wants, as a device that measures: kernels run,
+// times are the test's. For what only such devices come to, on any machine.
+class MeasuringEmulator : public ForwardingDevice {
+ public:
+  // The true time in microseconds of a kernel whose image is this. Null: what the model says of a
+  // launch that follows others on the same memory, so that one which finds its work done is quick.
+  using Truth = std::function<double(const KernelImage& image)>;
+
+  MeasuringEmulator(std::unique_ptr<Device> inner, Truth truth)
+      : ForwardingDevice(std::move(inner)),
+        truth_(std::move(truth)),
+        info_(ForwardingDevice::info()) {
+    info_.times = TimeKind::measured;
+  }
+
+  // Says of itself what a GPU would: nothing is checked there.
+  void see_nothing() { info_.checks = false; }
+
+  const DeviceInfo& info() const override { return info_; }
+  std::span<const Fault> deaths() const override { return deaths_; }
+  bool renew() override {
+    ++renewals;
+    return true;
+  }
+  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+    const auto kernel = inner().load(image);
+    if (kernel && truth_) truths_[*kernel] = truth_(image);
+    return kernel;
+  }
+  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+    const auto known = true_us(launch, plan);
+    if (!known) return std::unexpected(known.error());
+    const double truth = *known;
+    if (dies && dies(truth, plan)) {
+      deaths_.push_back({FaultKind::died, "the process is over"});
+      return std::unexpected(deaths_.back());
+    }
+    // Whoever looks at the outputs finds them.
+    if (auto done = run(launch, plan); !done) return std::unexpected(done.error());
+    ++timings;
+    Timing timing;
+    timing.l2 = plan.l2;
+    timing.restored = !plan.restore.empty();
+    timing.launches_per_sample = timing.restored ? 1 : plan.launches_per_sample;
+    for (int i = 0; i < plan.samples; ++i) {
+      const double us =
+          slowed * truth * (1 + noise * random_.normal()) + (plan.l2 == L2::cold ? 7 : 0);
+      timing.samples_us.push_back(us);
+      timing.gpu.sm_mhz.push_back(1755);
+    }
+    return timing;
+  }
+
+  // Set by the test.
+  double noise = 0.003;  // relative standard deviation of a sample
+  double slowed = 1;     // times that all kernels take as long
+  std::function<bool(double truth, const TimingPlan& plan)> dies;  // ends the process meanwhile
+
+  // Seen by the test.
+  int renewals = 0;
+  int timings = 0;
+
+ private:
+  std::expected<void, Fault> run(const Launch& launch, const TimingPlan& plan) {
+    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
+      if (auto done = make_changes(*changes); !done) return done;
+    return inner().launch(launch);
+  }
+  std::expected<double, Fault> true_us(const Launch& launch, const TimingPlan& plan) {
+    if (truth_) return truths_.at(launch.kernel);
+    for (int i = 0; i < kLaunchesAhead; ++i)
+      if (auto done = run(launch, plan); !done) return std::unexpected(done.error());
+    auto timing = inner().time(launch, plan);
+    if (!timing) return std::unexpected(timing.error());
+    const std::size_t nodes = plan.before_each.fills.size() + plan.before_each.copies.size();
+    return timing->samples_us.at(0) + static_cast<double>(nodes) * kUsOfChange;
+  }
+
+  static constexpr int kLaunchesAhead = 3;
+  static constexpr double kUsOfChange = 1.5;
+
+  Truth truth_;
+  DeviceInfo info_;
+  std::map<KernelHandle, double> truths_;
+  std::vector<Fault> deaths_;
+  Random random_{17};
+};
+
+}  // namespace fa_tune::test

@@ -1,0 +1,153 @@
+#include "engine/tuner/portfolio/portfolio.hpp"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+#include "engine/measure/process_series.hpp"
+#include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/measuring_emulator.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const Project& l4() {
+  static const Project project = test::project("l4.yaml", {});
+  return project;
+}
+
+Config preset(const Project& project, const std::string& name) {
+  return std::ranges::find(project.space.presets(), name, &Preset::name)->config;
+}
+
+std::int64_t add_run(Store& store, const Project& project = l4()) {
+  RunRow run;
+  run.space = "l4";
+  run.space_hash = project.space.hash();
+  run.space_text = project.file.text;
+  run.problem = project.problem->kind();
+  run.shape_json = to_json(project.problem->shape());
+  run.device = "cuda:0";
+  run.device_name = "NVIDIA L4";
+  run.arch = "sm_89";
+  run.target = "l4";
+  run.time_kind = "measured";
+  run.driver = "1";
+  run.compiler = "NVRTC 13.0";
+  run.strategy = "random";
+  run.options_json = "{}";
+  return store.begin_run(run);
+}
+
+// A right trial whose screen took so long at such a clock.
+std::int64_t add_trial(Store& store, std::int64_t run, int number, const Config& config, double us,
+                       double mhz) {
+  TrialRow row;
+  row.run = run;
+  row.number = number;
+  row.config_json = config.to_json();
+  row.operation = "random";
+  row.stage = "screen";
+  row.outcome = "right";
+  row.finding = "right";
+  row.source_hash = std::string(64, 'a');
+  row.screen_time = ScreenTime{{us, 0.99 * us, 1.02 * us}};
+  row.detail_json = nlohmann::json({{"kilocycles", us * mhz / 1000}}).dump();
+  return store.record_trial(row, {}, {}, "source");
+}
+
+}  // namespace
+
+TEST_CASE("portfolio: a published figure never stands beside one that was only screened") {
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = add_run(store);
+  const double mhz = l4().target.clock_mhz;
+  // By their screens equal; the final of the first says a little more than its screen, as finals
+  // do.
+  const std::int64_t first = add_trial(store, run, 1, l4().space.at(7), 100, mhz);
+  add_trial(store, run, 2, l4().space.at(14), 100, mhz);
+  store.record_final(first, {104, 103, 105}, {104});
+  const PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  REQUIRE(field.kernels().size() == 2);
+  REQUIRE(field.shapes().size() == 1);
+  CHECK(field.missing() == 0);
+  for (const std::size_t kernel : {0U, 1U}) {
+    CHECK(field.time(kernel, 0).from == PortfolioTime::From::recorded);
+    CHECK(field.time(kernel, 0).us() == doctest::Approx(100));
+    CHECK(field.time(kernel, 0).time->us.low == doctest::Approx(99));
+    CHECK(field.time(kernel, 0).time->us.high == doctest::Approx(102));
+  }
+  const Costs costs = field.costs(0.02);
+  CHECK(costs[0][0] == doctest::Approx(0));
+  CHECK(costs[1][0] == doctest::Approx(0));
+}
+
+TEST_CASE("portfolio: screens are compared at one clock, and of several the middle one counts") {
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const double mhz = l4().target.clock_mhz;
+  const std::int64_t run = add_run(store), later = add_run(store), last = add_run(store);
+  // The second takes 1% fewer cycles, at a clock that was 5% lower.
+  add_trial(store, run, 1, l4().space.at(7), 100, mhz);
+  add_trial(store, run, 2, l4().space.at(14), 99 / 0.95, 0.95 * mhz);
+  // A lucky screen of the first, and another one as usual.
+  add_trial(store, later, 1, l4().space.at(7), 90, mhz);
+  add_trial(store, last, 1, l4().space.at(7), 101, mhz);
+  const PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  REQUIRE(field.kernels().size() == 2);
+  const std::size_t of_first = field.kernels()[0].config == l4().space.at(7) ? 0 : 1;
+  CHECK(field.time(of_first, 0).us() == doctest::Approx(100));
+  CHECK(field.time(of_first, 0).time->us.low == doctest::Approx(0.99 * 90));
+  CHECK(field.time(1 - of_first, 0).us() == doctest::Approx(99));
+  CHECK(*field.best_us(0) == doctest::Approx(99));
+}
+
+TEST_CASE("portfolio: where screens say one thing and a race another, the race is believed") {
+  const Project small = test::project("l4.yaml", {{"{B: 1, H: 8, Lq: 512, Lk: 512, D: 64}",
+                                                   "{B: 1, H: 1, Lq: 64, Lk: 64, D: 64}"}});
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const double mhz = small.target.clock_mhz;
+  const std::int64_t run = add_run(store, small);
+  const Config lucky = preset(small, "plain"), steady = preset(small, "fa2"),
+               far = small.space.at(7);
+  add_trial(store, run, 1, lucky, 99, mhz);
+  add_trial(store, run, 2, steady, 100, mhz);
+  add_trial(store, run, 3, far, 140, mhz);
+  PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  const auto kernel_of = [&](const Config& config) {
+    const auto found = std::ranges::find(field.kernels(), config, &PortfolioKernel::config);
+    REQUIRE(found != field.kernels().end());
+    return static_cast<std::size_t>(found - field.kernels().begin());
+  };
+  CHECK(field.costs(0.02)[kernel_of(lucky)][0] == doctest::Approx(0));
+  CHECK(field.costs(0.02)[kernel_of(steady)][0] > 0.01);
+
+  const auto compiler = open_nvrtc();
+  CompilePool pool(*compiler, 2);
+  test::MeasuringEmulator device(
+      open_device("emulator:l4", small.target, test::root()), [](const KernelImage& image) {
+        const std::string text(reinterpret_cast<const char*>(image.bytes.data()),
+                               image.bytes.size());
+        return text.contains("mma.sync") ? 96 : 100;
+      });
+  std::size_t over = 0;
+  field.race(device, pool, 0.02, 1, [&](std::size_t done) { over = done; });
+  CHECK(over == 1);
+  CHECK(device.renewals == ProcessSeries::kProcesses);
+  REQUIRE(field.raced(0));
+  REQUIRE(field.time(kernel_of(lucky), 0).ratio);
+  CHECK(field.time(kernel_of(lucky), 0).ratio->value == doctest::Approx(100.0 / 96).epsilon(0.003));
+  CHECK(field.time(kernel_of(lucky), 0).ratio->low > 1);
+  // Who was not raced has no place beside those who were.
+  CHECK_FALSE(field.over_best(kernel_of(far), 0));
+  const Costs costs = field.costs(0.02);
+  CHECK(costs[kernel_of(steady)][0] == doctest::Approx(0));
+  CHECK_FALSE(costs[kernel_of(lucky)][0]);
+  CHECK_FALSE(costs[kernel_of(far)][0]);
+}

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "engine/tuner/evolve.hpp"
+
+namespace fa_tune::test {
+
+struct QuietListener : EvolveListener {
+  void on_trial(const TrialRow&, const Tally&) override {}
+  void on_final(const TrialRow&, int, int) override {}
+};
+
+}  // namespace fa_tune::test

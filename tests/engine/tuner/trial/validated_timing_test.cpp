@@ -1,0 +1,39 @@
+// What the clock's proof asks of a prediction.
+
+#include "engine/tuner/trial/validated_timing.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/device/local/emulated.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "tests/engine/tuner/toy.hpp"
+
+using namespace fa_tune;
+
+TEST_CASE("a launch that is predicted as a whole counts only with right outputs") {
+  const Project project = test::toy_project();
+  const auto device = open_emulator(project.target, 1);
+  const auto compiler = test::toy_compiler();
+  CompilePool pool(*compiler, 1);
+  TruthCache truth(*project.problem);
+  Clocked clocked(*project.problem, project.target, *device, truth, 1,
+                  Clocked::Proof::where_measured);
+  for (const int factor : {2, 3}) {
+    const Config config =
+        Config::from_json(R"({"template":"toy","BLOCK":32,"WORK":21,"FACTOR":)" +
+                          std::to_string(factor) + R"(,"COMPILES":true,"NAME":"a"})");
+    Variant variant(
+        project.templates[0], *project.problem,
+        [&](const Constants& shape) { return project.scope(shape); }, config, pool, *device);
+    const auto bound = variant.bind(project.problem->shape());
+    REQUIRE(bound);
+    const auto measured = clocked.time(*bound, Effort::screen);
+    if (factor == 2) {
+      REQUIRE_MESSAGE(measured, measured.error().message);
+      CHECK(measured->timing.complete);
+    } else {
+      REQUIRE_FALSE(measured);
+      CHECK(measured.error().finding == "wrong");
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// The template for Hopper's tensor cores on 8 bits, under all of the emulator's checks. What must
+// be refused stands in kernel_templates/attention/faults too.
+
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include "engine/util/error.hpp"
+#include "tests/engine/tuner/fixture.hpp"
+
+using namespace fa_tune;
+
+namespace {
+
+const std::string kBase =
+    R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
+    R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
+    R"("CARRY":false,"O_PLACE":"own","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true,)"
+    R"("PACK_HEADS":false})";
+
+// The shipped space with another problem, and a preset that fits each.
+test::Replacements space_of(const std::string& shape, const std::string& settings) {
+  return {{"shape: {B: 1, H: 16, L: 4096, D: 128}\n  causal: false",
+           fmt::format("shape: {{{}}}\n  {}", shape, settings)},
+          {"scale_rows: 128", "scale_rows: 64"},
+          {"BLOCK_N: [32, 64, 128]", "BLOCK_N: [32, 64]\n  PACK_HEADS: [false, true]"},
+          {"CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, OVERLAP: ahead",
+           "CONSUMERS: 2, BLOCK_N: 32, STAGES: 2, OVERLAP: ahead"},
+          {"PERSISTENT: true}", "PERSISTENT: true, PACK_HEADS: false}"},
+          {"long_causal: {when: problem.causal,", "long_causal: {when: problem.D == 0,"}};
+}
+
+struct Fixture {
+  Fixture(const std::string& shape, const std::string& settings)
+      : project(test::project("h100_fp8.yaml", space_of(shape, settings))),
+        bench(project, "emulator:h100") {}
+
+  Project project;
+  test::Bench bench;
+};
+
+void accept(Fixture& place, const test::Replacements& change) {
+  const Config config = Config::from_json(test::replace(kBase, change));
+  CAPTURE(config.to_json());
+  CHECK(place.project.space.index_of(config).has_value());
+  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
+  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
+  CHECK(verdict.worst_ratio < 0.7);
+}
+
+// Refused by the gate, and for this reason.
+void refuse(Fixture& place, const std::string& name, const std::string& reason,
+            const test::Replacements& fault) {
+  const Config config = Config::from_json(kBase);
+  const Template& sound = place.project.template_of(config);
+  const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
+                                          test::replace(sound.cuda_text(), fault), "planted.yaml");
+  const Verdict verdict = place.bench.gate(faulty, config, "quick");
+  const std::string said = verdict.finding + ", " + verdict.message;
+  CHECK_MESSAGE(said.find(reason) != std::string::npos, name, ": ", said);
+}
+
+}  // namespace
+
+TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
+  Fixture plain("B: 1, H: 4, L: 512, D: 128", "causal: false");
+  accept(plain, {});
+  Fixture causal("B: 1, H: 4, L: 512, D: 64", "causal: true");
+  accept(causal, {{R"("PING_PONG":false)", R"("PING_PONG":true)"},
+                  {R"("CARRY":false)", R"("CARRY":true)"},
+                  {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
+                  {R"("in_shared")", R"("in_registers")"},
+                  {R"("always")", R"("voted")"}});
+}
+
+TEST_CASE("wgmma e4m3: every feature together, heads packed") {
+  Fixture place("B: 1, H: 4, Hkv: 2, L: 512, D: 96",
+                "layout: BSHD\n  lse: true\n  causal: true\n  causal_alignment: bottom_right\n"
+                "  window: [100, -1]\n  softcap: 20.5\n  alibi: true");
+  accept(place, {{R"("ahead")", R"("chained")"},
+                 {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
+                 {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+                 {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"},
+                 {R"("PACK_HEADS":false)", R"("PACK_HEADS":true)"}});
+}
+
+TEST_CASE("wgmma e4m3: planted faults are refused") {
+  Fixture place("B: 1, H: 2, L: 512, D: 64", "lse: true");
+  refuse(
+      place, "K's scale for V", "wrong",
+      {{"next_v_unit = scales_.of_values(work, j);", "next_v_unit = scales_.of_keys(work, j);"}});
+  refuse(place, "the output keeps the unit of V's first tile", ", O",
+         {{"state.v_unit * reciprocal_approx(state.next_v_unit);", "1.0f;"}});
+  refuse(place, "the first block's scale for all queries", "wrong",
+         {{"head * q_blocks_ + position_of(row) / kScaleRows", "head * q_blocks_"}});
+  refuse(place, "P's columns not in the order of V's keys", "wrong",
+         {{"pack_e4m3(p[0], p[1], p[2], p[3])", "pack_e4m3(p[0], p[2], p[1], p[3])"}});
+  refuse(place, "LSE keeps the gain of P", "wrong", {{"reference - kGain", "reference"}});
+  refuse(place, "P without its gain loses what is small", "wrong",
+         {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""},
+          {"reference - kGain", "reference"}});
+  refuse(place, "V turned over unseen by the products", "race",
+         {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
+  refuse(place, "V turned over where products still read", "race",
+         {{"wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);\n      turn", "turn"}});
+}
+
+TEST_CASE("wgmma e4m3: a template of 16 bits says no in one line") {
+  try {
+    test::project("l4.yaml", {{"dtype: fp16", "dtype: e4m3"}});
+    FAIL("accepted");
+  } catch (const UserError& error) {
+    const std::string message = error.what();
+    CHECK(message.find("this template reads 16-bit elements") != std::string::npos);
+  }
+}
