@@ -69,7 +69,7 @@ TrialRow read_trial(const Statement& row) {
   if (!row.isColumnNull(column)) trial.detail_json = json_of(row.getColumn(column), '{');
   ++column;
   trial.finished_at = text_of(row.getColumn(column++));
-  trial.lane = text_of(row.getColumn(column++));
+  trial.device = text_of(row.getColumn(column++));
   trial.at_ms = real_of(row.getColumn(column++));
   return trial;
 }

@@ -75,7 +75,7 @@ struct TrialRow {
   std::optional<FinalTime> final_time;
   std::string detail_json;  // a prediction's counters and bound, or how its screen was taken
   std::string finished_at;
-  std::string lane;             // the device that ran the kernel, "cuda:1"; empty if none did
+  std::string device;           // the device that ran the kernel, "cuda:1"; empty if none did
   std::optional<double> at_ms;  // of the run's search, earlier sessions included; none in old runs
 };
 

@@ -136,7 +136,7 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
   bind_interval(insert, ":final",
                 trial.final_time ? std::optional(trial.final_time->us) : std::nullopt);
   bind_text(insert, ":detail", trial.detail_json);
-  bind_text(insert, ":lane", trial.lane);
+  bind_text(insert, ":lane", trial.device);
   bind_real(insert, ":at_ms", trial.at_ms);
   bind_text(insert, ":finished_at", trial.finished_at);
   insert.exec();

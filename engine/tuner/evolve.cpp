@@ -64,7 +64,7 @@ class Evolution {
         options_(options),
         listener_(listener),
         stop_(stop),
-        pool_(compiler, options.jobs, [this] { desk_.wake(); }),
+        pool_(compiler, options.jobs, [this] { queue_.wake(); }),
         pace_(options.pace) {}
 
   EvolveResult run() {
@@ -168,7 +168,7 @@ class Evolution {
     TruthCache truth(*project_.problem);
     SearchLoop loop({.project = project_,
                      .devices = devices_,
-                     .desk = desk_,
+                     .queue = queue_,
                      .pool = pool_,
                      .truth = truth,
                      .store = store_,
@@ -202,7 +202,7 @@ class Evolution {
   const EvolveOptions& options_;
   EvolveListener& listener_;
   const std::atomic<bool>& stop_;
-  Desk desk_;
+  TaskQueue queue_;
   CompilePool pool_;
   std::unique_ptr<StoredTranscript> transcript_;
   std::unique_ptr<ProposerArm> proposer_;

@@ -8,10 +8,10 @@
 
 namespace fa_tune {
 
-Lanes::Lanes(std::span<Device* const> devices, Desk& desk) : desk_(desk) {
-  for (Device* device : devices) lanes_.push_back({device});
+Lanes::Lanes(std::span<Device* const> devices, TaskQueue& queue) : queue_(queue) {
+  for (Device* device : devices) slots_.push_back({device});
   try {
-    for (std::size_t i = 0; i < lanes_.size(); ++i) threads_.emplace_back([this, i] { run(i); });
+    for (std::size_t i = 0; i < slots_.size(); ++i) threads_.emplace_back([this, i] { run(i); });
   } catch (...) {
     stop();
     throw;
@@ -49,7 +49,7 @@ void Lanes::hand_out_again(Job job, std::size_t lane) {
 void Lanes::set_aside(std::size_t lane) {
   {
     const std::lock_guard lock(mutex_);
-    lanes_[lane].over = true;
+    slots_[lane].over = true;
   }
   // What was not to go to it may now have to go to the last one that is left.
   changed_.notify_all();
@@ -62,7 +62,7 @@ void Lanes::drop_waiting() {
 }
 
 std::size_t Lanes::count_alive() const {
-  return static_cast<std::size_t>(std::ranges::count(lanes_, false, &Lane::over));
+  return static_cast<std::size_t>(std::ranges::count(slots_, false, &Lane::over));
 }
 
 std::size_t Lanes::alive() const {
@@ -72,7 +72,7 @@ std::size_t Lanes::alive() const {
 
 bool Lanes::alive(std::size_t lane) const {
   const std::lock_guard lock(mutex_);
-  return !lanes_[lane].over;
+  return !slots_[lane].over;
 }
 
 std::size_t Lanes::under_way() const {
@@ -94,15 +94,15 @@ std::deque<Lanes::Waiting>::iterator Lanes::next_for(std::size_t lane) {
 // Nothing if the lane is over.
 std::optional<Lanes::Waiting> Lanes::take(std::size_t lane) {
   const Stopwatch idle;
-  const double desk_was_busy_ms = desk_.busy_ms();
+  const double desk_was_busy_ms = queue_.busy_ms();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
-    const Lane& own = lanes_[lane];
+    const Lane& own = slots_[lane];
     return ending_ || own.over || (!own.holds && next_for(lane) != waiting_.end());
   });
-  if (ending_ || lanes_[lane].over) return std::nullopt;
+  if (ending_ || slots_[lane].over) return std::nullopt;
   times_.idle_ms += idle.milliseconds();
-  times_.idle_for_desk_ms += desk_.busy_ms() - desk_was_busy_ms;
+  times_.idle_for_engine_ms += queue_.busy_ms() - desk_was_busy_ms;
   const auto next = next_for(lane);
   Waiting taken = std::move(*next);
   waiting_.erase(next);
@@ -113,12 +113,12 @@ void Lanes::tell(std::size_t lane, Job job, const Try& ended) {
   bool lost = false;
   {
     const std::lock_guard lock(mutex_);
-    Lane& own = lanes_[lane];
+    Lane& own = slots_[lane];
     own.over = lost = own.over || ended.lost || own.device->lost();
     own.holds = ended.unexplained();
   }
   if (lost) changed_.notify_all();
-  desk_.leave([this, lane, ended, told = std::move(job)] {
+  queue_.post([this, lane, ended, told = std::move(job)] {
     {
       const std::lock_guard lock(mutex_);
       --under_way_;
@@ -126,14 +126,14 @@ void Lanes::tell(std::size_t lane, Job job, const Try& ended) {
     told.done(lane, ended);
     {
       const std::lock_guard lock(mutex_);
-      lanes_[lane].holds = false;
+      slots_[lane].holds = false;
     }
     changed_.notify_all();
   });
 }
 
 void Lanes::run(std::size_t lane) {
-  Device& device = *lanes_[lane].device;
+  Device& device = *slots_[lane].device;
   while (auto taken = take(lane)) {
     Job& job = taken->job;
     const Stopwatch busy;
@@ -148,7 +148,7 @@ void Lanes::run(std::size_t lane) {
       tell(lane, std::move(job), ended);
     } catch (...) {
       // What a person must mend is for the run to say.
-      desk_.leave([error = std::current_exception()] { std::rethrow_exception(error); });
+      queue_.post([error = std::current_exception()] { std::rethrow_exception(error); });
       return;
     }
   }

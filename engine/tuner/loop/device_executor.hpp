@@ -21,24 +21,24 @@ namespace fa_tune {
 struct LaneTimes {
   double busy_ms = 0;
   double idle_ms = 0;           // nothing was handed out
-  double idle_for_desk_ms = 0;  // of that: while the desk's owner was at something else
+  double idle_for_engine_ms = 0;  // of that: while the queue's owner was at something else
 };
 
 // The devices of a run, each with a thread of its own that alone touches it. What is handed out is
-// taken in order by whoever is free; what came of it is told at the desk. All but the constructor
-// is for the desk's owner.
+// taken in order by whoever is free; what came of it is told at the queue. All but the constructor
+// is for the queue's owner.
 class Lanes {
  public:
   struct Job {
     // On the lane's thread.
     std::function<void(Device& device, std::size_t lane)> work;
-    // At the desk. A lane that lost its process does nothing before this has returned; one that
+    // At the queue. A lane that lost its process does nothing before this has returned; one that
     // lost its device nothing any more.
     std::function<void(std::size_t lane, Try ended)> done;
   };
 
   // Both must outlive it. No thread but its own may touch the devices meanwhile, except for info().
-  Lanes(std::span<Device* const> devices, Desk& desk);
+  Lanes(std::span<Device* const> devices, TaskQueue& queue);
   ~Lanes() { stop(); }
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
@@ -73,7 +73,7 @@ class Lanes {
   };
   struct Lane {
     Device* device = nullptr;
-    bool holds = false;  // until the desk has decided what follows from a death
+    bool holds = false;  // until the queue has decided what follows from a death
     bool over = false;
   };
 
@@ -83,11 +83,11 @@ class Lanes {
   std::deque<Waiting>::iterator next_for(std::size_t lane);
   std::size_t count_alive() const;
 
-  Desk& desk_;
+  TaskQueue& queue_;
   std::atomic<double> incumbent_us_{0};
   mutable std::mutex mutex_;  // guards all below but the threads
   std::condition_variable changed_;
-  std::vector<Lane> lanes_;
+  std::vector<Lane> slots_;
   std::deque<Waiting> waiting_;
   std::size_t under_way_ = 0;
   bool ending_ = false;

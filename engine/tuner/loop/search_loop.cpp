@@ -58,12 +58,12 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       seconds_before_(ledger_.seconds_before()),
       admission_(parts.project, *parts.devices.front(), parts.pool,
                  cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
-      lane_names_(names_of(parts.devices)),
-      lanes_(parts.devices, parts.desk) {
+      device_names_(names_of(parts.devices)),
+      lanes_(parts.devices, parts.queue) {
   for (Device* device : parts.devices)
     judges_.push_back(
         std::make_unique<Judge>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
-  breakdown_.devices = lane_names_;
+  breakdown_.devices = device_names_;
   breakdown_.jobs = parts.options.jobs;
 }
 
@@ -76,7 +76,7 @@ void SearchLoop::run() {
         !ending() && admitted_ < entries_.size() && within_budget(entries_[admitted_].number);
     if (!trouble_.empty() || lanes_.alive() == 0) break;
     if (lanes_.under_way() == 0 && !awaits_compiler) break;
-    parts_.desk.work();
+    parts_.queue.run_pending();
   }
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.drop_waiting();
@@ -199,13 +199,13 @@ void SearchLoop::on_judged(Entry& entry, std::size_t lane, Try ended) {
     lanes_.hand_out_again(job(entry), lane);
     return;
   }
-  entry.trial.row.lane = lane_names_[lane];
+  entry.trial.row.device = device_names_[lane];
   entry.charged = ended.charge.has_value();
   if (ended.charge) {
     refuse_deadly(entry.trial.row, *ended.charge);
   } else if (const auto bad = crashes_.survived(entry.number, lane); bad && lanes_.alive() > 1) {
     log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
-                lane_names_[*bad], CrashPolicy::kMostFalseDeaths, lane_names_[lane]);
+                device_names_[*bad], CrashPolicy::kMostFalseDeaths, device_names_[lane]);
     lanes_.set_aside(*bad);
   }
   entry.finished = true;
@@ -233,7 +233,7 @@ bool SearchLoop::record() {
   if (tally().best) lanes_.note_incumbent(tally().best->screen_time->us.value);
   if (fresh) {
     ++breakdown_.trials;
-    breakdown_.judged += !row.lane.empty();
+    breakdown_.judged += !row.device.empty();
     breakdown_.compile_s += row.compile_ms / 1000;
     breakdown_.gate_s += row.gate_ms / 1000;
     breakdown_.time_s += row.measure_ms / 1000;
@@ -267,7 +267,7 @@ Breakdown SearchLoop::breakdown() const {
   const LaneTimes times = lanes_.times();
   breakdown.busy_s = times.busy_ms / 1000;
   breakdown.idle_s = times.idle_ms / 1000;
-  breakdown.idle_for_engine_s = times.idle_for_desk_ms / 1000;
+  breakdown.idle_for_engine_s = times.idle_for_engine_ms / 1000;
   return breakdown;
 }
 

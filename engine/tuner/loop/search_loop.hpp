@@ -25,7 +25,7 @@ namespace fa_tune {
 struct SearchParts {
   const Project& project;
   std::span<Device* const> devices;
-  Desk& desk;  // the compile pool wakes it
+  TaskQueue& queue;  // the compile pool wakes it
   CompilePool& pool;
   TruthCache& truth;
   Store& store;
@@ -94,7 +94,7 @@ class SearchLoop {
   double seconds_before_;
   Admission admission_;
   std::vector<std::unique_ptr<Judge>> judges_;  // by lane
-  std::vector<std::string> lane_names_;
+  std::vector<std::string> device_names_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                 // the space, or the proposer was interrupted
   std::deque<Entry> entries_;            // asked for and not recorded, by number

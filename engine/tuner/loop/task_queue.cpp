@@ -2,7 +2,7 @@
 
 namespace fa_tune {
 
-void Desk::work() {
+void TaskQueue::run_pending() {
   auto task = tasks_.try_pop();
   if (!task) {
     {
@@ -18,7 +18,7 @@ void Desk::work() {
     if (*task) (*task)();
 }
 
-double Desk::busy_ms() const {
+double TaskQueue::busy_ms() const {
   const std::lock_guard lock(mutex_);
   const double now = watch_.milliseconds();
   const double waiting = waits_since_ms_ < 0 ? 0 : now - waits_since_ms_;

@@ -192,8 +192,8 @@ TEST_CASE("devices work at the same time, and trials say which one had them") {
   for (const TrialRow& trial : kept.store.trials(1)) {
     CHECK(trial.at_ms.has_value());
     const bool ran = trial.stage != "compile" && trial.outcome != "duplicate";
-    CHECK(ran == !trial.lane.empty());
-    if (ran) lanes.insert(trial.lane);
+    CHECK(ran == !trial.device.empty());
+    if (ran) lanes.insert(trial.device);
   }
   CHECK(lanes == std::set<std::string>{"emulator:l4", "emulator:l4#2"});
   CHECK(kept.store.run(1)->device == "emulator:l4");

@@ -8,39 +8,39 @@
 
 using namespace fa_tune;
 
-TEST_CASE("what is left at a desk is done in order, by its owner") {
-  Desk desk;
+TEST_CASE("what is left at a queue is done in order, by its owner") {
+  TaskQueue queue;
   std::vector<int> done;
   std::thread other([&] {
-    for (int i = 0; i < 100; ++i) desk.leave([&done, i] { done.push_back(i); });
+    for (int i = 0; i < 100; ++i) queue.post([&done, i] { done.push_back(i); });
   });
-  while (done.size() < 100) desk.work();
+  while (done.size() < 100) queue.run_pending();
   other.join();
   for (int i = 0; i < 100; ++i) CHECK(done[static_cast<std::size_t>(i)] == i);
-  desk.wake();
-  desk.work();  // does not wait
+  queue.wake();
+  queue.run_pending();  // does not wait
 }
 
 TEST_CASE("what a task throws comes out, and what is behind it stays") {
-  Desk desk;
+  TaskQueue queue;
   bool done = false;
-  desk.leave([] { throw std::runtime_error("no"); });
-  desk.leave([&] { done = true; });
-  CHECK_THROWS_AS(desk.work(), std::runtime_error);
+  queue.post([] { throw std::runtime_error("no"); });
+  queue.post([&] { done = true; });
+  CHECK_THROWS_AS(queue.run_pending(), std::runtime_error);
   CHECK_FALSE(done);
-  desk.work();
+  queue.run_pending();
   CHECK(done);
 }
 
-TEST_CASE("waiting at a desk is not being busy") {
-  Desk desk;
+TEST_CASE("waiting at a queue is not being busy") {
+  TaskQueue queue;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    desk.wake();
+    queue.wake();
   });
   const Stopwatch watch;
-  desk.work();
+  queue.run_pending();
   const double passed_ms = watch.milliseconds();
-  CHECK(desk.busy_ms() < passed_ms);
+  CHECK(queue.busy_ms() < passed_ms);
   other.join();
 }
