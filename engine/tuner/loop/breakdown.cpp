@@ -27,7 +27,7 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown) {
 
 std::vector<std::string> describe(const Breakdown& b) {
   if (b.judged == 0 || b.wall_s <= 0) return {};
-  const auto lanes = static_cast<double>(b.devices.size());
+  const auto executor = static_cast<double>(b.devices.size());
   const auto percent = [&](double seconds, double of) { return 100 * seconds / (b.wall_s * of); };
   const auto each = [&](double seconds, int trials) { return 1000 * seconds / trials; };
   const double other_s = std::max(0.0, b.busy_s - b.gate_s - b.time_s);
@@ -39,9 +39,9 @@ std::vector<std::string> describe(const Breakdown& b) {
           "for the engine",
           b.trials / b.wall_s, b.judged / b.wall_s,
           b.devices.size() == 1 ? "the device" : fmt::format("{} devices", b.devices.size()),
-          percent(b.busy_s, lanes), each(b.gate_s, b.judged), each(b.time_s, b.judged),
-          each(other_s, b.judged), percent(for_compilers_s, lanes),
-          percent(b.idle_for_engine_s, lanes)),
+          percent(b.busy_s, executor), each(b.gate_s, b.judged), each(b.time_s, b.judged),
+          each(other_s, b.judged), percent(for_compilers_s, executor),
+          percent(b.idle_for_engine_s, executor)),
       fmt::format("{} compiler threads: {:.1f} ms a trial, busy {:.0f}%; engine: search {:.1f} "
                   "ms a trial, database {:.1f} ms",
                   b.jobs, each(b.compile_s, b.trials), percent(b.compile_s, b.jobs),
@@ -51,7 +51,7 @@ std::vector<std::string> describe(const Breakdown& b) {
                                 *b.joules / 1000, b.wall_s, *b.joules / b.wall_s));
   constexpr double kMuch = 20;
   constexpr double kFull = 75;
-  if (percent(for_compilers_s, lanes) > kMuch && percent(b.compile_s, b.jobs) < kFull)
+  if (percent(for_compilers_s, executor) > kMuch && percent(b.compile_s, b.jobs) < kFull)
     lines.emplace_back(
         "neither devices nor compilers are full: a larger --ahead keeps more trials on their way");
   return lines;

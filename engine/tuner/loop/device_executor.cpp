@@ -8,7 +8,7 @@
 
 namespace fa_tune {
 
-Lanes::Lanes(std::span<Device* const> devices, TaskQueue& queue) : queue_(queue) {
+DeviceExecutor::DeviceExecutor(std::span<Device* const> devices, TaskQueue& queue) : queue_(queue) {
   for (Device* device : devices) slots_.push_back({device});
   try {
     for (std::size_t i = 0; i < slots_.size(); ++i) threads_.emplace_back([this, i] { run(i); });
@@ -18,7 +18,7 @@ Lanes::Lanes(std::span<Device* const> devices, TaskQueue& queue) : queue_(queue)
   }
 }
 
-void Lanes::stop() {
+void DeviceExecutor::stop() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -28,7 +28,7 @@ void Lanes::stop() {
   threads_.clear();  // joins them
 }
 
-void Lanes::hand_out(Job job) {
+void DeviceExecutor::submit(Job job) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back({std::move(job)});
@@ -37,115 +37,115 @@ void Lanes::hand_out(Job job) {
   changed_.notify_all();
 }
 
-void Lanes::hand_out_again(Job job, std::size_t lane) {
+void DeviceExecutor::resubmit(Job job, std::size_t slot) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_front({std::move(job), lane});
+    waiting_.push_front({std::move(job), slot});
     ++under_way_;
   }
   changed_.notify_all();
 }
 
-void Lanes::set_aside(std::size_t lane) {
+void DeviceExecutor::retire(std::size_t slot) {
   {
     const std::lock_guard lock(mutex_);
-    slots_[lane].over = true;
+    slots_[slot].over = true;
   }
   // What was not to go to it may now have to go to the last one that is left.
   changed_.notify_all();
 }
 
-void Lanes::drop_waiting() {
+void DeviceExecutor::cancel_waiting() {
   const std::lock_guard lock(mutex_);
   under_way_ -= waiting_.size();
   waiting_.clear();
 }
 
-std::size_t Lanes::count_alive() const {
-  return static_cast<std::size_t>(std::ranges::count(slots_, false, &Lane::over));
+std::size_t DeviceExecutor::count_alive() const {
+  return static_cast<std::size_t>(std::ranges::count(slots_, false, &Slot::over));
 }
 
-std::size_t Lanes::alive() const {
+std::size_t DeviceExecutor::alive() const {
   const std::lock_guard lock(mutex_);
   return count_alive();
 }
 
-bool Lanes::alive(std::size_t lane) const {
+bool DeviceExecutor::alive(std::size_t slot) const {
   const std::lock_guard lock(mutex_);
-  return !slots_[lane].over;
+  return !slots_[slot].over;
 }
 
-std::size_t Lanes::under_way() const {
+std::size_t DeviceExecutor::under_way() const {
   const std::lock_guard lock(mutex_);
   return under_way_;
 }
 
-LaneTimes Lanes::times() const {
+ExecutorTimes DeviceExecutor::times() const {
   const std::lock_guard lock(mutex_);
   return times_;
 }
 
-std::deque<Lanes::Waiting>::iterator Lanes::next_for(std::size_t lane) {
+std::deque<DeviceExecutor::Waiting>::iterator DeviceExecutor::next_for(std::size_t slot) {
   const bool alone = count_alive() == 1;
   return std::ranges::find_if(
-      waiting_, [&](const Waiting& waiting) { return alone || waiting.not_in != lane; });
+      waiting_, [&](const Waiting& waiting) { return alone || waiting.not_in != slot; });
 }
 
-// Nothing if the lane is over.
-std::optional<Lanes::Waiting> Lanes::take(std::size_t lane) {
+// Nothing if the slot is over.
+std::optional<DeviceExecutor::Waiting> DeviceExecutor::take(std::size_t slot) {
   const Stopwatch idle;
   const double desk_was_busy_ms = queue_.busy_ms();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
-    const Lane& own = slots_[lane];
-    return ending_ || own.over || (!own.holds && next_for(lane) != waiting_.end());
+    const Slot& own = slots_[slot];
+    return ending_ || own.over || (!own.holds && next_for(slot) != waiting_.end());
   });
-  if (ending_ || slots_[lane].over) return std::nullopt;
+  if (ending_ || slots_[slot].over) return std::nullopt;
   times_.idle_ms += idle.milliseconds();
   times_.idle_for_engine_ms += queue_.busy_ms() - desk_was_busy_ms;
-  const auto next = next_for(lane);
+  const auto next = next_for(slot);
   Waiting taken = std::move(*next);
   waiting_.erase(next);
   return taken;
 }
 
-void Lanes::tell(std::size_t lane, Job job, const Try& ended) {
+void DeviceExecutor::tell(std::size_t slot, Job job, const Try& ended) {
   bool lost = false;
   {
     const std::lock_guard lock(mutex_);
-    Lane& own = slots_[lane];
+    Slot& own = slots_[slot];
     own.over = lost = own.over || ended.lost || own.device->lost();
     own.holds = ended.unexplained();
   }
   if (lost) changed_.notify_all();
-  queue_.post([this, lane, ended, told = std::move(job)] {
+  queue_.post([this, slot, ended, told = std::move(job)] {
     {
       const std::lock_guard lock(mutex_);
       --under_way_;
     }
-    told.done(lane, ended);
+    told.done(slot, ended);
     {
       const std::lock_guard lock(mutex_);
-      slots_[lane].holds = false;
+      slots_[slot].holds = false;
     }
     changed_.notify_all();
   });
 }
 
-void Lanes::run(std::size_t lane) {
-  Device& device = *slots_[lane].device;
-  while (auto taken = take(lane)) {
+void DeviceExecutor::run(std::size_t slot) {
+  Device& device = *slots_[slot].device;
+  while (auto taken = take(slot)) {
     Job& job = taken->job;
     const Stopwatch busy;
     try {
       device.note_incumbent(incumbent_us_);
       if (taken->not_in) device.renew();
-      const Try ended = try_once(device, [&] { job.work(device, lane); });
+      const Try ended = try_once(device, [&] { job.work(device, slot); });
       {
         const std::lock_guard lock(mutex_);
         times_.busy_ms += busy.milliseconds();
       }
-      tell(lane, std::move(job), ended);
+      tell(slot, std::move(job), ended);
     } catch (...) {
       // What a person must mend is for the run to say.
       queue_.post([error = std::current_exception()] { std::rethrow_exception(error); });

@@ -13,7 +13,7 @@
 namespace fa_tune {
 namespace {
 
-// Trials handed out for each lane, so that none waits while the engine asks or writes.
+// Trials handed out for each slot, so that none waits while the engine asks or writes.
 constexpr std::size_t kAhead = 4;
 
 void refuse_deadly(TrialRow& row, const Rejection& charge) {
@@ -22,7 +22,7 @@ void refuse_deadly(TrialRow& row, const Rejection& charge) {
   row.screen_time.reset();
 }
 
-// What lanes are called in trials: by their devices, numbered where those are alike.
+// What executor are called in trials: by their devices, numbered where those are alike.
 std::vector<std::string> names_of(std::span<Device* const> devices) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -59,7 +59,7 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       admission_(parts.project, *parts.devices.front(), parts.pool,
                  cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
       device_names_(names_of(parts.devices)),
-      lanes_(parts.devices, parts.queue) {
+      executor_(parts.devices, parts.queue) {
   for (Device* device : parts.devices)
     judges_.push_back(
         std::make_unique<Judge>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
@@ -71,16 +71,16 @@ void SearchLoop::run() {
   for (;;) {
     while (ask() || record() || admit()) {
     }
-    if (parts_.stop) lanes_.drop_waiting();
+    if (parts_.stop) executor_.cancel_waiting();
     const bool awaits_compiler =
         !ending() && admitted_ < entries_.size() && within_budget(entries_[admitted_].number);
-    if (!trouble_.empty() || lanes_.alive() == 0) break;
-    if (lanes_.under_way() == 0 && !awaits_compiler) break;
+    if (!trouble_.empty() || executor_.alive() == 0) break;
+    if (executor_.under_way() == 0 && !awaits_compiler) break;
     parts_.queue.run_pending();
   }
   // What was compiled ahead and is not needed is not to keep the finals waiting.
-  parts_.pool.drop_waiting();
-  lanes_.stop();
+  parts_.pool.cancel_waiting();
+  executor_.stop();
   const bool more = within_budget(static_cast<std::uint64_t>(tally().trials) + 1);
   interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
   breakdown_.wall_s = watch_.milliseconds() / 1000;
@@ -137,7 +137,7 @@ bool SearchLoop::admit() {
     // Where kernels run in the engine's own process, only what runs may have been attempted.
     const bool apart = parts_.devices.front()->apart();
     const std::size_t room = parts_.devices.size() * (apart ? kAhead : 1);
-    if (ending() || !within_budget(entry.number) || lanes_.under_way() >= room ||
+    if (ending() || !within_budget(entry.number) || executor_.under_way() >= room ||
         !entry.variant->ready())
       return false;
     admit_one(entry);
@@ -168,12 +168,12 @@ void SearchLoop::admit_one(Entry& entry) {
   }
   entry.finished = false;
   entry.admitted = entry.trial;
-  lanes_.hand_out(job(entry));
+  executor_.submit(job(entry));
 }
 
 // A deque's elements stay where they are.
-Lanes::Job SearchLoop::job(Entry& entry) {
-  const auto work = [this, &entry](Device& device, std::size_t lane) {
+DeviceExecutor::Job SearchLoop::job(Entry& entry) {
+  const auto work = [this, &entry](Device& device, std::size_t slot) {
     // What was loaded belongs to this thread's device.
     struct Leaving {
       Variant& variant;
@@ -182,31 +182,31 @@ Lanes::Job SearchLoop::job(Entry& entry) {
     entry.variant->move_to(device);
     const Leaving leaving{*entry.variant};
     FinishedTrial judged = entry.admitted;
-    judges_[lane]->judge(*entry.variant, judged);
+    judges_[slot]->judge(*entry.variant, judged);
     entry.trial = std::move(judged);
   };
-  return {work, [this, &entry](std::size_t lane, Try ended) {
-            on_judged(entry, lane, std::move(ended));
+  return {work, [this, &entry](std::size_t slot, Try ended) {
+            on_judged(entry, slot, std::move(ended));
           }};
 }
 
-void SearchLoop::on_judged(Entry& entry, std::size_t lane, Try ended) {
-  if (crashes_.tries_again(entry.number, ended, lane)) {
+void SearchLoop::on_judged(Entry& entry, std::size_t slot, Try ended) {
+  if (crashes_.tries_again(entry.number, ended, slot)) {
     // Of a kernel that was under way when the last device was lost nothing is known.
-    if (lanes_.alive() == 0) return;
+    if (executor_.alive() == 0) return;
     const Adding adding(breakdown_.store_s);
     parts_.store.record_attempt(run_, entry.trial.row.number, entry.trial.row.config_json);
-    lanes_.hand_out_again(job(entry), lane);
+    executor_.resubmit(job(entry), slot);
     return;
   }
-  entry.trial.row.device = device_names_[lane];
+  entry.trial.row.device = device_names_[slot];
   entry.charged = ended.charge.has_value();
   if (ended.charge) {
     refuse_deadly(entry.trial.row, *ended.charge);
-  } else if (const auto bad = crashes_.survived(entry.number, lane); bad && lanes_.alive() > 1) {
+  } else if (const auto bad = crashes_.survived(entry.number, slot); bad && executor_.alive() > 1) {
     log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
-                device_names_[*bad], CrashPolicy::kMostFalseDeaths, device_names_[lane]);
-    lanes_.set_aside(*bad);
+                device_names_[*bad], CrashPolicy::kMostFalseDeaths, device_names_[slot]);
+    executor_.retire(*bad);
   }
   entry.finished = true;
   entry.variant.reset();
@@ -230,7 +230,7 @@ bool SearchLoop::record() {
   told_.push_back(ledger_.told(row, entry.proposal.config));
   if (parts_.proposer != nullptr)
     parts_.proposer->report(report_trial(row, entry.proposal.config, told_.back().time_us));
-  if (tally().best) lanes_.note_incumbent(tally().best->screen_time->us.value);
+  if (tally().best) executor_.note_incumbent(tally().best->screen_time->us.value);
   if (fresh) {
     ++breakdown_.trials;
     breakdown_.judged += !row.device.empty();
@@ -257,14 +257,14 @@ void SearchLoop::tell_generation() {
 }
 
 Device* SearchLoop::usable() const {
-  for (std::size_t lane = 0; lane < parts_.devices.size(); ++lane)
-    if (lanes_.alive(lane)) return parts_.devices[lane];
+  for (std::size_t slot = 0; slot < parts_.devices.size(); ++slot)
+    if (executor_.alive(slot)) return parts_.devices[slot];
   return nullptr;
 }
 
 Breakdown SearchLoop::breakdown() const {
   Breakdown breakdown = breakdown_;
-  const LaneTimes times = lanes_.times();
+  const ExecutorTimes times = executor_.times();
   breakdown.busy_s = times.busy_ms / 1000;
   breakdown.idle_s = times.idle_ms / 1000;
   breakdown.idle_for_engine_s = times.idle_for_engine_ms / 1000;

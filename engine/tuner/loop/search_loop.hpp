@@ -38,7 +38,7 @@ struct SearchParts {
 
 // The search of one run. Proposals are asked for, admitted, recorded and told in the order of their
 // numbers, on the thread that calls run(); between admission and record they are judged by the
-// lanes, each when a device is free. So what is found depends on neither compilers nor devices:
+// executor, each when a device is free. So what is found depends on neither compilers nor devices:
 // a generation is asked for as soon as the one `ahead` places before its predecessor was told, and
 // never later.
 class SearchLoop {
@@ -65,8 +65,8 @@ class SearchLoop {
     const TrialRow* stored = nullptr;  // by an earlier session
     std::unique_ptr<Variant> variant;  // null if stored
     FinishedTrial admitted;            // each try begins with it
-    FinishedTrial trial;               // with a lane while it is under way
-    std::optional<bool> charged;       // none if it did not come to a lane
+    FinishedTrial trial;               // with a slot while it is under way
+    std::optional<bool> charged;       // none if it did not come to a slot
     bool finished = false;
   };
 
@@ -74,8 +74,8 @@ class SearchLoop {
   bool admit();
   bool record();
   void admit_one(Entry& entry);
-  Lanes::Job job(Entry& entry);
-  void on_judged(Entry& entry, std::size_t lane, Try ended);
+  DeviceExecutor::Job job(Entry& entry);
+  void on_judged(Entry& entry, std::size_t slot, Try ended);
   void tell_generation();
   std::vector<Proposal> ask_all();
 
@@ -83,7 +83,7 @@ class SearchLoop {
   bool time_left() const { return !parts_.options.seconds || seconds() < *parts_.options.seconds; }
   // Whether this trial may still be begun.
   bool within_budget(std::uint64_t number) const;
-  bool ending() const { return parts_.stop || !trouble_.empty() || lanes_.alive() == 0; }
+  bool ending() const { return parts_.stop || !trouble_.empty() || executor_.alive() == 0; }
 
   SearchParts parts_;
   std::int64_t run_;
@@ -93,7 +93,7 @@ class SearchLoop {
   Stopwatch watch_;
   double seconds_before_;
   Admission admission_;
-  std::vector<std::unique_ptr<Judge>> judges_;  // by lane
+  std::vector<std::unique_ptr<Judge>> judges_;  // by slot
   std::vector<std::string> device_names_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                 // the space, or the proposer was interrupted
@@ -101,11 +101,11 @@ class SearchLoop {
   std::size_t admitted_ = 0;             // of those, from the front
   std::deque<std::size_t> generations_;  // sizes of those that were not told
   std::vector<Told> told_;               // of the first of these
-  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are lanes
+  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are executor
   bool interrupted_ = false;
   std::string trouble_;
   Breakdown breakdown_;
-  Lanes lanes_;  // last: its threads end before all else does
+  DeviceExecutor executor_;  // last: its threads end before all else does
 };
 
 }  // namespace fa_tune

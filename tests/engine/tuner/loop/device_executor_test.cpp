@@ -156,17 +156,17 @@ bool comes(std::latch& latch) {
 
 TEST_CASE("a search on several devices finds what it finds on one, byte for byte") {
   REQUIRE(alone().size() == kTrials);
-  for (const std::size_t lanes : {2, 3, 5}) {
-    CAPTURE(lanes);
+  for (const std::size_t executor : {2, 3, 5}) {
+    CAPTURE(executor);
     Kept kept;
     std::vector<std::unique_ptr<Staged>> devices;
     std::vector<Device*> pointers;
-    pointers.reserve(lanes);
-    for (std::size_t i = 0; i < lanes; ++i)
+    pointers.reserve(executor);
+    for (std::size_t i = 0; i < executor; ++i)
       pointers.push_back(devices.emplace_back(std::make_unique<Staged>()).get());
     const EvolveResult result = run(kept.store, pointers, trials());
     CHECK(story_lines(kept.store, 1) == alone());
-    CHECK(result.breakdown.devices.size() == lanes);
+    CHECK(result.breakdown.devices.size() == executor);
     CHECK(result.breakdown.trials == kTrials);
   }
 }
@@ -188,14 +188,14 @@ TEST_CASE("devices work at the same time, and trials say which one had them") {
   Staged a(meeting()), b(meeting());
   run(kept.store, {&a, &b}, trials());
   CHECK(met);
-  std::set<std::string> lanes;
+  std::set<std::string> executor;
   for (const TrialRow& trial : kept.store.trials(1)) {
     CHECK(trial.at_ms.has_value());
     const bool ran = trial.stage != "compile" && trial.outcome != "duplicate";
     CHECK(ran == !trial.device.empty());
-    if (ran) lanes.insert(trial.device);
+    if (ran) executor.insert(trial.device);
   }
-  CHECK(lanes == std::set<std::string>{"emulator:l4", "emulator:l4#2"});
+  CHECK(executor == std::set<std::string>{"emulator:l4", "emulator:l4#2"});
   CHECK(kept.store.run(1)->device == "emulator:l4");
   REQUIRE(kept.store.sessions(1).size() == 1);
   CHECK(kept.store.sessions(1).front().devices_json == R"(["emulator:l4","emulator:l4#2"])");
@@ -310,7 +310,7 @@ TEST_CASE("a device on which die what others bear is set aside, and no kernel is
   CHECK(bad.died.size() <= 3 + 2 * 4);
 }
 
-TEST_CASE("a run that is given up asks a device nothing before its lane has let go of it") {
+TEST_CASE("a run that is given up asks a device nothing before its slot has let go of it") {
   Kept kept;
   Metered device;
   const EvolveResult result = run(kept.store, {&device}, trials());
@@ -329,7 +329,7 @@ TEST_CASE("devices of different kinds are not mixed") {
   CHECK(kept.store.runs().empty());
 }
 
-TEST_CASE("a machine's error in one lane comes out of the run") {
+TEST_CASE("a machine's error in one slot comes out of the run") {
   Kept kept;
   Staged a([](Staged&, const std::string&) -> std::optional<Fault> {
     throw MachineError("out of memory");
