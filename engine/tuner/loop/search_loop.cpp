@@ -54,8 +54,8 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       run_(run),
       warm_(is_warm(*parts.store.run(run))),
       pace_(pace),
-      ledger_(parts.project, parts.store, run),
-      seconds_before_(ledger_.seconds_before()),
+      log_(parts.project, parts.store, run),
+      seconds_before_(log_.seconds_before()),
       admission_(parts.project, *parts.devices.front(), parts.pool,
                  cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
       device_names_(names_of(parts.devices)),
@@ -106,7 +106,7 @@ std::vector<Proposal> SearchLoop::ask_all() {
 bool SearchLoop::ask() {
   const auto most = static_cast<std::size_t>(pace_.ahead) + 1;
   if (used_up_ || generations_.size() >= most) return false;
-  if (ledger_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1)))
+  if (log_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1)))
     return false;
   auto proposals = ask_all();
   if (proposals.empty()) {
@@ -118,7 +118,7 @@ bool SearchLoop::ask() {
   for (Proposal& proposal : proposals) {
     Entry& entry = entries_.emplace_back();
     entry.number = ++asked_;
-    entry.stored = ledger_.stored(entry.number);
+    entry.stored = log_.stored(entry.number);
     if (entry.stored == nullptr && within_budget(entry.number))
       entry.variant = admission_.prepare(proposal.config);
     entry.proposal = std::move(proposal);
@@ -223,11 +223,11 @@ bool SearchLoop::record() {
     const Adding adding(breakdown_.store_s);
     entry.trial.row.at_ms = seconds() * 1000;
     if (entry.charged) trouble_ = crashes_.settled(*entry.charged, entry.trial.row.message);
-    row = ledger_.record(std::move(entry.trial), entry.proposal);
+    row = log_.record(std::move(entry.trial), entry.proposal);
   } else {
-    row = ledger_.recall(entry.number, entry.proposal);
+    row = log_.replay(entry.number, entry.proposal);
   }
-  told_.push_back(ledger_.told(row, entry.proposal.config));
+  told_.push_back(log_.told(row, entry.proposal.config));
   if (parts_.proposer != nullptr)
     parts_.proposer->report(report_trial(row, entry.proposal.config, told_.back().time_us));
   if (tally().best) executor_.note_incumbent(tally().best->screen_time->us.value);

@@ -49,7 +49,7 @@ class SearchLoop {
   // Once it has returned, the devices are the caller's again.
   void run();
 
-  const Tally& tally() const { return ledger_.tally(); }
+  const Tally& tally() const { return log_.tally(); }
   Breakdown breakdown() const;
   bool interrupted() const { return interrupted_; }
   // Why the run was given up; empty if it was not.
@@ -89,7 +89,7 @@ class SearchLoop {
   std::int64_t run_;
   bool warm_;  // what ended processes of other runs is refused here too
   Pace pace_;
-  Ledger ledger_;
+  TrialLog log_;
   Stopwatch watch_;
   double seconds_before_;
   Admission admission_;

@@ -33,18 +33,18 @@ double cost_s(const TrialRow& row) {
 
 }  // namespace
 
-Ledger::Ledger(const Project& project, Store& store, std::int64_t run)
+TrialLog::TrialLog(const Project& project, Store& store, std::int64_t run)
     : project_(project), store_(store), run_(run) {
   for (TrialRow& trial : store_.trials(run))
     stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
 }
 
-const TrialRow* Ledger::stored(std::uint64_t number) const {
+const TrialRow* TrialLog::stored(std::uint64_t number) const {
   const auto found = stored_.find(number);
   return found == stored_.end() ? nullptr : &found->second;
 }
 
-double Ledger::seconds_before() const {
+double TrialLog::seconds_before() const {
   double seconds = 0;
   for (const auto& [number, row] : stored_) seconds += cost_s(row);
   if (!stored_.empty() && stored_.rbegin()->second.at_ms)
@@ -52,14 +52,14 @@ double Ledger::seconds_before() const {
   return seconds;
 }
 
-TrialRow Ledger::recall(std::uint64_t number, const Proposal& proposal) {
+TrialRow TrialLog::replay(std::uint64_t number, const Proposal& proposal) {
   TrialRow row = stored_.at(number);
   require_same(fmt::format("trial {}", row.number), row.config_json, proposal.config.to_json());
-  take_in(row);
+  count(row);
   return row;
 }
 
-TrialRow Ledger::record(FinishedTrial trial, const Proposal& proposal) {
+TrialRow TrialLog::record(FinishedTrial trial, const Proposal& proposal) {
   std::vector<ParentRow> parents;
   for (std::size_t i = 0; i < proposal.parents.size(); ++i) {
     const TrialRow& parent = rows_.at(proposal.parents[i]);
@@ -71,21 +71,21 @@ TrialRow Ledger::record(FinishedTrial trial, const Proposal& proposal) {
   if (!trial.samples_us.empty()) samples.push_back({0, "screen", trial.samples_us});
   trial.row.run = run_;
   trial.row.id = store_.record_trial(trial.row, parents, samples, trial.source_text);
-  take_in(trial.row);
+  count(trial.row);
   return trial.row;
 }
 
-Told Ledger::told(const TrialRow& row, const Config& config) const {
+Told TrialLog::told(const TrialRow& row, const Config& config) const {
   const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : at_clock(row);
   return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time, cost_s(row)};
 }
 
 // What screens are compared by.
-std::optional<double> Ledger::at_clock(const TrialRow& screened) const {
+std::optional<double> TrialLog::at_clock(const TrialRow& screened) const {
   return screen_at_clock(screened, project_.target.clock_mhz);
 }
 
-void Ledger::take_in(const TrialRow& row) {
+void TrialLog::count(const TrialRow& row) {
   rows_.emplace(static_cast<std::uint64_t>(row.number), row);
   times_[row.id] = at_clock(row);
   ++tally_.trials;

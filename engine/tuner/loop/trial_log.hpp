@@ -14,15 +14,15 @@ namespace fa_tune {
 
 // The trials of one run, in the order of their numbers: writes each with its lineage, knows those
 // that earlier sessions wrote, and keeps the tally.
-class Ledger {
+class TrialLog {
  public:
   // A run that is resumed has trials already. All must outlive it.
-  Ledger(const Project& project, Store& store, std::int64_t run);
+  TrialLog(const Project& project, Store& store, std::int64_t run);
 
   // One of an earlier session, or nullptr.
   const TrialRow* stored(std::uint64_t number) const;
   // Takes one of those as it stands. Throws UserError if the proposal is not what was tried then.
-  TrialRow recall(std::uint64_t number, const Proposal& proposal);
+  TrialRow replay(std::uint64_t number, const Proposal& proposal);
   TrialRow record(FinishedTrial trial, const Proposal& proposal);
 
   // What the strategy is told of the last one recalled or recorded.
@@ -34,7 +34,7 @@ class Ledger {
 
  private:
   std::optional<double> at_clock(const TrialRow& screened) const;
-  void take_in(const TrialRow& row);
+  void count(const TrialRow& row);
 
   const Project& project_;
   Store& store_;
