@@ -58,7 +58,7 @@ void AblationField::judge(const std::vector<Config>& configs) {
   for (auto& [place, variant] : begun) {
     FinishedTrial& trial = trials_[place];
     if (admission_.admit(*variant, trial)) {
-      const Try ended = survive(device_, [&] { judge_.judge(*variant, trial); });
+      const Attempt ended = run_with_retry(device_, [&] { judge_.judge(*variant, trial); });
       if (ended.lost || device_.lost()) throw MachineError("the device was lost");
       if (ended.charge) refuse(trial.row, *ended.charge);
     }

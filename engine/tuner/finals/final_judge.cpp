@@ -31,7 +31,7 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
 
 FinalVerdict FinalJudge::judge(const TrialRow& trial) {
   FinalVerdict verdict;
-  const Try ended = survive(device_, [&] { verdict = try_out(trial); });
+  const Attempt ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
   if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
   verdict.lost = ended.lost;
   return verdict;

@@ -89,7 +89,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
   for (int number = 0; number < settings.processes && in.size() >= 2;) {
     if (stop || !device.renew()) return lost;
     std::expected<LaunchRace, RaceFault> run;
-    Try ended = try_once(device, [&] { run = race.run(in, number); });
+    Attempt ended = attempt_once(device, [&] { run = race.run(in, number); });
     if (ended.lost || (!run && device.lost())) return lost;
     if (ended.broken_off) {
       if (crashes.tries_again(finalists.size(), ended)) continue;

@@ -109,7 +109,7 @@ std::optional<DeviceExecutor::Waiting> DeviceExecutor::take(std::size_t slot) {
   return taken;
 }
 
-void DeviceExecutor::tell(std::size_t slot, Job job, const Try& ended) {
+void DeviceExecutor::tell(std::size_t slot, Job job, const Attempt& ended) {
   bool lost = false;
   {
     const std::lock_guard lock(mutex_);
@@ -140,7 +140,7 @@ void DeviceExecutor::run(std::size_t slot) {
     try {
       device.note_incumbent(incumbent_us_);
       if (taken->not_in) device.renew();
-      const Try ended = try_once(device, [&] { job.work(device, slot); });
+      const Attempt ended = attempt_once(device, [&] { job.work(device, slot); });
       {
         const std::lock_guard lock(mutex_);
         times_.busy_ms += busy.milliseconds();

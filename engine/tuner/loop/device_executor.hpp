@@ -34,7 +34,7 @@ class DeviceExecutor {
     std::function<void(Device& device, std::size_t slot)> work;
     // At the queue. A slot that lost its process does nothing before this has returned; one that
     // lost its device nothing any more.
-    std::function<void(std::size_t slot, Try ended)> done;
+    std::function<void(std::size_t slot, Attempt ended)> done;
   };
 
   // Both must outlive it. No thread but its own may touch the devices meanwhile, except for info().
@@ -79,7 +79,7 @@ class DeviceExecutor {
 
   void run(std::size_t slot);
   std::optional<Waiting> take(std::size_t slot);
-  void tell(std::size_t slot, Job job, const Try& ended);
+  void tell(std::size_t slot, Job job, const Attempt& ended);
   std::deque<Waiting>::iterator next_for(std::size_t slot);
   std::size_t count_alive() const;
 

@@ -185,12 +185,12 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
     judges_[slot]->judge(*entry.variant, judged);
     entry.trial = std::move(judged);
   };
-  return {work, [this, &entry](std::size_t slot, Try ended) {
+  return {work, [this, &entry](std::size_t slot, Attempt ended) {
             on_judged(entry, slot, std::move(ended));
           }};
 }
 
-void SearchLoop::on_judged(Entry& entry, std::size_t slot, Try ended) {
+void SearchLoop::on_judged(Entry& entry, std::size_t slot, Attempt ended) {
   if (crashes_.tries_again(entry.number, ended, slot)) {
     // Of a kernel that was under way when the last device was lost nothing is known.
     if (executor_.alive() == 0) return;

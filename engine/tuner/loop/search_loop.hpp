@@ -75,7 +75,7 @@ class SearchLoop {
   bool record();
   void admit_one(Entry& entry);
   DeviceExecutor::Job job(Entry& entry);
-  void on_judged(Entry& entry, std::size_t slot, Try ended);
+  void on_judged(Entry& entry, std::size_t slot, Attempt ended);
   void tell_generation();
   std::vector<Proposal> ask_all();
 

@@ -9,13 +9,13 @@
 
 namespace fa_tune {
 
-bool Try::unexplained() const {
+bool Attempt::unexplained() const {
   using enum FaultKind;
   constexpr std::array kSilent = {died, gone, timeout, device_lost};
   return death && (broken_off || std::ranges::count(kSilent, death->kind) > 0);
 }
 
-bool CrashPolicy::tries_again(std::uint64_t kernel, Try& ended, std::size_t device) {
+bool CrashPolicy::tries_again(std::uint64_t kernel, Attempt& ended, std::size_t device) {
   if (!ended.unexplained()) return ended.lost;
   died_on_[kernel].push_back(device);
   if (died_on_[kernel].size() < kMostDeaths) return true;
@@ -48,10 +48,10 @@ std::string CrashPolicy::settled(bool charged, const std::string& message) {
       charged_in_a_row_, message);
 }
 
-Try try_once(Device& device, const std::function<void()>& attempt) {
+Attempt attempt_once(Device& device, const std::function<void()>& attempt) {
   if (!device.ready()) return {.lost = true};
   const std::size_t before = device.deaths().size();
-  Try ended;
+  Attempt ended;
   try {
     attempt();
   } catch (const MachineError&) {
@@ -63,10 +63,10 @@ Try try_once(Device& device, const std::function<void()>& attempt) {
   return ended;
 }
 
-Try survive(Device& device, const std::function<void()>& attempt) {
+Attempt run_with_retry(Device& device, const std::function<void()>& attempt) {
   CrashPolicy policy;
   for (;;) {
-    Try ended = try_once(device, attempt);
+    Attempt ended = attempt_once(device, attempt);
     if (ended.lost || !policy.tries_again(0, ended)) return ended;
   }
 }

@@ -13,7 +13,7 @@
 namespace fa_tune {
 
 // How a try of one kernel on a device ended.
-struct Try {
+struct Attempt {
   bool lost = false;                     // the device is: nothing is said about the kernel
   bool broken_off = false;               // by what a process that was ending could not do
   std::optional<Fault> death = {};       // with which the process ended
@@ -34,7 +34,7 @@ class CrashPolicy {
 
   // Whether `kernel`, a number of its owner's, is to be tried again after this try on `device`: in
   // a new process, on another device if there is one. Else `ended` has the charge, if there is one.
-  bool tries_again(std::uint64_t kernel, Try& ended, std::size_t device = 0);
+  bool tries_again(std::uint64_t kernel, Attempt& ended, std::size_t device = 0);
   // What one is charged with that was under way so often when the engine, in whose process it ran,
   // died.
   static std::optional<Rejection> left_under_way(int times);
@@ -51,9 +51,9 @@ class CrashPolicy {
 
 // Runs `attempt`, which takes one kernel through stages on the device. It is begun only on a device
 // that is ready.
-Try try_once(Device& device, const std::function<void()>& attempt);
+Attempt attempt_once(Device& device, const std::function<void()>& attempt);
 
 // The same as often as CrashPolicy says, each time alone in a new process.
-Try survive(Device& device, const std::function<void()>& attempt);
+Attempt run_with_retry(Device& device, const std::function<void()>& attempt);
 
 }  // namespace fa_tune

@@ -74,7 +74,7 @@ TEST_CASE("best as JSON: exactly the documented keys, with their types") {
   CHECK(json == expected);
 }
 
-TEST_CASE("best as CSV: quotes and commas survive") {
+TEST_CASE("best as CSV: quotes and commas run_with_retry") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   fill(store);

@@ -25,7 +25,7 @@ struct Mortal : test::ForwardingDevice {
 // What `kernel` is charged with after this death on `device`.
 std::optional<Rejection> charge_of(CrashPolicy& policy, std::uint64_t kernel, const Fault& death,
                                    std::size_t device = 0) {
-  Try ended{.death = death};
+  Attempt ended{.death = death};
   const bool again = policy.tries_again(kernel, ended, device);
   CHECK(again == !ended.charge);
   return ended.charge;
@@ -68,9 +68,9 @@ TEST_CASE(
     "a try that says nothing of the kernel is none, and a fault that it owns to is no death") {
   CrashPolicy policy;
   for (int i = 0; i < 5; ++i) {
-    Try lost{.lost = true};
+    Attempt lost{.lost = true};
     CHECK(policy.tries_again(1, lost));
-    Try fault{.death = Fault{FaultKind::misaligned, "launch: address 3"}};
+    Attempt fault{.death = Fault{FaultKind::misaligned, "launch: address 3"}};
     CHECK_FALSE(policy.tries_again(1, fault));
     CHECK_FALSE(fault.charge);
   }
@@ -119,15 +119,15 @@ TEST_CASE("eight charged kernels in a row and the run is given up") {
 TEST_CASE("a try is explained by what the device says of the kernel, and by nothing else") {
   Mortal device;
   const auto dying_with = [&](FaultKind kind) {
-    return try_once(device, [&] { device.died.push_back({kind, "gone"}); });
+    return attempt_once(device, [&] { device.died.push_back({kind, "gone"}); });
   };
-  CHECK_FALSE(try_once(device, [] {}).death);
+  CHECK_FALSE(attempt_once(device, [] {}).death);
   for (const FaultKind kind :
        {FaultKind::died, FaultKind::gone, FaultKind::timeout, FaultKind::device_lost}) {
     CAPTURE(to_text(kind));
     CHECK(dying_with(kind).unexplained());
   }
-  const Try illegal = dying_with(FaultKind::out_of_bounds);
+  const Attempt illegal = dying_with(FaultKind::out_of_bounds);
   CHECK(illegal.death);
   CHECK_FALSE(illegal.unexplained());
 }
@@ -135,8 +135,8 @@ TEST_CASE("a try is explained by what the device says of the kernel, and by noth
 TEST_CASE("what a machine could not do while a process ended is no error of the machine's") {
   Mortal device;
   const auto failing = [] { throw MachineError("no memory"); };
-  CHECK_THROWS_AS(try_once(device, failing), MachineError);
-  const Try broken = try_once(device, [&] {
+  CHECK_THROWS_AS(attempt_once(device, failing), MachineError);
+  const Attempt broken = attempt_once(device, [&] {
     device.died.push_back({FaultKind::out_of_bounds, "launch: address 16"});
     failing();
   });
@@ -150,7 +150,7 @@ TEST_CASE("a kernel is tried again alone, and what comes of that counts") {
   int tries = 0;
   const auto dies = [&](int times) {
     tries = 0;
-    return survive(device, [&, times] {
+    return run_with_retry(device, [&, times] {
       if (++tries <= times) device.died.push_back(kSegfault);
     });
   };
@@ -162,7 +162,7 @@ TEST_CASE("a kernel is tried again alone, and what comes of that counts") {
         "crash: the process that ran it was lost twice: launch: signal 11");
   CHECK(tries == 2);
   // No new process starts after the first death: nothing is known of the kernel.
-  const Try lost = survive(device, [&] {
+  const Attempt lost = run_with_retry(device, [&] {
     device.died.push_back(kSegfault);
     device.gone = true;
   });
