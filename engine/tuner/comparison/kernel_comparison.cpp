@@ -55,14 +55,14 @@ std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device&
                                              const DuelOptions& options) {
   const Problem& problem = a.problem();
   TruthCache truth(problem);
-  Clocked clocked(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
-                  Clocked::Proof::where_measured);
+  ValidatedTimer timer(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
+                  ValidatedTimer::Proof::where_measured);
   const Binder bind_a = a.on(device, compiler, pool);
   const Binder bind_b = b.on(device, compiler, pool);
   Duel duel;
-  const auto a_us = admit(a, bind_a, device, truth, clocked, options.seed);
+  const auto a_us = admit(a, bind_a, device, truth, timer, options.seed);
   if (!a_us) return std::unexpected(RejectedContestant{0, a_us.error()});
-  const auto b_us = admit(b, bind_b, device, truth, clocked, options.seed);
+  const auto b_us = admit(b, bind_b, device, truth, timer, options.seed);
   if (!b_us) return std::unexpected(RejectedContestant{1, b_us.error()});
   if (device.info().times == TimeKind::predicted) {
     const double ratio = b_us->time_us.value / a_us->time_us.value;

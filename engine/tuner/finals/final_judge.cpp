@@ -18,8 +18,8 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
       pool_(pool),
       truth_(*project.problem, Truth::thorough),
       originals_(device),
-      clocked_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
-               Clocked::Proof::always, &originals_) {
+      timer_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
+               ValidatedTimer::Proof::always, &originals_) {
   for (const Suite& suite : chosen_suites(*project.problem, suites)) {
     const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
     cases_.insert(cases_.end(), cases.begin(), cases.end());
@@ -66,10 +66,10 @@ FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
   if (!verdict.right()) return refused(verdict.rejection());
   const auto bound = variant->bind(project_.problem->shape());
   if (!bound) return refused({Finding::not_bound, bound.error()});
-  FinalVerdict right{.measured = clocked_.time(*bound, Effort::final_)};
+  FinalVerdict right{.measured = timer_.time(*bound, Effort::final_)};
   if (!right.measured) return right;
   if (device_.info().times == TimeKind::measured) {
-    const auto cold = clocked_.time_cold(*bound);
+    const auto cold = timer_.time_cold(*bound);
     // The kernel has just run with what it needs: what is short is what the flush needs.
     const bool no_flush = !cold && cold.error().finding == to_text(FaultKind::resources);
     if (!cold && !no_flush) return refused(cold.error());

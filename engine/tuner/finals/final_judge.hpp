@@ -48,7 +48,7 @@ class FinalJudge {
   std::vector<GateCase> cases_;
   std::vector<GateCase> apart_;  // of them, those that are asked again without originals
   Originals originals_;
-  Clocked clocked_;
+  ValidatedTimer timer_;
   std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged
 };
 

@@ -49,10 +49,10 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> gi
   {
     CompilePool pool(*compiler, options.jobs);
     TruthCache truth(contender->problem());
-    Clocked clocked(contender->problem(), contender->target(), *device, truth,
-                    input_seed(options.seed), Clocked::Proof::where_measured);
+    ValidatedTimer timer(contender->problem(), contender->target(), *device, truth,
+                    input_seed(options.seed), ValidatedTimer::Proof::where_measured);
     const Binder bind = contender->on(*device, *compiler, pool);
-    auto admitted = admit(*contender, bind, *device, truth, clocked, options.seed);
+    auto admitted = admit(*contender, bind, *device, truth, timer, options.seed);
     if (!admitted) return std::unexpected(admitted.error().message);
     timed = std::move(*admitted);
     resources = contender->resources();

@@ -50,12 +50,12 @@ class Place {
 
   // No Variant may be alive.
   void open_device() {
-    clocked_.reset();
+    timer_.reset();
     device_.reset();
     device_ = open_(project_.target);
-    clocked_.emplace(*project_.problem, project_.target, *device_, truth_,
+    timer_.emplace(*project_.problem, project_.target, *device_, truth_,
                      derive_seed(seed_, "time"),
-                     whole_ ? Clocked::Proof::always : Clocked::Proof::where_measured);
+                     whole_ ? ValidatedTimer::Proof::always : ValidatedTimer::Proof::where_measured);
   }
 
   std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
@@ -76,7 +76,7 @@ class Place {
     if (!verdict.right()) return verdict.rejection();
     const auto bound = variant.bind(project_.problem->shape());
     if (!bound) return {Finding::not_bound, bound.error()};
-    if (const auto timed = clocked_->time(*bound, Effort::screen); !timed) return timed.error();
+    if (const auto timed = timer_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
     if (auto seen = watched.get(); seen.rejection) return *std::move(seen.rejection);
     return {Finding::right, ""};
@@ -91,7 +91,7 @@ class Place {
   bool whole_;
   std::vector<GateCase> cases_;
   std::unique_ptr<Device> device_;
-  std::optional<Clocked> clocked_;
+  std::optional<ValidatedTimer> timer_;
   std::optional<Watch> watch_;
 };
 

@@ -18,7 +18,7 @@ std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
 }  // namespace
 
 std::expected<Measurement, Rejection> admit(const Contender& contender, const Binder& bind,
-                                            Device& device, TruthCache& truth, Clocked& clocked,
+                                            Device& device, TruthCache& truth, ValidatedTimer& timer,
                                             std::uint64_t seed) {
   const auto refused = [&](const Rejection& by, const std::string& because) {
     return std::unexpected(Rejection{by.finding, contender.name() + because + by.message});
@@ -27,7 +27,7 @@ std::expected<Measurement, Rejection> admit(const Contender& contender, const Bi
   if (!gated.right()) return refused(gated.rejection(), " is not right: " + gated.finding + ": ");
   const auto bound = bind(contender.problem().shape());
   if (!bound) return refused({Finding::not_bound, bound.error()}, ": ");
-  auto timed = clocked.time(*bound, Effort::screen);
+  auto timed = timer.time(*bound, Effort::screen);
   if (!timed) return refused(timed.error(), " could not be timed: " + timed.error().finding + ": ");
   return std::move(*timed);
 }

@@ -14,7 +14,7 @@ namespace fa_tune {
 // what is wrong, with its name. It is gated on the cases of a trial that it can be bound for, and
 // on the timed shape too where that leaves some out. `bind` is what on() gave for `device`.
 std::expected<Measurement, Rejection> admit(const Contender& contender, const Binder& bind,
-                                            Device& device, TruthCache& truth, Clocked& clocked,
+                                            Device& device, TruthCache& truth, ValidatedTimer& timer,
                                             std::uint64_t seed);
 
 }  // namespace fa_tune

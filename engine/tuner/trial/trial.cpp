@@ -168,8 +168,8 @@ Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSee
       sees_timed_(std::ranges::any_of(
           cases_, [&](const GateCase& each) { return each.shape == project.problem->shape(); })),
       originals_(device),
-      clocked_(*project.problem, project.target, device, truth, seeds.timing,
-               Clocked::Proof::where_measured, &originals_) {}
+      timer_(*project.problem, project.target, device, truth, seeds.timing,
+               ValidatedTimer::Proof::where_measured, &originals_) {}
 
 void Judge::judge(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
@@ -192,7 +192,7 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
     refuse(trial, "launch", {Finding::not_bound, bound.error()});
     return;
   }
-  const auto measured = clocked_.time(*bound, Effort::screen, kSlow * fastest_us_);
+  const auto measured = timer_.time(*bound, Effort::screen, kSlow * fastest_us_);
   row.measure_ms = measure_watch.milliseconds();
   fault_point("trial_timed");
   if (!measured) {

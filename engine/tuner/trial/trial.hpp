@@ -104,7 +104,7 @@ class Judge {
   std::vector<GateCase> cases_;
   bool sees_timed_;  // whether one is of the timed shape
   Originals originals_;
-  Clocked clocked_;
+  ValidatedTimer timer_;
   double fastest_us_ = std::numeric_limits<double>::infinity();  // judged right so far
 };
 

@@ -9,7 +9,7 @@
 
 namespace fa_tune {
 
-Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& device,
+ValidatedTimer::ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device,
                  TruthCache& truth, std::uint64_t seed, Proof proof, Originals* originals)
     : device_(device),
       originals_(originals),
@@ -21,7 +21,7 @@ Clocked::Clocked(const Problem& problem, const DeviceProfile& target, Device& de
         {.shape = shape, .inputs = Inputs::normal, .seed = derive_seed(seed, "exchanged")});
 }
 
-std::expected<Measurement, Rejection> Clocked::time(const BoundKernel& kernel, Effort effort,
+std::expected<Measurement, Rejection> ValidatedTimer::time(const BoundKernel& kernel, Effort effort,
                                                     double slow_us) {
   const std::uint64_t life = device_.life();
   try {
@@ -36,7 +36,7 @@ std::expected<Measurement, Rejection> Clocked::time(const BoundKernel& kernel, E
   return time_with(kernel, effort, slow_us, nullptr);
 }
 
-std::expected<Measurement, Rejection> Clocked::time_with(const BoundKernel& kernel, Effort effort,
+std::expected<Measurement, Rejection> ValidatedTimer::time_with(const BoundKernel& kernel, Effort effort,
                                                          double slow_us, Originals* originals) {
   TimedLaunch timed(device_, kernel, timed_, originals);
   auto measured = measure(device_, timed.launch(), effort, slow_us, timed.restore());
@@ -48,7 +48,7 @@ std::expected<Measurement, Rejection> Clocked::time_with(const BoundKernel& kern
   return std::move(*measured);
 }
 
-std::optional<Rejection> Clocked::prove(TimedLaunch& timed, const Measurement& measured,
+std::optional<Rejection> ValidatedTimer::prove(TimedLaunch& timed, const Measurement& measured,
                                         Effort effort, bool slow) {
   const double us = measured.time_us.value;
   if (roofline_ && !(us >= roofline_->us))
@@ -72,7 +72,7 @@ std::optional<Rejection> Clocked::prove(TimedLaunch& timed, const Measurement& m
   return std::nullopt;
 }
 
-std::expected<Measurement, Rejection> Clocked::time_cold(const BoundKernel& kernel) {
+std::expected<Measurement, Rejection> ValidatedTimer::time_cold(const BoundKernel& kernel) {
   TimedLaunch timed(device_, kernel, timed_, nullptr);
   auto measured = measure_cold(device_, timed.launch(), timed.restore());
   if (!measured)

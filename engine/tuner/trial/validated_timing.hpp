@@ -20,14 +20,14 @@ class TimedLaunch;
 // the whole work: it is not under the roofline; the outputs that the clock left behind are right;
 // in a row of launches whose inputs are exchanged half way, so is what comes last; and it is no
 // shorter for what the launch before has left in memory (memory_proof.hpp).
-class Clocked {
+class ValidatedTimer {
  public:
   // What the proof asks. On a device that predicts no clock runs, memory is fresh when it is asked,
   // and an exchange costs as much as two cases of the gate at the timed shape.
   enum class Proof { where_measured, always };
 
   // All must outlive it. `originals` may be null; see there.
-  Clocked(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
+  ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
           std::uint64_t seed, Proof proof, Originals* originals = nullptr);
 
   // `slow_us`: see measure().

@@ -191,16 +191,16 @@ class Field {
 
   // What the clock says, and what it took.
   std::pair<std::string, double> time(std::unique_ptr<Device> device, int cheat, Effort effort,
-                                      Clocked::Proof proof) const {
+                                      ValidatedTimer::Proof proof) const {
     test::Bench bench(*project_, std::move(device));
-    Clocked clocked(*project_->problem, project_->target, bench.device(), bench.truth(), 7, proof);
+    ValidatedTimer timer(*project_->problem, project_->target, bench.device(), bench.truth(), 7, proof);
     Variant variant(
         project_->templates[0], *project_->problem,
         [this](const Constants& shape) { return project_->scope(shape); }, config(cheat),
         bench.pool(), bench.device());
     const auto bound = variant.bind(project_->problem->shape());
     if (!bound) return {bound.error(), 0};
-    const auto timed = clocked.time(*bound, effort);
+    const auto timed = timer.time(*bound, effort);
     return timed ? std::pair<std::string, double>{"right", timed->time_us.value}
                  : std::pair<std::string, double>{
                        timed.error().finding + ": " + timed.error().message, 0};
@@ -216,23 +216,23 @@ class Field {
 TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or predicted") {
   const Field field;
   for (const Effort effort : {Effort::screen, Effort::final_}) {
-    const auto honest = field.time(field.clock(), 0, effort, Clocked::Proof::where_measured);
+    const auto honest = field.time(field.clock(), 0, effort, ValidatedTimer::Proof::where_measured);
     CHECK(honest.first == "right");
     for (const int cheat : {1, 3, 4, 5, 6}) {
       CAPTURE(cheat);
-      const auto told = field.time(field.clock(), cheat, effort, Clocked::Proof::where_measured);
+      const auto told = field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
       CHECK(told.first.starts_with("lives_on_memory: it takes "));
     }
   }
-  CHECK(field.time(field.predictor(), 0, Effort::final_, Clocked::Proof::always).first == "right");
+  CHECK(field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::always).first == "right");
   for (const int cheat : {1, 3, 4, 5, 6}) {
     CAPTURE(cheat);
-    const auto told = field.time(field.predictor(), cheat, Effort::final_, Clocked::Proof::always);
+    const auto told = field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always);
     CHECK(told.first.starts_with("lives_on_memory: it takes "));
     // Where memory is fresh when the model is asked the time is that of the whole work.
-    CHECK(field.time(field.predictor(), cheat, Effort::screen, Clocked::Proof::where_measured)
+    CHECK(field.time(field.predictor(), cheat, Effort::screen, ValidatedTimer::Proof::where_measured)
               .second >
-          0.9 * field.time(field.predictor(), 0, Effort::screen, Clocked::Proof::where_measured)
+          0.9 * field.time(field.predictor(), 0, Effort::screen, ValidatedTimer::Proof::where_measured)
                     .second);
   }
 }
@@ -240,17 +240,17 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
 TEST_CASE("memory: what is written over is given anew for every timed launch, of right or wrong") {
   const Field field(sorts());
   const auto fresh =
-      field.time(field.predictor(), 0, Effort::final_, Clocked::Proof::where_measured);
+      field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::where_measured);
   REQUIRE(fresh.first == "right");
   for (const Effort effort : {Effort::screen, Effort::final_})
     for (const int cheat : {0, 1}) {
       CAPTURE(cheat);
-      const auto told = field.time(field.clock(), cheat, effort, Clocked::Proof::where_measured);
+      const auto told = field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
       CHECK(told.first == "right");
       CHECK(told.second > 0.95 * fresh.second);
     }
   for (const int cheat : {0, 1})
-    CHECK(field.time(field.predictor(), cheat, Effort::final_, Clocked::Proof::always).first ==
+    CHECK(field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always).first ==
           "right");
 }
 
@@ -428,10 +428,10 @@ TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two 
       return open_device(test::device_under_test(), field.project().target, test::root());
     };
     for (const Effort effort : {Effort::screen, Effort::final_}) {
-      const auto honest = field.time(gpu(), 0, effort, Clocked::Proof::where_measured);
+      const auto honest = field.time(gpu(), 0, effort, ValidatedTimer::Proof::where_measured);
       CHECK(honest.first == "right");
       for (const int cheat : {1, 3, 4, 6}) {
-        const auto told = field.time(gpu(), cheat, effort, Clocked::Proof::where_measured);
+        const auto told = field.time(gpu(), cheat, effort, ValidatedTimer::Proof::where_measured);
         MESSAGE("n ", n, ", cheat ", cheat, ": ", told.first, ", ", told.second);
         CHECK(told.first.starts_with("lives_on_memory"));
       }
@@ -460,7 +460,7 @@ TEST_CASE("memory: on a GPU a sort in place is right, and its time is that of wh
   std::map<int, double> us;
   for (const Effort effort : {Effort::screen, Effort::final_})
     for (const int cheat : {0, 1}) {
-      const auto told = field.time(gpu(), cheat, effort, Clocked::Proof::where_measured);
+      const auto told = field.time(gpu(), cheat, effort, ValidatedTimer::Proof::where_measured);
       MESSAGE("sort ", cheat, ": ", told.first, ", ", told.second, " us");
       CHECK(told.first == "right");
       us[cheat] = told.second;

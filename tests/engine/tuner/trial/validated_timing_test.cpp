@@ -16,8 +16,8 @@ TEST_CASE("a launch that is predicted as a whole counts only with right outputs"
   const auto compiler = test::toy_compiler();
   CompilePool pool(*compiler, 1);
   TruthCache truth(*project.problem);
-  Clocked clocked(*project.problem, project.target, *device, truth, 1,
-                  Clocked::Proof::where_measured);
+  ValidatedTimer timer(*project.problem, project.target, *device, truth, 1,
+                  ValidatedTimer::Proof::where_measured);
   for (const int factor : {2, 3}) {
     const Config config =
         Config::from_json(R"({"template":"toy","BLOCK":32,"WORK":21,"FACTOR":)" +
@@ -27,7 +27,7 @@ TEST_CASE("a launch that is predicted as a whole counts only with right outputs"
         [&](const Constants& shape) { return project.scope(shape); }, config, pool, *device);
     const auto bound = variant.bind(project.problem->shape());
     REQUIRE(bound);
-    const auto measured = clocked.time(*bound, Effort::screen);
+    const auto measured = timer.time(*bound, Effort::screen);
     if (factor == 2) {
       REQUIRE_MESSAGE(measured, measured.error().message);
       CHECK(measured->timing.complete);
