@@ -243,7 +243,7 @@ int evolve_command(const EvolveArguments& arguments) {
   if (result.finals_left)
     log_info("no finals were held: these are screens. Hold them with: {}", resume);
   if (result.tally.right == 0) {
-    log_warning("no variant passed; see the reasons with: sqlite3 {} 'select * from failures'",
+    log_warning("no variant passed; run the reasons with: sqlite3 {} 'select * from failures'",
                 arguments.db);
     return 1;
   }

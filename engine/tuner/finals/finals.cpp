@@ -90,11 +90,11 @@ bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& 
 bool look_at_all(const Project& project, const Device& device, CompilePool& pool,
                  const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
                  std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
-                 std::map<std::int64_t, Look>& looks) {
+                 std::map<std::int64_t, SanitizerResult>& looks) {
   constexpr std::chrono::milliseconds kPause{100};
   if (device.info().checks) return true;
-  Watch watch(project, device, pool, emulator, seed);
-  std::vector<std::future<Look>> under_way;
+  SanitizerCheck watch(project, device, pool, emulator, seed);
+  std::vector<std::future<SanitizerResult>> under_way;
   for (const TrialRow& trial : finalists) {
     const Config config = Config::from_json(trial.config_json);
     under_way.push_back(watch.look(project.template_of(config), config));
@@ -102,7 +102,7 @@ bool look_at_all(const Project& project, const Device& device, CompilePool& pool
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     while (under_way[i].wait_for(kPause) != std::future_status::ready)
       if (stop) return false;
-    const Look look = under_way[i].get();
+    const SanitizerResult look = under_way[i].get();
     if (!look.whole() && !look.rejection)
       log_info("trial {} on an emulator: {}", finalists[i].id, look.text());
     if (look.of > 0) looks[finalists[i].id] = look;
@@ -111,7 +111,7 @@ bool look_at_all(const Project& project, const Device& device, CompilePool& pool
   return !stop;
 }
 
-std::string with_look(const std::string& detail_json, const Look& look) {
+std::string with_result(const std::string& detail_json, const SanitizerResult& look) {
   auto detail = nlohmann::ordered_json::parse(detail_json);
   if (detail.is_object()) detail["looked_at"] = look.text();
   return detail.dump();
@@ -154,7 +154,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   if (!device.renew()) return round;
   FinalJudge judge(project, device, pool, seed, suites);
   for (const TrialRow& trial : finalists) judge.prepare(trial);
-  std::map<std::int64_t, Look> looks;
+  std::map<std::int64_t, SanitizerResult> looks;
   if (!look_at_all(project, device, pool, emulator, finalists, seed, stop, listener, looks))
     return round;
   judge.finish_preparing();
@@ -199,7 +199,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   }
   for (FinalRow& row : round.rows) {
     if (const auto look = looks.find(row.trial); look != looks.end())
-      row.detail_json = with_look(row.detail_json, look->second);
+      row.detail_json = with_result(row.detail_json, look->second);
     const auto& cold = verdicts.at(row.trial).cold;
     if (!cold) continue;
     row.cold = FinalTime{cold->time_us};

@@ -52,7 +52,7 @@ struct EvolveOptions {
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
   std::optional<ProposerOptions> proposer;
-  // For finals on a device that measures: see hold_finals.
+  // For finals on a device that measures: run hold_finals.
   EmulatorOpener emulator = {};
   bool finals = true;                     // else they are left to whoever goes on with the run
   std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty

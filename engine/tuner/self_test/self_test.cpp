@@ -40,7 +40,7 @@ class Place {
           [this] { return open_(project_.target); },
           [&compiler](const CompileRequest& request) { return compiler.compile(request); }));
     open_device();
-    watch_.emplace(project_, *device_, pool_, emulator, seed);
+    check_.emplace(project_, *device_, pool_, emulator, seed);
     const bool timed = whole_ || device_->info().times == TimeKind::measured;
     cases_ = trial_cases(*project_.problem, seed, timed ? TimedShape::all : TimedShape::none);
   }
@@ -66,12 +66,12 @@ class Place {
     return variant;
   }
 
-  std::future<Look> watch(const Template& from, const Config& config) {
-    return watch_->look(from, config);
+  std::future<SanitizerResult> watch(const Template& from, const Config& config) {
+    return check_->look(from, config);
   }
 
   // What is seen at run time comes first.
-  Rejection judge(Variant& variant, std::future<Look>& watched) {
+  Rejection judge(Variant& variant, std::future<SanitizerResult>& watched) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right()) return verdict.rejection();
     const auto bound = variant.bind(project_.problem->shape());
@@ -92,7 +92,7 @@ class Place {
   std::vector<GateCase> cases_;
   std::unique_ptr<Device> device_;
   std::optional<ValidatedTimer> timer_;
-  std::optional<Watch> watch_;
+  std::optional<SanitizerCheck> check_;
 };
 
 struct Task {
@@ -279,7 +279,7 @@ class Tester {
 
   void work_off(std::vector<Task>& tasks) {
     std::vector<std::unique_ptr<Variant>> variants(tasks.size());
-    std::vector<std::future<Look>> watched(tasks.size());
+    std::vector<std::future<SanitizerResult>> watched(tasks.size());
     std::size_t begun = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       for (; begun < std::min(i + kTasksAhead, tasks.size()); ++begun) {

@@ -22,7 +22,7 @@ struct SelfTestOptions {
   std::uint64_t seed = 1;
   int variants = 300;  // right ones, drawn from the spaces in equal parts
   int faults = -1;     // so many of them, evenly spread; all if negative
-  // For what the emulator sees in kernels on a device that measures: see Watch.
+  // For what the emulator sees in kernels on a device that measures: run SanitizerCheck.
   EmulatorOpener emulator = {};
 };
 

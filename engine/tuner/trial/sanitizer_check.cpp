@@ -33,13 +33,13 @@ bool is_of_the_kernel(const Verdict& verdict) {
 
 }  // namespace
 
-std::string Look::text() const {
+std::string SanitizerResult::text() const {
   if (whole()) return fmt::format("all {} cases", of);
   if (cases == 0) return "not looked at: " + cut_short;
   return fmt::format("{} of {} cases: {}", cases, of, cut_short);
 }
 
-Watch::Watch(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+SanitizerCheck::SanitizerCheck(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
              std::uint64_t seed, std::uint64_t instructions)
     : project_(project),
       pool_(pool),
@@ -69,10 +69,10 @@ Watch::Watch(const Project& project, const Device& device, CompilePool& pool, Em
         left_out_);
 }
 
-std::future<Look> Watch::look(const Template& from, const Config& config) {
+std::future<SanitizerResult> SanitizerCheck::look(const Template& from, const Config& config) {
   if (!watches()) {
-    std::promise<Look> nothing;
-    Look none;
+    std::promise<SanitizerResult> nothing;
+    SanitizerResult none;
     if (left_out_ > 0) none.cut_short = "its cases are too large";
     nothing.set_value(none);
     return nothing.get_future();
@@ -80,7 +80,7 @@ std::future<Look> Watch::look(const Template& from, const Config& config) {
   return std::async(std::launch::async, [this, from, config] {
     cores_.acquire();
     try {
-      Look seen = see(from, config);
+      SanitizerResult seen = run(from, config);
       cores_.release();
       return seen;
     } catch (...) {
@@ -90,12 +90,12 @@ std::future<Look> Watch::look(const Template& from, const Config& config) {
   });
 }
 
-Look Watch::see(const Template& from, const Config& config) {
-  Look look;
+SanitizerResult SanitizerCheck::run(const Template& from, const Config& config) {
+  SanitizerResult look;
   look.of = static_cast<int>(cases_.size()) + left_out_;
   for (int i = 0; i < CrashPolicy::kMostDeaths && !over_; ++i) {
     try {
-      if (auto seen = try_to_see(from, config)) return *seen;
+      if (auto seen = try_to_run(from, config)) return *seen;
       look.cut_short = "the emulator's process died";
     } catch (const MachineError& error) {
       look.cut_short = error.what();
@@ -104,12 +104,12 @@ Look Watch::see(const Template& from, const Config& config) {
   return look;
 }
 
-std::optional<Look> Watch::try_to_see(const Template& from, const Config& config) {
+std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from, const Config& config) {
   const auto emulator = open_(*profile_, instructions_);
   const auto variant = make_variant(project_, from, config, pool_, *emulator);
   const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
   if (!emulator->deaths().empty()) return std::nullopt;
-  Look look;
+  SanitizerResult look;
   look.cases = verdict.cases - (verdict.right() ? 0 : 1);
   look.of = static_cast<int>(cases_.size()) + left_out_;
   if (verdict.right()) {

@@ -24,7 +24,7 @@ using EmulatorOpener = std::function<std::unique_ptr<Device>(const DeviceProfile
                                                              std::uint64_t instructions)>;
 
 // What became of a look at one kernel.
-struct Look {
+struct SanitizerResult {
   std::optional<Rejection> rejection;  // what is against the kernel, if anything is
   int cases = 0;                       // looked at to their end
   int of = 0;
@@ -39,7 +39,7 @@ struct Look {
 // with all its checks and in other orders of events. A race that goes well by chance, a barrier
 // that one warp does not reach, a copy that nobody waits for: a GPU may run such a kernel right for
 // years.
-class Watch {
+class SanitizerCheck {
  public:
   // For one kernel, as open_emulator counts them: the emulator executes 44 million a second, fewer
   // under its checks, so some 10 to 30 seconds. Not seconds themselves: what is found must not
@@ -51,23 +51,23 @@ class Watch {
   // no profile in search_spaces/devices is for it, or there is no `open`, which is logged. Cases
   // that need more than kMostBytes are left out. The project and the pool must outlive this and
   // every answer.
-  Watch(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+  SanitizerCheck(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
         std::uint64_t seed, std::uint64_t instructions = kInstructions);
   // Lets looks that have not begun be.
-  ~Watch() { over_ = true; }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+  ~SanitizerCheck() { over_ = true; }
+  SanitizerCheck(const SanitizerCheck&) = delete;
+  SanitizerCheck& operator=(const SanitizerCheck&) = delete;
 
   bool watches() const { return profile_ && !cases_.empty(); }
   // Begins, on a thread of its own, to run the suite `quick`; as many at once as there are cores.
   // What the emulator does not know, as an instruction of a newer GPU, is nothing against a kernel,
   // nor is that its process died: then it was not looked at.
-  std::future<Look> look(const Template& from, const Config& config);
+  std::future<SanitizerResult> look(const Template& from, const Config& config);
 
  private:
-  Look see(const Template& from, const Config& config);
+  SanitizerResult run(const Template& from, const Config& config);
   // Nothing where the emulator's process died.
-  std::optional<Look> try_to_see(const Template& from, const Config& config);
+  std::optional<SanitizerResult> try_to_run(const Template& from, const Config& config);
 
   const Project& project_;
   CompilePool& pool_;

@@ -90,11 +90,11 @@ class Dying final : public test::ForwardingDevice {
   std::vector<Fault> deaths_;
 };
 
-Look look_at(Compiler& compiler, const EmulatorOpener& open, std::uint64_t instructions) {
+SanitizerResult look_at(Compiler& compiler, const EmulatorOpener& open, std::uint64_t instructions) {
   const Project project = test::toy_project();
   const NewerGpu gpu(project);
   CompilePool pool(compiler, 1);
-  Watch watch(project, gpu, pool, open, 1, instructions);
+  SanitizerCheck watch(project, gpu, pool, open, 1, instructions);
   return watch.look(project.templates[0], project.space.presets()[0].config).get();
 }
 
@@ -106,23 +106,23 @@ std::unique_ptr<Device> plain(const DeviceProfile& profile, std::uint64_t instru
 
 TEST_CASE("what the emulator does not know is nothing against a kernel that a GPU runs") {
   NewerCompiler newer;
-  const Look look = look_at(newer, plain, Watch::kInstructions);
+  const SanitizerResult look = look_at(newer, plain, SanitizerCheck::kInstructions);
   CHECK_FALSE(look.rejection);
   CHECK(look.cases == 0);
   CHECK_MESSAGE(test::has(look.text(), "not looked at: unknown_instruction"), look.text());
   const auto known = test::toy_compiler();
-  const Look all = look_at(*known, plain, Watch::kInstructions);
+  const SanitizerResult all = look_at(*known, plain, SanitizerCheck::kInstructions);
   CHECK_FALSE(all.rejection);
   CHECK(all.text() == "all 6 cases");
 }
 
 TEST_CASE("how far a look goes depends on instructions, and it says how far") {
   const auto compiler = test::toy_compiler();
-  const Look none = look_at(*compiler, plain, 10);
+  const SanitizerResult none = look_at(*compiler, plain, 10);
   CHECK_FALSE(none.rejection);
   CHECK_MESSAGE(test::has(none.text(), "not looked at: unfinished"), none.text());
   // A launch of the first case, of 33 elements, takes some 2,700; there are three and one changed.
-  const Look some = look_at(*compiler, plain, 20'000);
+  const SanitizerResult some = look_at(*compiler, plain, 20'000);
   CHECK_FALSE(some.rejection);
   CHECK(some.cases > 0);
   CHECK_MESSAGE(test::has(some.text(), " of 6 cases: unfinished"), some.text());
@@ -136,7 +136,7 @@ TEST_CASE("an emulator's process that dies says nothing of the kernel; it is ask
     ++opened;
     return std::make_unique<Dying>(open_emulator(profile, 1, instructions));
   };
-  const Look look = look_at(*compiler, dying, Watch::kInstructions);
+  const SanitizerResult look = look_at(*compiler, dying, SanitizerCheck::kInstructions);
   CHECK_FALSE(look.rejection);
   CHECK(look.text() == "not looked at: the emulator's process died");
   CHECK(opened == 2);
@@ -145,7 +145,7 @@ TEST_CASE("an emulator's process that dies says nothing of the kernel; it is ask
     if (++opened > 1) return plain(profile, instructions);
     return std::unique_ptr<Device>(std::make_unique<Dying>(plain(profile, instructions)));
   };
-  CHECK(look_at(*compiler, once, Watch::kInstructions).text() == "all 6 cases");
+  CHECK(look_at(*compiler, once, SanitizerCheck::kInstructions).text() == "all 6 cases");
 }
 
 TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs") {
@@ -200,8 +200,8 @@ TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM")
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   for (std::uint64_t seed = 1; seed < 9; ++seed) {
-    Watch watch(project, gpu, pool, plain, seed);
-    const Look look = watch.look(racy, config).get();
+    SanitizerCheck watch(project, gpu, pool, plain, seed);
+    const SanitizerResult look = watch.look(racy, config).get();
     CHECK_MESSAGE(look.rejection, look.text());
   }
 }
@@ -220,10 +220,10 @@ TEST_CASE("a barrier that only a block with keys passes is seen") {
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   for (std::uint64_t seed = 1; seed < 5; ++seed) {
-    Watch watch(project, gpu, pool, plain, seed);
-    const Look wrong = watch.look(racy, config).get();
+    SanitizerCheck watch(project, gpu, pool, plain, seed);
+    const SanitizerResult wrong = watch.look(racy, config).get();
     CHECK_MESSAGE(wrong.rejection, wrong.text());
-    const Look right = watch.look(sound, config).get();
+    const SanitizerResult right = watch.look(sound, config).get();
     CHECK_MESSAGE((right.whole() && !right.rejection), right.text());
   }
 }
