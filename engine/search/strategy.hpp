@@ -29,7 +29,7 @@ struct Told {
 
 // The trials of another run over the same parameters: another shape, another device, or the same
 // ones on another day. Its times rank configs among themselves and are never compared with ours.
-struct EarlierRun {
+struct PriorTrials {
   std::string title;  // for people: "run 3: L4, B=1 H=8 L=512 D=64"
   std::vector<Told> trials;
 };
@@ -38,7 +38,7 @@ struct EarlierRun {
 struct SearchTask {
   const Space& space;
   std::uint64_t seed = 1;
-  std::vector<EarlierRun> earlier = {};  // none: a cold start
+  std::vector<PriorTrials> earlier = {};  // none: a cold start
 };
 
 // Decides what to try next. A strategy is a pure function of its seed and what it was told: given

@@ -142,7 +142,7 @@ class Evolution {
     result_.run = stored->id;
     strategy_ = stored->strategy;
     seed_ = stored->seed;
-    earlier_ = earlier_of(*stored);
+    earlier_ = prior_runs_of(*stored);
     if (proposer) {
       proposer->share = *share;
       open_proposer(*proposer);
@@ -163,7 +163,7 @@ class Evolution {
     const auto strategy =
         make_strategy(strategy_, {.space = project_.space,
                                   .seed = seed_,
-                                  .earlier = load_earlier(store_, project_, earlier_)});
+                                  .earlier = load_prior_runs(store_, project_, earlier_)});
     // Finals know truths of their own, and have the memory for them to themselves.
     TruthCache truth(*project_.problem);
     SearchLoop loop({.project = project_,
@@ -210,7 +210,7 @@ class Evolution {
   Pace pace_;
   std::string strategy_;
   std::uint64_t seed_ = 0;
-  std::vector<EarlierChoice> earlier_;
+  std::vector<PriorRun> earlier_;
 };
 
 }  // namespace

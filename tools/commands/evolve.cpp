@@ -129,7 +129,7 @@ void announce(const Project& project, const std::vector<Device*>& devices,
   log_info("{} {}: {}, compiled for {} by {}, {} compiler threads",
            ids.size() == 1 ? "device" : "devices", fmt::join(ids, ", "), device.info().name,
            device.info().arch, compiler.version(), options.jobs);
-  for (const EarlierChoice& earlier : options.earlier)
+  for (const PriorRun& earlier : options.earlier)
     log_info("learns from {} trials of {}", earlier.trials, earlier.title);
   if (device.info().times == TimeKind::predicted)
     log_info(
@@ -207,7 +207,7 @@ int evolve_command(const EvolveArguments& arguments) {
     if (!named.empty()) {
       const Store known(arguments.db, Store::Mode::read);
       for (const std::int64_t run : named)
-        options.earlier.push_back(choose_earlier(known, project, run));
+        options.earlier.push_back(choose_prior_runs(known, project, run));
     }
   }
   Session session(Session::Devices::several, arguments.device, project.target, root);
@@ -216,7 +216,7 @@ int evolve_command(const EvolveArguments& arguments) {
   const DeviceInfo& device = session.device().info();
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
-    options.earlier = choose_earlier(store, project, device.name);
+    options.earlier = choose_prior_runs(store, project, device.name);
   announce(project, devices, options, session.compiler());
 
   std::signal(SIGINT, on_interrupt);

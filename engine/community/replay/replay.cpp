@@ -23,7 +23,7 @@ class Replayed {
            ReplayBudget budget)
       : table_(table), space_(space), options_(options), budget_(budget) {}
 
-  void run(std::uint64_t seed, std::vector<EarlierRun> earlier) {
+  void run(std::uint64_t seed, std::vector<PriorTrials> earlier) {
     const auto strategy =
         make_strategy(options_.strategy, SearchTask{space_, seed, std::move(earlier)});
     std::deque<std::vector<Proposal>> asked;
@@ -43,7 +43,7 @@ class Replayed {
   }
 
   Trace take_trace() { return std::move(trace_); }
-  EarlierRun take_told() { return {table_.name, std::move(told_)}; }
+  PriorTrials take_told() { return {table_.name, std::move(told_)}; }
 
  private:
   bool is_over() const { return elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations; }
@@ -76,7 +76,7 @@ class Replayed {
 
 Trace replay_seed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
                   std::uint64_t seed) {
-  std::vector<EarlierRun> earlier;
+  std::vector<PriorTrials> earlier;
   for (const EarlierTable& before : options.earlier) {
     Replayed first(*before.table, *before.space, options, {0, before.evaluations});
     first.run(seed, {});

@@ -49,7 +49,7 @@ class Evolve : public Strategy {
     if (spec.choose("presets", {"on", "off"}) == "on")
       for (const Preset& preset : space_.presets())
         start_.push_back({space_.genome(preset.config), "preset", {}});
-    const std::vector<EarlierRun> none;
+    const std::vector<PriorTrials> none;
     const auto& earlier = full && spec.choose("warm", {"on", "off"}) == "on" ? task.earlier : none;
     for (Genome& genome : configs_to_transfer(space_, earlier, kTransfers)) {
       start_.push_back({std::move(genome), "transfer", {}});

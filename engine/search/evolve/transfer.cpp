@@ -6,7 +6,7 @@ namespace fa_tune {
 namespace {
 
 // Valid genomes of a run's right trials, fastest first.
-std::vector<Genome> fastest(const Space& space, const EarlierRun& run) {
+std::vector<Genome> fastest(const Space& space, const PriorTrials& run) {
   std::vector<const Told*> right;
   for (const Told& told : run.trials)
     if (told.right && told.time_us && space.index_of(told.config)) right.push_back(&told);
@@ -24,10 +24,10 @@ bool alike(const Genome& a, const Genome& b) {
 
 }  // namespace
 
-std::vector<Genome> configs_to_transfer(const Space& space, const std::vector<EarlierRun>& earlier,
+std::vector<Genome> configs_to_transfer(const Space& space, const std::vector<PriorTrials>& earlier,
                                         std::size_t most) {
   std::vector<std::vector<Genome>> runs;
-  for (const EarlierRun& run : earlier) runs.push_back(fastest(space, run));
+  for (const PriorTrials& run : earlier) runs.push_back(fastest(space, run));
   std::vector<std::size_t> next(runs.size(), 0);
   std::vector<Genome> chosen;
   for (bool more = true; more && chosen.size() < most;) {

@@ -19,17 +19,17 @@ constexpr int kRefusalLearningSteps = 320;
 
 }  // namespace
 
-Surrogate::Surrogate(const Space& space, const std::vector<EarlierRun>& earlier, bool feasibility,
+Surrogate::Surrogate(const Space& space, const std::vector<PriorTrials>& earlier, bool feasibility,
                      std::uint64_t seed)
     : encoding_(space),
       feasibility_(feasibility),
       times_(encoding_, 0, derive_seed(seed, "times")),
       refusals_(encoding_, 0, derive_seed(seed, "refusals")) {
-  for (const EarlierRun& run : earlier) learn_earlier(space, run, seed);
+  for (const PriorTrials& run : earlier) learn_earlier(space, run, seed);
   times_ = Regression(encoding_, earlier_.size(), derive_seed(seed, "times"));
 }
 
-void Surrogate::learn_earlier(const Space& space, const EarlierRun& run, std::uint64_t seed) {
+void Surrogate::learn_earlier(const Space& space, const PriorTrials& run, std::uint64_t seed) {
   std::vector<Site> sites;
   std::vector<double> values;
   for (const Told& told : run.trials) {

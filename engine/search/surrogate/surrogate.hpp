@@ -18,7 +18,7 @@ namespace fa_tune {
 class Surrogate {
  public:
   // Without `feasibility` refused trials are passed over.
-  Surrogate(const Space& space, const std::vector<EarlierRun>& earlier, bool feasibility,
+  Surrogate(const Space& space, const std::vector<PriorTrials>& earlier, bool feasibility,
             std::uint64_t seed);
   Surrogate(const Surrogate&) = delete;
   Surrogate& operator=(const Surrogate&) = delete;
@@ -41,7 +41,7 @@ class Surrogate {
   double chance(const Site& site) const;
 
  private:
-  void learn_earlier(const Space& space, const EarlierRun& run, std::uint64_t seed);
+  void learn_earlier(const Space& space, const PriorTrials& run, std::uint64_t seed);
 
   Encoding encoding_;
   bool feasibility_;

@@ -43,9 +43,9 @@ struct EvolveOptions {
   int jobs = 1;  // compiler threads; what is found does not depend on it
   Pace pace;     // a resumed run has its own
   std::optional<std::int64_t> resume;
-  // Runs of the store to learn from before the first trial (choose_earlier); a resumed run has its
+  // Runs of the store to learn from before the first trial (choose_prior_runs); a resumed run has its
   // own.
-  std::vector<EarlierChoice> earlier;
+  std::vector<PriorRun> earlier;
   // Whether other runs of the store may tell it anything at all, such as which kernels end the
   // process that runs them; a resumed run has its own.
   bool warm = true;

@@ -31,8 +31,8 @@ double times_the_work(const Project& project, const RunRow& run) {
   return here > 0 && there > 0 ? std::max(here / there, there / here) : 1;
 }
 
-EarlierRun load(const Store& store, const Project& project, const EarlierChoice& choice) {
-  EarlierRun earlier{choice.title, {}};
+PriorTrials load(const Store& store, const Project& project, const PriorRun& choice) {
+  PriorTrials earlier{choice.title, {}};
   for (const TrialRow& row : store.trials(choice.run)) {
     if (row.number > choice.trials) break;
     // As it was when the search began: finals that were held later may have refused it.
@@ -46,7 +46,7 @@ EarlierRun load(const Store& store, const Project& project, const EarlierChoice&
   return earlier;
 }
 
-EarlierChoice choice_of(const Store& store, const RunRow& run) {
+PriorRun choice_of(const Store& store, const RunRow& run) {
   const auto trials = store.trials(run.id);
   return {run.id, trials.empty() ? 0 : trials.back().number,
           fmt::format("run {}: {}, {}", run.id, run.device_name, run.shape_json)};
@@ -54,7 +54,7 @@ EarlierChoice choice_of(const Store& store, const RunRow& run) {
 
 }  // namespace
 
-std::vector<EarlierChoice> choose_earlier(const Store& store, const Project& project,
+std::vector<PriorRun> choose_prior_runs(const Store& store, const Project& project,
                                           const std::string& device_name) {
   std::vector<RunRow> runs = store.runs();
   std::erase_if(runs, [&](const RunRow& run) {
@@ -64,20 +64,20 @@ std::vector<EarlierChoice> choose_earlier(const Store& store, const Project& pro
   std::ranges::stable_sort(runs, {}, [&](const RunRow& run) {
     return std::pair(run.device_name != device_name, times_the_work(project, run));
   });
-  std::vector<EarlierChoice> choices;
+  std::vector<PriorRun> choices;
   for (const RunRow& run : runs) {
     if (choices.size() == kMostRuns) break;
-    EarlierChoice choice = choice_of(store, run);
+    PriorRun choice = choice_of(store, run);
     if (load(store, project, choice).trials.size() >= kFewestTrials)
       choices.push_back(std::move(choice));
   }
   return choices;
 }
 
-EarlierChoice choose_earlier(const Store& store, const Project& project, std::int64_t run) {
+PriorRun choose_prior_runs(const Store& store, const Project& project, std::int64_t run) {
   const auto row = store.run(run);
   if (!row) throw UserError(fmt::format("there is no run {} to learn from in this database", run));
-  EarlierChoice choice = choice_of(store, *row);
+  PriorRun choice = choice_of(store, *row);
   if (load(store, project, choice).trials.size() < kFewestTrials)
     throw UserError(
         fmt::format("run {} teaches nothing here: fewer than {} of its right trials are valid "
@@ -86,22 +86,22 @@ EarlierChoice choose_earlier(const Store& store, const Project& project, std::in
   return choice;
 }
 
-std::vector<EarlierRun> load_earlier(const Store& store, const Project& project,
-                                     const std::vector<EarlierChoice>& choices) {
-  std::vector<EarlierRun> runs;
-  for (const EarlierChoice& choice : choices) runs.push_back(load(store, project, choice));
+std::vector<PriorTrials> load_prior_runs(const Store& store, const Project& project,
+                                     const std::vector<PriorRun>& choices) {
+  std::vector<PriorTrials> runs;
+  for (const PriorRun& choice : choices) runs.push_back(load(store, project, choice));
   return runs;
 }
 
-std::string to_json(const std::vector<EarlierChoice>& choices) {
+std::string to_json(const std::vector<PriorRun>& choices) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const EarlierChoice& choice : choices)
+  for (const PriorRun& choice : choices)
     json.push_back({{"run", choice.run}, {"trials", choice.trials}});
   return json.dump();
 }
 
-std::vector<EarlierChoice> earlier_of(const RunRow& run) {
-  std::vector<EarlierChoice> choices;
+std::vector<PriorRun> prior_runs_of(const RunRow& run) {
+  std::vector<PriorRun> choices;
   const auto options = nlohmann::json::parse(run.options_json);
   for (const auto& one : options.value("earlier", nlohmann::json::array()))
     choices.push_back({one.at("run").get<std::int64_t>(), one.at("trials").get<std::int64_t>(),

@@ -133,7 +133,7 @@ TEST_CASE("a search that learned from an earlier run goes on as if it had not st
     Store store(folder.path() / name, Store::Mode::write);
     run(store, trials(14, 5));
     EvolveOptions options = trials(22);
-    options.earlier = choose_earlier(store, small(), store.run(1)->device_name);
+    options.earlier = choose_prior_runs(store, small(), store.run(1)->device_name);
     REQUIRE(options.earlier.size() == 1);
     if (std::string(name) == "halved.db") {
       run(store, options, 13);

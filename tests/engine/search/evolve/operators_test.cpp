@@ -123,7 +123,7 @@ TEST_CASE("a better rank is chosen more often") {
 TEST_CASE(
     "earlier runs hand over their fastest in turns, no two alike, none that is invalid here") {
   const Space space = tied();
-  EarlierRun one{"one", {}}, other{"other", {}};
+  PriorTrials one{"one", {}}, other{"other", {}};
   std::uint64_t number = 0;
   const auto told = [&](std::int64_t a, std::int64_t b, std::int64_t c, double us) {
     return Told{++number, config(a, b, c), true, us, 1};

@@ -57,29 +57,29 @@ void add_trials(Store& store, std::int64_t run, int right, double us) {
 TEST_CASE("runs to learn from: same kind of problem, enough right trials, the same device first") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  CHECK(choose_earlier(store, l4(), "NVIDIA L4").empty());
+  CHECK(choose_prior_runs(store, l4(), "NVIDIA L4").empty());
   add_trials(store, add_run(store, "attention", "NVIDIA L4"), 20, 1);  // 1
   add_trials(store, add_run(store, "attention", "other"), 12, 2);      // 2
   add_trials(store, add_run(store, "matmul", "NVIDIA L4"), 20, 3);     // 3
   add_trials(store, add_run(store, "attention", "NVIDIA L4"), 5, 4);   // 4
 
-  const auto choices = choose_earlier(store, l4(), "NVIDIA L4");
+  const auto choices = choose_prior_runs(store, l4(), "NVIDIA L4");
   REQUIRE(choices.size() == 2);
   CHECK(choices[0].run == 1);
   CHECK(choices[0].trials == 21);
   CHECK(choices[0].title == R"(run 1: NVIDIA L4, {"B":1})");
   CHECK(choices[1].run == 2);
 
-  const auto runs = load_earlier(store, l4(), choices);
+  const auto runs = load_prior_runs(store, l4(), choices);
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].trials.size() == 20);
   CHECK(*runs[1].trials[2].time_us == 6);
   CHECK(runs[1].trials[2].right);
 
-  CHECK(choose_earlier(store, l4(), 2).run == 2);
-  CHECK_THROWS_WITH_AS(choose_earlier(store, l4(), std::int64_t{9}),
+  CHECK(choose_prior_runs(store, l4(), 2).run == 2);
+  CHECK_THROWS_WITH_AS(choose_prior_runs(store, l4(), std::int64_t{9}),
                        "there is no run 9 to learn from in this database", UserError);
-  CHECK_THROWS_WITH_AS(choose_earlier(store, l4(), std::int64_t{4}),
+  CHECK_THROWS_WITH_AS(choose_prior_runs(store, l4(), std::int64_t{4}),
                        "run 4 teaches nothing here: fewer than 8 of its right trials are valid "
                        "configs of this space",
                        UserError);
@@ -97,12 +97,12 @@ TEST_CASE("runs to learn from: the nearest by their work, and none far away") {
   };
   const auto same = add(512), half = add(256), tiny = add(32), twice = add(1024), far = add(4096);
   std::vector<std::int64_t> chosen;
-  for (const EarlierChoice& choice : choose_earlier(store, l4(), "NVIDIA L4"))
+  for (const PriorRun& choice : choose_prior_runs(store, l4(), "NVIDIA L4"))
     chosen.push_back(choice.run);
   // Of two as near the newer.
   CHECK(chosen == std::vector{same, twice, half});
-  CHECK(choose_earlier(store, l4(), tiny).run == tiny);  // who names one has it
-  CHECK(choose_earlier(store, l4(), far).run == far);
+  CHECK(choose_prior_runs(store, l4(), tiny).run == tiny);  // who names one has it
+  CHECK(choose_prior_runs(store, l4(), far).run == far);
 }
 
 TEST_CASE("what a run learned from is kept with it, and trials made later do not count") {
@@ -112,13 +112,13 @@ TEST_CASE("what a run learned from is kept with it, and trials made later do not
   add_trials(store, run, 20, 1);
   RunRow later;
   later.options_json = R"({"earlier":)" + to_json({{run, 10, ""}}) + "}";
-  const auto kept = earlier_of(later);
+  const auto kept = prior_runs_of(later);
   REQUIRE(kept.size() == 1);
   CHECK(kept[0].run == run);
   CHECK(kept[0].trials == 10);
-  CHECK(load_earlier(store, l4(), kept)[0].trials.size() == 10);
+  CHECK(load_prior_runs(store, l4(), kept)[0].trials.size() == 10);
   later.options_json = "{}";
-  CHECK(earlier_of(later).empty());
+  CHECK(prior_runs_of(later).empty());
 }
 
 TEST_CASE("what a run learned from stays what it was, whatever finals say of it later") {
@@ -126,10 +126,10 @@ TEST_CASE("what a run learned from stays what it was, whatever finals say of it 
   Store store(folder.path() / "a.db", Store::Mode::write);
   const std::int64_t run = add_run(store, "attention", "NVIDIA L4");
   add_trials(store, run, 20, 1);
-  const std::vector<EarlierChoice> choices = {choose_earlier(store, l4(), run)};
+  const std::vector<PriorRun> choices = {choose_prior_runs(store, l4(), run)};
   const auto told = [&] {
     std::vector<std::pair<std::string, double>> trials;
-    const auto runs = load_earlier(store, l4(), choices);
+    const auto runs = load_prior_runs(store, l4(), choices);
     for (const Told& trial : runs[0].trials)
       trials.emplace_back(trial.config.to_json(), *trial.time_us);
     return trials;
