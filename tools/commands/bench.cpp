@@ -30,7 +30,7 @@ struct BenchArguments {
   std::string l2 = "warm";
 };
 
-void print(const Duel& outcome, const Contender& a, const Contender& b, const DeviceInfo& device,
+void print(const KernelComparison& outcome, const Contender& a, const Contender& b, const DeviceInfo& device,
            std::uint64_t seed, bool as_json) {
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
@@ -88,7 +88,7 @@ int bench(const BenchArguments& arguments) {
         " predicts, and its model knows a warm cache alone; leave the option out or name "
         "a GPU with --device");
   log_info("on {} ({}), seed {}", device.id, device.name, seed);
-  const auto outcome = duel(*a, *b, session->device(), session->compiler(), session->pool(),
+  const auto outcome = compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
                             {.processes = arguments.processes,
                              .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
                              .seed = seed});

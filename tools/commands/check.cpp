@@ -36,7 +36,7 @@ struct CheckArguments {
 
 // Two texts of one kernel raced, and what was found of the second.
 struct Meeting {
-  std::expected<Duel, RejectedContestant> duel;
+  std::expected<KernelComparison, RejectedContestant> compare_kernels;
   KernelResources resources;
   DeviceInfo device;
   std::string compiler;
@@ -56,7 +56,7 @@ Meeting meet(const std::string& file, const std::string& before, const std::stri
   session.emplace(arguments.device, a->target(), root);
   for (Contender* each : {a.get(), b.get()})
     each->use_reference(session->reference(each->target()));
-  auto met = duel(*a, *b, session->device(), session->compiler(), session->pool(),
+  auto met = compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
                   {.processes = arguments.processes, .l2 = L2::warm, .seed = seed});
   return {std::move(met), b->resources(), session->device().info(), session->compiler().version()};
 }
@@ -71,14 +71,14 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
   for (const std::string& file : files) {
     const std::string text = read_file(file);
     const Meeting meeting = meet(file, text, text, arguments, seed);
-    if (!meeting.duel) throw UserError(meeting.duel.error().rejection.message);
+    if (!meeting.compare_kernels) throw UserError(meeting.compare_kernels.error().rejection.message);
     baseline.device = meeting.device.name;
     baseline.time_kind = to_text(meeting.device.times);
     baseline.compiler = meeting.compiler;
     const fs::path from = fs::absolute(path).parent_path();
     baseline.kernels.push_back({fs::absolute(file).lexically_relative(from).string(), text,
-                                meeting.duel->a_us, meeting.resources});
-    log_info("{}: {:.2f} us {}", file, meeting.duel->a_us.value, baseline.time_kind);
+                                meeting.compare_kernels->a_us, meeting.resources});
+    log_info("{}: {:.2f} us {}", file, meeting.compare_kernels->a_us.value, baseline.time_kind);
   }
   write_file(path, to_json(baseline));
   log_info("{}: {} {}, on {}", path.string(), files.size(),
@@ -91,8 +91,8 @@ using Findings = std::vector<std::pair<std::string, std::string>>;
 
 Findings regressions(const BaselineKernel& then, const Meeting& now, double allow) {
   Findings found;
-  if (!now.duel) return {{"wrong", now.duel.error().rejection.message}};
-  const Interval& ratio = now.duel->ratio;
+  if (!now.compare_kernels) return {{"wrong", now.compare_kernels.error().rejection.message}};
+  const Interval& ratio = now.compare_kernels->ratio;
   if (ratio.low > 1 + allow)
     found.emplace_back("time", fmt::format("takes {:.4f} of the baseline's time", ratio.value));
   const auto grown = [&found](const char* word, const char* unit, int before, int after) {
@@ -109,10 +109,10 @@ Json row_of(const BaselineKernel& then, const Meeting& now, const Findings& foun
   Json row{{"file", then.file}, {"regressions", Json::array()}};
   for (const auto& [word, sentence] : found)
     row["regressions"].push_back({{"what", word}, {"message", sentence}});
-  row["time_us"] = now.duel ? interval_json(now.duel->b_us) : Json();
-  row["baseline_us"] = now.duel ? interval_json(now.duel->a_us) : Json();
+  row["time_us"] = now.compare_kernels ? interval_json(now.compare_kernels->b_us) : Json();
+  row["baseline_us"] = now.compare_kernels ? interval_json(now.compare_kernels->a_us) : Json();
   row["baseline_us_then"] = interval_json(then.time_us);
-  row["ratio"] = now.duel ? interval_json(now.duel->ratio) : Json();
+  row["ratio"] = now.compare_kernels ? interval_json(now.compare_kernels->ratio) : Json();
   row["registers"] = now.resources.registers;
   row["registers_then"] = then.resources.registers;
   row["spill_bytes"] = now.resources.spill_store_bytes;
@@ -125,14 +125,14 @@ void print_row(const BaselineKernel& then, const Meeting& now, const Findings& f
   for (const auto& [word, sentence] : found) words.push_back(sentence);
   fmt::print("{}: {}", then.file, found.empty() ? "ok" : "REGRESSED");
   if (!words.empty()) fmt::print(": {}", fmt::join(words, "; "));
-  if (now.duel) {
-    const Duel& duel = *now.duel;
+  if (now.compare_kernels) {
+    const KernelComparison& compare_kernels = *now.compare_kernels;
     fmt::print("\n  {:.2f} us {}, the baseline {:.2f} us now and {:.2f} us then: ratio {:.4f}",
-               duel.b_us.value, to_text(now.device.times), duel.a_us.value, then.time_us.value,
-               duel.ratio.value);
+               compare_kernels.b_us.value, to_text(now.device.times), compare_kernels.a_us.value, then.time_us.value,
+               compare_kernels.ratio.value);
     if (now.device.times == TimeKind::measured)
-      fmt::print(" [{:.4f}, {:.4f}] in {} processes", duel.ratio.low, duel.ratio.high,
-                 duel.processes);
+      fmt::print(" [{:.4f}, {:.4f}] in {} processes", compare_kernels.ratio.low, compare_kernels.ratio.high,
+                 compare_kernels.processes);
   }
   fmt::print("\n");
 }
@@ -159,8 +159,8 @@ int check(const CheckArguments& arguments) {
     refuse_other_machine(baseline, now, path.string());
     if (now.compiler != baseline.compiler)
       log_info("{}: compiled by {}, the baseline by {}", file, now.compiler, baseline.compiler);
-    if (!now.duel && now.duel.error().contestant == 0)
-      throw UserError(now.duel.error().rejection.message +
+    if (!now.compare_kernels && now.compare_kernels.error().contestant == 0)
+      throw UserError(now.compare_kernels.error().rejection.message +
                       "; nothing can be held against it: write the baseline anew");
     const Findings found = regressions(then, now, arguments.allow_percent / 100);
     if (!found.empty()) ++regressed;

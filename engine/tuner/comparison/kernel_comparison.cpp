@@ -19,8 +19,8 @@ BoundKernel bound(const Binder& bind, const Problem& problem) {
   return std::move(*launch);
 }
 
-void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
-                Device& device, const DuelOptions& options) {
+void hold_races(KernelComparison& compare_kernels, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
+                Device& device, const ComparisonOptions& options) {
   const Instance inputs =
       problem.make(problem.shape(), Inputs::normal, derive_seed(options.seed, "race inputs"));
   ProcessSeries series(2);
@@ -38,7 +38,7 @@ void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const 
     throw MachineError("the clock moved by more than 2% within most blocks: the GPU is not idle");
   const SeriesRace raced = series.result({0, 1});
   const RaceResult& result = raced.result;
-  duel = {.a_us = result.standings[0].time_us,
+  compare_kernels = {.a_us = result.standings[0].time_us,
           .b_us = result.standings[1].time_us,
           .a_detail = detail_json_of(raced.timings[0]),
           .b_detail = detail_json_of(raced.timings[1]),
@@ -50,29 +50,29 @@ void hold_races(Duel& duel, const Problem& problem, const Binder& bind_a, const 
 
 }  // namespace
 
-std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device& device,
+std::expected<KernelComparison, RejectedContestant> compare_kernels(Contender& a, Contender& b, Device& device,
                                              Compiler& compiler, CompilePool& pool,
-                                             const DuelOptions& options) {
+                                             const ComparisonOptions& options) {
   const Problem& problem = a.problem();
   TruthCache truth(problem);
   ValidatedTimer timer(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
                   ValidatedTimer::Proof::where_measured);
   const Binder bind_a = a.on(device, compiler, pool);
   const Binder bind_b = b.on(device, compiler, pool);
-  Duel duel;
+  KernelComparison compare_kernels;
   const auto a_us = admit(a, bind_a, device, truth, timer, options.seed);
   if (!a_us) return std::unexpected(RejectedContestant{0, a_us.error()});
   const auto b_us = admit(b, bind_b, device, truth, timer, options.seed);
   if (!b_us) return std::unexpected(RejectedContestant{1, b_us.error()});
   if (device.info().times == TimeKind::predicted) {
     const double ratio = b_us->time_us.value / a_us->time_us.value;
-    duel.a_us = a_us->time_us;
-    duel.b_us = b_us->time_us;
-    duel.ratio = {ratio, ratio, ratio};
+    compare_kernels.a_us = a_us->time_us;
+    compare_kernels.b_us = b_us->time_us;
+    compare_kernels.ratio = {ratio, ratio, ratio};
   } else {
-    hold_races(duel, problem, bind_a, bind_b, device, options);
+    hold_races(compare_kernels, problem, bind_a, bind_b, device, options);
   }
-  return duel;
+  return compare_kernels;
 }
 
 }  // namespace fa_tune

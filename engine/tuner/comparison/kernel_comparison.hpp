@@ -12,7 +12,7 @@
 
 namespace fa_tune {
 
-struct DuelOptions {
+struct ComparisonOptions {
   int processes = ProcessSeries::kProcesses;  // so many races, each in a new one; of a GPU
   L2 l2 = L2::warm;
   std::uint64_t seed = 1;  // of inputs and of the races
@@ -20,7 +20,7 @@ struct DuelOptions {
 
 // B beside A. On a device that predicts, the ratio of the two predictions, without an interval and
 // without a race.
-struct Duel {
+struct KernelComparison {
   Interval a_us;
   Interval b_us;
   std::string a_detail;  // how its samples were taken, as JSON; nothing of a prediction
@@ -33,8 +33,8 @@ struct Duel {
 
 // Both are gated and timed alone, then raced; A (0) or B (1) may be rejected. They must solve the
 // same problem. Throws MachineError where the device is lost or too restless to tell anything.
-std::expected<Duel, RejectedContestant> duel(Contender& a, Contender& b, Device& device,
+std::expected<KernelComparison, RejectedContestant> compare_kernels(Contender& a, Contender& b, Device& device,
                                              Compiler& compiler, CompilePool& pool,
-                                             const DuelOptions& options);
+                                             const ComparisonOptions& options);
 
 }  // namespace fa_tune
