@@ -30,14 +30,14 @@ struct BenchArguments {
   std::string l2 = "warm";
 };
 
-void print(const KernelComparison& outcome, const Contender& a, const Contender& b, const DeviceInfo& device,
+void print(const KernelComparison& outcome, const KernelUnderTest& a, const KernelUnderTest& b, const DeviceInfo& device,
            std::uint64_t seed, bool as_json) {
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
   if (as_json) {
-    const auto side = [](const Contender& contender, const Interval& us,
+    const auto side = [](const KernelUnderTest& tested, const Interval& us,
                          const std::string& detail) {
-      Json json{{"name", contender.name()}, {"time_us", interval_json(us)}};
+      Json json{{"name", tested.name()}, {"time_us", interval_json(us)}};
       if (!detail.empty()) json["detail"] = Json::parse(detail);
       return json;
     };
@@ -54,8 +54,8 @@ void print(const KernelComparison& outcome, const Contender& a, const Contender&
                            .dump(2));
     return;
   }
-  for (const auto& [contender, us] : {std::pair(&a, &outcome.a_us), {&b, &outcome.b_us}})
-    fmt::print("{}: {:.2f} us {}\n", contender->name(), us->value, kind);
+  for (const auto& [tested, us] : {std::pair(&a, &outcome.a_us), {&b, &outcome.b_us}})
+    fmt::print("{}: {:.2f} us {}\n", tested->name(), us->value, kind);
   const std::string against = b.name() + " against " + a.name();
   if (device.times == TimeKind::predicted) {
     fmt::print("{}: {}, {:.4f} of its time as the model predicts; nothing was measured\n", against,
@@ -68,17 +68,17 @@ void print(const KernelComparison& outcome, const Contender& a, const Contender&
 }
 
 int bench(const BenchArguments& arguments) {
-  const ContenderPlaces places{require_root(), arguments.db, arguments.space};
-  // Before the contenders, because their kernels are unloaded from it at the end.
+  const KernelPlaces places{require_root(), arguments.db, arguments.space};
+  // Before the tested, because their kernels are unloaded from it at the end.
   std::optional<Session> session;
-  const auto a = open_contender(arguments.a, places);
-  const auto b = open_contender(arguments.b, places);
+  const auto a = open_kernel(arguments.a, places);
+  const auto b = open_kernel(arguments.b, places);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(fmt::format("{} and {} solve different problems: {}, and {}", a->name(),
                                 b->name(), a->problem().describe(a->problem().shape()),
                                 b->problem().describe(b->problem().shape())));
   session.emplace(arguments.device, a->target(), places.root);
-  for (Contender* each : {a.get(), b.get()})
+  for (KernelUnderTest* each : {a.get(), b.get()})
     each->use_reference(session->reference(each->target()));
   const DeviceInfo& device = session->device().info();
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();

@@ -45,16 +45,16 @@ struct Meeting {
 Meeting meet(const std::string& file, const std::string& before, const std::string& now,
              const CheckArguments& arguments, std::uint64_t seed) {
   const fs::path root = require_root();
-  // Before the contenders, because their kernels are unloaded from it at the end.
+  // Before the tested, because their kernels are unloaded from it at the end.
   std::optional<Session> session;
-  const auto a = contender_of_export(file + " of the baseline", before, root);
-  const auto b = contender_of_export(file, now, root);
+  const auto a = kernel_of_export(file + " of the baseline", before, root);
+  const auto b = kernel_of_export(file, now, root);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(file + ": solves another problem than in the baseline: " +
                     b->problem().describe(b->problem().shape()) + ", not " +
                     a->problem().describe(a->problem().shape()));
   session.emplace(arguments.device, a->target(), root);
-  for (Contender* each : {a.get(), b.get()})
+  for (KernelUnderTest* each : {a.get(), b.get()})
     each->use_reference(session->reference(each->target()));
   auto met = compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
                   {.processes = arguments.processes, .l2 = L2::warm, .seed = seed});

@@ -123,8 +123,8 @@ void record(const ProfileArguments& arguments, std::int64_t trial, const Profile
 int profile_command(const ProfileArguments& arguments) {
   const auto root = require_root();
   const Profiled profiled = open_profiled(arguments, root);
-  auto contender = contender_of_export(profiled.name, profiled.text, root);
-  const DeviceProfile target = contender->target();
+  auto tested = kernel_of_export(profiled.name, profiled.text, root);
+  const DeviceProfile target = tested->target();
   const Place place = place_of(arguments, target);
   // What is missing is said before a GPU works for it.
   ProfilingOptions options;
@@ -143,11 +143,11 @@ int profile_command(const ProfileArguments& arguments) {
     options.measured.keep = arguments.ncu_output;
   }
   auto compiler = open_compiler();
-  contender->use_reference(reference_beside(*device, *compiler, target, root));
+  tested->use_reference(reference_beside(*device, *compiler, target, root));
   options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("on {} ({}), seed {}", device->info().id, device->info().name, options.seed);
   const auto profile =
-      profile_kernel(std::move(contender), std::move(device), std::move(compiler), options);
+      profile_kernel(std::move(tested), std::move(device), std::move(compiler), options);
   if (!profile) throw UserError(profile.error());
   print(profiled, *profile, moves_for(profiled, arguments, profile->limit, root),
         arguments.format == "json");

@@ -50,7 +50,7 @@ void hold_races(KernelComparison& compare_kernels, const Problem& problem, const
 
 }  // namespace
 
-std::expected<KernelComparison, RejectedContestant> compare_kernels(Contender& a, Contender& b, Device& device,
+std::expected<KernelComparison, RejectedContestant> compare_kernels(KernelUnderTest& a, KernelUnderTest& b, Device& device,
                                              Compiler& compiler, CompilePool& pool,
                                              const ComparisonOptions& options) {
   const Problem& problem = a.problem();

@@ -33,7 +33,7 @@ class NoCompiler final : public Compiler {
 
 }  // namespace
 
-std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> given_contender,
+std::expected<Profile, std::string> profile_kernel(std::unique_ptr<KernelUnderTest> given_contender,
                                                    std::unique_ptr<Device> given_device,
                                                    std::unique_ptr<Compiler> given_compiler,
                                                    const ProfilingOptions& options) {
@@ -42,23 +42,23 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> gi
   // In the order in which they rest on one another: the last goes first.
   const auto compiler = with_cache(std::move(given_compiler), compiled);
   auto device = std::move(given_device);
-  auto contender = std::move(given_contender);
+  auto tested = std::move(given_contender);
   const DeviceInfo info = device->info();
   std::optional<Measurement> timed;
   KernelResources resources;
   {
     CompilePool pool(*compiler, options.jobs);
-    TruthCache truth(contender->problem());
-    ValidatedTimer timer(contender->problem(), contender->target(), *device, truth,
+    TruthCache truth(tested->problem());
+    ValidatedTimer timer(tested->problem(), tested->target(), *device, truth,
                     input_seed(options.seed), ValidatedTimer::Proof::where_measured);
-    const Binder bind = contender->on(*device, *compiler, pool);
-    auto admitted = admit(*contender, bind, *device, truth, timer, options.seed);
+    const Binder bind = tested->on(*device, *compiler, pool);
+    auto admitted = admit(*tested, bind, *device, truth, timer, options.seed);
     if (!admitted) return std::unexpected(admitted.error().message);
     timed = std::move(*admitted);
-    resources = contender->resources();
+    resources = tested->resources();
   }
   // It unloads its kernel, so it goes first; and no other process has the device from now on.
-  contender.reset();
+  tested.reset();
   Profile profile;
   if (info.times == TimeKind::predicted) {
     profile = predicted_profile(timed->timing, info, options.model.value());
@@ -96,9 +96,9 @@ void launch_for_profiler(const std::string& text, const std::filesystem::path& c
                          const std::filesystem::path& root, std::uint64_t seed, int launches) {
   const auto compiler = with_cache(std::make_unique<NoCompiler>(compiler_version), compiled);
   CompilePool pool(*compiler, 1);
-  const auto contender = contender_of_export("the kernel to profile", text, root);
-  const Problem& problem = contender->problem();
-  const auto bound = contender->on(device, *compiler, pool)(problem.shape());
+  const auto tested = kernel_of_export("the kernel to profile", text, root);
+  const Problem& problem = tested->problem();
+  const auto bound = tested->on(device, *compiler, pool)(problem.shape());
   if (!bound) throw MachineError(bound.error());
   const Instance inputs = problem.make(problem.shape(), Inputs::normal, input_seed(seed));
   const TimedLaunch timed(device, *bound, inputs);

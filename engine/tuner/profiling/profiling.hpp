@@ -26,7 +26,7 @@ struct MeasuredProfiling {
 
 struct ProfilingOptions {
   std::filesystem::path root;  // of templates and device profiles
-  std::string text;            // the contender's, as an exported file has it
+  std::string text;            // the tested's, as an exported file has it
   std::uint64_t seed = 1;      // of inputs
   MeasuredProfiling measured;
   std::optional<DeviceProfile> model;  // of a device that predicts: what it emulates
@@ -37,7 +37,7 @@ struct ProfilingOptions {
 // shape with the inputs that were timed: the emulator's model on a device that predicts, else by
 // Nsight Compute, in a process that has the device for itself. What is not right, or cannot be
 // timed, comes back as a message.
-std::expected<Profile, std::string> profile_kernel(std::unique_ptr<Contender> contender,
+std::expected<Profile, std::string> profile_kernel(std::unique_ptr<KernelUnderTest> tested,
                                                    std::unique_ptr<Device> device,
                                                    std::unique_ptr<Compiler> compiler,
                                                    const ProfilingOptions& options);

@@ -15,10 +15,10 @@
 namespace fa_tune {
 namespace {
 
-class FileContender final : public Contender {
+class FileUnderTest final : public KernelUnderTest {
  public:
-  FileContender(const std::string& file, Exported exported, const std::filesystem::path& root)
-      : Contender(file),
+  FileUnderTest(const std::string& file, Exported exported, const std::filesystem::path& root)
+      : KernelUnderTest(file),
         exported_(std::move(exported)),
         problem_(make_problem(exported_.problem, exported_.settings, file + ": ")),
         target_(load_profile(exported_.target, root)) {}
@@ -44,10 +44,10 @@ class FileContender final : public Contender {
   std::optional<ExportedKernel> kernel_;
 };
 
-class ConfigContender final : public Contender {
+class ConfigUnderTest final : public KernelUnderTest {
  public:
-  ConfigContender(const std::string& name, Project project, Config config)
-      : Contender(name), project_(std::move(project)), config_(std::move(config)) {}
+  ConfigUnderTest(const std::string& name, Project project, Config config)
+      : KernelUnderTest(name), project_(std::move(project)), config_(std::move(config)) {}
 
   const Problem& problem() const override { return *project_.problem; }
   void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {
@@ -80,7 +80,7 @@ std::optional<std::int64_t> number(std::string_view text) {
   return value;
 }
 
-std::unique_ptr<Contender> of_trial(const std::string& text, const ContenderPlaces& places) {
+std::unique_ptr<KernelUnderTest> of_trial(const std::string& text, const KernelPlaces& places) {
   const Store store(places.db, Store::Mode::read);
   const std::size_t colon = text.find(':');
   const auto trial = colon == std::string::npos
@@ -89,7 +89,7 @@ std::unique_ptr<Contender> of_trial(const std::string& text, const ContenderPlac
                                        *number(std::string_view(text).substr(colon + 1)));
   if (!trial) throw UserError(fmt::format("{}: there is no trial {}", places.db.string(), text));
   const auto run = store.run(trial->run);
-  return std::make_unique<ConfigContender>("trial " + text, open_stored_project(*run, places.root),
+  return std::make_unique<ConfigUnderTest>("trial " + text, open_stored_project(*run, places.root),
                                            Config::from_json(trial->config_json));
 }
 
@@ -102,15 +102,15 @@ bool names_trial(const std::string& text) {
 
 }  // namespace
 
-std::unique_ptr<Contender> open_contender(const std::string& text, const ContenderPlaces& places) {
-  if (text.ends_with(".cu")) return contender_of_export(text, read_file(text), places.root);
+std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const KernelPlaces& places) {
+  if (text.ends_with(".cu")) return kernel_of_export(text, read_file(text), places.root);
   if (names_trial(text)) return of_trial(text, places);
   std::string known;
   if (places.space) {
     Project project = open_project(load_space_file(*places.space, places.root), places.root);
     if (const Preset* preset = project.space.preset(text)) {
       const Config config = preset->config;
-      return std::make_unique<ConfigContender>("preset " + text, std::move(project), config);
+      return std::make_unique<ConfigUnderTest>("preset " + text, std::move(project), config);
     }
     for (const Preset& preset : project.space.presets())
       known += (known.empty() ? "" : ", ") + preset.name;
@@ -121,9 +121,9 @@ std::unique_ptr<Contender> open_contender(const std::string& text, const Contend
                    : ", or with --space one of its presets"));
 }
 
-std::unique_ptr<Contender> contender_of_export(const std::string& name, const std::string& text,
+std::unique_ptr<KernelUnderTest> kernel_of_export(const std::string& name, const std::string& text,
                                                const std::filesystem::path& root) {
-  return std::make_unique<FileContender>(name, parse_exported(text, name), root);
+  return std::make_unique<FileUnderTest>(name, parse_exported(text, name), root);
 }
 
 }  // namespace fa_tune

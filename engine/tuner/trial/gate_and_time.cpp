@@ -4,11 +4,11 @@ namespace fa_tune {
 namespace {
 
 // Those that it can be bound for; of the timed shape too where that leaves some shapes out.
-std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
+std::vector<GateCase> cases_of(const KernelUnderTest& tested, std::uint64_t seed) {
   const auto fitting = [&](TimedShape timed) {
-    std::vector<GateCase> cases = trial_cases(contender.problem(), seed, timed);
+    std::vector<GateCase> cases = trial_cases(tested.problem(), seed, timed);
     const auto left_out =
-        std::erase_if(cases, [&](const GateCase& each) { return !contender.fits(each.shape); });
+        std::erase_if(cases, [&](const GateCase& each) { return !tested.fits(each.shape); });
     return std::pair(std::move(cases), left_out > 0);
   };
   auto [cases, some_left_out] = fitting(TimedShape::none);
@@ -17,15 +17,15 @@ std::vector<GateCase> cases_of(const Contender& contender, std::uint64_t seed) {
 
 }  // namespace
 
-std::expected<Measurement, Rejection> admit(const Contender& contender, const Binder& bind,
+std::expected<Measurement, Rejection> admit(const KernelUnderTest& tested, const Binder& bind,
                                             Device& device, TruthCache& truth, ValidatedTimer& timer,
                                             std::uint64_t seed) {
   const auto refused = [&](const Rejection& by, const std::string& because) {
-    return std::unexpected(Rejection{by.finding, contender.name() + because + by.message});
+    return std::unexpected(Rejection{by.finding, tested.name() + because + by.message});
   };
-  const Verdict gated = Gate(device, truth).check(bind, cases_of(contender, seed));
+  const Verdict gated = Gate(device, truth).check(bind, cases_of(tested, seed));
   if (!gated.right()) return refused(gated.rejection(), " is not right: " + gated.finding + ": ");
-  const auto bound = bind(contender.problem().shape());
+  const auto bound = bind(tested.problem().shape());
   if (!bound) return refused({Finding::not_bound, bound.error()}, ": ");
   auto timed = timer.time(*bound, Effort::screen);
   if (!timed) return refused(timed.error(), " could not be timed: " + timed.error().finding + ": ");

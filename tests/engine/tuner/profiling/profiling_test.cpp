@@ -66,7 +66,7 @@ std::string fake_ncu(const test::ScratchFolder& folder) {
 std::expected<Profile, std::string> profiled(const std::string& text, bool measures,
                                              const std::vector<std::string>& program) {
   const test::ScratchFolder folder;
-  auto contender = contender_of_export("x.cu", text, test::root());
+  auto tested = kernel_of_export("x.cu", text, test::root());
   auto device = open_device("emulator:l4", {}, test::root());
   if (measures)
     device = std::make_unique<test::MeasuringEmulator>(std::move(device),
@@ -78,7 +78,7 @@ std::expected<Profile, std::string> profiled(const std::string& text, bool measu
   options.measured.program = program;
   options.measured.deadline = std::chrono::seconds(60);
   options.model = load_profile("l4", test::root());
-  return profile_kernel(std::move(contender), std::move(device), open_nvrtc(), options);
+  return profile_kernel(std::move(tested), std::move(device), open_nvrtc(), options);
 }
 
 const std::vector<std::string> kProgram = {FA_TUNE_PROGRAM, "profiled"};
