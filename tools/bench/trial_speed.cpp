@@ -35,15 +35,15 @@ nlohmann::ordered_json measure(const Project& project, Device& device) {
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 1);
   TruthCache truth(*project.problem);
-  Judge judge(project, device, truth, {1, 2});
+  TrialRunner judge(project, device, truth, {1, 2});
   std::vector<double> gate_ms, measure_ms;
   // The first finds no truth yet and is not counted among the others.
   double first_ms = 0;
   for (int i = 0; i <= kTrials; ++i) {
-    Admission admission(project, device, pool);  // a new one, or the second trial were a duplicate
-    const auto variant = admission.prepare(project.space.parts().presets.back().config);
+    CompileStage compile_stage(project, device, pool);  // a new one, or the second trial were a duplicate
+    const auto variant = compile_stage.prepare(project.space.parts().presets.back().config);
     FinishedTrial trial;
-    if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
+    if (compile_stage.gate_and_time(*variant, trial)) judge.judge(*variant, trial);
     if (trial.row.outcome != "right") return {{"refused", trial.row.message}};
     if (i == 0) first_ms = trial.row.gate_ms;
     if (i == 0) continue;

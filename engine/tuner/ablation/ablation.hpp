@@ -19,7 +19,7 @@ struct AblationOptions {
 };
 
 // What each gene of a trial is worth: variants between it and a baseline (AblationPlan), compiled,
-// gated and timed as trials are (Admission, Judge), then raced as finalists are, a dozen at a time
+// gated and timed as trials are (CompileStage, TrialRunner), then raced as finalists are, a dozen at a time
 // beside the trial (`forward` ones beside the baseline). The intervals of the races beside the
 // trial hold together, all of them, in 95 of 100 ablations; so do those beside the baseline, and
 // those of the pairs, by themselves. Pairs are of the four genes with the largest ratios, up to

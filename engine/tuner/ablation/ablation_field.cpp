@@ -42,23 +42,23 @@ AblationField::AblationField(const Project& project, Device& device, CompilePool
       pool_(pool),
       say_(std::move(say)),
       truth_(*project.problem),
-      admission_(project, device, pool, cases_of_trials(project, device, TrialSeeds::of(seed))),
-      judge_(project, device, truth_, TrialSeeds::of(seed)) {}
+      compile_stage_(project, device, pool, cases_of_trials(project, device, TrialSeeds::of(seed))),
+      runner_(project, device, truth_, TrialSeeds::of(seed)) {}
 
 void AblationField::judge(const std::vector<Config>& configs) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;
   for (const Config& config : configs) {
     const auto [known, is_new] = known_.try_emplace(config.to_json(), trials_.size());
     if (!is_new) continue;
-    begun.emplace_back(trials_.size(), admission_.prepare(config));
+    begun.emplace_back(trials_.size(), compile_stage_.prepare(config));
     trials_.emplace_back();
     trials_.back().row.number = static_cast<std::int64_t>(trials_.size());
   }
   std::size_t done = 0;
   for (auto& [place, variant] : begun) {
     FinishedTrial& trial = trials_[place];
-    if (admission_.admit(*variant, trial)) {
-      const Attempt ended = run_with_retry(device_, [&] { judge_.judge(*variant, trial); });
+    if (compile_stage_.gate_and_time(*variant, trial)) {
+      const Attempt ended = run_with_retry(device_, [&] { runner_.judge(*variant, trial); });
       if (ended.lost || device_.lost()) throw MachineError("the device was lost");
       if (ended.charge) refuse(trial.row, *ended.charge);
     }

@@ -48,8 +48,8 @@ class AblationField {
   CompilePool& pool_;
   Say say_;
   TruthCache truth_;
-  Admission admission_;
-  Judge judge_;
+  CompileStage compile_stage_;
+  TrialRunner runner_;
   std::vector<FinishedTrial> trials_;         // by number, from 1
   std::map<std::string, std::size_t> known_;  // places there by config
   std::optional<double> raced_us_;

@@ -60,9 +60,9 @@ std::expected<KernelComparison, RejectedContestant> compare_kernels(KernelUnderT
   const Binder bind_a = a.on(device, compiler, pool);
   const Binder bind_b = b.on(device, compiler, pool);
   KernelComparison compare_kernels;
-  const auto a_us = admit(a, bind_a, device, truth, timer, options.seed);
+  const auto a_us = gate_and_time(a, bind_a, device, truth, timer, options.seed);
   if (!a_us) return std::unexpected(RejectedContestant{0, a_us.error()});
-  const auto b_us = admit(b, bind_b, device, truth, timer, options.seed);
+  const auto b_us = gate_and_time(b, bind_b, device, truth, timer, options.seed);
   if (!b_us) return std::unexpected(RejectedContestant{1, b_us.error()});
   if (device.info().times == TimeKind::predicted) {
     const double ratio = b_us->time_us.value / a_us->time_us.value;

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/measure/timing.hpp"
-#include "engine/tuner/finals/final_judge.hpp"
+#include "engine/tuner/finals/finalist_gate.hpp"
 #include "engine/tuner/finals/final_places.hpp"
 #include "engine/tuner/finals/final_race.hpp"
 #include "engine/tuner/finals/finalists.hpp"
@@ -121,7 +121,7 @@ bool predicted_finals(const Project& project, Device& device, CompilePool& pool,
                       std::vector<TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
                       const std::atomic<bool>& stop) {
-  FinalJudge judge(project, device, pool, seed, suites);
+  FinalistGate judge(project, device, pool, seed, suites);
   int done = 0;
   for (TrialRow& trial : finalists) {
     if (stop) return false;
@@ -152,7 +152,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
                        const std::atomic<bool>& stop, const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
-  FinalJudge judge(project, device, pool, seed, suites);
+  FinalistGate judge(project, device, pool, seed, suites);
   for (const TrialRow& trial : finalists) judge.prepare(trial);
   std::map<std::int64_t, SanitizerResult> looks;
   if (!look_at_all(project, device, pool, emulator, finalists, seed, stop, listener, looks))

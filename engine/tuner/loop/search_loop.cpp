@@ -56,20 +56,20 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       pace_(pace),
       log_(parts.project, parts.store, run),
       seconds_before_(log_.seconds_before()),
-      admission_(parts.project, *parts.devices.front(), parts.pool,
+      compile_stage_(parts.project, *parts.devices.front(), parts.pool,
                  cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
       device_names_(names_of(parts.devices)),
       executor_(parts.devices, parts.queue) {
   for (Device* device : parts.devices)
     judges_.push_back(
-        std::make_unique<Judge>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
+        std::make_unique<TrialRunner>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
   breakdown_.devices = device_names_;
   breakdown_.jobs = parts.options.jobs;
 }
 
 void SearchLoop::run() {
   for (;;) {
-    while (ask() || record() || admit()) {
+    while (ask() || record() || gate_and_time()) {
     }
     if (parts_.stop) executor_.cancel_waiting();
     const bool awaits_compiler =
@@ -120,18 +120,18 @@ bool SearchLoop::ask() {
     entry.number = ++asked_;
     entry.stored = log_.stored(entry.number);
     if (entry.stored == nullptr && within_budget(entry.number))
-      entry.variant = admission_.prepare(proposal.config);
+      entry.variant = compile_stage_.prepare(proposal.config);
     entry.proposal = std::move(proposal);
   }
   fault_point("generation_prepared");
   return true;
 }
 
-bool SearchLoop::admit() {
+bool SearchLoop::gate_and_time() {
   if (admitted_ == entries_.size()) return false;
   Entry& entry = entries_[admitted_];
   if (entry.stored != nullptr) {
-    admission_.remember(*entry.stored);
+    compile_stage_.remember(*entry.stored);
     entry.finished = true;
   } else {
     // Where kernels run in the engine's own process, only what runs may have been attempted.
@@ -152,7 +152,7 @@ void SearchLoop::admit_one(Entry& entry) {
   row.number = static_cast<std::int64_t>(entry.number);
   row.operation = entry.proposal.operation;
   entry.finished = true;
-  if (!admission_.admit(*entry.variant, entry.trial)) return;
+  if (!compile_stage_.gate_and_time(*entry.variant, entry.trial)) return;
   const Adding adding(breakdown_.store_s);
   if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
     refuse_deadly(row,

@@ -37,7 +37,7 @@ struct SearchParts {
 };
 
 // The search of one run. Proposals are asked for, admitted, recorded and told in the order of their
-// numbers, on the thread that calls run(); between admission and record they are judged by the
+// numbers, on the thread that calls run(); between compile_stage and record they are judged by the
 // executor, each when a device is free. So what is found depends on neither compilers nor devices:
 // a generation is asked for as soon as the one `ahead` places before its predecessor was told, and
 // never later.
@@ -71,7 +71,7 @@ class SearchLoop {
   };
 
   bool ask();
-  bool admit();
+  bool gate_and_time();
   bool record();
   void admit_one(Entry& entry);
   DeviceExecutor::Job job(Entry& entry);
@@ -92,8 +92,8 @@ class SearchLoop {
   TrialLog log_;
   Stopwatch watch_;
   double seconds_before_;
-  Admission admission_;
-  std::vector<std::unique_ptr<Judge>> judges_;  // by slot
+  CompileStage compile_stage_;
+  std::vector<std::unique_ptr<TrialRunner>> judges_;  // by slot
   std::vector<std::string> device_names_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                 // the space, or the proposer was interrupted

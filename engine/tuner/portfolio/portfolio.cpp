@@ -158,13 +158,13 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
     if (wanted.empty()) continue;
     TruthCache truth(*project.problem);
     const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
-    Judge judge(project, device, truth, seeds);
+    TrialRunner judge(project, device, truth, seeds);
     for (const std::size_t kernel : wanted) {
       // Anew for each, so that one with the code of another is timed and not a duplicate.
-      Admission admission(project, device, pool, cases_of_trials(project, device, seeds));
-      const auto variant = admission.prepare(kernels_[kernel].config);
+      CompileStage compile_stage(project, device, pool, cases_of_trials(project, device, seeds));
+      const auto variant = compile_stage.prepare(kernels_[kernel].config);
       FinishedTrial trial;
-      if (admission.admit(*variant, trial)) judge.judge(*variant, trial);
+      if (compile_stage.gate_and_time(*variant, trial)) judge.judge(*variant, trial);
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;

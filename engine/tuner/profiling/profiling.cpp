@@ -52,7 +52,7 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<KernelUnderTe
     ValidatedTimer timer(tested->problem(), tested->target(), *device, truth,
                     input_seed(options.seed), ValidatedTimer::Proof::where_measured);
     const Binder bind = tested->on(*device, *compiler, pool);
-    auto admitted = admit(*tested, bind, *device, truth, timer, options.seed);
+    auto admitted = gate_and_time(*tested, bind, *device, truth, timer, options.seed);
     if (!admitted) return std::unexpected(admitted.error().message);
     timed = std::move(*admitted);
     resources = tested->resources();

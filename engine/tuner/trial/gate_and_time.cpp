@@ -17,7 +17,7 @@ std::vector<GateCase> cases_of(const KernelUnderTest& tested, std::uint64_t seed
 
 }  // namespace
 
-std::expected<Measurement, Rejection> admit(const KernelUnderTest& tested, const Binder& bind,
+std::expected<Measurement, Rejection> gate_and_time(const KernelUnderTest& tested, const Binder& bind,
                                             Device& device, TruthCache& truth, ValidatedTimer& timer,
                                             std::uint64_t seed) {
   const auto refused = [&](const Rejection& by, const std::string& because) {

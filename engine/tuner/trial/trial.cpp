@@ -54,14 +54,14 @@ std::vector<GateCase> cases_of_trials(const Project& project, const Device& devi
                      timed_shape_of_trials(*project.problem, measures));
 }
 
-Admission::Admission(const Project& project, Device& device, CompilePool& pool,
+CompileStage::CompileStage(const Project& project, Device& device, CompilePool& pool,
                      const std::vector<GateCase>& cases)
     : project_(project), device_(device), pool_(pool), shapes_({project.problem->shape()}) {
   for (const GateCase& each : cases)
     if (std::ranges::find(shapes_, each.shape) == shapes_.end()) shapes_.push_back(each.shape);
 }
 
-std::expected<std::vector<PlannedLaunch>, std::string> Admission::plans(
+std::expected<std::vector<PlannedLaunch>, std::string> CompileStage::plans(
     const Config& config) const {
   const Template& from = project_.template_of(config);
   std::vector<PlannedLaunch> plans;
@@ -73,7 +73,7 @@ std::expected<std::vector<PlannedLaunch>, std::string> Admission::plans(
   return plans;
 }
 
-std::string Admission::identity_of_source(const Config& config, const std::string& source_hash,
+std::string CompileStage::identity_of_source(const Config& config, const std::string& source_hash,
                                           const std::vector<PlannedLaunch>& plans) const {
   // Templates may share a source and have other compiler options.
   const std::string code = project_.template_of(config).name() + " " + source_hash;
@@ -82,7 +82,7 @@ std::string Admission::identity_of_source(const Config& config, const std::strin
   return identity.hash();
 }
 
-std::string Admission::identity_of_code(Variant& variant,
+std::string CompileStage::identity_of_code(Variant& variant,
                                         const std::vector<PlannedLaunch>& plans) const {
   KernelIdentity identity;
   for (std::size_t i = 0; i < shapes_.size(); ++i)
@@ -90,7 +90,7 @@ std::string Admission::identity_of_code(Variant& variant,
   return identity.hash();
 }
 
-std::unique_ptr<Variant> Admission::prepare(const Config& config) {
+std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
   auto variant = make_variant(project_, config, pool_, device_);
   // What is seen before is not compiled, nor what cannot be launched.
   const auto planned = plans(config);
@@ -101,13 +101,13 @@ std::unique_ptr<Variant> Admission::prepare(const Config& config) {
   return variant;
 }
 
-bool Admission::admit(Variant& variant, FinishedTrial& trial) {
+bool CompileStage::gate_and_time(Variant& variant, FinishedTrial& trial) {
   const bool goes_on = pass_stages(variant, trial);
   remember(trial.row);
   return goes_on;
 }
 
-bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
+bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
   row.config_json = variant.config().to_json();
   row.source_hash = variant.source().hash;
@@ -160,7 +160,7 @@ bool Admission::pass_stages(Variant& variant, FinishedTrial& trial) {
   return true;
 }
 
-Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds)
+TrialRunner::TrialRunner(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds)
     : project_(project),
       device_(device),
       truth_(truth),
@@ -171,7 +171,7 @@ Judge::Judge(const Project& project, Device& device, TruthCache& truth, TrialSee
       timer_(*project.problem, project.target, device, truth, seeds.timing,
                ValidatedTimer::Proof::where_measured, &originals_) {}
 
-void Judge::judge(Variant& variant, FinishedTrial& trial) {
+void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
   const Stopwatch gate_watch;
   const Verdict verdict = Gate(device_, truth_, &originals_).check(variant.binder(), cases_);
@@ -209,7 +209,7 @@ void Judge::judge(Variant& variant, FinishedTrial& trial) {
   trial.samples_us = measured->timing.samples_us;
 }
 
-void Admission::remember(const TrialRow& row) {
+void CompileStage::remember(const TrialRow& row) {
   if (row.outcome == "duplicate") return;
   const Config config = Config::from_json(row.config_json);
   if (const auto planned = plans(config); planned && !row.source_hash.empty())

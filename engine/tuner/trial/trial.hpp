@@ -55,11 +55,11 @@ std::vector<GateCase> cases_of_trials(const Project& project, const Device& devi
 // resources, duplicate. Each stops the trial where it refuses, and the row says why. Trials are
 // admitted in the order of their numbers: one is known as soon as it is admitted, so that a later
 // one with the same code is found out as its duplicate while it still runs.
-class Admission {
+class CompileStage {
  public:
   // All must outlive it; of the device only what info() says is used, and by prepare()'s variants.
   // `cases`: what the variants will be gated on.
-  Admission(const Project& project, Device& device, CompilePool& pool,
+  CompileStage(const Project& project, Device& device, CompilePool& pool,
             const std::vector<GateCase>& cases = {});
 
   // Renders the variant and begins to compile it, for the shapes of its cases too: where a
@@ -67,7 +67,7 @@ class Admission {
   std::unique_ptr<Variant> prepare(const Config& config);
   // True if the trial goes on. Waits for the compiler (Variant::ready). Of a duplicate, the number
   // of the trial it equals is in `twin`.
-  bool admit(Variant& variant, FinishedTrial& trial);
+  bool gate_and_time(Variant& variant, FinishedTrial& trial);
   // Makes a trial known that was recorded earlier.
   void remember(const TrialRow& row);
 
@@ -89,12 +89,12 @@ class Admission {
 };
 
 // The stages on one device: gate and screen. One thread owns it, that of the device.
-class Judge {
+class TrialRunner {
  public:
   // All must outlive it; the truths may be shared with other judges.
-  Judge(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds);
+  TrialRunner(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds);
 
-  // Says right or refused in the trial's row, which admit() let through.
+  // Says right or refused in the trial's row, which gate_and_time() let through.
   void judge(Variant& variant, FinishedTrial& trial);
 
  private:

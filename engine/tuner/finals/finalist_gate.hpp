@@ -25,10 +25,10 @@ struct FinalVerdict {
 
 // Judges finalists one by one: on all of the problem's suites and hidden cases, with inputs that no
 // trial has seen, and by a clock that wants its proof.
-class FinalJudge {
+class FinalistGate {
  public:
   // All must outlive it. `suites`: their names; all if empty.
-  FinalJudge(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
+  FinalistGate(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
              const std::vector<std::string>& suites);
 
   // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.

@@ -1,4 +1,4 @@
-#include "engine/tuner/finals/final_judge.hpp"
+#include "engine/tuner/finals/finalist_gate.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace fa_tune {
 
-FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool,
+FinalistGate::FinalistGate(const Project& project, Device& device, CompilePool& pool,
                        std::uint64_t seed, const std::vector<std::string>& suites)
     : project_(project),
       device_(device),
@@ -29,7 +29,7 @@ FinalJudge::FinalJudge(const Project& project, Device& device, CompilePool& pool
   cases_.insert(cases_.end(), hidden.begin(), hidden.end());
 }
 
-FinalVerdict FinalJudge::judge(const TrialRow& trial) {
+FinalVerdict FinalistGate::judge(const TrialRow& trial) {
   FinalVerdict verdict;
   const Attempt ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
   if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
@@ -37,7 +37,7 @@ FinalVerdict FinalJudge::judge(const TrialRow& trial) {
   return verdict;
 }
 
-std::unique_ptr<Variant> FinalJudge::begin(const TrialRow& trial) {
+std::unique_ptr<Variant> FinalistGate::begin(const TrialRow& trial) {
   const Config config = Config::from_json(trial.config_json);
   auto variant = make_variant(project_, config, pool_, device_);
   for (const GateCase& each : cases_) variant->begin(each.shape);
@@ -45,15 +45,15 @@ std::unique_ptr<Variant> FinalJudge::begin(const TrialRow& trial) {
   return variant;
 }
 
-void FinalJudge::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(trial); }
+void FinalistGate::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(trial); }
 
-void FinalJudge::finish_preparing() const {
+void FinalistGate::finish_preparing() const {
   constexpr std::chrono::milliseconds kPause{5};
   for (const auto& [trial, variant] : prepared_)
     while (!variant->ready()) std::this_thread::sleep_for(kPause);
 }
 
-FinalVerdict FinalJudge::try_out(const TrialRow& trial) {
+FinalVerdict FinalistGate::try_out(const TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
   Verdict verdict = Gate(device_, truth_, &originals_).check(variant->binder(), cases_);
