@@ -51,7 +51,7 @@ double share(const std::string& text) {
 
 Json shape_json(const Constants& shape) { return Json::parse(to_json(shape)); }
 
-Json as_json(const PortfolioField& field, const Cover& cover, double within, std::size_t timed) {
+Json as_json(const PortfolioField& field, const SetCover& cover, double within, std::size_t timed) {
   Json json{{"problem", field.run().problem},
             {"device", field.run().device_name},
             {"kind", field.run().time_kind},
@@ -85,7 +85,7 @@ Json as_json(const PortfolioField& field, const Cover& cover, double within, std
 // "+1.2%" for 1.012.
 std::string percent_text(double ratio) { return fmt::format("{:+.1f}%", (ratio - 1) * 100); }
 
-std::string as_table(const PortfolioField& field, const Cover& cover) {
+std::string as_table(const PortfolioField& field, const SetCover& cover) {
   Table table({{"shape", Align::wrap},
                {"trial", Align::right},
                {field.run().time_kind + " us", Align::right},
@@ -160,7 +160,7 @@ int portfolio(const PortfolioArguments& arguments) {
       store, {arguments.filters.resolved(), arguments.candidates, arguments.shapes, arguments.anew},
       require_root());
   const std::size_t timed = take_times(field, arguments, within);
-  const Cover cover = fewest_cover(field.costs(within));
+  const SetCover cover = fewest_cover(field.costs(within));
   const std::string json = as_json(field, cover, within, timed).dump(2) + "\n";
   if (!arguments.out.empty()) write_file(arguments.out, json);
   if (arguments.format == "json") {

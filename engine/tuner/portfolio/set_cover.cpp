@@ -21,13 +21,13 @@ class CoverSearch {
     }
   }
 
-  Cover run() {
+  SetCover run() {
     best_ = greedy();
     best_cost_ = cost_of(best_);
     Kernels chosen;
     const std::size_t least = shapes_apart(std::vector<bool>(shapes_, false));
     branch(chosen);
-    Cover cover{.kernels = best_, .serving = {}, .at_least = gave_up_ ? least : best_.size()};
+    SetCover cover{.kernels = best_, .serving = {}, .at_least = gave_up_ ? least : best_.size()};
     std::ranges::sort(cover.kernels);
     for (std::size_t shape = 0; shape < shapes_; ++shape)
       cover.serving.push_back(cheapest(cover.kernels, shape));
@@ -128,7 +128,7 @@ class CoverSearch {
 
 }  // namespace
 
-Cover fewest_cover(const Costs& costs, std::size_t most_steps) {
+SetCover fewest_cover(const Costs& costs, std::size_t most_steps) {
   return CoverSearch(costs, most_steps).run();
 }
 

@@ -9,7 +9,7 @@ namespace fa_tune {
 // What a kernel costs at a shape that it serves well enough; nothing where it does not.
 using Costs = std::vector<std::vector<std::optional<double>>>;  // [kernel][shape]
 
-struct Cover {
+struct SetCover {
   std::vector<std::size_t> kernels;  // ascending
   std::vector<std::size_t> serving;  // of each shape, the cheapest of them
   // No cover has fewer. Where this is less than there are kernels, the search was given up before
@@ -23,6 +23,6 @@ struct Cover {
 // sum of costs that was met. Set cover by branch and bound (a shape with few kernels first), begun
 // from the greedy answer, given up after `most_steps`. Every shape must have a kernel; throws
 // std::logic_error otherwise.
-Cover fewest_cover(const Costs& costs, std::size_t most_steps = 2'000'000);
+SetCover fewest_cover(const Costs& costs, std::size_t most_steps = 2'000'000);
 
 }  // namespace fa_tune

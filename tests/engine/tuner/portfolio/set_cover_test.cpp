@@ -49,7 +49,7 @@ TEST_CASE("cover: the greedy choice is not the fewest, and the fewest is found")
   // The first serves most, but the other two serve all.
   const Costs costs = {
       {no, 0., 0., 0., 0., no}, {0., 0., 0., no, no, no}, {no, no, no, 0., 0., 0.}};
-  const Cover cover = fewest_cover(costs);
+  const SetCover cover = fewest_cover(costs);
   CHECK(cover.kernels == std::vector<std::size_t>{1, 2});
   CHECK(cover.serving == std::vector<std::size_t>{1, 1, 1, 2, 2, 2});
   CHECK(cover.fewest());
@@ -63,7 +63,7 @@ TEST_CASE("cover: of equally many the cheaper") {
 TEST_CASE("cover: as few as trying every set finds") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Costs costs = random_costs(10, 12, seed);
-    const Cover cover = fewest_cover(costs);
+    const SetCover cover = fewest_cover(costs);
     CAPTURE(seed);
     CHECK(serves_all(costs, cover.kernels));
     CHECK(cover.kernels.size() == fewest_by_hand(costs));
@@ -77,11 +77,11 @@ TEST_CASE("cover: as few as trying every set finds") {
 
 TEST_CASE("cover: given up, it says how few there could be") {
   const Costs costs = random_costs(40, 60, 1);
-  const Cover hasty = fewest_cover(costs, 1);
+  const SetCover hasty = fewest_cover(costs, 1);
   CHECK(serves_all(costs, hasty.kernels));
   CHECK(hasty.at_least < hasty.kernels.size());
   CHECK_FALSE(hasty.fewest());
-  const Cover patient = fewest_cover(costs, 200'000);
+  const SetCover patient = fewest_cover(costs, 200'000);
   CHECK(patient.kernels.size() <= hasty.kernels.size());
   CHECK(patient.kernels.size() >= hasty.at_least);
 }
