@@ -53,10 +53,10 @@ std::optional<double> joules_of(std::span<Device* const> devices) {
 // Everything one call of evolve() holds.
 class Evolution {
  public:
-  Evolution(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+  Evolution(const TuningTask& task, std::span<Device* const> devices, Compiler& compiler,
             Store& store, const EvolveOptions& options, EvolveListener& listener,
             const std::atomic<bool>& stop)
-      : project_(project),
+      : task_(task),
         devices_(devices),
         info_(devices.front()->info()),
         compiler_(compiler),
@@ -88,7 +88,7 @@ class Evolution {
     if (device != nullptr && !result_.interrupted && result_.trouble.empty() &&
         !result_.finals_left) {
       result_.interrupted =
-          !run_finals(project_, *device, pool_, options_.emulator, store_, result_.run, seed_,
+          !run_finals(task_, *device, pool_, options_.emulator, store_, result_.run, seed_,
                       options_.final_suites, listener_, stop_);
       result_.device_lost = device->lost();
     }
@@ -113,7 +113,7 @@ class Evolution {
 
   void begin() {
     const RunRow now =
-        describe_run(project_, ids_of(devices_), info_, compiler_.version(), options_);
+        describe_run(task_, ids_of(devices_), info_, compiler_.version(), options_);
     strategy_ = options_.strategy;
     seed_ = options_.seed;
     earlier_ = options_.earlier;
@@ -154,19 +154,19 @@ class Evolution {
   void open_proposer(const ProposerOptions& options) {
     transcript_ = std::make_unique<StoredTranscript>(store_, result_.run);
     proposer_ = std::make_unique<ProposerArm>(
-        project_.space, brief_proposer(project_, info_, seed_, options_.trials, options_.seconds),
+        task_.space, brief_proposer(task_, info_, seed_, options_.trials, options_.seconds),
         options, *transcript_, transcript_->decisions(), &stop_);
   }
 
   // A device for the finals, or nullptr if none is left.
   Device* search() {
     const auto strategy =
-        make_strategy(strategy_, {.space = project_.space,
+        make_strategy(strategy_, {.space = task_.space,
                                   .seed = seed_,
-                                  .earlier = load_prior_runs(store_, project_, earlier_)});
+                                  .earlier = load_prior_runs(store_, task_, earlier_)});
     // Finals know truths of their own, and have the memory for them to themselves.
-    TruthCache truth(*project_.problem);
-    SearchLoop loop({.project = project_,
+    TruthCache truth(*task_.problem);
+    SearchLoop loop({.task = task_,
                      .devices = devices_,
                      .queue = queue_,
                      .pool = pool_,
@@ -194,7 +194,7 @@ class Evolution {
     return device;
   }
 
-  const Project& project_;
+  const TuningTask& task_;
   std::span<Device* const> devices_;
   const DeviceInfo& info_;  // of the first; the others are of its kind
   Compiler& compiler_;
@@ -215,17 +215,17 @@ class Evolution {
 
 }  // namespace
 
-EvolveResult evolve(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+EvolveResult evolve(const TuningTask& task, std::span<Device* const> devices, Compiler& compiler,
                     Store& store, const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop) {
-  return Evolution(project, devices, compiler, store, options, listener, stop).run();
+  return Evolution(task, devices, compiler, store, options, listener, stop).run();
 }
 
-EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
+EvolveResult evolve(const TuningTask& task, Device& device, Compiler& compiler, Store& store,
                     const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop) {
   Device* const devices[] = {&device};
-  return evolve(project, devices, compiler, store, options, listener, stop);
+  return evolve(task, devices, compiler, store, options, listener, stop);
 }
 
 }  // namespace fa_tune

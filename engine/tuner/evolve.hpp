@@ -18,10 +18,10 @@ namespace fa_tune {
 // the stored trials again and so comes to where it was. `stop` is looked at between trials. Throws
 // UserError if the devices are of several kinds or a run to resume does not fit (another space,
 // device, or templates that have changed).
-EvolveResult evolve(const Project& project, std::span<Device* const> devices, Compiler& compiler,
+EvolveResult evolve(const TuningTask& task, std::span<Device* const> devices, Compiler& compiler,
                     Store& store, const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop);
-EvolveResult evolve(const Project& project, Device& device, Compiler& compiler, Store& store,
+EvolveResult evolve(const TuningTask& task, Device& device, Compiler& compiler, Store& store,
                     const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop);
 

@@ -76,36 +76,36 @@ test::Replacements hopper_space_of(const Attention& problem) {
 // `FA_TUNE_TEST_DEVICE` names another device than the target's emulator, such as cuda:0 (leave the
 // planted faults out there: -tce="*planted*"). That emulator checks on one thread, as faulty blocks
 // may write the same place.
-std::unique_ptr<Device> device_for(const Project& project) {
+std::unique_ptr<Device> device_for(const TuningTask& task) {
   const char* given = std::getenv("FA_TUNE_TEST_DEVICE");
-  if (given == nullptr) return open_emulator(project.target, 1);
-  return open_device(given, project.target, test::root());
+  if (given == nullptr) return open_emulator(task.target, 1);
+  return open_device(given, task.target, test::root());
 }
 
 struct Fixture {
-  explicit Fixture(Project of) : project(std::move(of)), bench(project, device_for(project)) {}
+  explicit Fixture(TuningTask of) : task(std::move(of)), bench(task, device_for(task)) {}
 
-  Project project;
+  TuningTask task;
   test::Bench bench;
 };
 
 Fixture on_l4(const Attention& problem) {
-  return Fixture(test::project("l4.yaml", space_of(problem)));
+  return Fixture(test::task("l4.yaml", space_of(problem)));
 }
 Fixture on_h100(const Attention& problem) {
-  return Fixture(test::project("h100.yaml", hopper_space_of(problem)));
+  return Fixture(test::task("h100.yaml", hopper_space_of(problem)));
 }
 
 Fixture on_h100_mma(const Attention& problem) {
-  return Fixture(test::project("h100_mma.yaml", space_of(problem)));
+  return Fixture(test::task("h100_mma.yaml", space_of(problem)));
 }
 
 void accept(Fixture& place, const std::string& base, const test::Replacements& change = {}) {
   const Config config = Config::from_json(test::replace(base, change));
-  CAPTURE(place.project.problem->describe(place.project.problem->shape()));
+  CAPTURE(place.task.problem->describe(place.task.problem->shape()));
   CAPTURE(config.to_json());
-  CHECK(place.project.space.index_of(config).has_value());
-  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
+  CHECK(place.task.space.index_of(config).has_value());
+  const Verdict verdict = place.bench.gate(place.task.template_of(config), config, "quick");
   CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
 }
 
@@ -114,7 +114,7 @@ void refuse(Fixture& place, const std::string& name, const test::Replacements& f
             const std::string& base = kMma) {
   CAPTURE(name);
   const Config config = Config::from_json(base);
-  const Template& sound = place.project.template_of(config);
+  const Template& sound = place.task.template_of(config);
   const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = place.bench.gate(faulty, config, "quick");
@@ -216,11 +216,11 @@ TEST_CASE("features: wgmma, every head dimension") {
 
 TEST_CASE("features: an exported kernel says what its arguments are, and is gated again") {
   Fixture place = on_h100({kAll, 2});
-  const Project& project = place.project;
-  const Problem& problem = *project.problem;
+  const TuningTask& task = place.task;
+  const Problem& problem = *task.problem;
   const Config config = Config::from_json(with_packing(true));
-  const Template& from = project.template_of(config);
-  const Constants scope = project.scope(problem.shape());
+  const Template& from = task.template_of(config);
+  const Constants scope = task.scope(problem.shape());
   ExportFacts facts;
   facts.arch = "sm_90a";
   facts.target = "h100";
@@ -229,7 +229,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
   facts.kernel = from.kernel();
   facts.config = config;
   facts.problem = problem.kind();
-  facts.settings = project.file.problem_settings;
+  facts.settings = task.file.problem_settings;
   facts.shape = problem.shape();
   facts.launch = from.require_plan(config, scope).config;
   facts.arguments = argument_notes(from, config, problem, problem.shape(), scope);
@@ -245,7 +245,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
   const auto again = make_problem(read.problem, read.settings, "");
   CHECK(again->shape() == problem.shape());
   const auto compiler = open_nvrtc();
-  ExportedKernel kernel(read, *again, project.target, *compiler, place.bench.device());
+  ExportedKernel kernel(read, *again, task.target, *compiler, place.bench.device());
   TruthCache truth(*again);
   const Verdict verdict = Gate(place.bench.device(), truth)
                               .check([&](const Constants& shape) { return kernel.bind(shape); },

@@ -12,26 +12,26 @@ namespace {
 
 struct Fixture {
   explicit Fixture(const test::Replacements& change)
-      : project(test::project("ladder.yaml", change)), bench(project, "emulator:l4") {}
+      : task(test::task("ladder.yaml", change)), bench(task, "emulator:l4") {}
 
   void accept(const Config& config) {
-    CAPTURE(project.problem->describe(project.problem->shape()));
+    CAPTURE(task.problem->describe(task.problem->shape()));
     CAPTURE(config.to_json());
-    CHECK(project.space.index_of(config).has_value());
-    const Verdict verdict = bench.gate(project.template_of(config), config, "quick");
+    CHECK(task.space.index_of(config).has_value());
+    const Verdict verdict = bench.gate(task.template_of(config), config, "quick");
     CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
   }
   void accept(const std::string& base, const test::Replacements& change = {}) {
     accept(Config::from_json(test::replace(base, change)));
   }
 
-  Project project;
+  TuningTask task;
   test::Bench bench;
 };
 
 // The shipped problem with other settings, and without the presets, which may not fit them.
 Fixture with(const std::string& shape, const std::string& settings) {
-  const std::string text = test::project("ladder.yaml").file.text;
+  const std::string text = test::task("ladder.yaml").file.text;
   const std::size_t begin = text.find("presets:");
   const std::size_t end = text.find("budget:");
   return Fixture(
@@ -57,7 +57,7 @@ const std::string kAll =
 
 TEST_CASE("ladder: every step is right") {
   Fixture place({});
-  const auto& presets = place.project.file.presets;
+  const auto& presets = place.task.file.presets;
   CHECK(presets.size() >= 14);
   for (const Preset& preset : presets) place.accept(preset.config);
 }

@@ -18,16 +18,16 @@ int variants() {
 }
 
 void accept_all(const test::Replacements& change, int count, std::uint64_t seed) {
-  const Project project = test::project("l4.yaml", change);
+  const TuningTask task = test::task("l4.yaml", change);
   const char* device = std::getenv("FA_TUNE_TEST_DEVICE");
-  test::Bench bench(project, device != nullptr ? device : "emulator:l4");
+  test::Bench bench(task, device != nullptr ? device : "emulator:l4");
   Random random(seed);
   std::set<std::string> seen;
   int accepted = 0;
   while (static_cast<int>(seen.size()) < count) {
-    const Config config = project.space.sample(random);
+    const Config config = task.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
-    const Verdict verdict = bench.gate(project.template_of(config), config, "quick", seed);
+    const Verdict verdict = bench.gate(task.template_of(config), config, "quick", seed);
     CHECK_MESSAGE(verdict.right(), config.to_json(), ": ", verdict.finding, ": ", verdict.message,
                   " at ", verdict.where);
     CHECK(verdict.worst_ratio > 0);

@@ -31,18 +31,18 @@ test::Replacements space_of(const std::string& shape, const std::string& setting
 
 struct Fixture {
   Fixture(const std::string& shape, const std::string& settings)
-      : project(test::project("h100_fp8.yaml", space_of(shape, settings))),
-        bench(project, "emulator:h100") {}
+      : task(test::task("h100_fp8.yaml", space_of(shape, settings))),
+        bench(task, "emulator:h100") {}
 
-  Project project;
+  TuningTask task;
   test::Bench bench;
 };
 
 void accept(Fixture& place, const test::Replacements& change) {
   const Config config = Config::from_json(test::replace(kBase, change));
   CAPTURE(config.to_json());
-  CHECK(place.project.space.index_of(config).has_value());
-  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, "quick");
+  CHECK(place.task.space.index_of(config).has_value());
+  const Verdict verdict = place.bench.gate(place.task.template_of(config), config, "quick");
   CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
   CHECK(verdict.worst_ratio < 0.7);
 }
@@ -51,7 +51,7 @@ void accept(Fixture& place, const test::Replacements& change) {
 void refuse(Fixture& place, const std::string& name, const std::string& reason,
             const test::Replacements& fault) {
   const Config config = Config::from_json(kBase);
-  const Template& sound = place.project.template_of(config);
+  const Template& sound = place.task.template_of(config);
   const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = place.bench.gate(faulty, config, "quick");
@@ -106,7 +106,7 @@ TEST_CASE("wgmma e4m3: planted faults are refused") {
 
 TEST_CASE("wgmma e4m3: a template of 16 bits says no in one line") {
   try {
-    test::project("l4.yaml", {{"dtype: fp16", "dtype: e4m3"}});
+    test::task("l4.yaml", {{"dtype: fp16", "dtype: e4m3"}});
     FAIL("accepted");
   } catch (const UserError& error) {
     const std::string message = error.what();

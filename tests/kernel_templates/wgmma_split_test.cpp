@@ -19,9 +19,9 @@ std::string config(const std::string& changes) {
 
 struct Fixture {
   Fixture(const std::string& space, const test::Replacements& change)
-      : project(test::project(space, change)), bench(project, "emulator:h100") {}
+      : task(test::task(space, change)), bench(task, "emulator:h100") {}
 
-  Project project;
+  TuningTask task;
   test::Bench bench;
 };
 
@@ -39,12 +39,12 @@ Fixture on_h100(const std::string& settings) {
 Verdict gate(Fixture& place, const Template& from, const std::string& text) {
   const Config wanted = Config::from_json(text);
   CAPTURE(text);
-  CHECK(place.project.space.index_of(wanted).has_value());
+  CHECK(place.task.space.index_of(wanted).has_value());
   return place.bench.gate(from, wanted, "quick");
 }
 
 void accept(Fixture& place, const std::string& text) {
-  const Verdict verdict = gate(place, place.project.template_of(Config::from_json(text)), text);
+  const Verdict verdict = gate(place, place.task.template_of(Config::from_json(text)), text);
   CHECK_MESSAGE(verdict.right(), text, ": ", verdict.finding, ": ", verdict.message, " at ",
                 verdict.where);
 }
@@ -52,7 +52,7 @@ void accept(Fixture& place, const std::string& text) {
 void refuse(Fixture& place, const std::string& name, const std::string& reason,
             const test::Replacements& fault) {
   const std::string text = config(R"("OVERLAP":"ahead","O_PLACE":"over_q","SPLIT_KV":2)");
-  const Template& sound = place.project.template_of(Config::from_json(text));
+  const Template& sound = place.task.template_of(Config::from_json(text));
   const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = gate(place, faulty, text);

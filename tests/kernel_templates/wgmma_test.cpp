@@ -32,9 +32,9 @@ test::Replacements space_of(const Shape& shape) {
 
 struct Fixture {
   explicit Fixture(const Shape& shape)
-      : project(test::project("h100.yaml", space_of(shape))), bench(project, "emulator:h100") {}
+      : task(test::task("h100.yaml", space_of(shape))), bench(task, "emulator:h100") {}
 
-  Project project;
+  TuningTask task;
   test::Bench bench;
 };
 
@@ -50,8 +50,8 @@ Fixture& causal() {
 void accept(Fixture& place, const test::Replacements& change, const std::string& suite = "quick") {
   const Config config = Config::from_json(test::replace(kBase, change));
   CAPTURE(config.to_json());
-  CHECK(place.project.space.index_of(config).has_value());
-  const Verdict verdict = place.bench.gate(place.project.template_of(config), config, suite);
+  CHECK(place.task.space.index_of(config).has_value());
+  const Verdict verdict = place.bench.gate(place.task.template_of(config), config, suite);
   CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
 }
 
@@ -99,8 +99,8 @@ TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   // registers.
   const Config config = Config::from_json(test::replace(
       kBase, {{R"("CONSUMERS":2)", R"("CONSUMERS":3)"}, {R"("BLOCK_N":32)", R"("BLOCK_N":144)"}}));
-  CHECK_FALSE(place.project.space.index_of(config).has_value());
-  Admission runner(place.project, place.bench.device(), place.bench.pool());
+  CHECK_FALSE(place.task.space.index_of(config).has_value());
+  Admission runner(place.task, place.bench.device(), place.bench.pool());
   FinishedTrial trial;
   CHECK_FALSE(runner.admit(*runner.prepare(config), trial));
   CHECK(trial.row.stage == "compile");

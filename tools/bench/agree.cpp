@@ -58,8 +58,8 @@ std::expected<Bits, std::string> output_of(Device& device, const BoundKernel& ke
 }
 
 struct Side {
-  Side(const Project& project, const std::string& name)
-      : device(open_device(name, project.target, find_root())),
+  Side(const TuningTask& task, const std::string& name)
+      : device(open_device(name, task.target, find_root())),
         compiler(open_nvrtc()),
         pool(*compiler, 2) {}
 
@@ -87,11 +87,11 @@ void compare(const Bits& a, const Bits& b, const Expectation& truth, bool bf16, 
 
 int agree(const std::string& space, const std::string& one, const std::string& other, int count,
           std::uint64_t seed, const std::string& out) {
-  const Project project = open_project(load_space_file(space, find_root()), find_root());
-  const bool bf16 = project.problem->shape().at("dtype") == Value(std::string("bf16"));
-  Side sides[2] = {{project, one}, {project, other}};
-  TruthCache truth(*project.problem);
-  const auto cases = gate_cases(find_suite(*project.problem, SuiteName::quick).value(),
+  const TuningTask task = open_task(load_space_file(space, find_root()), find_root());
+  const bool bf16 = task.problem->shape().at("dtype") == Value(std::string("bf16"));
+  Side sides[2] = {{task, one}, {task, other}};
+  TruthCache truth(*task.problem);
+  const auto cases = gate_cases(find_suite(*task.problem, SuiteName::quick).value(),
                                 derive_seed(seed, "agree"));
   Random random(derive_seed(seed, "variants"));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -99,13 +99,13 @@ int agree(const std::string& space, const std::string& one, const std::string& o
   int same = 0;
   Difference total;
   while (static_cast<int>(seen.size()) < count) {
-    const Config config = project.space.sample(random);
+    const Config config = task.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
     Verdict verdicts[2];
     Difference difference;
     std::vector<Bits> outputs[2];
     for (int s = 0; s < 2; ++s) {
-      const auto variant = make_variant(project, config, sides[s].pool, *sides[s].device);
+      const auto variant = make_variant(task, config, sides[s].pool, *sides[s].device);
       verdicts[s] = Gate(*sides[s].device, truth).check(variant->binder(), cases);
       for (const GateCase& each : cases) {
         const auto bound = variant->bind(each.shape);

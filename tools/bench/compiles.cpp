@@ -61,8 +61,8 @@ int compiles(const std::string& space, int wanted, std::uint64_t seed,
              const std::vector<std::string>& settings) {
   SpaceFile file = load_space_file(space, find_root());
   for (const std::string& setting : settings) change(file, setting);
-  const Project project = open_project(std::move(file), find_root());
-  const Problem& problem = *project.problem;
+  const TuningTask task = open_task(std::move(file), find_root());
+  const Problem& problem = *task.problem;
   const auto defines = problem.defines(problem.shape());
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
@@ -74,27 +74,27 @@ int compiles(const std::string& space, int wanted, std::uint64_t seed,
     for (; pending.size() > most; pending.pop_front()) count(pending.front().get(), counts);
   };
   const int total = static_cast<int>(
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(wanted), project.space.count()));
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(wanted), task.space.count()));
   while (static_cast<int>(seen.size()) < total) {
-    const Config config = project.space.sample(random);
+    const Config config = task.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
-    const Template& from = project.template_of(config);
+    const Template& from = task.template_of(config);
     pending.push_back(pool.submit({.source = from.render(config, defines),
-                                   .arch = *from.arch_on(project.target.arch),
+                                   .arch = *from.arch_on(task.target.arch),
                                    .options = {}}));
     settle(32);
   }
   settle(0);
   const nlohmann::ordered_json line = {
-      {"space", project.file.name},
+      {"space", task.file.name},
       {"problem", problem.describe(problem.shape())},
-      {"valid", project.space.count()},
+      {"valid", task.space.count()},
       {"sample", total},
       {"seed", seed},
       {"failed", counts.failed},
       {"without_spills", counts.without_spills},
       {"share", total > 0 ? static_cast<double>(counts.without_spills) / total : 0.0},
-      {"arch", project.target.arch},
+      {"arch", task.target.arch},
       {"compiler", compiler->version()},
       {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))}};
   fmt::print("{}\n", line.dump());

@@ -137,9 +137,9 @@ int main(int argc, char** argv) {
   write_file(folder.path() / "add.cu", kAdd);
   write_file(folder.path() / "sums.yaml", fmt::format(fmt::runtime(kSpace), argv[1]));
   const std::string root = find_root().string();
-  const Project project =
-      open_project(load_space_file((folder.path() / "sums.yaml").string(), root), root);
-  Problem& problem = *project.problem;
+  const TuningTask task =
+      open_task(load_space_file((folder.path() / "sums.yaml").string(), root), root);
+  Problem& problem = *task.problem;
   const auto loop = std::make_shared<Loop>();
   problem.use_reference(loop);
   Instance instance;

@@ -130,13 +130,13 @@ Json mma_speed(const std::string& profile, const std::string& word) {
 
 Json template_speed(const std::string& word) {
   Json rows = Json::array();
-  const Project project = ShapeName{"1,8,512,64"}.open("l4.yaml");
+  const TuningTask task = ShapeName{"1,8,512,64"}.open("l4.yaml");
   const auto device = open_emulator(load_profile("l4", find_root()), 1);
   const auto compiler = compiler_with("");
-  Workplace workplace(project, *device);
-  for (const Preset& preset : project.file.presets) {
+  Workplace workplace(task, *device);
+  for (const Preset& preset : task.file.presets) {
     if (preset.name.find(word) == std::string::npos) continue;
-    const auto compiled = compiler->compile(request_of(project, preset.config, device->info()));
+    const auto compiled = compiler->compile(request_of(task, preset.config, device->info()));
     if (!compiled) throw MachineError(compiled.error().message);
     const KernelHandle kernel = load(*device, compiled->image);
     Launch launch = workplace.launch(preset.config, kernel);

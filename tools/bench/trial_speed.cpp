@@ -31,17 +31,17 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-nlohmann::ordered_json measure(const Project& project, Device& device) {
+nlohmann::ordered_json measure(const TuningTask& task, Device& device) {
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 1);
-  TruthCache truth(*project.problem);
-  TrialRunner judge(project, device, truth, {1, 2});
+  TruthCache truth(*task.problem);
+  TrialRunner judge(task, device, truth, {1, 2});
   std::vector<double> gate_ms, measure_ms;
   // The first finds no truth yet and is not counted among the others.
   double first_ms = 0;
   for (int i = 0; i <= kTrials; ++i) {
-    CompileStage compile_stage(project, device, pool);  // a new one, or the second trial were a duplicate
-    const auto variant = compile_stage.prepare(project.space.parts().presets.back().config);
+    CompileStage compile_stage(task, device, pool);  // a new one, or the second trial were a duplicate
+    const auto variant = compile_stage.prepare(task.space.parts().presets.back().config);
     FinishedTrial trial;
     if (compile_stage.gate_and_time(*variant, trial)) judge.judge(*variant, trial);
     if (trial.row.outcome != "right") return {{"refused", trial.row.message}};
@@ -65,22 +65,22 @@ int main(int argc, char** argv) {
   const std::string name = argv[1];
   const std::string root = find_root().string();
   const std::vector<std::string> settings(argv + std::min(argc, 4), argv + argc);
-  const Project project = open_project(
+  const TuningTask task = open_task(
       with_settings(load_space_file(argc > 3 ? argv[3] : "l4.yaml", root), settings), root);
-  reference_on_emulator(*project.problem, project.target);
+  reference_on_emulator(*task.problem, task.target);
   nlohmann::ordered_json result = {{"device", name},
                                    {"trials", kTrials},
-                                   {"shape", project.problem->describe(project.problem->shape())}};
+                                   {"shape", task.problem->describe(task.problem->shape())}};
   {
-    const auto here = open_device(name, project.target, root);
+    const auto here = open_device(name, task.target, root);
     result["name"] = here->info().name;
-    result["in_process"] = measure(project, *here);
+    result["in_process"] = measure(task, *here);
   }
   RemoteOptions options;
   options.words = {argv[2], "worker", "--device", name, "--root", root};
   if (!name.starts_with("cuda")) options.deadlines = Deadlines::of_emulator();
   const auto there = open_remote(options);
-  result["in_worker"] = measure(project, *there);
+  result["in_worker"] = measure(task, *there);
   fmt::print("{}\n", result.dump(2));
   return 0;
 }

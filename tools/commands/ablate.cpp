@@ -27,16 +27,16 @@ int ablate_trial(const AblateArguments& arguments) {
   const auto root = require_root();
   const TrialOfRun both = require_trial(Store(arguments.db, Store::Mode::read), arguments.trial);
   const RunRow& run = both.run;
-  const Project project = open_stored_project(run, root);
-  Session session(arguments.device, project.target, root);
-  session.give_reference(*project.problem, project.target);
+  const TuningTask task = open_stored_task(run, root);
+  Session session(arguments.device, task.target, root);
+  session.give_reference(*task.problem, task.target);
   const DeviceInfo& device = session.device().info();
   AblationOptions options;
   options.baseline = arguments.baseline;
   options.all_genes = arguments.genes == "all";
   options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("on {} ({}), seed {}", device.id, device.name, options.seed);
-  const Ablation found = ablate(project, both.trial, session.device(), session.pool(), options,
+  const Ablation found = ablate(task, both.trial, session.device(), session.pool(), options,
                                 [](const std::string& step) { log_info("{}", step); });
   fmt::print("{}",
              arguments.format == "json" ? ablation_json(found, run) : ablation_text(found, run));

@@ -117,13 +117,13 @@ std::vector<std::int64_t> runs_named(const std::string& warm) {
   return runs;
 }
 
-void announce(const Project& project, const std::vector<Device*>& devices,
+void announce(const TuningTask& task, const std::vector<Device*>& devices,
               const EvolveOptions& options, const Compiler& compiler) {
   const Device& device = *devices.front();
-  log_info("space {}: {} valid configs, {}", project.file.name, project.space.count(),
-           project.problem->describe(project.problem->shape()));
-  for (const std::string& line : project.idle_parameters()) log_warning("{}", line);
-  announce_coverage(*project.problem);
+  log_info("space {}: {} valid configs, {}", task.file.name, task.space.count(),
+           task.problem->describe(task.problem->shape()));
+  for (const std::string& line : task.idle_parameters()) log_warning("{}", line);
+  announce_coverage(*task.problem);
   std::vector<std::string> ids;
   for (const Device* each : devices) ids.push_back(each->info().id);
   log_info("{} {}: {}, compiled for {} by {}, {} compiler threads",
@@ -134,10 +134,10 @@ void announce(const Project& project, const std::vector<Device*>& devices,
   if (device.info().times == TimeKind::predicted)
     log_info(
         "no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
-        project.target.title);
-  else if (device.info().arch != project.target.arch)
+        task.target.title);
+  else if (device.info().arch != task.target.arch)
     log_info("the space's target is {} ({}): its limits hold here too, so that a winner fits it",
-             project.target.title, project.target.arch);
+             task.target.title, task.target.arch);
 }
 
 // What makes a run the run it is cannot be changed in the midst of it.
@@ -184,8 +184,8 @@ int evolve_command(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const Project project =
-      open_project(stored ? stored_space(*stored) : named_space(arguments, root), root);
+  const TuningTask task =
+      open_task(stored ? stored_space(*stored) : named_space(arguments, root), root);
   EvolveOptions options;
   options.resume = arguments.resume;
   if (arguments.strategy) options.strategy = *arguments.strategy;
@@ -196,39 +196,39 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early. A proposer learns, whatever it stands beside.
   const auto strategy =
-      make_strategy(options.strategy, {.space = project.space, .seed = options.seed});
+      make_strategy(options.strategy, {.space = task.space, .seed = options.seed});
   if (!options.proposer) options.pace = Pace::of(*strategy);
   if (arguments.generation) options.pace.generation = *arguments.generation;
   if (arguments.ahead) options.pace.ahead = *arguments.ahead;
-  set_budget(options, arguments, stored, project.file);
+  set_budget(options, arguments, stored, task.file);
   options.warm = arguments.warm.value_or("auto") != "off";
   if (!stored) {
     const auto named = runs_named(arguments.warm.value_or("auto"));
     if (!named.empty()) {
       const Store known(arguments.db, Store::Mode::read);
       for (const std::int64_t run : named)
-        options.earlier.push_back(choose_prior_runs(known, project, run));
+        options.earlier.push_back(choose_prior_runs(known, task, run));
     }
   }
-  Session session(Session::Devices::several, arguments.device, project.target, root);
-  session.give_reference(*project.problem, project.target);
+  Session session(Session::Devices::several, arguments.device, task.target, root);
+  session.give_reference(*task.problem, task.target);
   const std::vector<Device*> devices = session.devices();
   const DeviceInfo& device = session.device().info();
   Store store(arguments.db, Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
-    options.earlier = choose_prior_runs(store, project, device.name);
-  announce(project, devices, options, session.compiler());
+    options.earlier = choose_prior_runs(store, task, device.name);
+  announce(task, devices, options, session.compiler());
 
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   EvolveResult result;
   {
     Progress progress(options, to_text(device.times));
-    result = evolve(project, devices, session.compiler(), store, options, progress, stop_asked);
+    result = evolve(task, devices, session.compiler(), store, options, progress, stop_asked);
   }
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)
-                                              : summarize(project, store, result, arguments.db));
+                                              : summarize(task, store, result, arguments.db));
   const std::string resume =
       fmt::format("fa-tune evolve --db {} --device {} --resume {}{}", arguments.db,
                   arguments.device, result.run, arguments.proposer ? " --proposer '...'" : "");

@@ -79,23 +79,23 @@ int finals(const FinalsArguments& arguments) {
   const auto root = require_root();
   const Store store(arguments.db, Store::Mode::read);
   const RunRow run = wanted_run(store, arguments);
-  const Project project = open_stored_project(run, root);
-  auto finalists = choose_finalists(project, store, run.id);
+  const TuningTask task = open_stored_task(run, root);
+  auto finalists = choose_finalists(task, store, run.id);
   std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != "right"; });
   if (finalists.size() > arguments.limit) finalists.resize(arguments.limit);
   if (finalists.empty())
     throw UserError(fmt::format("{}: run {} has no right trial with a time", arguments.db, run.id));
-  Session session(arguments.device, project.target, root);
-  session.give_reference(*project.problem, project.target);
+  Session session(arguments.device, task.target, root);
+  session.give_reference(*task.problem, task.target);
   const DeviceInfo& device = session.device().info();
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
-  announce_coverage(*project.problem);
+  announce_coverage(*task.problem);
   log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id, device.id,
            device.name, seed);
   std::vector<TrialRow> refused;
   const std::atomic<bool> stop{false};
   const FinalRound round =
-      hold_finals(project, session.device(), session.pool(), emulator_in_worker(root), finalists,
+      hold_finals(task, session.device(), session.pool(), emulator_in_worker(root), finalists,
                   seed, arguments.suites, stop,
                   {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
                    .step = [](const std::string& step, int done,

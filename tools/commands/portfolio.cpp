@@ -70,7 +70,7 @@ Json as_json(const PortfolioField& field, const SetCover& cover, double within, 
     const std::size_t kernel = cover.serving[shape];
     const PortfolioTime& time = field.time(kernel, shape);
     json["shapes"].push_back(
-        {{"shape", shape_json(field.shapes()[shape].project.problem->shape())},
+        {{"shape", shape_json(field.shapes()[shape].task.problem->shape())},
          {"trial", field.kernels()[kernel].trial},
          {"time_us", time.time->us.value},
          {"time_low_us", time.time->us.low},
@@ -115,7 +115,7 @@ std::size_t take_times(PortfolioField& field, const PortfolioArguments& argument
   const bool races = field.run().time_kind == "measured" && !arguments.no_race;
   if (field.missing() == 0 && !races) return 0;
   const auto root = require_root();
-  const DeviceProfile& target = field.shapes().front().project.target;
+  const DeviceProfile& target = field.shapes().front().task.target;
   Session session(field.run().device, target, root);
   const DeviceInfo& device = session.device().info();
   if (device.name != field.run().device_name)
@@ -126,7 +126,7 @@ std::size_t take_times(PortfolioField& field, const PortfolioArguments& argument
               : fmt::format("{} pairs of kernel and shape are not timed", field.missing()),
         field.missing() == 0 ? ", or choose by screens alone with --no-race" : ""));
   for (const PortfolioShape& shape : field.shapes())
-    session.give_reference(*shape.project.problem, target);
+    session.give_reference(*shape.task.problem, target);
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   const std::size_t shapes = field.shapes().size();
   log_info("{} of {} pairs of kernel and shape are timed{} on {} ({}), seed {}", field.missing(),

@@ -81,8 +81,8 @@ NextMoves moves_for(const Profiled& profiled, const ProfileArguments& arguments,
   if (profiled.trial) {
     const Store store(arguments.db, Store::Mode::read);
     const RunRow& run = profiled.trial->run;
-    const Project project = open_stored_project(run, root);
-    return next_moves(store, profiled.trial->trial, project, limit);
+    const TuningTask task = open_stored_task(run, root);
+    return next_moves(store, profiled.trial->trial, task, limit);
   }
   const Exported exported = parse_exported(profiled.text, profiled.name);
   return next_moves(Template::parse(exported.template_name, exported.manifest_text,

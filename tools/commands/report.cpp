@@ -26,21 +26,21 @@ struct ReportArguments {
 
 // What the device that a run was on can do: the profile that it emulates, else that of its
 // model or architecture, whose SMs may be a few more or less than the GPU's own.
-std::optional<RoofFacts> roof_of(const RunRow& run, const Project& project) {
+std::optional<RoofFacts> roof_of(const RunRow& run, const TuningTask& task) {
   constexpr std::string_view kEmulator = "emulator:";
   std::optional<DeviceProfile> profile;
   if (run.device.starts_with(kEmulator)) {
     std::string name = run.device.substr(kEmulator.size());
     name.resize(std::min(name.size(), name.find_first_of("*,")));
-    profile = load_profile(name, project.root);
+    profile = load_profile(name, task.root);
   } else {
     DeviceInfo gpu;
     gpu.name = run.device_name;
     gpu.arch = run.arch.substr(0, run.arch.find_last_not_of("af") + 1);
-    gpu.sms = project.target.sms;
-    profile = profile_of(gpu, project.target, project.root);
+    gpu.sms = task.target.sms;
+    profile = profile_of(gpu, task.target, task.root);
   }
-  const Problem& problem = *project.problem;
+  const Problem& problem = *task.problem;
   // A space need not say how many operations its own problem takes.
   if (!profile || problem.flop(problem.shape()) <= 0) return std::nullopt;
   const Ceilings most = ceilings(*profile, profile->sms, problem.tensor_speed());
@@ -76,10 +76,10 @@ int report(const ReportArguments& arguments) {
                                   arguments.beside, extras.beside->config.to_json(), run->id));
   }
   try {
-    const Project project = open_stored_project(*run, require_root());
-    for (const Preset& preset : project.space.presets())
+    const TuningTask task = open_stored_task(*run, require_root());
+    for (const Preset& preset : task.space.presets())
       extras.presets.emplace_back(preset.name, preset.config.to_json());
-    extras.roof = roof_of(*run, project);
+    extras.roof = roof_of(*run, task);
   } catch (const UserError& error) {
     log_warning("the space cannot be opened as it was, so presets and roofline are left out: {}",
                 error.what());

@@ -20,9 +20,9 @@ struct SpaceArguments {
   std::optional<std::uint64_t> seed;
 };
 
-Project open_yaml(const std::filesystem::path& path) {
+TuningTask open_yaml(const std::filesystem::path& path) {
   const auto root = require_root();
-  return open_project(load_space_file(path.string(), root), root);
+  return open_task(load_space_file(path.string(), root), root);
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
@@ -53,13 +53,13 @@ int check(const SpaceArguments& arguments) {
   const auto path = find_space_file(arguments.space, find_root());
   const std::string text = read_file(path);
   if (looks_like_t1(text)) return check_t1(parse_t1(text, path));
-  const Project project = open_yaml(path);
-  fmt::print("{}: good\n", project.file.path.string());
-  fmt::print("  problem     {} {}\n", project.problem->kind(),
-             project.problem->describe(project.problem->shape()));
-  fmt::print("  target      {} ({})\n", project.target.title, project.target.arch);
-  print_counts(project.space);
-  for (const std::string& line : project.idle_parameters()) log_warning("{}", line);
+  const TuningTask task = open_yaml(path);
+  fmt::print("{}: good\n", task.file.path.string());
+  fmt::print("  problem     {} {}\n", task.problem->kind(),
+             task.problem->describe(task.problem->shape()));
+  fmt::print("  target      {} ({})\n", task.target.title, task.target.arch);
+  print_counts(task.space);
+  for (const std::string& line : task.idle_parameters()) log_warning("{}", line);
   return 0;
 }
 

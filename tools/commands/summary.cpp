@@ -40,7 +40,7 @@ std::string compared(const TrialRow& best, const TrialRow& other) {
 
 }  // namespace
 
-std::string summarize(const Project& project, const Store& store, const EvolveResult& result,
+std::string summarize(const TuningTask& task, const Store& store, const EvolveResult& result,
                       const std::string& db) {
   const auto run = store.run(result.run);
   TrialFilter filter;
@@ -54,7 +54,7 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
   const Interval us = *shown_time(best);
 
   text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, us.value,
-                      predicted ? "predicted for " + project.target.title + " (no GPU was used)"
+                      predicted ? "predicted for " + task.target.title + " (no GPU was used)"
                                 : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
                                               known_end(us.low).value_or(us.value),
                                               known_end(us.high).value_or(us.value)));
@@ -63,7 +63,7 @@ std::string summarize(const Project& project, const Store& store, const EvolveRe
     text += fmt::format("  in the finals: {}\n", standing_text(raced->second));
   text += settings_lines(best.config_json);
   const auto trials = store.trials(result.run);
-  for (const Preset& preset : project.space.presets()) {
+  for (const Preset& preset : task.space.presets()) {
     const auto found = std::ranges::find_if(trials, [&](const TrialRow& trial) {
       return trial.config_json == preset.config.to_json();
     });

@@ -10,7 +10,7 @@ namespace fa_tune {
 
 // What a run came to, for a person: the best kernel beside every preset, and the commands that lead
 // on. `db` is the database's path as the user typed it.
-std::string summarize(const Project& project, const Store& store, const EvolveResult& result,
+std::string summarize(const TuningTask& task, const Store& store, const EvolveResult& result,
                       const std::string& db);
 
 // The same for programs, an object; stable:

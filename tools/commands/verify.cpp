@@ -97,17 +97,17 @@ int verify_trial(const VerifyArguments& arguments) {
     throw UserError(fmt::format("{}: there is no trial {}", arguments.db, *arguments.trial));
   const auto run = store.run(trial->run);
   const auto root = require_root();
-  const Project project = open_stored_project(*run, root);
-  const auto suites = chosen_suites(*project.problem, arguments.suites);
-  Session session(arguments.device, project.target, root);
-  session.give_reference(*project.problem, project.target);
+  const TuningTask task = open_stored_task(*run, root);
+  const auto suites = chosen_suites(*task.problem, arguments.suites);
+  Session session(arguments.device, task.target, root);
+  session.give_reference(*task.problem, task.target);
   const Config config = Config::from_json(trial->config_json);
-  const auto variant = make_variant(project, config, session.pool(), session.device());
+  const auto variant = make_variant(task, config, session.pool(), session.device());
   if (variant->source().hash != trial->source_hash)
     log_warning("the templates have changed since trial {}: what they give now is gated",
                 trial->id);
   return gate_suites(
-      *project.problem, suites, session.device(), variant->binder(),
+      *task.problem, suites, session.device(), variant->binder(),
       [](const Constants&) { return true; }, arguments);
 }
 

@@ -69,7 +69,7 @@ const std::vector<Sizes> ragged = {
     {1, 1, 128, 128}, {1, 1, 129, 127}, {1, 1, 1, 1},   {1, 1, 1, 128},   {1, 1, 128, 1},
     {1, 1, 77, 200},  {1, 2, 200, 77},  {2, 2, 50, 70}, {1, 3, 100, 100}, {1, 1, 257, 255}};
 
-// Each with and without causal: the shape this project was first asked for; lengths that are no
+// Each with and without causal: the shape this task was first asked for; lengths that are no
 // multiple of 64; fewer queries than keys; more queries than keys; and a long one.
 const std::vector<Sizes> ten = {
     {1, 8, 512, 512}, {1, 8, 500, 500}, {2, 4, 256, 640}, {3, 2, 333, 111}, {1, 4, 1024, 1024}};

@@ -106,7 +106,7 @@ double GaussianProcess::own_covariance(const Site& site) const {
 void GaussianProcess::take(const Site& site) {
   Posterior posterior;
   covariances(site, 0, posterior.covariance);
-  const double left = project(site, posterior) + std::exp(weights_.noise) + kJitter;
+  const double left = task(site, posterior) + std::exp(weights_.noise) + kJitter;
   factor_.insert(factor_.end(), posterior.projection.begin(), posterior.projection.end());
   factor_.push_back(std::sqrt(std::max(left, kLeastVariance)));
   for (std::size_t d = 0; d < coordinates_.size(); ++d) coordinates_[d].push_back(site.point[d]);
@@ -174,7 +174,7 @@ GaussianProcess::Posterior GaussianProcess::predict(const Site& site) const {
   return posterior;
 }
 
-double GaussianProcess::project(const Site& site, Posterior& posterior) const {
+double GaussianProcess::task(const Site& site, Posterior& posterior) const {
   if (posterior.covariance.size() < taken_)
     covariances(site, posterior.covariance.size(), posterior.covariance);
   std::vector<double>& projection = posterior.projection;
@@ -188,7 +188,7 @@ double GaussianProcess::project(const Site& site, Posterior& posterior) const {
 
 void GaussianProcess::refine(const Site& site, Posterior& posterior) const {
   if (exact(posterior)) return;
-  posterior.variance = std::max(project(site, posterior), kLeastVariance) * scale_;
+  posterior.variance = std::max(task(site, posterior), kLeastVariance) * scale_;
 }
 
 }  // namespace fa_tune

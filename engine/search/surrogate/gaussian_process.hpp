@@ -70,7 +70,7 @@ class GaussianProcess {
   void covariances(const Site& site, std::size_t first, std::vector<float>& out) const;
   double own_covariance(const Site& site) const;
   // Extends the projection to all sites; what they leave of the site's own covariance.
-  double project(const Site& site, Posterior& posterior) const;
+  double task(const Site& site, Posterior& posterior) const;
   void take(const Site& site);
   const double* row(std::size_t i) const { return factor_.data() + i * (i + 1) / 2; }
 

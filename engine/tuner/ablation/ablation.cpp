@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t kMostPaired = 4;  // genes
 
-const Preset& baseline_of(const Project& project, const Config& trial, const std::string& wanted) {
+const Preset& baseline_of(const TuningTask& task, const Config& trial, const std::string& wanted) {
   const Value* own = trial.find("template");
   std::string fitting;
   const Preset* chosen = nullptr;
-  for (const Preset& preset : project.space.presets()) {
+  for (const Preset& preset : task.space.presets()) {
     const Value* other = preset.config.find("template");
     const bool fits = (own == nullptr) == (other == nullptr) && (own == nullptr || *own == *other);
     if (!fits) continue;
@@ -33,7 +33,7 @@ const Preset& baseline_of(const Project& project, const Config& trial, const std
   throw UserError(
       fitting.empty()
           ? fmt::format("space '{}' has no preset{} to compare the trial with: add one",
-                        project.file.name, of)
+                        task.file.name, of)
           : fmt::format("--baseline '{}': expected a preset{}: {}", wanted, of, fitting));
 }
 
@@ -101,20 +101,20 @@ bool stands_before(const AblationRow& one, const AblationRow& other) {
 
 }  // namespace
 
-Ablation ablate(const Project& project, const TrialRow& trial, Device& device, CompilePool& pool,
+Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, CompilePool& pool,
                 const AblationOptions& options,
                 const std::function<void(const std::string&)>& say) {
   Ablation found;
   found.trial = trial.id;
   found.trial_config = Config::from_json(trial.config_json);
-  const Preset& baseline = baseline_of(project, found.trial_config, options.baseline);
+  const Preset& baseline = baseline_of(task, found.trial_config, options.baseline);
   found.baseline = baseline.name;
   found.baseline_config = baseline.config;
   found.device_name = device.info().name;
   found.time_kind = to_text(device.info().times);
   found.seed = options.seed;
 
-  const AblationPlan plan(project, found.trial_config, found.baseline_config, options.seed);
+  const AblationPlan plan(task, found.trial_config, found.baseline_config, options.seed);
   std::vector<AblationRow> rows;
   std::vector<AblationRow> forward;
   if (!(found.trial_config == found.baseline_config)) rows.push_back(plan.whole_baseline());
@@ -130,7 +130,7 @@ Ablation ablate(const Project& project, const TrialRow& trial, Device& device, C
                   trial.id, found.baseline, plan.differing().size(), plan.alike().size(),
                   rows.size() + forward.size()));
   device.note_incumbent(0);
-  AblationField field(project, device, pool, options.seed, say);
+  AblationField field(task, device, pool, options.seed, say);
   field.judge({found.trial_config});
   const TrialRow& own = field.row(found.trial_config);
   if (own.outcome != "right")

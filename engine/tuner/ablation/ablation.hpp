@@ -27,7 +27,7 @@ struct AblationOptions {
 //
 // `say` is told of each step, in a line. Throws UserError for a baseline that does not fit and for
 // a trial that is not right any more; MachineError if the device is lost.
-Ablation ablate(const Project& project, const TrialRow& trial, Device& device, CompilePool& pool,
+Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, CompilePool& pool,
                 const AblationOptions& options, const std::function<void(const std::string&)>& say);
 
 }  // namespace fa_tune

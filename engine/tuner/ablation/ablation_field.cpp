@@ -35,15 +35,15 @@ std::string line_of(const AblationRow& row) {
 
 }  // namespace
 
-AblationField::AblationField(const Project& project, Device& device, CompilePool& pool,
+AblationField::AblationField(const TuningTask& task, Device& device, CompilePool& pool,
                              std::uint64_t seed, Say say)
-    : project_(project),
+    : task_(task),
       device_(device),
       pool_(pool),
       say_(std::move(say)),
-      truth_(*project.problem),
-      compile_stage_(project, device, pool, cases_of_trials(project, device, TrialSeeds::of(seed))),
-      runner_(project, device, truth_, TrialSeeds::of(seed)) {}
+      truth_(*task.problem),
+      compile_stage_(task, device, pool, cases_of_trials(task, device, TrialSeeds::of(seed))),
+      runner_(task, device, truth_, TrialSeeds::of(seed)) {}
 
 void AblationField::judge(const std::vector<Config>& configs) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;
@@ -131,7 +131,7 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
       configs.push_back(*each->config);
   const std::atomic<bool> never = false;
   const FinalRace raced =
-      race_finalists(project_, device_, pool_, configs, 0, seed, never, {.confidence = confidence});
+      race_finalists(task_, device_, pool_, configs, 0, seed, never, {.confidence = confidence});
   if (raced.lost) throw MachineError("the device was lost in a race");
   for (const auto& [contestant, rejection] : raced.refused)
     if (contestant == 0)

@@ -22,7 +22,7 @@ class AblationField {
   using Say = std::function<void(const std::string&)>;
 
   // All must outlive it.
-  AblationField(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
+  AblationField(const TuningTask& task, Device& device, CompilePool& pool, std::uint64_t seed,
                 Say say);
 
   // Takes configs through the stages, those it does not know yet. They compile side by side.
@@ -43,7 +43,7 @@ class AblationField {
   void race(const Config& beside, const std::vector<AblationRow*>& rows, std::uint64_t seed,
             double confidence);
 
-  const Project& project_;
+  const TuningTask& task_;
   Device& device_;
   CompilePool& pool_;
   Say say_;

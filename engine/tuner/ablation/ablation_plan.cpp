@@ -44,9 +44,9 @@ Space restricted(const Space& space, const std::vector<std::pair<std::string, Va
 
 }  // namespace
 
-AblationPlan::AblationPlan(const Project& project, Config trial, Config baseline,
+AblationPlan::AblationPlan(const TuningTask& task, Config trial, Config baseline,
                            std::uint64_t seed)
-    : project_(project), trial_(std::move(trial)), baseline_(std::move(baseline)), seed_(seed) {
+    : task_(task), trial_(std::move(trial)), baseline_(std::move(baseline)), seed_(seed) {
   for (const auto& [gene, value] : trial_.settings()) {
     const Value* other = baseline_.find(gene);
     if (gene == kTemplate || other == nullptr) continue;
@@ -75,7 +75,7 @@ AblationRow AblationPlan::forward(const std::string& gene) const {
 
 std::vector<AblationRow> AblationPlan::others(const std::string& gene) const {
   std::vector<AblationRow> rows;
-  const auto& parameters = project_.space.parts().parameters;
+  const auto& parameters = task_.space.parts().parameters;
   const auto parameter = std::ranges::find(parameters, gene, &Parameter::name);
   if (parameter == parameters.end()) return rows;
   for (const Value& value : parameter->values)
@@ -93,7 +93,7 @@ AblationRow AblationPlan::changed(AblationKind kind, const Config& from, const C
     row.wanted.push_back({gene, value_in(from, gene), value});
     direct.set(gene, value);
   }
-  const auto why = project_.space.why_invalid(direct);
+  const auto why = task_.space.why_invalid(direct);
   if (!why) {
     row.config = std::move(direct);
     return row;
@@ -108,7 +108,7 @@ AblationRow AblationPlan::changed(AblationKind kind, const Config& from, const C
   row.outcome = "impossible";
   try {
     Random random(derive_seed(seed_, "nearest " + direct.to_json()));
-    Config nearest = restricted(project_.space, fixed).nearest(wish, random);
+    Config nearest = restricted(task_.space, fixed).nearest(wish, random);
     for (const auto& [gene, value] : wanted)
       if (value_in(nearest, gene) != value) return row;
     row.config = std::move(nearest);

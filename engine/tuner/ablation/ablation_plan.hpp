@@ -15,8 +15,8 @@ namespace fa_tune {
 // row is "impossible". Genes that only one of the two configs has come and go with others.
 class AblationPlan {
  public:
-  // Both configs are valid, and of one template. The project must outlive it.
-  AblationPlan(const Project& project, Config trial, Config baseline, std::uint64_t seed);
+  // Both configs are valid, and of one template. The task must outlive it.
+  AblationPlan(const TuningTask& task, Config trial, Config baseline, std::uint64_t seed);
 
   // Genes that both have, with different values; the template is none.
   const std::vector<std::string>& differing() const { return differing_; }
@@ -33,7 +33,7 @@ class AblationPlan {
   AblationRow changed(AblationKind kind, const Config& from, const Config& fill,
                       const Settings& wanted) const;
 
-  const Project& project_;
+  const TuningTask& task_;
   Config trial_;
   Config baseline_;
   std::uint64_t seed_;

@@ -80,15 +80,15 @@ NextMoves next_moves(const Template& from, const Config& config, Limit limit) {
   return next;
 }
 
-NextMoves next_moves(const Store& store, const TrialRow& trial, const Project& project,
+NextMoves next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
                      Limit limit) {
   const Config config = Config::from_json(trial.config_json);
-  NextMoves next = next_moves(project.template_of(config), config, limit);
+  NextMoves next = next_moves(task.template_of(config), config, limit);
   if (next.moves.empty()) return next;
   const Value& template_name = *config.find("template");
   const RunBeside run(store, trial);
-  const AblationPlan plan(project, config, config, kNearestSeed);
-  const auto& parameters = project.space.parts().parameters;
+  const AblationPlan plan(task, config, config, kNearestSeed);
+  const auto& parameters = task.space.parts().parameters;
   for (NextMove& move : next.moves) {
     const auto parameter = std::ranges::find(parameters, move.gene, &Parameter::name);
     if (parameter == parameters.end()) continue;

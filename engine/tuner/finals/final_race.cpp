@@ -31,15 +31,15 @@ class Pad {
 
 class Race {
  public:
-  Race(const Project& project, Device& device, CompilePool& pool,
+  Race(const TuningTask& task, Device& device, CompilePool& pool,
        const std::vector<Config>& finalists, std::uint64_t seed)
-      : project_(project),
+      : task_(task),
         device_(device),
         seed_(seed),
-        inputs_(project.problem->make(project.problem->shape(), Inputs::normal,
+        inputs_(task.problem->make(task.problem->shape(), Inputs::normal,
                                       derive_seed(seed, "final race inputs"))) {
     for (const Config& config : finalists) {
-      variants_.push_back(make_variant(project, config, pool, device));
+      variants_.push_back(make_variant(task, config, pool, device));
       variants_.back()->begin();
     }
   }
@@ -53,7 +53,7 @@ class Race {
     std::vector<std::unique_ptr<TimedLaunch>> timed;
     std::vector<Launch> launches;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto bound = variants_[order[i]]->bind(project_.problem->shape());
+      const auto bound = variants_[order[i]]->bind(task_.problem->shape());
       if (!bound) return std::unexpected(RaceFault{i, {FaultKind::load_failed, bound.error()}});
       timed.push_back(i == 0 ? std::make_unique<TimedLaunch>(device_, *bound, inputs_)
                              : std::make_unique<TimedLaunch>(*timed.front(), *bound, inputs_));
@@ -64,7 +64,7 @@ class Race {
   }
 
  private:
-  const Project& project_;
+  const TuningTask& task_;
   Device& device_;
   std::uint64_t seed_;
   Instance inputs_;
@@ -73,7 +73,7 @@ class Race {
 
 }  // namespace
 
-FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
+FinalRace race_finalists(const TuningTask& task, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
                          std::uint64_t seed, const std::atomic<bool>& stop,
                          const RaceSettings& settings) {
@@ -81,7 +81,7 @@ FinalRace race_finalists(const Project& project, Device& device, CompilePool& po
   std::vector<std::size_t> in = {baseline};
   for (std::size_t i = 0; i < finalists.size(); ++i)
     if (i != baseline) in.push_back(i);
-  Race race(project, device, pool, finalists, seed);
+  Race race(task, device, pool, finalists, seed);
   ProcessSeries series(finalists.size());
   CrashPolicy crashes;  // kernels are finalists; one more than there are is none of them
   FinalRace lost;

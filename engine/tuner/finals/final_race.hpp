@@ -33,7 +33,7 @@ struct RaceSettings {
 // them. Who ends the process it runs in, twice, or
 // faults is refused and the others go on. Stopped, it says nothing of anyone, as if the device were
 // lost.
-FinalRace race_finalists(const Project& project, Device& device, CompilePool& pool,
+FinalRace race_finalists(const TuningTask& task, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
                          std::uint64_t seed, const std::atomic<bool>& stop,
                          const RaceSettings& settings = {});

@@ -11,21 +11,21 @@
 
 namespace fa_tune {
 
-FinalistGate::FinalistGate(const Project& project, Device& device, CompilePool& pool,
+FinalistGate::FinalistGate(const TuningTask& task, Device& device, CompilePool& pool,
                        std::uint64_t seed, const std::vector<std::string>& suites)
-    : project_(project),
+    : task_(task),
       device_(device),
       pool_(pool),
-      truth_(*project.problem, Truth::thorough),
+      truth_(*task.problem, Truth::thorough),
       originals_(device),
-      timer_(*project.problem, project.target, device, truth_, derive_seed(seed, "final time"),
+      timer_(*task.problem, task.target, device, truth_, derive_seed(seed, "final time"),
                ValidatedTimer::Proof::always, &originals_) {
-  for (const Suite& suite : chosen_suites(*project.problem, suites)) {
+  for (const Suite& suite : chosen_suites(*task.problem, suites)) {
     const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
     cases_.insert(cases_.end(), cases.begin(), cases.end());
     if (suite.name == SuiteName::mission && !cases.empty()) apart_ = {cases.front()};
   }
-  const auto hidden = hidden_cases(*project.problem, derive_seed(seed, "final gate"));
+  const auto hidden = hidden_cases(*task.problem, derive_seed(seed, "final gate"));
   cases_.insert(cases_.end(), hidden.begin(), hidden.end());
 }
 
@@ -39,7 +39,7 @@ FinalVerdict FinalistGate::judge(const TrialRow& trial) {
 
 std::unique_ptr<Variant> FinalistGate::begin(const TrialRow& trial) {
   const Config config = Config::from_json(trial.config_json);
-  auto variant = make_variant(project_, config, pool_, device_);
+  auto variant = make_variant(task_, config, pool_, device_);
   for (const GateCase& each : cases_) variant->begin(each.shape);
   variant->begin();
   return variant;
@@ -64,7 +64,7 @@ FinalVerdict FinalistGate::try_out(const TrialRow& trial) {
     return FinalVerdict{.measured = std::unexpected(rejection)};
   };
   if (!verdict.right()) return refused(verdict.rejection());
-  const auto bound = variant->bind(project_.problem->shape());
+  const auto bound = variant->bind(task_.problem->shape());
   if (!bound) return refused({Finding::not_bound, bound.error()});
   FinalVerdict right{.measured = timer_.time(*bound, Effort::final_)};
   if (!right.measured) return right;

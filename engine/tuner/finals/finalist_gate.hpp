@@ -28,7 +28,7 @@ struct FinalVerdict {
 class FinalistGate {
  public:
   // All must outlive it. `suites`: their names; all if empty.
-  FinalistGate(const Project& project, Device& device, CompilePool& pool, std::uint64_t seed,
+  FinalistGate(const TuningTask& task, Device& device, CompilePool& pool, std::uint64_t seed,
              const std::vector<std::string>& suites);
 
   // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.
@@ -41,7 +41,7 @@ class FinalistGate {
   std::unique_ptr<Variant> begin(const TrialRow& trial);
   FinalVerdict try_out(const TrialRow& trial);
 
-  const Project& project_;
+  const TuningTask& task_;
   Device& device_;
   CompilePool& pool_;
   TruthCache truth_;

@@ -43,15 +43,15 @@ std::vector<Screened> screened(const Store& store, std::int64_t run, double cloc
 
 }  // namespace
 
-std::vector<TrialRow> choose_finalists(const Project& project, const Store& store,
+std::vector<TrialRow> choose_finalists(const TuningTask& task, const Store& store,
                                        std::int64_t run) {
   const bool measured = store.run(run).value().time_kind == "measured";
-  std::vector<Screened> trials = screened(store, run, project.target.clock_mhz);
+  std::vector<Screened> trials = screened(store, run, task.target.clock_mhz);
   std::vector<TrialRow> finalists;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const bool close = trials[i].us <= kBehind * trials.front().us;
     if (i < kAtLeast || (i < kFinalists && close) ||
-        (measured && is_preset(project.space, trials[i].trial)))
+        (measured && is_preset(task.space, trials[i].trial)))
       finalists.push_back(std::move(trials[i].trial));
   }
   return finalists;

@@ -12,7 +12,7 @@ namespace fa_tune {
 // measures all presets besides. Those that an earlier session has taken through the finals keep the
 // place that their screen gave them, or a resumed run would judge others; they may be refused by
 // now.
-std::vector<TrialRow> choose_finalists(const Project& project, const Store& store,
+std::vector<TrialRow> choose_finalists(const TuningTask& task, const Store& store,
                                        std::int64_t run);
 
 }  // namespace fa_tune

@@ -29,9 +29,9 @@ void take_figure(TrialRow& trial, const FinalTime& time) {
 // much longer than the fastest would take most of the race's time, which is to be spent on those
 // that are near one another, and draws other power: then it runs as any other, and is soon told
 // apart.
-std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& standing) {
+std::size_t baseline_of(const TuningTask& task, const std::vector<TrialRow>& standing) {
   constexpr double kMostTimes = 1.5;
-  const auto& presets = project.space.presets();
+  const auto& presets = task.space.presets();
   if (presets.empty()) return 0;
   const std::string config = presets.front().config.to_json();
   const auto found = std::ranges::find(standing, config, &TrialRow::config_json);
@@ -41,14 +41,14 @@ std::size_t baseline_of(const Project& project, const std::vector<TrialRow>& sta
   return static_cast<std::size_t>(found - standing.begin());
 }
 
-FinalRace race_standing(const Project& project, Device& device, CompilePool& pool,
+FinalRace race_standing(const TuningTask& task, Device& device, CompilePool& pool,
                         const std::vector<TrialRow>& standing, std::uint64_t seed,
                         const std::atomic<bool>& stop, const FinalsListener& listener) {
   std::vector<Config> configs;
   for (const TrialRow& trial : standing) configs.push_back(Config::from_json(trial.config_json));
   RaceSettings settings;
   settings.process_over = [&](int done) { listener.step("raced", done, settings.processes); };
-  return race_finalists(project, device, pool, configs, baseline_of(project, standing), seed, stop,
+  return race_finalists(task, device, pool, configs, baseline_of(task, standing), seed, stop,
                         settings);
 }
 
@@ -87,17 +87,17 @@ bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& 
 
 // What an emulator sees in each, by trial; nothing where none looks. All of it is over when this
 // returns: nothing may run beside a clock. False if `stop` was set.
-bool look_at_all(const Project& project, const Device& device, CompilePool& pool,
+bool look_at_all(const TuningTask& task, const Device& device, CompilePool& pool,
                  const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
                  std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
                  std::map<std::int64_t, SanitizerResult>& looks) {
   constexpr std::chrono::milliseconds kPause{100};
   if (device.info().checks) return true;
-  SanitizerCheck watch(project, device, pool, emulator, seed);
+  SanitizerCheck watch(task, device, pool, emulator, seed);
   std::vector<std::future<SanitizerResult>> under_way;
   for (const TrialRow& trial : finalists) {
     const Config config = Config::from_json(trial.config_json);
-    under_way.push_back(watch.look(project.template_of(config), config));
+    under_way.push_back(watch.look(task.template_of(config), config));
   }
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     while (under_way[i].wait_for(kPause) != std::future_status::ready)
@@ -117,11 +117,11 @@ std::string with_result(const std::string& detail_json, const SanitizerResult& l
   return detail.dump();
 }
 
-bool predicted_finals(const Project& project, Device& device, CompilePool& pool, Store& store,
+bool predicted_finals(const TuningTask& task, Device& device, CompilePool& pool, Store& store,
                       std::vector<TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
                       const std::atomic<bool>& stop) {
-  FinalistGate judge(project, device, pool, seed, suites);
+  FinalistGate judge(task, device, pool, seed, suites);
   int done = 0;
   for (TrialRow& trial : finalists) {
     if (stop) return false;
@@ -146,16 +146,16 @@ bool predicted_finals(const Project& project, Device& device, CompilePool& pool,
 
 }  // namespace
 
-FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
+FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool,
                        const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
                        std::uint64_t seed, const std::vector<std::string>& suites,
                        const std::atomic<bool>& stop, const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
-  FinalistGate judge(project, device, pool, seed, suites);
+  FinalistGate judge(task, device, pool, seed, suites);
   for (const TrialRow& trial : finalists) judge.prepare(trial);
   std::map<std::int64_t, SanitizerResult> looks;
-  if (!look_at_all(project, device, pool, emulator, finalists, seed, stop, listener, looks))
+  if (!look_at_all(task, device, pool, emulator, finalists, seed, stop, listener, looks))
     return round;
   judge.finish_preparing();
   std::vector<TrialRow> standing;
@@ -181,7 +181,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   }
   const bool to_be_raced = standing.size() > 1 && device.info().times == TimeKind::measured;
   FinalRace race;
-  if (to_be_raced) race = race_standing(project, device, pool, standing, seed, stop, listener);
+  if (to_be_raced) race = race_standing(task, device, pool, standing, seed, stop, listener);
   if (race.lost) return round;
   for (const auto& [finalist, rejection] : race.refused) {
     TrialRow& trial = standing[finalist];
@@ -209,15 +209,15 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
   return round;
 }
 
-bool run_finals(const Project& project, Device& device, CompilePool& pool,
+bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
                 const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
                 const std::vector<std::string>& suites, EvolveListener& listener,
                 const std::atomic<bool>& stop) {
-  const std::vector<TrialRow> finalists = choose_finalists(project, store, run);
+  const std::vector<TrialRow> finalists = choose_finalists(task, store, run);
   // Their suites have longer shapes than the one that the incumbent was timed at.
   device.note_incumbent(0);
   if (device.info().times == TimeKind::predicted)
-    return predicted_finals(project, device, pool, store, finalists, seed, suites, listener, stop);
+    return predicted_finals(task, device, pool, store, finalists, seed, suites, listener, stop);
 
   const std::vector<FinalRow> stored = store.finals(run);
   if (is_raced(stored, finalists)) return true;
@@ -237,7 +237,7 @@ bool run_finals(const Project& project, Device& device, CompilePool& pool,
       .step = [&](const std::string& step, int so_many,
                   int of_all) { listener.on_final_step(step, so_many, of_all); }};
   FinalRound round =
-      hold_finals(project, device, pool, emulator, unrefused, seed, suites, stop, steps);
+      hold_finals(task, device, pool, emulator, unrefused, seed, suites, stop, steps);
   if (!round.over) return false;
   for (FinalRow& row : round.rows) row.race = race;
   store.record_race(round.rows);

@@ -34,7 +34,7 @@ struct FinalsListener {
 // times slower, in several more. Who is refused is told at once, with its finding and message. The
 // figures are the race's; where there was none (predicted times, a single finalist, a clock that
 // never kept still) those that each had by itself, and then nobody is said to tie.
-FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool,
+FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool,
                        const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
                        std::uint64_t seed, const std::vector<std::string>& suites,
                        const std::atomic<bool>& stop, const FinalsListener& listener);
@@ -44,7 +44,7 @@ FinalRound hold_finals(const Project& project, Device& device, CompilePool& pool
 // already, as a stored race of the very same ones tells, they are let be. On a device that predicts
 // a second time would be the same number, so there only the winner is gated again, and if it fails
 // the next one. Returns false if the device was lost or `stop` was set.
-bool run_finals(const Project& project, Device& device, CompilePool& pool,
+bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
                 const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
                 const std::vector<std::string>& suites, EvolveListener& listener,
                 const std::atomic<bool>& stop);

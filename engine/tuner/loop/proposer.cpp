@@ -53,7 +53,7 @@ std::string budget_json(std::optional<int> trials, std::optional<double> seconds
   return json.dump();
 }
 
-ProposerBriefing brief_proposer(const Project& project, const DeviceInfo& device,
+ProposerBriefing brief_proposer(const TuningTask& task, const DeviceInfo& device,
                                 std::uint64_t seed, std::optional<int> trials,
                                 std::optional<double> seconds) {
   ProposerBriefing briefing;
@@ -62,12 +62,12 @@ ProposerBriefing brief_proposer(const Project& project, const DeviceInfo& device
       {"name", device.name},
       {"arch", device.arch},
       {"target",
-       project.target.name}}.dump();
+       task.target.name}}.dump();
   briefing.objective_json = Json{{"minimize", "time"},
                                  {"unit", "us"},
                                  {"kind", to_text(device.times)},
-                                 {"problem", project.problem->kind()},
-                                 {"shape", Json::parse(to_json(project.problem->shape()))}}
+                                 {"problem", task.problem->kind()},
+                                 {"shape", Json::parse(to_json(task.problem->shape()))}}
                                 .dump();
   briefing.budget_json = budget_json(trials, seconds);
   briefing.seed = seed;

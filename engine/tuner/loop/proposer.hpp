@@ -29,7 +29,7 @@ class StoredTranscript : public ProposerTranscript {
   std::vector<ProposerMessageRow> unkept_;
 };
 
-ProposerBriefing brief_proposer(const Project& project, const DeviceInfo& device,
+ProposerBriefing brief_proposer(const TuningTask& task, const DeviceInfo& device,
                                 std::uint64_t seed, std::optional<int> trials,
                                 std::optional<double> seconds);
 

@@ -8,19 +8,19 @@
 
 namespace fa_tune {
 
-RunRow describe_run(const Project& project, const std::vector<std::string>& devices,
+RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devices,
                     const DeviceInfo& device, const std::string& compiler,
                     const EvolveOptions& options) {
   RunRow run;
-  run.space = project.file.name;
-  run.space_hash = project.space.hash();
-  run.space_text = project.file.text;
-  run.problem = project.problem->kind();
-  run.shape_json = to_json(project.problem->shape());
+  run.space = task.file.name;
+  run.space_hash = task.space.hash();
+  run.space_text = task.file.text;
+  run.problem = task.problem->kind();
+  run.shape_json = to_json(task.problem->shape());
   run.device = fmt::format("{}", fmt::join(devices, ","));
   run.device_name = device.name;
   run.arch = device.arch;
-  run.target = project.target.name;
+  run.target = task.target.name;
   run.time_kind = to_text(device.times);
   run.driver = device.driver;
   run.compiler = compiler;

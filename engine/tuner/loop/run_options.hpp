@@ -13,7 +13,7 @@
 namespace fa_tune {
 
 // A new run's row. `devices` are all of one kind.
-RunRow describe_run(const Project& project, const std::vector<std::string>& devices,
+RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devices,
                     const DeviceInfo& device, const std::string& compiler,
                     const EvolveOptions& options);
 

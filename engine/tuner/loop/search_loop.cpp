@@ -54,15 +54,15 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, st
       run_(run),
       warm_(is_warm(*parts.store.run(run))),
       pace_(pace),
-      log_(parts.project, parts.store, run),
+      log_(parts.task, parts.store, run),
       seconds_before_(log_.seconds_before()),
-      compile_stage_(parts.project, *parts.devices.front(), parts.pool,
-                 cases_of_trials(parts.project, *parts.devices.front(), TrialSeeds::of(seed))),
+      compile_stage_(parts.task, *parts.devices.front(), parts.pool,
+                 cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
       device_names_(names_of(parts.devices)),
       executor_(parts.devices, parts.queue) {
   for (Device* device : parts.devices)
     judges_.push_back(
-        std::make_unique<TrialRunner>(parts.project, *device, parts.truth, TrialSeeds::of(seed)));
+        std::make_unique<TrialRunner>(parts.task, *device, parts.truth, TrialSeeds::of(seed)));
   breakdown_.devices = device_names_;
   breakdown_.jobs = parts.options.jobs;
 }

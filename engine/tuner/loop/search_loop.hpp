@@ -23,7 +23,7 @@ namespace fa_tune {
 
 // What the search of a run works with; all of it must outlive the loop.
 struct SearchParts {
-  const Project& project;
+  const TuningTask& task;
   std::span<Device* const> devices;
   TaskQueue& queue;  // the compile pool wakes it
   CompilePool& pool;

@@ -33,8 +33,8 @@ double cost_s(const TrialRow& row) {
 
 }  // namespace
 
-TrialLog::TrialLog(const Project& project, Store& store, std::int64_t run)
-    : project_(project), store_(store), run_(run) {
+TrialLog::TrialLog(const TuningTask& task, Store& store, std::int64_t run)
+    : task_(task), store_(store), run_(run) {
   for (TrialRow& trial : store_.trials(run))
     stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
 }
@@ -82,7 +82,7 @@ Told TrialLog::told(const TrialRow& row, const Config& config) const {
 
 // What screens are compared by.
 std::optional<double> TrialLog::at_clock(const TrialRow& screened) const {
-  return screen_at_clock(screened, project_.target.clock_mhz);
+  return screen_at_clock(screened, task_.target.clock_mhz);
 }
 
 void TrialLog::count(const TrialRow& row) {
@@ -95,7 +95,7 @@ void TrialLog::count(const TrialRow& row) {
   tally_.seconds = row.at_ms ? *row.at_ms / 1000 : tally_.seconds + cost_s(row);
   if (row.outcome != "right") return;
   if (!tally_.best || at_clock(row) < at_clock(*tally_.best)) tally_.best = row;
-  const auto& presets = project_.space.presets();
+  const auto& presets = task_.space.presets();
   if (!presets.empty() && presets.front().config.to_json() == row.config_json)
     tally_.baseline = row;
 }

@@ -17,7 +17,7 @@ namespace fa_tune {
 class TrialLog {
  public:
   // A run that is resumed has trials already. All must outlive it.
-  TrialLog(const Project& project, Store& store, std::int64_t run);
+  TrialLog(const TuningTask& task, Store& store, std::int64_t run);
 
   // One of an earlier session, or nullptr.
   const TrialRow* stored(std::uint64_t number) const;
@@ -36,7 +36,7 @@ class TrialLog {
   std::optional<double> at_clock(const TrialRow& screened) const;
   void count(const TrialRow& row);
 
-  const Project& project_;
+  const TuningTask& task_;
   Store& store_;
   std::int64_t run_;
   std::map<std::uint64_t, TrialRow> stored_;             // by number

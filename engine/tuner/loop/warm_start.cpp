@@ -21,8 +21,8 @@ constexpr std::size_t kMostRuns = 3;
 constexpr double kMostTimesTheWork = 32;
 
 // How many times the operations of one problem are those of the other; 1 where nobody knows.
-double times_the_work(const Project& project, const RunRow& run) {
-  const Problem& problem = *project.problem;
+double times_the_work(const TuningTask& task, const RunRow& run) {
+  const Problem& problem = *task.problem;
   const auto settings = Config::from_json(run.shape_json).settings();
   const Constants shape(settings.begin(), settings.end());
   const bool alike = std::ranges::equal(std::views::keys(shape), std::views::keys(problem.shape()));
@@ -31,15 +31,15 @@ double times_the_work(const Project& project, const RunRow& run) {
   return here > 0 && there > 0 ? std::max(here / there, there / here) : 1;
 }
 
-PriorTrials load(const Store& store, const Project& project, const PriorRun& choice) {
+PriorTrials load(const Store& store, const TuningTask& task, const PriorRun& choice) {
   PriorTrials earlier{choice.title, {}};
   for (const TrialRow& row : store.trials(choice.run)) {
     if (row.number > choice.trials) break;
     // As it was when the search began: finals that were held later may have refused it.
     if (row.outcome != "right" && row.stage != "final") continue;
     Config config = Config::from_json(row.config_json);
-    if (project.space.why_invalid(config)) continue;
-    if (const auto us = screen_at_clock(row, project.target.clock_mhz))
+    if (task.space.why_invalid(config)) continue;
+    if (const auto us = screen_at_clock(row, task.target.clock_mhz))
       earlier.trials.push_back(
           {static_cast<std::uint64_t>(row.number), std::move(config), true, us, 0});
   }
@@ -54,31 +54,31 @@ PriorRun choice_of(const Store& store, const RunRow& run) {
 
 }  // namespace
 
-std::vector<PriorRun> choose_prior_runs(const Store& store, const Project& project,
+std::vector<PriorRun> choose_prior_runs(const Store& store, const TuningTask& task,
                                           const std::string& device_name) {
   std::vector<RunRow> runs = store.runs();
   std::erase_if(runs, [&](const RunRow& run) {
-    return run.problem != project.problem->kind() ||
-           times_the_work(project, run) > kMostTimesTheWork;
+    return run.problem != task.problem->kind() ||
+           times_the_work(task, run) > kMostTimesTheWork;
   });
   std::ranges::stable_sort(runs, {}, [&](const RunRow& run) {
-    return std::pair(run.device_name != device_name, times_the_work(project, run));
+    return std::pair(run.device_name != device_name, times_the_work(task, run));
   });
   std::vector<PriorRun> choices;
   for (const RunRow& run : runs) {
     if (choices.size() == kMostRuns) break;
     PriorRun choice = choice_of(store, run);
-    if (load(store, project, choice).trials.size() >= kFewestTrials)
+    if (load(store, task, choice).trials.size() >= kFewestTrials)
       choices.push_back(std::move(choice));
   }
   return choices;
 }
 
-PriorRun choose_prior_runs(const Store& store, const Project& project, std::int64_t run) {
+PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int64_t run) {
   const auto row = store.run(run);
   if (!row) throw UserError(fmt::format("there is no run {} to learn from in this database", run));
   PriorRun choice = choice_of(store, *row);
-  if (load(store, project, choice).trials.size() < kFewestTrials)
+  if (load(store, task, choice).trials.size() < kFewestTrials)
     throw UserError(
         fmt::format("run {} teaches nothing here: fewer than {} of its right trials are valid "
                     "configs of this space",
@@ -86,10 +86,10 @@ PriorRun choose_prior_runs(const Store& store, const Project& project, std::int6
   return choice;
 }
 
-std::vector<PriorTrials> load_prior_runs(const Store& store, const Project& project,
+std::vector<PriorTrials> load_prior_runs(const Store& store, const TuningTask& task,
                                      const std::vector<PriorRun>& choices) {
   std::vector<PriorTrials> runs;
-  for (const PriorRun& choice : choices) runs.push_back(load(store, project, choice));
+  for (const PriorRun& choice : choices) runs.push_back(load(store, task, choice));
   return runs;
 }
 

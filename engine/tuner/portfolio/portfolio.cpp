@@ -22,13 +22,13 @@
 namespace fa_tune {
 namespace {
 
-Project project_of(const RunRow& run, const std::filesystem::path& root,
+TuningTask project_of(const RunRow& run, const std::filesystem::path& root,
                    const std::string& changes = "") {
   SpaceFile file = stored_space(run);
   std::vector<std::string> list;
   std::istringstream stream(changes);
   for (std::string change; std::getline(stream, change, ',');) list.push_back(change);
-  return open_project(list.empty() ? std::move(file) : with_settings(file, list), root);
+  return open_task(list.empty() ? std::move(file) : with_settings(file, list), root);
 }
 
 std::optional<ScreenTime> screen_of(const TrialRow& trial, double mhz) {
@@ -79,13 +79,13 @@ PortfolioField::PortfolioField(const Store& store, const Wishes& wishes,
   rule_out();
 }
 
-void PortfolioField::take_shape(Project project) {
+void PortfolioField::take_shape(TuningTask task) {
   const auto known = std::ranges::find_if(shapes_, [&](const PortfolioShape& shape) {
-    return shape.project.problem->shape() == project.problem->shape();
+    return shape.task.problem->shape() == task.problem->shape();
   });
   if (known != shapes_.end()) return;
-  const std::string described = project.problem->describe(project.problem->shape());
-  shapes_.push_back({std::move(project), described});
+  const std::string described = task.problem->describe(task.problem->shape());
+  shapes_.push_back({std::move(task), described});
 }
 
 void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
@@ -98,7 +98,7 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
     const auto [at, fresh] = shape_of_run.emplace(run, 0);
     if (fresh) {
       const Constants shape = project_of(*store.run(run), root_).problem->shape();
-      while (shapes_[at->second].project.problem->shape() != shape) ++at->second;
+      while (shapes_[at->second].task.problem->shape() != shape) ++at->second;
     }
     return at->second;
   };
@@ -121,7 +121,7 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
         std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
     if (kernel == kernels_.end()) continue;
     const std::size_t shape = shape_of(trial.run);
-    const double mhz = shapes_[shape].project.target.clock_mhz;
+    const double mhz = shapes_[shape].task.target.clock_mhz;
     if (const auto screen = screen_of(trial, mhz))
       screens[{static_cast<std::size_t>(kernel - kernels_.begin()), shape}].push_back(*screen);
   }
@@ -135,7 +135,7 @@ void PortfolioField::rule_out() {
     for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
       PortfolioTime& time = times_[kernel][shape];
       if (time.from != PortfolioTime::From::nothing) continue;
-      if (shapes_[shape].project.space.why_invalid(kernels_[kernel].config))
+      if (shapes_[shape].task.space.why_invalid(kernels_[kernel].config))
         time.from = PortfolioTime::From::recorded;
     }
 }
@@ -151,17 +151,17 @@ std::size_t PortfolioField::missing() const {
 std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint64_t seed) {
   std::size_t timed = 0;
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
-    const Project& project = shapes_[shape].project;
+    const TuningTask& task = shapes_[shape].task;
     std::vector<std::size_t> wanted;
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
       if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
     if (wanted.empty()) continue;
-    TruthCache truth(*project.problem);
+    TruthCache truth(*task.problem);
     const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
-    TrialRunner judge(project, device, truth, seeds);
+    TrialRunner judge(task, device, truth, seeds);
     for (const std::size_t kernel : wanted) {
       // Anew for each, so that one with the code of another is timed and not a duplicate.
-      CompileStage compile_stage(project, device, pool, cases_of_trials(project, device, seeds));
+      CompileStage compile_stage(task, device, pool, cases_of_trials(task, device, seeds));
       const auto variant = compile_stage.prepare(kernels_[kernel].config);
       FinishedTrial trial;
       if (compile_stage.gate_and_time(*variant, trial)) judge.judge(*variant, trial);
@@ -169,7 +169,7 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;
       if (trial.row.outcome == "right") {
-        time.time = screen_of(trial.row, project.target.clock_mhz);
+        time.time = screen_of(trial.row, task.target.clock_mhz);
         ++timed;
       }
     }
@@ -193,7 +193,7 @@ void PortfolioField::race(Device& device, CompilePool& pool, double within, std:
       std::vector<Config> configs;
       for (const std::size_t kernel : near) configs.push_back(kernels_[kernel].config);
       const std::atomic<bool> stop = false;
-      const FinalRace race = race_finalists(shapes_[shape].project, device, pool, configs, 0,
+      const FinalRace race = race_finalists(shapes_[shape].task, device, pool, configs, 0,
                                             derive_seed(seed, "portfolio race", shape), stop);
       if (race.lost) throw MachineError(device.info().id + ": the device was lost");
       for (const auto& [contestant, rejection] : race.refused) {

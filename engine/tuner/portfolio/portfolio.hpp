@@ -33,7 +33,7 @@ struct PortfolioTime {
 };
 
 struct PortfolioShape {
-  Project project;
+  TuningTask task;
   std::string described;
 };
 
@@ -92,7 +92,7 @@ class PortfolioField {
   Costs costs(double within) const;
 
  private:
-  void take_shape(Project project);
+  void take_shape(TuningTask task);
   void take_recorded(const Store& store, const Wishes& wishes);
   void rule_out();
 

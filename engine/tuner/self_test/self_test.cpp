@@ -23,43 +23,43 @@ using Sort = SelfTestRow::Sort;
 // Compiled and watched ahead of the device.
 constexpr std::size_t kTasksAhead = 64;
 
-// A project with a device and all that judges kernels there.
+// A task with a device and all that judges kernels there.
 class Place {
  public:
   // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
-  Place(Project project, const DeviceOpener& open, const EmulatorOpener& emulator,
+  Place(TuningTask task, const DeviceOpener& open, const EmulatorOpener& emulator,
         Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
-      : project_(std::move(project)),
+      : task_(std::move(task)),
         open_(open),
         pool_(compiler, jobs),
-        truth_(*project_.problem, Truth::thorough),
+        truth_(*task_.problem, Truth::thorough),
         seed_(seed),
         whole_(whole) {
-    if (project_.problem->wants_reference())
-      project_.problem->use_reference(make_reference_runner(
-          [this] { return open_(project_.target); },
+    if (task_.problem->wants_reference())
+      task_.problem->use_reference(make_reference_runner(
+          [this] { return open_(task_.target); },
           [&compiler](const CompileRequest& request) { return compiler.compile(request); }));
     open_device();
-    check_.emplace(project_, *device_, pool_, emulator, seed);
+    check_.emplace(task_, *device_, pool_, emulator, seed);
     const bool timed = whole_ || device_->info().times == TimeKind::measured;
-    cases_ = trial_cases(*project_.problem, seed, timed ? TimedShape::all : TimedShape::none);
+    cases_ = trial_cases(*task_.problem, seed, timed ? TimedShape::all : TimedShape::none);
   }
 
-  const Project& project() const { return project_; }
+  const TuningTask& task() const { return task_; }
   const Device& device() const { return *device_; }
 
   // No Variant may be alive.
   void open_device() {
     timer_.reset();
     device_.reset();
-    device_ = open_(project_.target);
-    timer_.emplace(*project_.problem, project_.target, *device_, truth_,
+    device_ = open_(task_.target);
+    timer_.emplace(*task_.problem, task_.target, *device_, truth_,
                      derive_seed(seed_, "time"),
                      whole_ ? ValidatedTimer::Proof::always : ValidatedTimer::Proof::where_measured);
   }
 
   std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
-    auto variant = make_variant(project_, from, config, pool_, *device_);
+    auto variant = make_variant(task_, from, config, pool_, *device_);
     // What is seen at run time has to stand without that look.
     variant->bind_even_if_it_keeps_state();
     variant->begin();
@@ -74,7 +74,7 @@ class Place {
   Rejection judge(Variant& variant, std::future<SanitizerResult>& watched) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right()) return verdict.rejection();
-    const auto bound = variant.bind(project_.problem->shape());
+    const auto bound = variant.bind(task_.problem->shape());
     if (!bound) return {Finding::not_bound, bound.error()};
     if (const auto timed = timer_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
@@ -83,7 +83,7 @@ class Place {
   }
 
  private:
-  Project project_;
+  TuningTask task_;
   const DeviceOpener& open_;
   CompilePool pool_;
   TruthCache truth_;
@@ -95,26 +95,26 @@ class Place {
   std::optional<SanitizerCheck> check_;
 };
 
-struct Task {
+struct Entry {
   Place* place = nullptr;
-  std::optional<Template> planted;  // else the project's own
+  std::optional<Template> planted;  // else the task's own
   Config config;
   SelfTestRow row;
   bool builds = true;
   std::string says;
 
-  const Template& from() const { return planted ? *planted : place->project().template_of(config); }
+  const Template& from() const { return planted ? *planted : place->task().template_of(config); }
 };
 
-bool passes(const Task& task) {
-  const SelfTestRow& row = task.row;
+bool passes(const Entry& entry) {
+  const SelfTestRow& row = entry.row;
   const bool right = row.rejection.finding == Finding::right;
   if (row.sort == Sort::twin || row.sort == Sort::variant) return right;
   // A fault that could not be built was never tried.
-  if ((row.rejection.finding == Finding::not_bound) == task.builds) return false;
+  if ((row.rejection.finding == Finding::not_bound) == entry.builds) return false;
   const bool told =
-      (row.rejection.finding + ": " + row.rejection.message).find(task.says) != std::string::npos;
-  return !right && (told || !task.place->device().info().checks);
+      (row.rejection.finding + ": " + row.rejection.message).find(entry.says) != std::string::npos;
+  return !right && (told || !entry.place->device().info().checks);
 }
 
 // Whether a gene is there in a config that has all genes before it.
@@ -210,7 +210,7 @@ class Tester {
         file.problem_settings.push_back(setting);
       }
       place =
-          std::make_unique<Place>(open_project(std::move(file), root_), open_, options_.emulator,
+          std::make_unique<Place>(open_task(std::move(file), root_), open_, options_.emulator,
                                   compiler_, jobs_, derive_seed(options_.seed, "faults"), true);
     }
     return *place;
@@ -221,93 +221,93 @@ class Tester {
                                    ? faults_.size()
                                    : std::min<std::size_t>(options_.faults, faults_.size());
     std::set<std::pair<Place*, std::string>> twins;
-    std::vector<Task> tasks;
+    std::vector<Entry> entries;
     for (std::size_t i = 0; i < wanted; ++i) {
       const Known& known = faults_[i * faults_.size() / wanted];
       const PlantedFault& fault = known.fault;
       Place& place = place_of(known);
-      const Template& sound = place.project().template_of(fault.config);
-      const Space& its_space = place.project().space;
+      const Template& sound = place.task().template_of(fault.config);
+      const Space& its_space = place.task().space;
       const Config config = with_defaults(fault.config, sound.optional(), its_space);
       if (const auto why = its_space.why_invalid(config))
         throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
-      Task task{.place = &place,
+      Entry entry{.place = &place,
                 .planted = plant(sound, fault),
                 .config = config,
                 .row = {},
                 .builds = fault.builds,
                 .says = fault.says};
-      task.row.sort = fault.cheat ? Sort::cheat : Sort::fault;
-      task.row.space = known.space->name;
-      task.row.template_name = sound.name();
-      task.row.name = fault.name;
-      task.row.kind = fault.kind;
-      tasks.push_back(std::move(task));
+      entry.row.sort = fault.cheat ? Sort::cheat : Sort::fault;
+      entry.row.space = known.space->name;
+      entry.row.template_name = sound.name();
+      entry.row.name = fault.name;
+      entry.row.kind = fault.kind;
+      entries.push_back(std::move(entry));
       if (twins.emplace(&place, config.to_json()).second)
-        tasks.push_back(right_task(place, *known.space, config, Sort::twin));
+        entries.push_back(right_task(place, *known.space, config, Sort::twin));
     }
-    expected_ = static_cast<int>(tasks.size()) + options_.variants;
-    work_off(tasks);
+    expected_ = static_cast<int>(entries.size()) + options_.variants;
+    work_off(entries);
     places_.clear();
   }
 
   void try_variants(const SpaceFile& space, int count) {
     if (count <= 0) return;
     const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
-    Place place(open_project(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
+    Place place(open_task(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
                 false);
     Random random(seed);
     std::set<std::string> seen;
-    std::vector<Task> tasks;
-    const auto most = std::min<std::uint64_t>(count, place.project().space.count());
-    while (tasks.size() < most) {
-      const Config config = place.project().space.sample(random);
+    std::vector<Entry> entries;
+    const auto most = std::min<std::uint64_t>(count, place.task().space.count());
+    while (entries.size() < most) {
+      const Config config = place.task().space.sample(random);
       if (seen.insert(config.to_json()).second)
-        tasks.push_back(right_task(place, space, config, Sort::variant));
+        entries.push_back(right_task(place, space, config, Sort::variant));
     }
-    work_off(tasks);
+    work_off(entries);
   }
 
-  static Task right_task(Place& place, const SpaceFile& space, const Config& config, Sort sort) {
-    Task task{.place = &place, .planted = {}, .config = config, .row = {}, .says = {}};
-    task.row.sort = sort;
-    task.row.space = space.name;
-    task.row.template_name = place.project().template_of(config).name();
-    task.row.name = config.to_json();
-    return task;
+  static Entry right_task(Place& place, const SpaceFile& space, const Config& config, Sort sort) {
+    Entry entry{.place = &place, .planted = {}, .config = config, .row = {}, .says = {}};
+    entry.row.sort = sort;
+    entry.row.space = space.name;
+    entry.row.template_name = place.task().template_of(config).name();
+    entry.row.name = config.to_json();
+    return entry;
   }
 
-  void work_off(std::vector<Task>& tasks) {
-    std::vector<std::unique_ptr<Variant>> variants(tasks.size());
-    std::vector<std::future<SanitizerResult>> watched(tasks.size());
+  void work_off(std::vector<Entry>& entries) {
+    std::vector<std::unique_ptr<Variant>> variants(entries.size());
+    std::vector<std::future<SanitizerResult>> watched(entries.size());
     std::size_t begun = 0;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      for (; begun < std::min(i + kTasksAhead, tasks.size()); ++begun) {
-        const Task& next = tasks[begun];
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      for (; begun < std::min(i + kTasksAhead, entries.size()); ++begun) {
+        const Entry& next = entries[begun];
         watched[begun] = next.place->watch(next.from(), next.config);
         variants[begun] = next.place->begin(next.from(), next.config);
       }
-      Task& task = tasks[i];
+      Entry& entry = entries[i];
       const Stopwatch watch;
-      task.row.rejection = task.place->judge(*variants[i], watched[i]);
-      task.row.seconds = watch.milliseconds() / 1000;
-      task.row.passed = passes(task);
-      result_.rows.push_back(task.row);
+      entry.row.rejection = entry.place->judge(*variants[i], watched[i]);
+      entry.row.seconds = watch.milliseconds() / 1000;
+      entry.row.passed = passes(entry);
+      result_.rows.push_back(entry.row);
       listen_(result_, expected_);
       variants[i].reset();
-      if (task.place->device().lost()) reopen(*task.place, tasks, variants, i + 1, begun);
+      if (entry.place->device().lost()) reopen(*entry.place, entries, variants, i + 1, begun);
     }
   }
 
   // With all of [first, end) that have begun on the place's device.
-  static void reopen(Place& place, const std::vector<Task>& tasks,
+  static void reopen(Place& place, const std::vector<Entry>& entries,
                      std::vector<std::unique_ptr<Variant>>& variants, std::size_t first,
                      std::size_t end) {
     for (std::size_t i = first; i < end; ++i)
-      if (tasks[i].place == &place) variants[i].reset();
+      if (entries[i].place == &place) variants[i].reset();
     place.open_device();
     for (std::size_t i = first; i < end; ++i)
-      if (tasks[i].place == &place) variants[i] = place.begin(tasks[i].from(), tasks[i].config);
+      if (entries[i].place == &place) variants[i] = place.begin(entries[i].from(), entries[i].config);
   }
 
   const std::filesystem::path& root_;

@@ -46,16 +46,16 @@ class FileUnderTest final : public KernelUnderTest {
 
 class ConfigUnderTest final : public KernelUnderTest {
  public:
-  ConfigUnderTest(const std::string& name, Project project, Config config)
-      : KernelUnderTest(name), project_(std::move(project)), config_(std::move(config)) {}
+  ConfigUnderTest(const std::string& name, TuningTask task, Config config)
+      : KernelUnderTest(name), task_(std::move(task)), config_(std::move(config)) {}
 
-  const Problem& problem() const override { return *project_.problem; }
+  const Problem& problem() const override { return *task_.problem; }
   void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {
-    project_.problem->use_reference(runner);
+    task_.problem->use_reference(runner);
   }
-  const DeviceProfile& target() const override { return project_.target; }
+  const DeviceProfile& target() const override { return task_.target; }
   Binder on(Device& device, Compiler&, CompilePool& pool) override {
-    variant_ = make_variant(project_, config_, pool, device);
+    variant_ = make_variant(task_, config_, pool, device);
     variant_->begin();
     return variant_->binder();
   }
@@ -67,7 +67,7 @@ class ConfigUnderTest final : public KernelUnderTest {
   }
 
  private:
-  Project project_;
+  TuningTask task_;
   Config config_;
   std::unique_ptr<Variant> variant_;
 };
@@ -89,7 +89,7 @@ std::unique_ptr<KernelUnderTest> of_trial(const std::string& text, const KernelP
                                        *number(std::string_view(text).substr(colon + 1)));
   if (!trial) throw UserError(fmt::format("{}: there is no trial {}", places.db.string(), text));
   const auto run = store.run(trial->run);
-  return std::make_unique<ConfigUnderTest>("trial " + text, open_stored_project(*run, places.root),
+  return std::make_unique<ConfigUnderTest>("trial " + text, open_stored_task(*run, places.root),
                                            Config::from_json(trial->config_json));
 }
 
@@ -107,12 +107,12 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
   if (names_trial(text)) return of_trial(text, places);
   std::string known;
   if (places.space) {
-    Project project = open_project(load_space_file(*places.space, places.root), places.root);
-    if (const Preset* preset = project.space.preset(text)) {
+    TuningTask task = open_task(load_space_file(*places.space, places.root), places.root);
+    if (const Preset* preset = task.space.preset(text)) {
       const Config config = preset->config;
-      return std::make_unique<ConfigUnderTest>("preset " + text, std::move(project), config);
+      return std::make_unique<ConfigUnderTest>("preset " + text, std::move(task), config);
     }
-    for (const Preset& preset : project.space.presets())
+    for (const Preset& preset : task.space.presets())
       known += (known.empty() ? "" : ", ") + preset.name;
   }
   throw UserError(fmt::format(

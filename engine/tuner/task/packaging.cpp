@@ -123,9 +123,9 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
     throw UserError(
         fmt::format("{} was not found right ({}): it is not exported", named, facts.verdict));
   const auto run = store.run(facts.run);
-  const Project project = open_stored_project(*run, root_);
-  const Template& from = project.template_of(facts.config);
-  const Problem& problem = *project.problem;
+  const TuningTask task = open_stored_task(*run, root_);
+  const Template& from = task.template_of(facts.config);
+  const Problem& problem = *task.problem;
   const Source gated = from.render(facts.config, problem.defines(problem.shape()));
   if (gated.text != facts.body)
     throw UserError(fmt::format(
@@ -137,11 +137,11 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
   add({.from = from,
        .config = facts.config,
        .problem = problem,
-       .target = project.target,
+       .target = task.target,
        .shape = at,
        .source = from.render(facts.config, problem.defines(at)),
        .device_arch = facts.arch,
-       .device = facts.time_kind == "predicted" ? project.target.title : facts.device_name,
+       .device = facts.time_kind == "predicted" ? task.target.title : facts.device_name,
        .origin = origin_of(facts, problem.complete(at) == problem.complete(problem.shape())),
        .named = named});
 }

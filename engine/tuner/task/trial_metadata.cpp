@@ -16,18 +16,18 @@ ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::files
         fmt::format("trial {} was not found right ({}): it is neither exported nor profiled",
                     facts.trial, facts.verdict));
   const auto run = store.run(facts.run);
-  const Project project = open_stored_project(*run, root);
-  const Template& from = project.template_of(facts.config);
-  const Constants& shape = project.problem->shape();
+  const TuningTask task = open_stored_task(*run, root);
+  const Template& from = task.template_of(facts.config);
+  const Constants& shape = task.problem->shape();
   facts.version = version;
   facts.template_name = from.name();
   facts.arch = from.arch_on(facts.arch).value_or(from.arch());
   facts.manifest_text = from.manifest_text();
-  facts.kernel = from.render(facts.config, project.problem->defines(shape)).kernel;
-  facts.settings = project.file.problem_settings;
-  facts.launch = from.require_plan(facts.config, project.scope(shape)).config;
+  facts.kernel = from.render(facts.config, task.problem->defines(shape)).kernel;
+  facts.settings = task.file.problem_settings;
+  facts.launch = from.require_plan(facts.config, task.scope(shape)).config;
   facts.arguments =
-      argument_notes(from, facts.config, *project.problem, shape, project.scope(shape));
+      argument_notes(from, facts.config, *task.problem, shape, task.scope(shape));
   return facts;
 }
 

@@ -70,7 +70,7 @@ Constants scope_of(const DeviceProfile& target, const Constants& shape) {
   return constants;
 }
 
-const Template& Project::template_of(const Config& config) const {
+const Template& TuningTask::template_of(const Config& config) const {
   const Value* name = config.find("template");
   for (const Template& candidate : templates)
     if (name != nullptr && Value(candidate.name()) == *name) return candidate;
@@ -78,11 +78,11 @@ const Template& Project::template_of(const Config& config) const {
                   "'");
 }
 
-Constants Project::scope(const Constants& shape) const {
+Constants TuningTask::scope(const Constants& shape) const {
   return scope_of(target, problem->complete(shape));
 }
 
-std::vector<std::string> Project::idle_parameters() const {
+std::vector<std::string> TuningTask::idle_parameters() const {
   // One that decides which others there are reaches the kernel by these.
   const auto decides = [this](const std::string& name) {
     return std::ranges::any_of(file.parameters, [&](const Parameter& other) {
@@ -103,27 +103,27 @@ std::vector<std::string> Project::idle_parameters() const {
   return lines;
 }
 
-std::unique_ptr<Variant> make_variant(const Project& project, const Template& from,
+std::unique_ptr<Variant> make_variant(const TuningTask& task, const Template& from,
                                       const Config& config, CompilePool& pool, Device& device) {
   return std::make_unique<Variant>(
-      from, *project.problem, [&project](const Constants& shape) { return project.scope(shape); },
+      from, *task.problem, [&task](const Constants& shape) { return task.scope(shape); },
       config, pool, device);
 }
 
-std::unique_ptr<Variant> make_variant(const Project& project, const Config& config,
+std::unique_ptr<Variant> make_variant(const TuningTask& task, const Config& config,
                                       CompilePool& pool, Device& device) {
-  return make_variant(project, project.template_of(config), config, pool, device);
+  return make_variant(task, task.template_of(config), config, pool, device);
 }
 
 SpaceFile stored_space(const RunRow& run) {
   return parse_space_file(run.space_text, run.space + " (as stored with the run)");
 }
 
-Project open_stored_project(const RunRow& run, const std::filesystem::path& root) {
-  return open_project(stored_space(run), root);
+TuningTask open_stored_task(const RunRow& run, const std::filesystem::path& root) {
+  return open_task(stored_space(run), root);
 }
 
-Project open_project(SpaceFile file, const std::filesystem::path& root) {
+TuningTask open_task(SpaceFile file, const std::filesystem::path& root) {
   DeviceProfile target;
   try {
     target = load_profile(file.target, root);

@@ -27,7 +27,7 @@ Constants scope_of(const DeviceProfile& target, const Constants& shape);
 void reference_on_emulator(Problem& problem, const DeviceProfile& target);
 
 // A space joined with what it names: the target's limits, the problem, the templates.
-struct Project {
+struct TuningTask {
   std::filesystem::path root;  // of what the space names
   SpaceFile file;
   DeviceProfile target;
@@ -47,16 +47,16 @@ struct Project {
 // does not fit: an unknown target or problem, a template that is not there, that solves another
 // problem, or that wants a parameter the space lacks. A problem that wants a reference is given
 // none: who asks for truths says where it runs (Problem::use_reference).
-Project open_project(SpaceFile file, const std::filesystem::path& root);
+TuningTask open_task(SpaceFile file, const std::filesystem::path& root);
 // The space that a run was begun with, which needs none of its files.
 SpaceFile stored_space(const RunRow& run);
-Project open_stored_project(const RunRow& run, const std::filesystem::path& root);
+TuningTask open_stored_task(const RunRow& run, const std::filesystem::path& root);
 
 // A config's kernel on its way to a device. All must outlive it.
-std::unique_ptr<Variant> make_variant(const Project& project, const Config& config,
+std::unique_ptr<Variant> make_variant(const TuningTask& task, const Config& config,
                                       CompilePool& pool, Device& device);
-// The same of a template that is none of the project's, such as one with a planted fault.
-std::unique_ptr<Variant> make_variant(const Project& project, const Template& from,
+// The same of a template that is none of the task's, such as one with a planted fault.
+std::unique_ptr<Variant> make_variant(const TuningTask& task, const Template& from,
                                       const Config& config, CompilePool& pool, Device& device);
 
 }  // namespace fa_tune

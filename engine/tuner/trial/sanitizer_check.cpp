@@ -39,12 +39,12 @@ std::string SanitizerResult::text() const {
   return fmt::format("{} of {} cases: {}", cases, of, cut_short);
 }
 
-SanitizerCheck::SanitizerCheck(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool, EmulatorOpener open,
              std::uint64_t seed, std::uint64_t instructions)
-    : project_(project),
+    : task_(task),
       pool_(pool),
       open_(std::move(open)),
-      truth_(*project.problem),
+      truth_(*task.problem),
       instructions_(instructions),
       cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
   const DeviceInfo& info = device.info();
@@ -53,13 +53,13 @@ SanitizerCheck::SanitizerCheck(const Project& project, const Device& device, Com
     log_warning("there is no emulator: no kernel is looked at for races");
     return;
   }
-  profile_ = profile_of_device(info.name, info.arch, info.sms, project.root);
+  profile_ = profile_of_device(info.name, info.arch, info.sms, task.root);
   if (!profile_)
     log_warning("no device profile is of {}: no kernel is looked at for races", info.arch);
-  if (const auto quick = find_suite(*project.problem, SuiteName::quick))
+  if (const auto quick = find_suite(*task.problem, SuiteName::quick))
     cases_ = gate_cases(*quick, derive_seed(seed, "watch"), Crossing::watched);
   const auto too_large = [&](const GateCase& each) {
-    return project.problem->bytes(each.shape) > kMostBytes;
+    return task.problem->bytes(each.shape) > kMostBytes;
   };
   left_out_ = static_cast<int>(std::erase_if(cases_, too_large));
   if (profile_ && left_out_ > 0)
@@ -106,7 +106,7 @@ SanitizerResult SanitizerCheck::run(const Template& from, const Config& config) 
 
 std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from, const Config& config) {
   const auto emulator = open_(*profile_, instructions_);
-  const auto variant = make_variant(project_, from, config, pool_, *emulator);
+  const auto variant = make_variant(task_, from, config, pool_, *emulator);
   const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
   if (!emulator->deaths().empty()) return std::nullopt;
   SanitizerResult look;

@@ -49,9 +49,9 @@ class SanitizerCheck {
 
   // `device`: the one that kernels run on. Nothing is watched where that is an emulator itself, or
   // no profile in search_spaces/devices is for it, or there is no `open`, which is logged. Cases
-  // that need more than kMostBytes are left out. The project and the pool must outlive this and
+  // that need more than kMostBytes are left out. The task and the pool must outlive this and
   // every answer.
-  SanitizerCheck(const Project& project, const Device& device, CompilePool& pool, EmulatorOpener open,
+  SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool, EmulatorOpener open,
         std::uint64_t seed, std::uint64_t instructions = kInstructions);
   // Lets looks that have not begun be.
   ~SanitizerCheck() { over_ = true; }
@@ -69,7 +69,7 @@ class SanitizerCheck {
   // Nothing where the emulator's process died.
   std::optional<SanitizerResult> try_to_run(const Template& from, const Config& config);
 
-  const Project& project_;
+  const TuningTask& task_;
   CompilePool& pool_;
   EmulatorOpener open_;
   std::optional<DeviceProfile> profile_;

@@ -47,26 +47,26 @@ TrialSeeds TrialSeeds::of(std::uint64_t seed) {
   return {derive_seed(seed, "gate"), derive_seed(seed, "timing")};
 }
 
-std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
+std::vector<GateCase> cases_of_trials(const TuningTask& task, const Device& device,
                                       TrialSeeds seeds) {
   const bool measures = device.info().times == TimeKind::measured;
-  return trial_cases(*project.problem, seeds.gate,
-                     timed_shape_of_trials(*project.problem, measures));
+  return trial_cases(*task.problem, seeds.gate,
+                     timed_shape_of_trials(*task.problem, measures));
 }
 
-CompileStage::CompileStage(const Project& project, Device& device, CompilePool& pool,
+CompileStage::CompileStage(const TuningTask& task, Device& device, CompilePool& pool,
                      const std::vector<GateCase>& cases)
-    : project_(project), device_(device), pool_(pool), shapes_({project.problem->shape()}) {
+    : task_(task), device_(device), pool_(pool), shapes_({task.problem->shape()}) {
   for (const GateCase& each : cases)
     if (std::ranges::find(shapes_, each.shape) == shapes_.end()) shapes_.push_back(each.shape);
 }
 
 std::expected<std::vector<PlannedLaunch>, std::string> CompileStage::plans(
     const Config& config) const {
-  const Template& from = project_.template_of(config);
+  const Template& from = task_.template_of(config);
   std::vector<PlannedLaunch> plans;
   for (const Constants& shape : shapes_) {
-    auto planned = from.plan(config, project_.scope(shape));
+    auto planned = from.plan(config, task_.scope(shape));
     if (!planned) return std::unexpected(planned.error() + " (" + to_json(shape) + ")");
     plans.push_back(std::move(*planned));
   }
@@ -76,7 +76,7 @@ std::expected<std::vector<PlannedLaunch>, std::string> CompileStage::plans(
 std::string CompileStage::identity_of_source(const Config& config, const std::string& source_hash,
                                           const std::vector<PlannedLaunch>& plans) const {
   // Templates may share a source and have other compiler options.
-  const std::string code = project_.template_of(config).name() + " " + source_hash;
+  const std::string code = task_.template_of(config).name() + " " + source_hash;
   KernelIdentity identity;
   for (const PlannedLaunch& planned : plans) identity.add_shape(code, planned);
   return identity.hash();
@@ -91,7 +91,7 @@ std::string CompileStage::identity_of_code(Variant& variant,
 }
 
 std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
-  auto variant = make_variant(project_, config, pool_, device_);
+  auto variant = make_variant(task_, config, pool_, device_);
   // What is seen before is not compiled, nor what cannot be launched.
   const auto planned = plans(config);
   if (!planned ||
@@ -138,18 +138,18 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
 
   const int shared = std::max(0, resources.static_shared_bytes) + row.dynamic_shared_bytes;
   const int shared_limit =
-      std::min(project_.target.shared_per_block, device_.info().shared_per_block);
+      std::min(task_.target.shared_per_block, device_.info().shared_per_block);
   if (shared > shared_limit)
     return refuse(trial, "resources",
                   {"shared_memory", fmt::format("{} bytes of shared memory a block, {} are there",
                                                 shared, shared_limit)});
   const auto threads = static_cast<std::int64_t>(launch.block.count());
-  if (threads > project_.target.max_threads_per_block ||
-      threads * resources.registers > project_.target.registers_per_block)
+  if (threads > task_.target.max_threads_per_block ||
+      threads * resources.registers > task_.target.registers_per_block)
     return refuse(
         trial, "resources",
         {"registers", fmt::format("{} threads of {} registers, a block has {}", threads,
-                                  resources.registers, project_.target.registers_per_block)});
+                                  resources.registers, task_.target.registers_per_block)});
   if (resources.spill_store_bytes > kMostSpillBytes)
     return refuse(trial, "resources",
                   {"spills", fmt::format("{} bytes a thread are spilled, at most {} are accepted",
@@ -160,15 +160,15 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   return true;
 }
 
-TrialRunner::TrialRunner(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds)
-    : project_(project),
+TrialRunner::TrialRunner(const TuningTask& task, Device& device, TruthCache& truth, TrialSeeds seeds)
+    : task_(task),
       device_(device),
       truth_(truth),
-      cases_(cases_of_trials(project, device, seeds)),
+      cases_(cases_of_trials(task, device, seeds)),
       sees_timed_(std::ranges::any_of(
-          cases_, [&](const GateCase& each) { return each.shape == project.problem->shape(); })),
+          cases_, [&](const GateCase& each) { return each.shape == task.problem->shape(); })),
       originals_(device),
-      timer_(*project.problem, project.target, device, truth, seeds.timing,
+      timer_(*task.problem, task.target, device, truth, seeds.timing,
                ValidatedTimer::Proof::where_measured, &originals_) {}
 
 void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
@@ -187,7 +187,7 @@ void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   fault_point("trial_gated");
 
   const Stopwatch measure_watch;
-  const auto bound = variant.bind(project_.problem->shape());
+  const auto bound = variant.bind(task_.problem->shape());
   if (!bound) {
     refuse(trial, "launch", {Finding::not_bound, bound.error()});
     return;

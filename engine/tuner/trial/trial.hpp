@@ -48,7 +48,7 @@ struct TrialSeeds {
 // large an emulator sees it only there, and trials that are right say so until then.
 inline constexpr const char* not_at_timed_size =
     "not gated at the timed size, which finals do: it is large for an emulator";
-std::vector<GateCase> cases_of_trials(const Project& project, const Device& device,
+std::vector<GateCase> cases_of_trials(const TuningTask& task, const Device& device,
                                       TrialSeeds seeds);
 
 // The stages of a run's trials up to, not including, the first launch, cheapest first: compile,
@@ -59,7 +59,7 @@ class CompileStage {
  public:
   // All must outlive it; of the device only what info() says is used, and by prepare()'s variants.
   // `cases`: what the variants will be gated on.
-  CompileStage(const Project& project, Device& device, CompilePool& pool,
+  CompileStage(const TuningTask& task, Device& device, CompilePool& pool,
             const std::vector<GateCase>& cases = {});
 
   // Renders the variant and begins to compile it, for the shapes of its cases too: where a
@@ -79,7 +79,7 @@ class CompileStage {
                                  const std::vector<PlannedLaunch>& plans) const;
   std::string identity_of_code(Variant& variant, const std::vector<PlannedLaunch>& plans) const;
 
-  const Project& project_;
+  const TuningTask& task_;
   Device& device_;
   CompilePool& pool_;
   std::vector<Constants> shapes_;  // the timed one first, then those that are gated, each once
@@ -92,13 +92,13 @@ class CompileStage {
 class TrialRunner {
  public:
   // All must outlive it; the truths may be shared with other judges.
-  TrialRunner(const Project& project, Device& device, TruthCache& truth, TrialSeeds seeds);
+  TrialRunner(const TuningTask& task, Device& device, TruthCache& truth, TrialSeeds seeds);
 
   // Says right or refused in the trial's row, which gate_and_time() let through.
   void judge(Variant& variant, FinishedTrial& trial);
 
  private:
-  const Project& project_;
+  const TuningTask& task_;
   Device& device_;
   TruthCache& truth_;
   std::vector<GateCase> cases_;

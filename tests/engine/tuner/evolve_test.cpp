@@ -35,9 +35,9 @@ const test::Replacements kSmall = {
     {"BLOCK_M: 128, BLOCK_N: 256, WARPS_M: 8, WARPS_N: 1",
      "BLOCK_M: 32, BLOCK_N: 64, WARPS_M: 2, WARPS_N: 2"}};
 
-const Project& small() {
-  static const Project project = test::project("l4.yaml", kSmall);
-  return project;
+const TuningTask& small() {
+  static const TuningTask task = test::task("l4.yaml", kSmall);
+  return task;
 }
 
 Compiler& compiler() {
@@ -269,8 +269,8 @@ TEST_CASE("what cannot be resumed is refused") {
   CHECK_THROWS_AS(run(store, options), UserError);
 
   options.resume = first;
-  const Project other =
-      test::project("l4.yaml", {{"STAGES: {values: [1, 2, 3]", "STAGES: {values: [1, 2]"}});
+  const TuningTask other =
+      test::task("l4.yaml", {{"STAGES: {values: [1, 2, 3]", "STAGES: {values: [1, 2]"}});
   const auto device = open_device("emulator:l4", other.target, test::root());
   Quiet listener;
   const std::atomic<bool> stop{false};

@@ -22,16 +22,16 @@ std::string replace(std::string text, const Replacements& replacements) {
   return text;
 }
 
-Project project(const std::string& name, const Replacements& replacements) {
+TuningTask task(const std::string& name, const Replacements& replacements) {
   const auto path = root() / "search_spaces" / name;
   return opened(
       parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path));
 }
 
-Project opened(SpaceFile file) {
-  Project project = open_project(std::move(file), root());
-  reference_on_emulator(*project.problem, project.target);
-  return project;
+TuningTask opened(SpaceFile file) {
+  TuningTask task = open_task(std::move(file), root());
+  reference_on_emulator(*task.problem, task.target);
+  return task;
 }
 
 std::string device_under_test() {
@@ -39,21 +39,21 @@ std::string device_under_test() {
   return named.empty() ? "emulator:l4" : named;
 }
 
-Bench::Bench(const Project& project, const std::string& device)
-    : Bench(project, open_device(device, project.target, root())) {}
+Bench::Bench(const TuningTask& task, const std::string& device)
+    : Bench(task, open_device(device, task.target, root())) {}
 
-Bench::Bench(const Project& project, std::unique_ptr<Device> device)
-    : project_(project),
+Bench::Bench(const TuningTask& task, std::unique_ptr<Device> device)
+    : task_(task),
       device_(std::move(device)),
       compiler_(open_nvrtc()),
       pool_(std::make_unique<CompilePool>(*compiler_, 2)),
-      truth_(*project.problem) {}
+      truth_(*task.problem) {}
 
 Verdict Bench::gate(const Template& from, const Config& config, const std::string& suite,
                     std::uint64_t seed) {
-  const auto variant = make_variant(project_, from, config, *pool_, *device_);
+  const auto variant = make_variant(task_, from, config, *pool_, *device_);
   return Gate(*device_, truth_)
-      .check(variant->binder(), gate_cases(chosen_suites(*project_.problem, {suite}).at(0), seed));
+      .check(variant->binder(), gate_cases(chosen_suites(*task_.problem, {suite}).at(0), seed));
 }
 
 }  // namespace fa_tune::test

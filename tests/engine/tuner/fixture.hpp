@@ -23,9 +23,9 @@ std::filesystem::path root();
 std::string replace(std::string text, const Replacements& replacements);
 
 // The shipped space of that name, its YAML changed by `replacements`.
-Project project(const std::string& name, const Replacements& replacements = {});
+TuningTask task(const std::string& name, const Replacements& replacements = {});
 // One whose reference, if it wants one, runs in this process.
-Project opened(SpaceFile file);
+TuningTask opened(SpaceFile file);
 
 // FA_TUNE_TEST_DEVICE, or the emulator of an L4.
 std::string device_under_test();
@@ -34,8 +34,8 @@ std::string device_under_test();
 class Bench {
  public:
   // `device` as open_device takes it.
-  Bench(const Project& project, const std::string& device);
-  Bench(const Project& project, std::unique_ptr<Device> device);
+  Bench(const TuningTask& task, const std::string& device);
+  Bench(const TuningTask& task, std::unique_ptr<Device> device);
 
   Device& device() { return *device_; }
   CompilePool& pool() { return *pool_; }
@@ -46,7 +46,7 @@ class Bench {
                std::uint64_t seed = 1);
 
  private:
-  const Project& project_;
+  const TuningTask& task_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<CompilePool> pool_;

@@ -171,7 +171,7 @@ DONE:
 
 }  // namespace
 
-Project toy_project(const Replacements& replacements) {
+TuningTask toy_project(const Replacements& replacements) {
   SpaceFile file = parse_space_file(replace(kSpace, replacements), "toy.yaml");
   DeviceProfile target = load_profile(file.target, root());
   auto problem = std::make_unique<Doubling>();

@@ -8,11 +8,11 @@
 
 namespace fa_tune::test {
 
-// A project whose trials take a millisecond on the emulator, with every outcome among its configs:
+// A task whose trials take a millisecond on the emulator, with every outcome among its configs:
 // right ones of many speeds, wrong ones, ones that do not compile, and duplicates. Its problem is
 // Y = 2 X; its target is the shipped profile of an L4. For tests that run a search hundreds of
 // times. Its YAML is changed by `replacements`.
-Project toy_project(const Replacements& replacements = {});
+TuningTask toy_project(const Replacements& replacements = {});
 
 // Makes PTX of the toy's source, without a compiler.
 std::unique_ptr<Compiler> toy_compiler();

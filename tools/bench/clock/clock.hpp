@@ -23,20 +23,20 @@ using Json = nlohmann::ordered_json;
 // "1,8,512,64" or "1,8,512,64,bf16,causal": B, H, Lq = Lk, D.
 struct ShapeName {
   std::string text;
-  // The space's project at this shape. Throws UserError.
-  Project open(const std::string& space) const;
+  // The space's task at this shape. Throws UserError.
+  TuningTask open(const std::string& space) const;
 };
 
 // A device with one problem's data on it, ready to launch any variant.
 class Workplace {
  public:
-  Workplace(const Project& project, Device& device);
+  Workplace(const TuningTask& task, Device& device);
 
   // The launch of a loaded kernel. Valid while this object lives.
   Launch launch(const Config& config, KernelHandle kernel);
 
  private:
-  const Project& project_;
+  const TuningTask& task_;
   Device& device_;
   Instance instance_;
   std::unique_ptr<TimedLaunch> data_;  // made for the first variant; all take the same arguments
@@ -71,6 +71,6 @@ std::string describe_score(const Json& score);
 
 // NVRTC, through a cache in `folder` if one is named.
 std::unique_ptr<Compiler> compiler_with(const std::string& folder);
-CompileRequest request_of(const Project& project, const Config& config, const DeviceInfo& device);
+CompileRequest request_of(const TuningTask& task, const Config& config, const DeviceInfo& device);
 
 }  // namespace fa_tune::bench

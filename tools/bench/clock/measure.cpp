@@ -17,15 +17,15 @@ namespace fa_tune::bench {
 namespace {
 
 // Distinct ones, in the order drawn: the first of a longer list are a shorter one of the same seed.
-std::vector<Config> draw(const Project& project, const MeasureOptions& options) {
+std::vector<Config> draw(const TuningTask& task, const MeasureOptions& options) {
   Random random(derive_seed(options.seed, "variants"));
   std::vector<Config> configs;
   std::set<std::string> seen;
   for (int tries = 0; tries < 1000 * options.count; ++tries) {
     if (static_cast<int>(configs.size()) == options.count) break;
-    Config config = project.space.sample(random);
+    Config config = task.space.sample(random);
     const bool wanted = options.template_name.empty() ||
-                        project.template_of(config).name() == options.template_name;
+                        task.template_of(config).name() == options.template_name;
     if (wanted && seen.insert(config.to_json()).second) configs.push_back(std::move(config));
   }
   return configs;
@@ -48,17 +48,17 @@ Json row_of(const Config& config, const KernelImage& image, const LaunchConfig& 
 }  // namespace
 
 Json measure_variants(const MeasureOptions& options) {
-  const Project project = options.shape.open(options.space);
-  const auto device = open_device(options.device, project.target, find_root());
+  const TuningTask task = options.shape.open(options.space);
+  const auto device = open_device(options.device, task.target, find_root());
   if (device->info().times != TimeKind::measured)
     throw UserError(options.device + " has no clock: measure on a GPU");
   const auto compiler = compiler_with(options.cache);
   CompilePool pool(*compiler, options.threads);
-  const std::vector<Config> configs = draw(project, options);
+  const std::vector<Config> configs = draw(task, options);
   std::vector<std::future<CompileOutcome>> compiled;
   for (const Config& config : configs)
-    compiled.push_back(pool.submit(request_of(project, config, device->info())));
-  Workplace workplace(project, *device);
+    compiled.push_back(pool.submit(request_of(task, config, device->info())));
+  Workplace workplace(task, *device);
 
   Json rows = Json::array();
   std::map<std::string, int> skipped = {{"not compiled", 0}, {"faulted", 0}, {"too slow", 0}};

@@ -10,8 +10,8 @@ namespace fa_tune::bench {
 
 Json predict_variants(const Json& measured, const PredictOptions& options) {
   const ShapeName shape{measured.at("shape").get<std::string>()};
-  const Project project = shape.open(measured.at("space").get<std::string>());
-  const auto device = open_device(options.device, project.target, find_root());
+  const TuningTask task = shape.open(measured.at("space").get<std::string>());
+  const auto device = open_device(options.device, task.target, find_root());
   if (device->info().times != TimeKind::predicted)
     throw UserError(options.device + " does not predict: name an emulator");
   const auto compiler = compiler_with(options.cache);
@@ -20,9 +20,9 @@ Json predict_variants(const Json& measured, const PredictOptions& options) {
   std::vector<std::future<CompileOutcome>> compiled;
   for (const Json& row : measured.at("rows")) {
     configs.push_back(Config::from_json(row.at("config").dump()));
-    compiled.push_back(pool.submit(request_of(project, configs.back(), device->info())));
+    compiled.push_back(pool.submit(request_of(task, configs.back(), device->info())));
   }
-  Workplace workplace(project, *device);
+  Workplace workplace(task, *device);
 
   Json result = measured;
   result["model"] = options.device;

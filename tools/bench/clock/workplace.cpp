@@ -29,7 +29,7 @@ std::int64_t number(const std::string& text, const std::string& shape) {
 
 }  // namespace
 
-Project ShapeName::open(const std::string& space) const {
+TuningTask ShapeName::open(const std::string& space) const {
   const std::vector<std::string> words = words_of(text);
   if (words.size() < 4) throw UserError(fmt::format("'{}' is no shape B,H,L,D", text));
   SpaceFile file = load_space_file(space, find_root());
@@ -49,17 +49,17 @@ Project ShapeName::open(const std::string& space) const {
       set("dtype", words[i]);
     }
   }
-  return open_project(std::move(file), find_root());
+  return open_task(std::move(file), find_root());
 }
 
-Workplace::Workplace(const Project& project, Device& device)
-    : project_(project),
+Workplace::Workplace(const TuningTask& task, Device& device)
+    : task_(task),
       device_(device),
-      instance_(project.problem->make(project.problem->shape(), Inputs::normal, 1)) {}
+      instance_(task.problem->make(task.problem->shape(), Inputs::normal, 1)) {}
 
 Launch Workplace::launch(const Config& config, KernelHandle kernel) {
-  const Template& from = project_.template_of(config);
-  PlannedLaunch planned = from.require_plan(config, project_.scope(project_.problem->shape()));
+  const Template& from = task_.template_of(config);
+  PlannedLaunch planned = from.require_plan(config, task_.scope(task_.problem->shape()));
   const BoundKernel bound{kernel, planned.config, std::move(planned.arguments),
                           std::move(planned.maps)};
   if (!data_ || names_ != bound.argument_names || maps_ != bound.maps) {
@@ -78,9 +78,9 @@ std::unique_ptr<Compiler> compiler_with(const std::string& folder) {
   return folder.empty() ? std::move(compiler) : with_cache(std::move(compiler), folder);
 }
 
-CompileRequest request_of(const Project& project, const Config& config, const DeviceInfo& device) {
-  const Problem& problem = *project.problem;
-  return {project.template_of(config).render(config, problem.defines(problem.shape())),
+CompileRequest request_of(const TuningTask& task, const Config& config, const DeviceInfo& device) {
+  const Problem& problem = *task.problem;
+  return {task.template_of(config).render(config, problem.defines(problem.shape())),
           device.arch,
           device.accepts,
           {}};

@@ -8,7 +8,7 @@ using namespace fa_tune;
 
 namespace {
 
-// The project's set-up installs NVRTC, so a machine without one fails these tests with the list of
+// The task's set-up installs NVRTC, so a machine without one fails these tests with the list of
 // places that were tried.
 Compiler& nvrtc() {
   static const std::unique_ptr<Compiler> compiler = open_nvrtc();

@@ -80,10 +80,10 @@ class CustomSpace {
     write_text(folder_ / "mine.yaml", replace(kCustomSpace, changes));
     return load_space_file((folder_ / "mine.yaml").string(), root());
   }
-  Project project(const Replacements& changes = {}) const { return opened(file(changes)); }
+  TuningTask task(const Replacements& changes = {}) const { return opened(file(changes)); }
   // What a gate says of the first config.
   Verdict gate(const Replacements& space = {}, const std::string& suite = "quick") const {
-    const Project opened = project(space);
+    const TuningTask opened = task(space);
     Bench bench(opened, device_under_test());
     const Config config(
         {{"template", std::string("mine")}, {"BLOCK", std::int64_t{64}}, {"PER", std::int64_t{2}}});
@@ -99,7 +99,7 @@ class CustomSpace {
     return message_of<UserError>([&] { gate(space); });
   }
   std::string refused(const Replacements& changes) const {
-    return message_of<UserError>([&] { project(changes); });
+    return message_of<UserError>([&] { task(changes); });
   }
 
  private:

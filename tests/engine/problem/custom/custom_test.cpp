@@ -46,12 +46,12 @@ class AskedCompiler final : public Compiler {
 
 TEST_CASE(
     "custom: where sizes are compiled in, all of a trial's binaries are begun with the first") {
-  const Project project = test::project("softmax.yaml");
-  const auto device = open_device("emulator:h100", project.target, test::root());
+  const TuningTask task = test::task("softmax.yaml");
+  const auto device = open_device("emulator:h100", task.target, test::root());
   AskedCompiler compiler;
   CompilePool pool(compiler, 2);
-  Admission admission(project, *device, pool, cases_of_trials(project, *device, {1, 2}));
-  const auto variant = admission.prepare(project.space.at(0));
+  Admission admission(task, *device, pool, cases_of_trials(task, *device, {1, 2}));
+  const auto variant = admission.prepare(task.space.at(0));
   while (!variant->ready()) std::this_thread::yield();
   const auto asked = compiler.asked();
   CHECK(asked.size() == 4);
@@ -64,8 +64,8 @@ TEST_CASE(
 
 TEST_CASE("custom: a user's kernel is searched to the end, and is what it was without its files") {
   const test::CustomSpace place;
-  const Project project = place.project();
-  const auto device = open_device("emulator:l4", project.target, test::root());
+  const TuningTask task = place.task();
+  const auto device = open_device("emulator:l4", task.target, test::root());
   const auto compiler = open_nvrtc();
   const test::ScratchFolder folder;
   Store store(folder / "fa.db", Store::Mode::write);
@@ -73,7 +73,7 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   options.trials = 4;
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(project, *device, *compiler, store, options, quiet, stop);
+  const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
   CHECK(result.tally.right == 4);
   CHECK(result.tally.refused == 0);
 
@@ -81,7 +81,7 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   std::filesystem::remove(place.folder() / "mine.cu");
   std::filesystem::remove(place.folder() / "plain.cu");
   const auto run = store.run(result.run);
-  const Project again = test::opened(parse_space_file(run->space_text, "stored"));
+  const TuningTask again = test::opened(parse_space_file(run->space_text, "stored"));
   test::Bench bench(again, "emulator:l4");
   CHECK(bench.gate(again.templates[0], again.space.at(0), "quick").right());
 }
@@ -94,8 +94,8 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
                                          "n >= 5000 && x[i] != 0 ? step(x[i], y[i], a) * T(0.999) "
                                          ": step(x[i], y[i], a)"}}));
   const auto trials = [&](const test::Replacements& changes) {
-    const Project project = place.project(changes);
-    const auto device = open_device("emulator:l4", project.target, test::root());
+    const TuningTask task = place.task(changes);
+    const auto device = open_device("emulator:l4", task.target, test::root());
     const auto compiler = open_nvrtc();
     const test::ScratchFolder folder;
     Store store(folder / "fa.db", Store::Mode::write);
@@ -104,7 +104,7 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
     options.finals = false;
     test::QuietListener quiet;
     const std::atomic<bool> stop{false};
-    const EvolveResult result = evolve(project, *device, *compiler, store, options, quiet, stop);
+    const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
     return store.trials(result.run).at(0);
   };
   const TrialRow small = trials({});
@@ -117,9 +117,9 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
 
 TEST_CASE("custom: a truth is not asked for before somebody says where the reference runs") {
   const test::CustomSpace place;
-  const Project project = open_project(place.file(), test::root());
-  TruthCache truth(*project.problem);
-  const GateCase first = gate_cases(project.problem->suites().front(), 1).front();
+  const TuningTask task = open_task(place.file(), test::root());
+  TruthCache truth(*task.problem);
+  const GateCase first = gate_cases(task.problem->suites().front(), 1).front();
   CHECK(test::has(test::message_of<std::logic_error>([&] { truth.get(first); }),
                   "nobody said where its reference kernel runs"));
 }
@@ -190,7 +190,7 @@ TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
   CHECK(test::opened(larger).problem->describe({{"n", std::int64_t{6000}}}) == "n=6000");
   CHECK(integer(test::opened(larger).problem->shape(), "n") == 6000);
   CHECK_THROWS_AS(with_settings(place.file(), {"sizes.m=6000"}), UserError);
-  const Project drawn = place.project(
+  const TuningTask drawn = place.task(
       {{"  arguments:", "  hidden: {n: [3, 90]}\n  defines: {HALF: n / 2}\n  arguments:"}});
   const auto shapes = drawn.problem->hidden_shapes(7);
   REQUIRE(shapes.size() == 3);
@@ -206,24 +206,24 @@ TEST_CASE("custom: sizes are set, drawn and told to the kernels") {
 
 TEST_CASE("custom: an exported winner needs nothing of its space, and is gated again") {
   const test::CustomSpace place;
-  const Project project =
-      place.project({{"kernel: scale_add<PER, float>",
+  const TuningTask task =
+      place.task({{"kernel: scale_add<PER, float>",
                       "kernel: scale_add<PER, float>\n    options: [--fmad=false]"}});
-  const Config config = project.space.at(3);
-  const Template& from = project.templates[0];
-  const Constants& shape = project.problem->shape();
-  const Source source = from.render(config, project.problem->defines(shape));
+  const Config config = task.space.at(3);
+  const Template& from = task.templates[0];
+  const Constants& shape = task.problem->shape();
+  const Source source = from.render(config, task.problem->defines(shape));
   ExportFacts facts;
-  facts.arch = project.target.arch;
+  facts.arch = task.target.arch;
   facts.target = "l4";
   facts.template_name = from.name();
   facts.manifest_text = from.manifest_text();
   facts.kernel = source.kernel;
   facts.config = config;
-  facts.problem = project.problem->kind();
-  facts.settings = project.file.problem_settings;
+  facts.problem = task.problem->kind();
+  facts.settings = task.file.problem_settings;
   facts.shape = shape;
-  facts.launch = from.require_plan(config, project.scope(shape)).config;
+  facts.launch = from.require_plan(config, task.scope(shape)).config;
   facts.body = source.text;
   const std::string text = export_text(facts);
   std::filesystem::remove_all(place.folder().path());
@@ -232,10 +232,10 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const Exported read = parse_exported(text, "winner.cu");
   CHECK(read.kernel == "scale_add<2, float>");
   const auto problem = make_problem(read.problem, read.settings, "winner.cu: ");
-  reference_on_emulator(*problem, project.target);
-  const auto device = open_device("emulator:l4", project.target, test::root());
+  reference_on_emulator(*problem, task.target);
+  const auto device = open_device("emulator:l4", task.target, test::root());
   const auto compiler = open_nvrtc();
-  ExportedKernel kernel(read, *problem, project.target, *compiler, *device);
+  ExportedKernel kernel(read, *problem, task.target, *compiler, *device);
   TruthCache truth(*problem);
   const Verdict verdict = Gate(*device, truth)
                               .check([&](const Constants& each) { return kernel.bind(each); },
@@ -299,11 +299,11 @@ TEST_CASE("custom: texts that are nearly such a space give a problem or an error
 TEST_CASE("a timed size of gigabytes meets few kinds of input where smaller ones meet all") {
   const test::CustomSpace place;
   const auto kinds = [&](const std::string& sizes) {
-    const Project project = place.project({{"{n: 5000}, {n: 1}, {n: 777}", sizes}});
-    const auto mission = find_suite(*project.problem, SuiteName::mission);
+    const TuningTask task = place.task({{"{n: 5000}, {n: 1}, {n: 777}", sizes}});
+    const auto mission = find_suite(*task.problem, SuiteName::mission);
     const std::size_t count = mission->kinds.size();
-    CHECK(project.problem->notes().empty() == (count == 6));
-    CHECK(find_suite(*project.problem, SuiteName::quick)->kinds.size() > 6);
+    CHECK(task.problem->notes().empty() == (count == 6));
+    CHECK(find_suite(*task.problem, SuiteName::quick)->kinds.size() > 6);
     return count;
   };
   CHECK(kinds("{n: 134217728}, {n: 1}, {n: 777}") == 6);

@@ -48,8 +48,8 @@ SpaceFile small(const Example& example) {
 
 // Searches the presets; how many times faster than the first the best is predicted to be.
 double gain(const Example& example) {
-  const Project project = test::opened(small(example));
-  const auto device = open_emulator(project.target);
+  const TuningTask task = test::opened(small(example));
+  const auto device = open_emulator(task.target);
   const test::ScratchFolder folder;
   Store store(folder / "fa.db", Store::Mode::write);
   EvolveOptions options;
@@ -58,7 +58,7 @@ double gain(const Example& example) {
   options.final_suites = {"mission"};
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(project, *device, compiler(), store, options, quiet, stop);
+  const EvolveResult result = evolve(task, *device, compiler(), store, options, quiet, stop);
   REQUIRE(result.tally.right == 2);
   REQUIRE(result.tally.baseline.has_value());
   REQUIRE(result.tally.best.has_value());
@@ -110,28 +110,28 @@ class Unchecked final : public test::ForwardingDevice {
 }  // namespace
 
 TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
-  const Project project = test::opened(small(std::end(kExamples)[-1]));
-  const Unchecked device(open_emulator(project.target, 1));
+  const TuningTask task = test::opened(small(std::end(kExamples)[-1]));
+  const Unchecked device(open_emulator(task.target, 1));
   CompilePool pool(compiler(), 1);
   const EmulatorOpener emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
     return open_emulator(profile, 1, instructions);
   };
-  Watch watch(project, device, pool, emulator, 1);
+  Watch watch(task, device, pool, emulator, 1);
   REQUIRE(watch.watches());
   const auto manifest = test::root() / "kernel_templates" / "convolution" / "tile.yaml";
   const auto path = fault_file_of(manifest);
   for (const PlantedFault& fault : parse_fault_file(read_file(path), path, "tile")) {
     if (fault.name != "reads beyond the image") continue;
-    const auto seen = watch.look(plant(project.templates[0], fault), fault.config).get();
+    const auto seen = watch.look(plant(task.templates[0], fault), fault.config).get();
     REQUIRE(seen.rejection);
     CHECK_MESSAGE(test::has(seen.rejection->message, "past the end of"), seen.rejection->message);
     // Where next to nothing may be executed, there is nothing to say.
-    Watch hurried(project, device, pool, emulator, 1, 10);
-    const Look glimpse = hurried.look(plant(project.templates[0], fault), fault.config).get();
+    Watch hurried(task, device, pool, emulator, 1, 10);
+    const Look glimpse = hurried.look(plant(task.templates[0], fault), fault.config).get();
     CHECK_FALSE(glimpse.rejection);
     CHECK_MESSAGE(test::has(glimpse.text(), "unfinished"), glimpse.text());
   }
-  const Look right = watch.look(project.templates[0], project.space.presets()[0].config).get();
+  const Look right = watch.look(task.templates[0], task.space.presets()[0].config).get();
   CHECK_FALSE(right.rejection);
   CHECK(right.whole());
 }

@@ -348,7 +348,7 @@ class Place {
     space += "parameters:\n  BLOCK: [64]\n";
     test::write_text(folder_ / "ways.yaml", space);
   }
-  Project project() const {
+  TuningTask task() const {
     return test::opened(load_space_file((folder_ / "ways.yaml").string(), test::root()));
   }
 
@@ -363,20 +363,20 @@ struct Count {
 
 std::vector<Count> tries(const Field& field, int seeds) {
   const Place place(field);
-  const Project project = place.project();
-  const auto device = open_device("emulator:h100", project.target, test::root());
+  const TuningTask task = place.task();
+  const auto device = open_device("emulator:h100", task.target, test::root());
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   std::vector<std::unique_ptr<Variant>> variants;
   for (std::size_t i = 0; i < field.ways.size(); ++i)
     variants.push_back(std::make_unique<Variant>(
-        project.templates[i], *project.problem,
-        [&](const Constants& shape) { return project.scope(shape); },
+        task.templates[i], *task.problem,
+        [&](const Constants& shape) { return task.scope(shape); },
         Config({{"template", fmt::format("w{}", i)}, {"BLOCK", std::int64_t{64}}}), pool, *device));
   std::vector<Count> counts(field.ways.size());
   for (int seed = 1; seed <= seeds; ++seed) {
-    TruthCache truth(*project.problem);
-    auto cases = gate_cases(project.problem->suites().front(),
+    TruthCache truth(*task.problem);
+    auto cases = gate_cases(task.problem->suites().front(),
                             derive_seed(static_cast<std::uint64_t>(seed), field.name));
     // Numbers alone matter here.
     for (GateCase& each : cases) each.watched = false, each.changed_input.reset();

@@ -219,10 +219,10 @@ TEST_CASE("custom: expected values may stand in a file instead of a reference") 
   const SpaceFile before = place.file(in_files);
   right[700] -= 1;
   save("right.npy", right);
-  const Project project = test::opened(before);
+  const TuningTask task = test::opened(before);
   CHECK(test::has(test::message_of<UserError>([&] {
-                    test::Bench(project, "emulator:l4")
-                        .gate(project.templates[0], project.space.at(0), "quick");
+                    test::Bench(task, "emulator:l4")
+                        .gate(task.templates[0], task.space.at(0), "quick");
                   }),
                   "is not the file any more"));
   const auto says = [&](const std::string& from, const std::string& to, const char* words) {

@@ -40,15 +40,15 @@ struct GatedCases {
   int cases = 0, without_truth = 0;
 };
 
-// The reference of a project as the kernel under test.
-GatedCases gate_reference(const Project& project) {
+// The reference of a task as the kernel under test.
+GatedCases gate_reference(const TuningTask& task) {
   const auto compiler = open_nvrtc();
   const auto compile = [&](const CompileRequest& request) { return compiler->compile(request); };
   const auto noted = std::make_shared<Noted>(
-      make_reference_runner([&] { return open_emulator(project.target, 1); }, compile));
-  Problem& problem = *project.problem;
+      make_reference_runner([&] { return open_emulator(task.target, 1); }, compile));
+  Problem& problem = *task.problem;
   problem.use_reference(noted);
-  const auto device = open_emulator(project.target, 1);
+  const auto device = open_emulator(task.target, 1);
   std::map<std::string, KernelHandle> loaded;
   const auto bind = [&](const Constants& shape) -> std::expected<BoundKernel, std::string> {
     const ReferenceCall& call = noted->calls.at(to_json(shape));
@@ -77,7 +77,7 @@ GatedCases gate_reference(const Project& project) {
       }
       ++count.cases;
       const Verdict verdict = Gate(*device, truth).check(bind, {each});
-      CHECK_MESSAGE(verdict.right(), project.problem->describe(each.shape), ": ", verdict.finding,
+      CHECK_MESSAGE(verdict.right(), task.problem->describe(each.shape), ": ", verdict.finding,
                     ": ", verdict.message, " (", verdict.where, ")");
     }
   }
@@ -108,25 +108,25 @@ TEST_CASE("a reference of every sort passes its own gate, for every kind of inpu
     test::write_text(place.folder() / "plain.cu",
                      test::replace(test::kCustomPlain, {{"a * x[i] + y[i]", body}}));
     const GatedCases count =
-        gate_reference(place.project({{"role: inout", "role: output"}, {"{n: 5000}", "{n: 50}"}}));
+        gate_reference(place.task({{"role: inout", "role: output"}, {"{n: 5000}", "{n: 50}"}}));
     CHECK_MESSAGE(count.cases > 0, body);
   }
 }
 
 TEST_CASE("the first preset of every attention space passes its gate, for every kind of input") {
   for (const char* name : {"l4", "a100", "h100", "h100_gqa", "h100_fp8", "h100_mma", "ladder"}) {
-    const Project project = test::project(fmt::format("{}.yaml", name));
-    const Config& config = project.space.presets().front().config;
+    const TuningTask task = test::task(fmt::format("{}.yaml", name));
+    const Config& config = task.space.presets().front().config;
     const char* const device = std::getenv("FA_TUNE_TEST_DEVICE");
-    test::Bench bench(project, device != nullptr ? device : "emulator:" + project.target.name);
-    const auto variant = make_variant(project, config, bench.pool(), bench.device());
+    test::Bench bench(task, device != nullptr ? device : "emulator:" + task.target.name);
+    const auto variant = make_variant(task, config, bench.pool(), bench.device());
     int cases = 0;
     for (int seed = 1; seed <= test::seeds_to_try(1); ++seed) {
       const auto of = static_cast<std::uint64_t>(seed);
       auto asked =
-          gate_cases(find_suite(*project.problem, SuiteName::quick).value(), of, Crossing::full);
-      for (const GateCase& each : hidden_cases(*project.problem, of)) asked.push_back(each);
-      TruthCache truth(*project.problem);
+          gate_cases(find_suite(*task.problem, SuiteName::quick).value(), of, Crossing::full);
+      for (const GateCase& each : hidden_cases(*task.problem, of)) asked.push_back(each);
+      TruthCache truth(*task.problem);
       const Verdict verdict = Gate(bench.device(), truth).check(variant->binder(), asked);
       CHECK_MESSAGE(verdict.right(), name, ", seed ", seed, ": ", verdict.finding, ": ",
                     verdict.message, " (", verdict.where, ")");

@@ -72,7 +72,7 @@ class T1Place {
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
   }
-  Project project(const test::Replacements& changes = {}) const {
+  TuningTask task(const test::Replacements& changes = {}) const {
     return test::opened(
         parse_space_file(space_of(test::replace(kT1, changes)), folder_ / "window.json"));
   }
@@ -80,12 +80,12 @@ class T1Place {
     return t1_as_space(t1, folder_ / "window.json",
                        {.reference = folder_ / "plain.cu", .target = "l4"});
   }
-  std::string gate(const Project& opened) const {
+  std::string gate(const TuningTask& opened) const {
     test::Bench bench(opened, test::device_under_test());
     return bench.gate(opened.templates[0], opened.space.presets().at(0).config, "quick").finding;
   }
   std::string refused(const test::Replacements& changes) const {
-    return test::message_of<UserError>([&] { project(changes); });
+    return test::message_of<UserError>([&] { task(changes); });
   }
 
  private:
@@ -96,20 +96,20 @@ class T1Place {
 
 TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
   const T1Place place;
-  const Project project = place.project();
-  CHECK(project.file.name == "window_sum");
-  CHECK(project.space.count() == 8 + 8 + 4);  // 512 over a tile of 4 leaves blocks up to 128
-  const Config& config = project.space.presets().at(0).config;
+  const TuningTask task = place.task();
+  CHECK(task.file.name == "window_sum");
+  CHECK(task.space.count() == 8 + 8 + 4);  // 512 over a tile of 4 leaves blocks up to 128
+  const Config& config = task.space.presets().at(0).config;
   const LaunchConfig launch =
-      project.templates[0].require_plan(config, project.scope(project.problem->shape())).config;
+      task.templates[0].require_plan(config, task.scope(task.problem->shape())).config;
   CHECK(launch.block == Dim3{64, 1, 1});
   CHECK(launch.grid == Dim3{8, 1, 1});  // 1000 over 64 x 2, rounded up
-  CHECK(project.templates[0].options() == std::vector<std::string>{"--use_fast_math"});
-  CHECK(place.gate(project) == Finding::right);
+  CHECK(task.templates[0].options() == std::vector<std::string>{"--use_fast_math"});
+  CHECK(place.gate(task) == Finding::right);
   const T1Place short_sum(test::Replacements{{"k <= 2 * radius", "k < 2 * radius"}});
-  CHECK(short_sum.gate(short_sum.project()) == Finding::wrong);
+  CHECK(short_sum.gate(short_sum.task()) == Finding::wrong);
   const T1Place overwritten(test::Replacements{{"sum[i] += s", "sum[i] = s"}});
-  CHECK(overwritten.gate(overwritten.project()) == Finding::wrong);
+  CHECK(overwritten.gate(overwritten.task()) == Finding::wrong);
 }
 
 TEST_CASE("T1: a symbol in constant memory is filled") {
@@ -125,11 +125,11 @@ TEST_CASE("T1: a symbol in constant memory is filled") {
        R"(   {"Name": "w", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
     "MemType": "Constant", "FillType": "Random", "Size": "2 * max(radius) + 1"},
    {"Name": "n",)"}};
-  CHECK(place.gate(place.project(with_w)) == Finding::right);
+  CHECK(place.gate(place.task(with_w)) == Finding::right);
   place.write("window.cu",
               "__constant__ float w[7];\n" +
                   test::replace(kWindow, {{"s += in[i + k]", "s += w[0] * in[i + k]"}}));
-  CHECK(place.gate(place.project(with_w)) == Finding::wrong);
+  CHECK(place.gate(place.task(with_w)) == Finding::wrong);
 }
 
 TEST_CASE("T1: what Kernel Tuner defines is there, and headers of a host's") {
@@ -147,20 +147,20 @@ static_assert(grid_size_y == 1);
   place.write("window.cu", guard + test::replace(kWindow, {{"int t = 0", "int32_t t = 0"}}));
   place.write("plain.cu", "#include <math.h>\n#ifndef kernel_tuner\n#error\n#endif\n" +
                               std::string(kPlainWindow));
-  const Project project = place.project();
-  CHECK(place.gate(project) == Finding::right);
+  const TuningTask task = place.task();
+  CHECK(place.gate(task) == Finding::right);
   // What a source does not name is not defined, so that it may be a name of its own.
   place.write("window.cu",
               test::replace(kWindow, {{"float s = 0", "int grid_size = 1; float s = 0"}}));
   const std::string text =
-      place.project().templates[0].render(project.space.presets().at(0).config, {}).text;
+      place.task().templates[0].render(task.space.presets().at(0).config, {}).text;
   CHECK_FALSE(test::has(text, "define kernel_tuner"));
   CHECK_FALSE(test::has(text, "grid_size_x"));
 }
 
 TEST_CASE("T1: data of a Generator are random") {
   const T1Place place;
-  CHECK(place.gate(place.project({{R"("FillType": "Random")", R"("FillType": "Generator",
+  CHECK(place.gate(place.task({{R"("FillType": "Random")", R"("FillType": "Generator",
     "DataSource": "i")"}})) == Finding::right);
 }
 
@@ -169,9 +169,9 @@ TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
   const auto grid = [&](test::Replacements changes) {
     changes.emplace_back(R"("Size": "ProblemSize[0]")", R"("Size": 1000)");
     changes.emplace_back(R"("Size": "ProblemSize[0] + )", R"("Size": "1000 + )");
-    const Project project = place.project(changes);
-    return project.templates[0]
-        .require_plan(project.space.presets().at(0).config, project.scope(project.problem->shape()))
+    const TuningTask task = place.task(changes);
+    return task.templates[0]
+        .require_plan(task.space.presets().at(0).config, task.scope(task.problem->shape()))
         .config.grid.x;
   };
   const std::string size = R"("ProblemSize": [1000],)",

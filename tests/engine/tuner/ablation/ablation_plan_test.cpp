@@ -17,10 +17,10 @@ Config config(const char* json) { return Config::from_json(json); }
 const char* const kTrial =
     R"({"template":"toy","BLOCK":128,"WORK":0,"FACTOR":2,"COMPILES":true,"NAME":"b"})";
 
-Config preset(const Project& project) { return project.space.preset("plain")->config; }
+Config preset(const TuningTask& task) { return task.space.preset("plain")->config; }
 
-AblationPlan plan_of(const Project& project) {
-  return {project, config(kTrial), preset(project), 1};
+AblationPlan plan_of(const TuningTask& task) {
+  return {task, config(kTrial), preset(task), 1};
 }
 
 std::string value(const AblationRow& row, const std::string& gene) {
@@ -32,8 +32,8 @@ std::string value(const AblationRow& row, const std::string& gene) {
 }  // namespace
 
 TEST_CASE("a gene goes back alone where that is valid") {
-  const Project project = test::toy_project();
-  const AblationPlan plan = plan_of(project);
+  const TuningTask task = test::toy_project();
+  const AblationPlan plan = plan_of(task);
   CHECK(plan.differing() == std::vector<std::string>{"BLOCK", "WORK", "NAME"});
   CHECK(plan.alike() == std::vector<std::string>{"FACTOR", "COMPILES"});
   const AblationRow row = plan.back({"WORK"});
@@ -50,29 +50,29 @@ TEST_CASE("a gene goes back alone where that is valid") {
   CHECK(pair.kind == AblationKind::pair);
   CHECK(value(pair, "NAME") == "a");
   CHECK(value(pair, "BLOCK") == "128");
-  CHECK(plan.whole_baseline().config == preset(project));
+  CHECK(plan.whole_baseline().config == preset(task));
 }
 
 TEST_CASE("a constraint takes along as little of the trial as it must, and is named") {
-  const Project project = test::toy_project(
+  const TuningTask task = test::toy_project(
       {{"constraints:\n",
         "constraints:\n  - {expr: \"WORK < 13 or BLOCK <= 64 and NAME == 'b'\", because: "
         "planted}\n"},
        {"FACTOR: 2, COMPILES: true, NAME: a}", "FACTOR: 2, COMPILES: true, NAME: b}"}});
-  const AblationRow row = plan_of(project).back({"WORK"});
+  const AblationRow row = plan_of(task).back({"WORK"});
   CHECK(value(row, "WORK") == "21");
   CHECK(value(row, "NAME") == "b");  // kept: nothing asked for it to change
   REQUIRE(row.also.size() == 1);
   CHECK(row.also.front().gene == "BLOCK");
   CHECK(std::get<std::int64_t>(*row.also.front().to) <= 64);
   CHECK(test::has(row.because, "planted"));
-  CHECK_FALSE(project.space.why_invalid(*row.config));
+  CHECK_FALSE(task.space.why_invalid(*row.config));
 }
 
 TEST_CASE("what no valid config has is impossible, and is said to be") {
-  const Project project = test::toy_project(
+  const TuningTask task = test::toy_project(
       {{"constraints:\n", "constraints:\n  - {expr: \"FACTOR != 4\", because: planted}\n"}});
-  const auto rows = plan_of(project).others("FACTOR");
+  const auto rows = plan_of(task).others("FACTOR");
   REQUIRE(rows.size() == 3);  // 1, 3 and 4: the two configs have 2
   for (const AblationRow& row : rows) {
     const bool is_four = row.wanted.front().to == Value(std::int64_t{4});
@@ -85,12 +85,12 @@ TEST_CASE("what no valid config has is impossible, and is said to be") {
 }
 
 TEST_CASE("genes that come with a change take the baseline's values, and are told") {
-  const Project project =
+  const TuningTask task =
       test::toy_project({{"NAME: [a, b]", "NAME: {values: [a, b, c], when: WORK > 8}"},
                          {"COMPILES: true, NAME: a}", "COMPILES: true, NAME: c}"}});
   const Config trial =
       config(R"({"template":"toy","BLOCK":128,"WORK":0,"FACTOR":2,"COMPILES":true})");
-  const AblationPlan plan(project, trial, preset(project), 1);
+  const AblationPlan plan(task, trial, preset(task), 1);
   CHECK(plan.differing() == std::vector<std::string>{"BLOCK", "WORK"});
   const AblationRow row = plan.back({"WORK"});
   CHECK(value(row, "NAME") == "c");
@@ -99,20 +99,20 @@ TEST_CASE("genes that come with a change take the baseline's values, and are tol
 }
 
 TEST_CASE("on a shipped space every gene of a winner goes back to what is valid") {
-  const Project project = test::project("h100.yaml");
+  const TuningTask task = test::task("h100.yaml");
   Random random(7);
-  const Config baseline = project.space.preset("fa3")->config;
+  const Config baseline = task.space.preset("fa3")->config;
   int taken_along = 0;
   for (int i = 0; i < 5; ++i) {
-    Config trial = project.space.sample(random);
+    Config trial = task.space.sample(random);
     while (*trial.find("template") != Value(std::string("wgmma")))
-      trial = project.space.sample(random);
-    const AblationPlan plan(project, trial, baseline, 1);
+      trial = task.space.sample(random);
+    const AblationPlan plan(task, trial, baseline, 1);
     for (const std::string& gene : plan.differing()) {
       CAPTURE(gene);
       const AblationRow row = plan.back({gene});
       REQUIRE(row.config);
-      CHECK_FALSE(project.space.why_invalid(*row.config));
+      CHECK_FALSE(task.space.why_invalid(*row.config));
       CHECK(*row.config->find(gene) == *baseline.find(gene));
       taken_along += !row.also.empty();
     }

@@ -74,9 +74,9 @@ double truth(const KernelImage& image) {
                                           : 1);
 }
 
-const Project& toy() {
-  static const Project project = test::toy_project(kSpace);
-  return project;
+const TuningTask& toy() {
+  static const TuningTask task = test::toy_project(kSpace);
+  return task;
 }
 
 TrialRow trial() {

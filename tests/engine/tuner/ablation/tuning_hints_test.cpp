@@ -10,9 +10,9 @@ using namespace fa_tune;
 
 namespace {
 
-const Project& l4() {
-  static const Project project = test::project("l4.yaml");
-  return project;
+const TuningTask& l4() {
+  static const TuningTask task = test::task("l4.yaml");
+  return task;
 }
 
 Config fa2_with(const std::vector<std::pair<std::string, Value>>& settings) {

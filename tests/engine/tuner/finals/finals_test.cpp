@@ -32,9 +32,9 @@ namespace {
 // Of finals: one to be judged in, and those of the race.
 constexpr int kRenewals = 1 + ProcessSeries::kProcesses;
 
-const Project& toy() {
-  static const Project project = test::toy_project();
-  return project;
+const TuningTask& toy() {
+  static const TuningTask task = test::toy_project();
+  return task;
 }
 
 // The more a toy works, the longer its image. By a little: near enough for the finals.
@@ -164,10 +164,10 @@ TEST_CASE("who is far behind by its screen stays away from the finals, but for t
 }
 
 TEST_CASE("the baseline is the first preset, in whatever order it was written") {
-  const Project project = test::toy_project(
+  const TuningTask task = test::toy_project(
       {{"{template: toy, BLOCK: 32, WORK: 21, FACTOR: 2, COMPILES: true, NAME: a}",
         "{NAME: a, WORK: 21, template: toy, COMPILES: true, FACTOR: 2, BLOCK: 32}"}});
-  const std::string preset = project.space.presets().front().config.to_json();
+  const std::string preset = task.space.presets().front().config.to_json();
   for (const char* strategy : {"evolve", "random", "genetic"}) {
     CAPTURE(strategy);
     const test::ScratchFolder folder(test::memory_folder());
@@ -185,7 +185,7 @@ TEST_CASE("the baseline is the first preset, in whatever order it was written") 
     options.strategy = strategy;
     test::QuietListener listener;
     const EvolveResult result =
-        evolve(project, *device, *compiler, store, options, listener, false);
+        evolve(task, *device, *compiler, store, options, listener, false);
     REQUIRE(result.tally.baseline);
     CHECK(result.tally.baseline->config_json == preset);
     // Whoever is no baseline and slower for certain leaves the race; this one runs to its end.

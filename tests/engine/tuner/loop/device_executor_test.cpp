@@ -34,9 +34,9 @@ struct Watching : EvolveListener {
   void on_final(const TrialRow&, int, int) override {}
 };
 
-const Project& toy() {
-  static const Project project = test::toy_project();
-  return project;
+const TuningTask& toy() {
+  static const TuningTask task = test::toy_project();
+  return task;
 }
 
 // An emulator that does as a test says before each launch.

@@ -31,9 +31,9 @@ namespace {
 
 constexpr int kTrials = 40;
 
-const Project& toy() {
-  static const Project project = test::toy_project();
-  return project;
+const TuningTask& toy() {
+  static const TuningTask task = test::toy_project();
+  return task;
 }
 
 // All that a person does with a run: begin it or go on with it, then copy the database away.

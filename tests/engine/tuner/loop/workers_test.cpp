@@ -19,16 +19,16 @@ using namespace fa_tune;
 
 namespace {
 
-const Project& small() {
+const TuningTask& small() {
   // Small tiles: the compiler takes most of the time here.
-  static const Project project = test::project(
+  static const TuningTask task = test::task(
       "l4.yaml",
       {{"B: 1, H: 8, Lq: 512, Lk: 512, D: 64", "B: 1, H: 1, Lq: 32, Lk: 32, D: 32"},
        {"BLOCK_M: [4, 8, 16, 32, 64, 128]", "BLOCK_M: [4, 8, 16, 32]"},
        {"BLOCK_N: [32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]", "BLOCK_N: [32, 48]"},
        {"BLOCK_M: 128, BLOCK_N: 128, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
         "BLOCK_M: 32, BLOCK_N: 32, WARPS_M: 2, WARPS_N: 1, STAGES: 1, LAYOUT: padded"}});
-  return project;
+  return task;
 }
 
 Compiler& compiler() {

@@ -15,22 +15,22 @@ using namespace fa_tune;
 
 namespace {
 
-const Project& l4() {
-  static const Project project = test::project("l4.yaml", {});
-  return project;
+const TuningTask& l4() {
+  static const TuningTask task = test::task("l4.yaml", {});
+  return task;
 }
 
-Config preset(const Project& project, const std::string& name) {
-  return std::ranges::find(project.space.presets(), name, &Preset::name)->config;
+Config preset(const TuningTask& task, const std::string& name) {
+  return std::ranges::find(task.space.presets(), name, &Preset::name)->config;
 }
 
-std::int64_t add_run(Store& store, const Project& project = l4()) {
+std::int64_t add_run(Store& store, const TuningTask& task = l4()) {
   RunRow run;
   run.space = "l4";
-  run.space_hash = project.space.hash();
-  run.space_text = project.file.text;
-  run.problem = project.problem->kind();
-  run.shape_json = to_json(project.problem->shape());
+  run.space_hash = task.space.hash();
+  run.space_text = task.file.text;
+  run.problem = task.problem->kind();
+  run.shape_json = to_json(task.problem->shape());
   run.device = "cuda:0";
   run.device_name = "NVIDIA L4";
   run.arch = "sm_89";
@@ -108,7 +108,7 @@ TEST_CASE("portfolio: screens are compared at one clock, and of several the midd
 }
 
 TEST_CASE("portfolio: where screens say one thing and a race another, the race is believed") {
-  const Project small = test::project("l4.yaml", {{"{B: 1, H: 8, Lq: 512, Lk: 512, D: 64}",
+  const TuningTask small = test::task("l4.yaml", {{"{B: 1, H: 8, Lq: 512, Lk: 512, D: 64}",
                                                    "{B: 1, H: 1, Lq: 64, Lk: 64, D: 64}"}});
   const test::ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Project& small() {
-  static const Project project =
-      test::project("l4.yaml", {{"H: 8, Lq: 512, Lk: 512, D: 64", "H: 2, Lq: 64, Lk: 64, D: 64"}});
-  return project;
+const TuningTask& small() {
+  static const TuningTask task =
+      test::task("l4.yaml", {{"H: 8, Lq: 512, Lk: 512, D: 64", "H: 2, Lq: 64, Lk: 64, D: 64"}});
+  return task;
 }
 
 // A preset as an exported file; `fault` is put in the place of a part of its text.

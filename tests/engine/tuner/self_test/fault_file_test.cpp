@@ -64,8 +64,8 @@ TEST_CASE("fault file: mistakes are told with their place") {
 }
 
 TEST_CASE("fault file: a text that is not there exactly once is a mistake of the file") {
-  const Project project = test::project("l4.yaml");
-  const Template& sound = project.templates.at(0);
+  const TuningTask task = test::task("l4.yaml");
+  const Template& sound = task.templates.at(0);
   PlantedFault fault;
   fault.name = "moved";
   fault.mark = {"f.yaml", 7, 5};
@@ -85,13 +85,13 @@ TEST_CASE("fault file: a text that is not there exactly once is a mistake of the
 }
 
 TEST_CASE("fault file: the shipped ones are read and fit their templates") {
-  const Project project = test::project("l4.yaml");
-  for (const auto& [name, manifest] : project.file.templates) {
+  const TuningTask task = test::task("l4.yaml");
+  for (const auto& [name, manifest] : task.file.templates) {
     const auto path = fault_file_of(test::root() / "kernel_templates" / manifest);
     CAPTURE(path.string());
     const auto faults = parse_fault_file(read_file(path), path, name);
     CHECK(faults.size() > 5);
     for (const PlantedFault& fault : faults)
-      CHECK_NOTHROW(plant(project.template_of(fault.config), fault));
+      CHECK_NOTHROW(plant(task.template_of(fault.config), fault));
   }
 }

@@ -43,8 +43,8 @@ struct Searched {
   std::vector<std::string> defects;  // by fa-tune db check
 };
 
-Searched exhaustive(const Project& project, Compiler& compiler, int trials) {
-  const auto device = open_device("emulator:l4", project.target, test::root());
+Searched exhaustive(const TuningTask& task, Compiler& compiler, int trials) {
+  const auto device = open_device("emulator:l4", task.target, test::root());
   const test::ScratchFolder folder;
   Searched searched;
   {
@@ -55,7 +55,7 @@ Searched exhaustive(const Project& project, Compiler& compiler, int trials) {
     options.finals = false;
     test::QuietListener quiet;
     const std::atomic<bool> stop{false};
-    searched.result = evolve(project, *device, compiler, store, options, quiet, stop);
+    searched.result = evolve(task, *device, compiler, store, options, quiet, stop);
     searched.trials = store.trials(searched.result.run);
   }
   searched.defects = check_database(folder / "fa.db").defects;
@@ -102,9 +102,9 @@ TEST_CASE("identity: all that a launch is given tells kernels apart, and nothing
 TEST_CASE("identity: configs that differ in block or grid alone are all timed") {
   const test::CustomSpace place;
   test::write_text(place.folder() / "mine.cu", kStrided);
-  const Project project = place.project(kLaunchAlone);
+  const TuningTask task = place.task(kLaunchAlone);
   const auto compiler = open_nvrtc();
-  const Searched searched = exhaustive(project, *compiler, 20);
+  const Searched searched = exhaustive(task, *compiler, 20);
   CHECK(searched.result.tally.right == 20);
   CHECK(searched.result.tally.duplicate == 0);
   std::set<std::string> codes, identities;
@@ -123,9 +123,9 @@ TEST_CASE("identity: configs that differ in block or grid alone are all timed") 
 }
 
 TEST_CASE("identity: a gene that reaches nothing makes duplicates, which the database knows") {
-  const Project project = test::toy_project();
+  const TuningTask task = test::toy_project();
   const auto compiler = test::toy_compiler();
-  const Searched searched = exhaustive(project, *compiler, 400);
+  const Searched searched = exhaustive(task, *compiler, 400);
   std::map<std::string, int> kernels;  // by BLOCK, WORK and FACTOR: NAME leaves no trace
   for (const TrialRow& trial : searched.trials) {
     if (trial.outcome == "refused" && trial.finding == "compile_error") continue;
@@ -141,9 +141,9 @@ TEST_CASE("identity: a gene that reaches nothing makes duplicates, which the dat
 }
 
 TEST_CASE("identity: a run from before identities were kept goes on") {
-  const Project project = test::toy_project();
+  const TuningTask task = test::toy_project();
   const auto compiler = test::toy_compiler();
-  const auto device = open_device("emulator:l4", project.target, test::root());
+  const auto device = open_device("emulator:l4", task.target, test::root());
   const test::ScratchFolder folder;
   EvolveOptions options;
   options.strategy = "exhaustive";
@@ -153,7 +153,7 @@ TEST_CASE("identity: a run from before identities were kept goes on") {
   const std::atomic<bool> stop{false};
   const auto search = [&] {
     Store store(folder / "fa.db", Store::Mode::write);
-    return evolve(project, *device, *compiler, store, options, quiet, stop);
+    return evolve(task, *device, *compiler, store, options, quiet, stop);
   };
   const std::int64_t run = search().run;
   {
@@ -174,9 +174,9 @@ TEST_CASE("identity: what cannot be launched is refused, and the search goes on"
   test::Replacements changes = kLaunchAlone;
   changes.back() = {"BLOCK: [64, 128]", "BLOCK: [64, 2048]"};
   changes[2] = {"PER: [1, 2]", "BLOCKS: [1, 3000000000]"};
-  const Project project = place.project(changes);
+  const TuningTask task = place.task(changes);
   const auto compiler = open_nvrtc();
-  const Searched searched = exhaustive(project, *compiler, 4);
+  const Searched searched = exhaustive(task, *compiler, 4);
   CHECK(searched.result.tally.right == 1);
   CHECK(searched.result.tally.refused == 3);
   for (const TrialRow& trial : searched.trials) {
@@ -194,14 +194,14 @@ TEST_CASE("identity: templates that share a source and differ in options are two
   test::write_text(place.folder() / "mine.cu",
                    test::replace(test::kCustomMine,
                                  {{"step(x[i], y[i], a)", "step(x[i], y[i], a) + 0 * expf(a)"}}));
-  const Project project =
-      place.project({{"parameters:\n",
+  const TuningTask task =
+      place.task({{"parameters:\n",
                       "  fast:\n    source: mine.cu\n    kernel: scale_add<PER, float>\n"
                       "    options: [--use_fast_math]\n"
                       "    launch: {grid: [\"ceil_div(problem.n, BLOCK * PER)\"], block: [BLOCK]}\n"
                       "parameters:\n"}});
   const auto compiler = open_nvrtc();
-  const Searched searched = exhaustive(project, *compiler, 8);
+  const Searched searched = exhaustive(task, *compiler, 8);
   CHECK(searched.trials.size() == 8);
   CHECK(std::ranges::count(searched.trials, "duplicate_source", &TrialRow::stage) == 0);
 }
@@ -210,8 +210,8 @@ TEST_CASE("identity: every parameter of a shipped template reaches its kernel") 
   int parameters = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::root() / "search_spaces")) {
     if (entry.path().extension() != ".yaml") continue;
-    const Project project = test::project(entry.path().filename().string());
-    for (const Template& each : project.templates) {
+    const TuningTask task = test::task(entry.path().filename().string());
+    for (const Template& each : task.templates) {
       for (const std::string& name : each.parameters()) {
         CHECK_MESSAGE(each.uses(name), fmt::format("{}: {} of {}", entry.path().filename().string(),
                                                    name, each.name()));
@@ -222,18 +222,18 @@ TEST_CASE("identity: every parameter of a shipped template reaches its kernel") 
   }
   CHECK(parameters > 50);
   // The check can fail.
-  const Project toy = test::toy_project();
+  const TuningTask toy = test::toy_project();
   CHECK(toy.templates[0].uses("BLOCK"));
   CHECK_FALSE(toy.templates[0].uses("NAME"));
 }
 
 TEST_CASE("identity: a parameter that reaches no kernel is told") {
   const test::CustomSpace place;
-  const Project idle = place.project({{"PER: [1, 2]", "PER: [1, 2]\n  IDLE: [1, 2, 3]"}});
+  const TuningTask idle = place.task({{"PER: [1, 2]", "PER: [1, 2]\n  IDLE: [1, 2, 3]"}});
   REQUIRE(idle.idle_parameters().size() == 1);
   CHECK(
       test::has(idle.idle_parameters()[0], "parameter IDLE reaches no kernel of template 'mine'"));
-  CHECK(place.project().idle_parameters().empty());
+  CHECK(place.task().idle_parameters().empty());
 }
 
 TEST_CASE("identity: a name in a launch that has no value is the space's mistake") {

@@ -34,8 +34,8 @@ class LaterCompiler final : public Compiler {
 
 TEST_CASE("packaging: a compiler that makes other code of a trial than was gated is refused") {
   const test::CustomSpace place;
-  const Project project = place.project();
-  const auto device = open_device("emulator:l4", project.target, test::root());
+  const TuningTask task = place.task();
+  const auto device = open_device("emulator:l4", task.target, test::root());
   const auto compiler = open_nvrtc();
   const test::ScratchFolder folder;
   Store store(folder / "fa.db", Store::Mode::write);
@@ -44,7 +44,7 @@ TEST_CASE("packaging: a compiler that makes other code of a trial than was gated
   options.finals = false;
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(project, *device, *compiler, store, options, quiet, stop);
+  const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
   const std::int64_t trial = store.trial(result.run, 1)->id;
 
   for (const BinaryKind kind : {BinaryKind::cubin, BinaryKind::ptx}) {

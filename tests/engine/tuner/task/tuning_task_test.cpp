@@ -13,7 +13,7 @@ namespace {
 
 std::string complaint(const test::Replacements& change) {
   try {
-    test::project("l4.yaml", change);
+    test::task("l4.yaml", change);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -29,29 +29,29 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("the shipped space is good and its presets are in it") {
-  const Project project = test::project("l4.yaml");
-  CHECK(project.space.count() > 1000);
+  const TuningTask task = test::task("l4.yaml");
+  CHECK(task.space.count() > 1000);
   for (const char* name : {"plain", "fa2"}) {
-    const Preset* preset = project.space.preset(name);
+    const Preset* preset = task.space.preset(name);
     REQUIRE(preset != nullptr);
-    CHECK(project.space.index_of(preset->config).has_value());
+    CHECK(task.space.index_of(preset->config).has_value());
   }
-  const Config fa2 = project.space.preset("fa2")->config;
+  const Config fa2 = task.space.preset("fa2")->config;
   const LaunchConfig launch =
-      project.template_of(fa2).require_plan(fa2, project.scope(project.problem->shape())).config;
+      task.template_of(fa2).require_plan(fa2, task.scope(task.problem->shape())).config;
   CHECK(launch.grid == Dim3{4, 8, 1});
   CHECK(launch.block == Dim3{128, 1, 1});
   CHECK(launch.dynamic_shared_bytes == 3 * 128 * 128);
 }
 
 TEST_CASE("a preset may be for some problems alone") {
-  CHECK(test::project("l4.yaml").space.preset("fa2_d128") == nullptr);
-  const Project wide = test::project("l4.yaml", {{"D: 64}", "D: 128}"}});
+  CHECK(test::task("l4.yaml").space.preset("fa2_d128") == nullptr);
+  const TuningTask wide = test::task("l4.yaml", {{"D: 64}", "D: 128}"}});
   CHECK(wide.space.preset("fa2") == nullptr);
   CHECK(wide.space.preset("fa2_d128") != nullptr);
   CHECK(wide.space.preset("fa2_d128_causal") == nullptr);
-  const Project causal =
-      test::project("l4.yaml", {{"D: 64}", "D: 128}"}, {"causal: false", "causal: true"}});
+  const TuningTask causal =
+      test::task("l4.yaml", {{"D: 64}", "D: 128}"}, {"causal: false", "causal: true"}});
   CHECK(causal.space.preset("fa2_d128") == nullptr);
   CHECK(causal.space.preset("fa2_d128_causal") != nullptr);
   // It may not rest on what a config decides.
@@ -67,8 +67,8 @@ TEST_CASE("every shipped space is good at the head dimensions that it names pres
         if (setting == "shape.D") value = std::int64_t{head_dim};
       CAPTURE(name);
       CAPTURE(head_dim);
-      const Project project = open_project(std::move(file), test::root());
-      CHECK(project.space.parts().presets.size() >= 1);
+      const TuningTask task = open_task(std::move(file), test::root());
+      CHECK(task.space.parts().presets.size() >= 1);
     }
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("every shipped space is good") {
   for (const auto& file : std::filesystem::directory_iterator(test::root() / "search_spaces")) {
     if (file.path().extension() != ".yaml") continue;
     CAPTURE(file.path().string());
-    CHECK(test::project(file.path().filename().string()).space.count() > 0);
+    CHECK(test::task(file.path().filename().string()).space.count() > 0);
   }
 }
 

@@ -45,7 +45,7 @@ std::string device_name() {
 }
 bool on_gpu() { return device_name().starts_with("cuda"); }
 
-// A copy of the project's folders in which the template mma can do harm, and a space with a preset
+// A copy of the task's folders in which the template mma can do harm, and a space with a preset
 // for each kind and some more of them in its midst.
 class HostileProject {
  public:
@@ -66,7 +66,7 @@ class HostileProject {
                                "  shared: \"SHARED_BYTES + (1048576 if HARM == 4 else 0)\"\n"}}));
   }
 
-  Project open() const {
+  TuningTask open() const {
     const std::string small =
         on_gpu() ? "B: 1, H: 8, Lq: 512, Lk: 512, D: 64" : "B: 1, H: 1, Lq: 32, Lk: 32, D: 32";
     const std::string base =
@@ -99,7 +99,7 @@ class HostileProject {
     text.erase(scalar, text.find('\n', scalar) + 1 - scalar);
     const std::size_t old = text.find("  # The first is what every time is compared with.");
     text.replace(old, text.find("\nbudget:") - old, presets);
-    return open_project(parse_space_file(text, "hostile.yaml"), folder_.path());
+    return open_task(parse_space_file(text, "hostile.yaml"), folder_.path());
   }
 
  private:
@@ -146,7 +146,7 @@ TEST_CASE("an emulator in a worker ends with its instructions, and its process d
 
 TEST_CASE("kernels that do harm are charged, and only they") {
   const HostileProject hostile;
-  const Project project = hostile.open();
+  const TuningTask task = hostile.open();
   RemoteOptions remote;
   remote.words = {FA_TUNE_PROGRAM, "worker", "--device",
                   device_name(),   "--root", test::root().string()};
@@ -165,7 +165,7 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   };
   test::QuietListener listener;
   const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(project, *device, *compiler, store, options, listener, stop);
+  const EvolveResult result = evolve(task, *device, *compiler, store, options, listener, stop);
   CHECK_FALSE(result.device_lost);
   CHECK(result.trouble.empty());
   CHECK(store.run(1)->state == "done");

@@ -172,11 +172,11 @@ class Field {
     test::write_text(folder_ / "plain.cu", texts.plain);
     test::write_text(folder_ / "mine.cu", texts.mine);
     test::write_text(folder_ / "space.yaml", texts.space);
-    project_.emplace(
+    task_.emplace(
         test::opened(load_space_file((folder_ / "space.yaml").string(), test::root())));
   }
 
-  const Project& project() const { return *project_; }
+  const TuningTask& task() const { return *task_; }
   Config config(int cheat) const {
     return Config({{"template", std::string("mine")}, {"CHEAT", std::int64_t{cheat}}});
   }
@@ -186,19 +186,19 @@ class Field {
     return std::make_unique<test::MeasuringEmulator>(predictor(), nullptr);
   }
   std::unique_ptr<Device> predictor() const {
-    return open_device("emulator:h100", project_->target, test::root());
+    return open_device("emulator:h100", task_->target, test::root());
   }
 
   // What the clock says, and what it took.
   std::pair<std::string, double> time(std::unique_ptr<Device> device, int cheat, Effort effort,
                                       ValidatedTimer::Proof proof) const {
-    test::Bench bench(*project_, std::move(device));
-    ValidatedTimer timer(*project_->problem, project_->target, bench.device(), bench.truth(), 7, proof);
+    test::Bench bench(*task_, std::move(device));
+    ValidatedTimer timer(*task_->problem, task_->target, bench.device(), bench.truth(), 7, proof);
     Variant variant(
-        project_->templates[0], *project_->problem,
-        [this](const Constants& shape) { return project_->scope(shape); }, config(cheat),
+        task_->templates[0], *task_->problem,
+        [this](const Constants& shape) { return task_->scope(shape); }, config(cheat),
         bench.pool(), bench.device());
-    const auto bound = variant.bind(project_->problem->shape());
+    const auto bound = variant.bind(task_->problem->shape());
     if (!bound) return {bound.error(), 0};
     const auto timed = timer.time(*bound, effort);
     return timed ? std::pair<std::string, double>{"right", timed->time_us.value}
@@ -208,7 +208,7 @@ class Field {
 
  private:
   test::ScratchFolder folder_;
-  std::optional<Project> project_;
+  std::optional<TuningTask> task_;
 };
 
 }  // namespace
@@ -257,8 +257,8 @@ TEST_CASE("memory: what is written over is given anew for every timed launch, of
 TEST_CASE("memory: the gate changes a few elements, and sees who looked at others alone") {
   const Field field;
   const auto gated = [&](int cheat) {
-    test::Bench bench(field.project(), field.predictor());
-    return bench.gate(field.project().templates[0], field.config(cheat), "quick").finding;
+    test::Bench bench(field.task(), field.predictor());
+    return bench.gate(field.task().templates[0], field.config(cheat), "quick").finding;
   };
   for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::right);
   for (const int cheat : {1, 3, 4}) {
@@ -307,8 +307,8 @@ TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
   const auto told = [&](const ScriptedClock::Script& script, Effort effort, double us = 4,
                         bool slow = false, const BufferChanges& restore = {}) {
     ScriptedClock clock(field.predictor(), script);
-    TruthCache truths(*field.project().problem);
-    const auto truth = truths.get({field.project().problem->shape(), Inputs::normal, 3});
+    TruthCache truths(*field.task().problem);
+    const auto truth = truths.get({field.task().problem->shape(), Inputs::normal, 3});
     const MemoryRefresh refresh(clock, truth->instance.tensors, [&](std::size_t) {
       return Place{BufferHandle{77}, 0};
     });
@@ -376,8 +376,8 @@ TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
 TEST_CASE("memory: what is done for the proof and for its control is as much, on other memory") {
   const Field field;
   const auto device = field.predictor();
-  TruthCache truths(*field.project().problem);
-  const auto truth = truths.get({field.project().problem->shape(), Inputs::normal, 3});
+  TruthCache truths(*field.task().problem);
+  const auto truth = truths.get({field.task().problem->shape(), Inputs::normal, 3});
   std::vector<Tensor> tensors = truth->instance.tensors;
   tensors[1].role = Role::inout;  // which is restored anyway
   const MemoryRefresh refresh(*device, tensors, [](std::size_t i) {
@@ -400,10 +400,10 @@ namespace {
 // The field's kernel without a cheat, ready to be timed.
 struct Honest {
   Honest(const Field& field, std::unique_ptr<Device> device)
-      : bench(field.project(), std::move(device)),
-        variant(make_variant(field.project(), field.config(0), bench.pool(), bench.device())),
-        truth(bench.truth().get({field.project().problem->shape(), Inputs::normal, 3})),
-        timed(bench.device(), variant->bind(field.project().problem->shape()).value(), truth,
+      : bench(field.task(), std::move(device)),
+        variant(make_variant(field.task(), field.config(0), bench.pool(), bench.device())),
+        truth(bench.truth().get({field.task().problem->shape(), Inputs::normal, 3})),
+        timed(bench.device(), variant->bind(field.task().problem->shape()).value(), truth,
               nullptr) {}
 
   std::vector<double> time(const TimingPlan& plan) {
@@ -425,7 +425,7 @@ TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two 
     CAPTURE(n);
     const Field field(products(n));
     const auto gpu = [&] {
-      return open_device(test::device_under_test(), field.project().target, test::root());
+      return open_device(test::device_under_test(), field.task().target, test::root());
     };
     for (const Effort effort : {Effort::screen, Effort::final_}) {
       const auto honest = field.time(gpu(), 0, effort, ValidatedTimer::Proof::where_measured);
@@ -455,7 +455,7 @@ TEST_CASE("memory: on a GPU a sort in place is right, and its time is that of wh
   if (test::device_under_test().starts_with("emulator")) return;
   const Field field(sorts());
   const auto gpu = [&] {
-    return open_device(test::device_under_test(), field.project().target, test::root());
+    return open_device(test::device_under_test(), field.task().target, test::root());
   };
   std::map<int, double> us;
   for (const Effort effort : {Effort::screen, Effort::final_})

@@ -43,8 +43,8 @@ class NewerCompiler final : public Compiler {
 // A GPU that knows it.
 class NewerGpu final : public test::MeasuringEmulator {
  public:
-  explicit NewerGpu(const Project& project)
-      : MeasuringEmulator(open_emulator(project.target, 1), [](const KernelImage& image) {
+  explicit NewerGpu(const TuningTask& task)
+      : MeasuringEmulator(open_emulator(task.target, 1), [](const KernelImage& image) {
           return 60 + static_cast<double>(image.bytes.size()) / 10000;
         }) {
     see_nothing();
@@ -91,11 +91,11 @@ class Dying final : public test::ForwardingDevice {
 };
 
 SanitizerResult look_at(Compiler& compiler, const EmulatorOpener& open, std::uint64_t instructions) {
-  const Project project = test::toy_project();
-  const NewerGpu gpu(project);
+  const TuningTask task = test::toy_project();
+  const NewerGpu gpu(task);
   CompilePool pool(compiler, 1);
-  SanitizerCheck watch(project, gpu, pool, open, 1, instructions);
-  return watch.look(project.templates[0], project.space.presets()[0].config).get();
+  SanitizerCheck watch(task, gpu, pool, open, 1, instructions);
+  return watch.look(task.templates[0], task.space.presets()[0].config).get();
 }
 
 std::unique_ptr<Device> plain(const DeviceProfile& profile, std::uint64_t instructions) {
@@ -152,8 +152,8 @@ TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs")
   const test::ScratchFolder folder(test::memory_folder());
   for (const bool known : {true, false}) {
     Store store(folder / (known ? "known.db" : "newer.db"), Store::Mode::write);
-    const Project project = test::toy_project();
-    NewerGpu gpu(project);
+    const TuningTask task = test::toy_project();
+    NewerGpu gpu(task);
     NewerCompiler newer;
     const auto toys = test::toy_compiler();
     std::atomic<int> at_work{0};
@@ -172,7 +172,7 @@ TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs")
     };
     test::QuietListener listener;
     const std::atomic<bool> stop{false};
-    const auto result = evolve(project, gpu, known ? *toys : newer, store, options, listener, stop);
+    const auto result = evolve(task, gpu, known ? *toys : newer, store, options, listener, stop);
     const auto rows = store.finals(result.run);
     REQUIRE(rows.size() >= 4);
     CHECK(looks >= static_cast<int>(rows.size()));
@@ -188,39 +188,39 @@ TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs")
 }
 
 TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM") {
-  const Project project =
-      test::project("gemm.yaml", {{"{m: 4096, n: 4096, k: 4096}", "{m: 130, n: 72, k: 200}"}});
+  const TuningTask task =
+      test::task("gemm.yaml", {{"{m: 4096, n: 4096, k: 4096}", "{m: 130, n: 72, k: 200}"}});
   const Config config = Config::from_json(
       R"({"template":"mma","BLOCK_M":64,"BLOCK_N":64,"DEPTH":32,"WARPS_M":2,"WARPS_N":2,"STAGES":3,"GROUP":2})");
-  const Template& sound = project.template_of(config);
+  const Template& sound = task.template_of(config);
   const Template racy =
       with_change(sound, "    __syncthreads();\n    begin_step(step + STAGES - 1);",
                   "    begin_step(step + STAGES - 1);\n    __syncthreads();");
-  NewerGpu gpu(project);
+  NewerGpu gpu(task);
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   for (std::uint64_t seed = 1; seed < 9; ++seed) {
-    SanitizerCheck watch(project, gpu, pool, plain, seed);
+    SanitizerCheck watch(task, gpu, pool, plain, seed);
     const SanitizerResult look = watch.look(racy, config).get();
     CHECK_MESSAGE(look.rejection, look.text());
   }
 }
 
 TEST_CASE("a barrier that only a block with keys passes is seen") {
-  const Project project = open_project(
+  const TuningTask task = open_task(
       with_settings(load_space_file("ladder", test::root()),
                     {"shape.H=2", "shape.L=96", "causal=true", "causal_alignment=bottom_right"}),
       test::root());
   const Config config = Config::from_json(
       R"({"template":"wmma","BLOCK_M":32,"BLOCK_N":32,"WARPS":4,"PV":"wmma","COPY":"producer",)"
       R"("STAGES":2,"LAYOUT":"fragments","EPILOGUE":"fused","PERSISTENT":false,"L2_HINT":"none"})");
-  const Template& sound = project.template_of(config);
+  const Template& sound = task.template_of(config);
   const Template racy = with_change(sound, "    if (first_tile >= end_tile) __syncthreads();", "");
-  NewerGpu gpu(project);
+  NewerGpu gpu(task);
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   for (std::uint64_t seed = 1; seed < 5; ++seed) {
-    SanitizerCheck watch(project, gpu, pool, plain, seed);
+    SanitizerCheck watch(task, gpu, pool, plain, seed);
     const SanitizerResult wrong = watch.look(racy, config).get();
     CHECK_MESSAGE(wrong.rejection, wrong.text());
     const SanitizerResult right = watch.look(sound, config).get();

@@ -11,21 +11,21 @@
 using namespace fa_tune;
 
 TEST_CASE("a launch that is predicted as a whole counts only with right outputs") {
-  const Project project = test::toy_project();
-  const auto device = open_emulator(project.target, 1);
+  const TuningTask task = test::toy_project();
+  const auto device = open_emulator(task.target, 1);
   const auto compiler = test::toy_compiler();
   CompilePool pool(*compiler, 1);
-  TruthCache truth(*project.problem);
-  ValidatedTimer timer(*project.problem, project.target, *device, truth, 1,
+  TruthCache truth(*task.problem);
+  ValidatedTimer timer(*task.problem, task.target, *device, truth, 1,
                   ValidatedTimer::Proof::where_measured);
   for (const int factor : {2, 3}) {
     const Config config =
         Config::from_json(R"({"template":"toy","BLOCK":32,"WORK":21,"FACTOR":)" +
                           std::to_string(factor) + R"(,"COMPILES":true,"NAME":"a"})");
     Variant variant(
-        project.templates[0], *project.problem,
-        [&](const Constants& shape) { return project.scope(shape); }, config, pool, *device);
-    const auto bound = variant.bind(project.problem->shape());
+        task.templates[0], *task.problem,
+        [&](const Constants& shape) { return task.scope(shape); }, config, pool, *device);
+    const auto bound = variant.bind(task.problem->shape());
     REQUIRE(bound);
     const auto measured = timer.time(*bound, Effort::screen);
     if (factor == 2) {
