@@ -146,13 +146,13 @@ std::expected<Settled, Fault> settle(const Work& work, Effort effort = Effort::f
 // further, or two seconds are over. (At its power limit it never stands still: up as well as down.)
 //
 // Returns the clocks of the last look's samples, where they are known.
-std::expected<std::vector<double>, Fault> heat(const Work& work, const Settled& pace) {
-  const double sample = pace.us * pace.launches + (work.restores() ? restoring_us : 0);
+std::expected<std::vector<double>, Fault> heat(const Work& work, const Settled& policy) {
+  const double sample = policy.us * policy.launches + (work.restores() ? restoring_us : 0);
   const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
   double previous = 0;
   std::vector<double> clocks;
   for (int look = 0; look < most_heatings; ++look) {
-    auto timing = work.time(work.plan(pace.launches, samples, 0));
+    auto timing = work.time(work.plan(policy.launches, samples, 0));
     if (!timing) return std::unexpected(timing.error());
     clocks = std::move(timing->gpu.sm_mhz);
     const double mhz = median(clocks);
@@ -220,9 +220,9 @@ std::expected<Timing, Fault> take_cool(const Work& work, TimingPlan& plan, Patie
   return timing;
 }
 
-int samples_for(Effort effort, const Settled& pace, bool restores) {
+int samples_for(Effort effort, const Settled& policy, bool restores) {
   const auto within = [&](double budget_us, double least, double most) {
-    return static_cast<int>(std::clamp(budget_us / (pace.us * pace.launches), least, most));
+    return static_cast<int>(std::clamp(budget_us / (policy.us * policy.launches), least, most));
   };
   if (effort == Effort::final_) return within(final_budget_us, least_final_samples, final_samples);
   return within(screen_budget_us, least_screen_samples,

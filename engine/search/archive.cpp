@@ -24,7 +24,7 @@ std::optional<Genome> Archive::random_unclaimed(Random& random) const {
   return std::nullopt;
 }
 
-void Archive::tell(const Told& told) {
+void Archive::tell(const Evaluation& told) {
   if (!told.right || !told.time_us) return;
   const Member member{told.number, space_.genome(told.config), *told.time_us};
   const auto place = std::upper_bound(

@@ -34,7 +34,7 @@ class Archive {
   // A config not yet taken, uniform over those left; nothing if none is left.
   std::optional<Genome> random_unclaimed(Random& random) const;
 
-  void tell(const Told& told);
+  void tell(const Evaluation& told);
   // Right trials, fastest first; equal times by number, so that the order is that of the tells.
   const std::vector<Member>& ranked() const { return ranked_; }
 

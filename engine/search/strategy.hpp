@@ -19,7 +19,7 @@ struct Proposal {
 
 // What became of a proposal. `number` counts a run's trials from 1 in the order they were asked
 // for.
-struct Told {
+struct Evaluation {
   std::uint64_t number = 0;
   Config config;
   bool right = false;             // passed the gate and was timed
@@ -31,7 +31,7 @@ struct Told {
 // ones on another day. Its times rank configs among themselves and are never compared with ours.
 struct PriorTrials {
   std::string title;  // for people: "run 3: L4, B=1 H=8 L=512 D=64"
-  std::vector<Told> trials;
+  std::vector<Evaluation> trials;
 };
 
 // What a strategy is given to work on. The space must outlive it.
@@ -54,7 +54,7 @@ class Strategy {
   // Up to n proposals; fewer, or none, only when the space is used up. Every proposal is told, in
   // order; more may be asked for before that.
   virtual std::vector<Proposal> ask(int n) = 0;
-  virtual void tell(const Told& told) = 0;
+  virtual void tell(const Evaluation& told) = 0;
   // Somebody else tries this valid config in the same run: it is not to be proposed any more. What
   // becomes of it is told like the rest.
   virtual void take(const Config& config) = 0;

@@ -65,7 +65,7 @@ class Evolution {
         listener_(listener),
         stop_(stop),
         pool_(compiler, options.jobs, [this] { queue_.wake(); }),
-        pace_(options.pace) {}
+        policy_(options.policy) {}
 
   EvolveResult run() {
     require_one_kind(devices_);
@@ -130,7 +130,7 @@ class Evolution {
     require_same("space, with its templates and device facts,", stored->space_hash, now.space_hash);
     require_same("device", stored->device_name, now.device_name);
     require_same("compiler", stored->compiler, now.compiler);
-    pace_ = pace_of(*stored);
+    policy_ = batch_policy_of(*stored);
     const auto share = proposer_share(*stored);
     if (share.has_value() != proposer.has_value())
       throw UserError(
@@ -177,11 +177,11 @@ class Evolution {
                      .stop = stop_,
                      .strategy = *strategy,
                      .proposer = proposer_.get()},
-                    result_.run, pace_, seed_);
+                    result_.run, policy_, seed_);
     const auto before = joules_of(devices_);
     loop.run();
     const auto after = joules_of(devices_);
-    result_.tally = loop.tally();
+    result_.counts = loop.counts();
     result_.breakdown = loop.breakdown();
     if (before && after) result_.breakdown.joules = *after - *before;
     result_.interrupted = loop.interrupted();
@@ -207,7 +207,7 @@ class Evolution {
   std::unique_ptr<StoredTranscript> transcript_;
   std::unique_ptr<ProposerArm> proposer_;
   EvolveResult result_;
-  Pace pace_;
+  BatchPolicy policy_;
   std::string strategy_;
   std::uint64_t seed_ = 0;
   std::vector<PriorRun> earlier_;

@@ -197,9 +197,9 @@ int evolve_command(const EvolveArguments& arguments) {
   // Refuses an unknown name early. A proposer learns, whatever it stands beside.
   const auto strategy =
       make_strategy(options.strategy, {.space = task.space, .seed = options.seed});
-  if (!options.proposer) options.pace = Pace::of(*strategy);
-  if (arguments.generation) options.pace.generation = *arguments.generation;
-  if (arguments.ahead) options.pace.ahead = *arguments.ahead;
+  if (!options.proposer) options.policy = BatchPolicy::of(*strategy);
+  if (arguments.generation) options.policy.generation = *arguments.generation;
+  if (arguments.ahead) options.policy.ahead = *arguments.ahead;
   set_budget(options, arguments, stored, task.file);
   options.warm = arguments.warm.value_or("auto") != "off";
   if (!stored) {
@@ -242,7 +242,7 @@ int evolve_command(const EvolveArguments& arguments) {
   }
   if (result.finals_left)
     log_info("no finals were held: these are screens. Hold them with: {}", resume);
-  if (result.tally.right == 0) {
+  if (result.counts.right == 0) {
     log_warning("no variant passed; run the reasons with: sqlite3 {} 'select * from failures'",
                 arguments.db);
     return 1;
@@ -295,14 +295,14 @@ void add_evolve(CLI::App& app, Action& action) {
       "not given");
   command
       ->add_option("--generation", arguments->generation,
-                   fmt::format("trials asked for at a time; {} if not given", Pace{}.generation))
+                   fmt::format("trials asked for at a time; {} if not given", BatchPolicy{}.generation))
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--ahead", arguments->ahead,
                    fmt::format("generations to compile while one is timed: more for many devices, "
                                "and the search knows less of the last; {} if not given, {} with a "
                                "strategy that learns nothing",
-                               Pace{}.ahead, Pace::ahead_without_learning))
+                               BatchPolicy{}.ahead, BatchPolicy::ahead_without_learning))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,

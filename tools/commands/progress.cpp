@@ -14,11 +14,11 @@ namespace {
 // Without a terminal: a line for every so many trials, and for each new best.
 constexpr int kEvery = 20;
 
-double seconds_left(const EvolveOptions& options, const Tally& tally) {
-  const double each = tally.trials > 0 ? tally.seconds / tally.trials : 0;
+double seconds_left(const EvolveOptions& options, const RunCounts& counts) {
+  const double each = counts.trials > 0 ? counts.seconds / counts.trials : 0;
   double left = 1e18;
-  if (options.trials) left = each * (*options.trials - tally.trials);
-  if (options.seconds) left = std::min(left, *options.seconds - tally.seconds);
+  if (options.trials) left = each * (*options.trials - counts.trials);
+  if (options.seconds) left = std::min(left, *options.seconds - counts.seconds);
   return left;
 }
 
@@ -31,22 +31,22 @@ Progress::~Progress() {
   if (width_ > 0) std::fputc('\n', stderr);
 }
 
-void Progress::on_trial(const TrialRow& trial, const Tally& tally) {
+void Progress::on_trial(const TrialRow& trial, const RunCounts& counts) {
   ++fresh_;
   std::string of = options_.trials ? fmt::format("/{}", *options_.trials) : "";
-  std::string line = fmt::format("[{:>4}{}] right {}  refused {}  duplicate {}", tally.trials, of,
-                                 tally.right, tally.refused, tally.duplicate);
+  std::string line = fmt::format("[{:>4}{}] right {}  refused {}  duplicate {}", counts.trials, of,
+                                 counts.right, counts.refused, counts.duplicate);
   bool better = false;
-  if (tally.best) {
-    better = best_us_ == 0 || tally.best->screen_time->us.value < best_us_;
-    best_us_ = tally.best->screen_time->us.value;
+  if (counts.best) {
+    better = best_us_ == 0 || counts.best->screen_time->us.value < best_us_;
+    best_us_ = counts.best->screen_time->us.value;
     line += fmt::format("  best {:.2f} us {}", best_us_, kind_);
-    if (tally.baseline && tally.baseline->screen_time->us.value > best_us_)
-      line += fmt::format(" ({:.1f}x)", tally.baseline->screen_time->us.value / best_us_);
+    if (counts.baseline && counts.baseline->screen_time->us.value > best_us_)
+      line += fmt::format(" ({:.1f}x)", counts.baseline->screen_time->us.value / best_us_);
   }
-  if (tally.seconds > 0)
-    line += fmt::format("  {:.1f}/s  {} left", tally.trials / tally.seconds,
-                        format_seconds(seconds_left(options_, tally)));
+  if (counts.seconds > 0)
+    line += fmt::format("  {:.1f}/s  {} left", counts.trials / counts.seconds,
+                        format_seconds(seconds_left(options_, counts)));
   (void)trial;
   show(line, better || fresh_ % kEvery == 0);
 }

@@ -14,7 +14,7 @@ class Progress : public EvolveListener {
   Progress(const EvolveOptions& options, std::string kind);
   ~Progress() override;
 
-  void on_trial(const TrialRow& trial, const Tally& tally) override;
+  void on_trial(const TrialRow& trial, const RunCounts& counts) override;
   void on_final_step(const std::string& step, int done, int of) override;
   void on_final(const TrialRow& trial, int done, int of) override;
 

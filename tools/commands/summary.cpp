@@ -97,18 +97,18 @@ std::string summary_json(const Store& store, const EvolveResult& result) {
             {"time_us", interval_json(*shown_time(trial))}};
     best["time_us"]["kind"] = run->time_kind;
   }
-  const Tally& tally = result.tally;
+  const RunCounts& counts = result.counts;
   const Json json = {
       {"run", result.run},
       {"state", run->state},
       {"trials",
-       {{"all", tally.trials},
-        {"right", tally.right},
-        {"refused", tally.refused},
-        {"duplicate", tally.duplicate}}},
-      {"seconds", tally.seconds},
+       {{"all", counts.trials},
+        {"right", counts.right},
+        {"refused", counts.refused},
+        {"duplicate", counts.duplicate}}},
+      {"seconds", counts.seconds},
       {"best", best},
-      {"baseline_us", tally.baseline ? Json(tally.baseline->screen_time->us.value) : Json()},
+      {"baseline_us", counts.baseline ? Json(counts.baseline->screen_time->us.value) : Json()},
       {"breakdown", to_json(result.breakdown)}};
   return json.dump(2) + "\n";
 }

@@ -48,9 +48,9 @@ class Replayed {
  private:
   bool is_over() const { return elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations; }
 
-  Told evaluate(const Proposal& proposal) {
+  Evaluation evaluate(const Proposal& proposal) {
     const TableEntry* entry = table_.find(space_.genome(proposal.config));
-    Told told;
+    Evaluation told;
     told.number = ++asked_;
     told.config = proposal.config;
     told.right = entry->time_ms.has_value();
@@ -67,7 +67,7 @@ class Replayed {
   const Space& space_;
   const ReplayOptions& options_;
   ReplayBudget budget_;
-  std::vector<Told> told_;
+  std::vector<Evaluation> told_;
   std::set<const TableEntry*> visited_;
   Trace trace_;
   double elapsed_ms_ = 0;

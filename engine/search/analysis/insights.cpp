@@ -41,7 +41,7 @@ std::string to_text(InsightMethod method) {
   return method == InsightMethod::pairs ? "pairs" : "model";
 }
 
-void Insights::tell(const Told& told, const TrialOrigin& origin) {
+void Insights::tell(const Evaluation& told, const TrialOrigin& origin) {
   if (!known_.insert(told.config.to_json()).second) return;
   Trial trial{codes_.encode(told.config), told.right && told.time_us.has_value(), 0, told.cost_s,
               origin};

@@ -96,12 +96,12 @@ struct TrialOrigin {
   bool duplicate = false;
 };
 
-// Told trial after trial, cheaply; the questions cost more and remember nothing but what was told.
+// Evaluation trial after trial, cheaply; the questions cost more and remember nothing but what was told.
 class Insights {
  public:
   // A config that was told before is taken for what it is, the same trial.
-  void tell(const Told& told) { tell(told, {}); }
-  void tell(const Told& told, const TrialOrigin& origin);
+  void tell(const Evaluation& told) { tell(told, {}); }
+  void tell(const Evaluation& told, const TrialOrigin& origin);
 
   // Most useful first: what is seen by size, then what is not by how narrow its interval is.
   std::vector<Effect> effects() const;

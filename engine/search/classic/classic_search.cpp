@@ -48,7 +48,7 @@ std::optional<Genome> ClassicSearch::random_untaken() {
   return std::nullopt;
 }
 
-void ClassicSearch::tell(const Told& told) {
+void ClassicSearch::tell(const Evaluation& told) {
   Genome genome = space_.genome(told.config);
   Known known{told.number};
   if (told.right && told.time_us) known.cost = std::log(*told.time_us);

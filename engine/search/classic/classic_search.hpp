@@ -22,7 +22,7 @@ namespace fa_tune {
 class ClassicSearch : public Strategy {
  public:
   std::vector<Proposal> ask(int n) final;
-  void tell(const Told& told) final;
+  void tell(const Evaluation& told) final;
   void take(const Config& config) final;
 
  protected:

@@ -32,7 +32,7 @@ class RandomSearch : public Strategy {
     return proposals;
   }
 
-  void tell(const Told& told) override { archive_.tell(told); }
+  void tell(const Evaluation& told) override { archive_.tell(told); }
   void take(const Config& config) override { archive_.claim(config); }
 
  private:

@@ -81,7 +81,7 @@ class Evolve : public Strategy {
     return proposals;
   }
 
-  void tell(const Told& told) override {
+  void tell(const Evaluation& told) override {
     const Genome genome = space_.genome(told.config);
     const auto origin = origins_.extract(genome);
     if (const auto found = std::ranges::find(untold_, genome); found != untold_.end())

@@ -7,12 +7,12 @@ namespace {
 
 // Valid genomes of a run's right trials, fastest first.
 std::vector<Genome> fastest(const Space& space, const PriorTrials& run) {
-  std::vector<const Told*> right;
-  for (const Told& told : run.trials)
+  std::vector<const Evaluation*> right;
+  for (const Evaluation& told : run.trials)
     if (told.right && told.time_us && space.index_of(told.config)) right.push_back(&told);
-  std::ranges::stable_sort(right, {}, [](const Told* told) { return *told->time_us; });
+  std::ranges::stable_sort(right, {}, [](const Evaluation* told) { return *told->time_us; });
   std::vector<Genome> genomes;
-  for (const Told* told : right) genomes.push_back(space.genome(told->config));
+  for (const Evaluation* told : right) genomes.push_back(space.genome(told->config));
   return genomes;
 }
 

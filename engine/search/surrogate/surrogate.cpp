@@ -32,7 +32,7 @@ Surrogate::Surrogate(const Space& space, const std::vector<PriorTrials>& earlier
 void Surrogate::learn_earlier(const Space& space, const PriorTrials& run, std::uint64_t seed) {
   std::vector<Site> sites;
   std::vector<double> values;
-  for (const Told& told : run.trials) {
+  for (const Evaluation& told : run.trials) {
     if (!told.right || !told.time_us || !space.index_of(told.config)) continue;
     sites.push_back({encoding_.encode(space.genome(told.config)), {}});
     values.push_back(std::log(*told.time_us));

@@ -16,7 +16,7 @@ namespace fa_tune {
 
 // How a strategy is asked. Kept with a run, because its answers depend on it and must not depend on
 // the machine.
-struct Pace {
+struct BatchPolicy {
   // Trials asked for at once and told together.
   int generation = 4;
   // Generations asked for beyond the one that is to be told next: while it is timed, they are
@@ -26,10 +26,10 @@ struct Pace {
   int ahead = 3;
   static constexpr int ahead_without_learning = 31;
 
-  static Pace of(const Strategy& strategy) {
-    Pace pace;
-    if (!strategy.learns()) pace.ahead = ahead_without_learning;
-    return pace;
+  static BatchPolicy of(const Strategy& strategy) {
+    BatchPolicy policy;
+    if (!strategy.learns()) policy.ahead = ahead_without_learning;
+    return policy;
   }
 };
 
@@ -41,7 +41,7 @@ struct EvolveOptions {
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
   int jobs = 1;  // compiler threads; what is found does not depend on it
-  Pace pace;     // a resumed run has its own
+  BatchPolicy policy;     // a resumed run has its own
   std::optional<std::int64_t> resume;
   // Runs of the store to learn from before the first trial (choose_prior_runs); a resumed run has its
   // own.
@@ -59,7 +59,7 @@ struct EvolveOptions {
 };
 
 // How a run stands, for whoever watches it.
-struct Tally {
+struct RunCounts {
   int trials = 0;
   int right = 0;
   int refused = 0;
@@ -69,11 +69,11 @@ struct Tally {
   std::optional<TrialRow> baseline;  // the first preset, if it is right
 };
 
-// Told of a run's progress on the thread that runs it.
+// Evaluation of a run's progress on the thread that runs it.
 class EvolveListener {
  public:
   virtual ~EvolveListener() = default;
-  virtual void on_trial(const TrialRow& trial, const Tally& tally) = 0;
+  virtual void on_trial(const TrialRow& trial, const RunCounts& counts) = 0;
   // Finals take a while: "judged" so many of so many kernels, "raced" in so many processes.
   virtual void on_final_step(const std::string& /*step*/, int /*done*/, int /*of*/) {}
   virtual void on_final(const TrialRow& trial, int done, int of) = 0;
@@ -81,7 +81,7 @@ class EvolveListener {
 
 struct EvolveResult {
   std::int64_t run = 0;
-  Tally tally;
+  RunCounts counts;
   Breakdown breakdown;  // of this session's search
   bool interrupted = false;
   bool finals_left = false;  // EvolveOptions::finals

@@ -26,8 +26,8 @@ RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devi
   run.compiler = compiler;
   run.strategy = options.strategy;
   run.seed = options.seed;
-  nlohmann::ordered_json json = {{"generation", options.pace.generation},
-                                 {"ahead", options.pace.ahead}};
+  nlohmann::ordered_json json = {{"generation", options.policy.generation},
+                                 {"ahead", options.policy.ahead}};
   if (options.trials) json["trials"] = *options.trials;
   if (options.seconds) json["seconds"] = *options.seconds;
   if (options.proposer) json["proposer"] = {{"share", options.proposer->share}};
@@ -43,10 +43,10 @@ void require_same(const std::string& what, const std::string& stored, const std:
                                 stored.substr(0, 60), now.substr(0, 60)));
 }
 
-Pace pace_of(const RunRow& run) {
+BatchPolicy batch_policy_of(const RunRow& run) {
   const auto options = nlohmann::json::parse(run.options_json);
   const auto wrong = [&run] {
-    return UserError(fmt::format("the run cannot be resumed: its options have no usable pace: {}",
+    return UserError(fmt::format("the run cannot be resumed: its options have no usable policy: {}",
                                  run.options_json));
   };
   constexpr int kMost = 10'000;

@@ -49,11 +49,11 @@ class Adding {
 
 }  // namespace
 
-SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed)
+SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy policy, std::uint64_t seed)
     : parts_(parts),
       run_(run),
       warm_(is_warm(*parts.store.run(run))),
-      pace_(pace),
+      policy_(policy),
       log_(parts.task, parts.store, run),
       seconds_before_(log_.seconds_before()),
       compile_stage_(parts.task, *parts.devices.front(), parts.pool,
@@ -81,7 +81,7 @@ void SearchLoop::run() {
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.cancel_waiting();
   executor_.stop();
-  const bool more = within_budget(static_cast<std::uint64_t>(tally().trials) + 1);
+  const bool more = within_budget(static_cast<std::uint64_t>(counts().trials) + 1);
   interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
   breakdown_.wall_s = watch_.milliseconds() / 1000;
 }
@@ -93,18 +93,18 @@ bool SearchLoop::within_budget(std::uint64_t number) const {
 
 std::vector<Proposal> SearchLoop::ask_all() {
   const Adding adding(breakdown_.search_s);
-  if (parts_.proposer == nullptr) return parts_.strategy.ask(pace_.generation);
+  if (parts_.proposer == nullptr) return parts_.strategy.ask(policy_.generation);
   std::optional<int> trials;
   std::optional<double> left;
   if (parts_.options.trials) trials = *parts_.options.trials - static_cast<int>(asked_);
   if (parts_.options.seconds) left = *parts_.options.seconds - seconds();
-  return parts_.proposer->ask(parts_.strategy, pace_.generation, budget_json(trials, left));
+  return parts_.proposer->ask(parts_.strategy, policy_.generation, budget_json(trials, left));
 }
 
 // In full even where the budget ends within: a run resumed with more of it must get the same
 // proposals.
 bool SearchLoop::ask() {
-  const auto most = static_cast<std::size_t>(pace_.ahead) + 1;
+  const auto most = static_cast<std::size_t>(policy_.ahead) + 1;
   if (used_up_ || generations_.size() >= most) return false;
   if (log_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1)))
     return false;
@@ -230,14 +230,14 @@ bool SearchLoop::record() {
   told_.push_back(log_.told(row, entry.proposal.config));
   if (parts_.proposer != nullptr)
     parts_.proposer->report(report_trial(row, entry.proposal.config, told_.back().time_us));
-  if (tally().best) executor_.note_incumbent(tally().best->screen_time->us.value);
+  if (counts().best) executor_.note_incumbent(counts().best->screen_time->us.value);
   if (fresh) {
     ++breakdown_.trials;
     breakdown_.judged += !row.device.empty();
     breakdown_.compile_s += row.compile_ms / 1000;
     breakdown_.gate_s += row.gate_ms / 1000;
     breakdown_.time_s += row.measure_ms / 1000;
-    parts_.listener.on_trial(row, tally());
+    parts_.listener.on_trial(row, counts());
   }
   if (told_.size() == generations_.front()) tell_generation();
   return true;
@@ -247,7 +247,7 @@ bool SearchLoop::record() {
 void SearchLoop::tell_generation() {
   {
     const Adding adding(breakdown_.search_s);
-    for (const Told& each : told_) parts_.strategy.tell(each);
+    for (const Evaluation& each : told_) parts_.strategy.tell(each);
   }
   told_.clear();
   generations_.pop_front();

@@ -43,13 +43,13 @@ struct SearchParts {
 // never later.
 class SearchLoop {
  public:
-  // `pace` and `seed` are the run's.
-  SearchLoop(const SearchParts& parts, std::int64_t run, Pace pace, std::uint64_t seed);
+  // `policy` and `seed` are the run's.
+  SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy policy, std::uint64_t seed);
 
   // Once it has returned, the devices are the caller's again.
   void run();
 
-  const Tally& tally() const { return log_.tally(); }
+  const RunCounts& counts() const { return log_.counts(); }
   Breakdown breakdown() const;
   bool interrupted() const { return interrupted_; }
   // Why the run was given up; empty if it was not.
@@ -88,7 +88,7 @@ class SearchLoop {
   SearchParts parts_;
   std::int64_t run_;
   bool warm_;  // what ended processes of other runs is refused here too
-  Pace pace_;
+  BatchPolicy policy_;
   TrialLog log_;
   Stopwatch watch_;
   double seconds_before_;
@@ -100,7 +100,7 @@ class SearchLoop {
   std::deque<Entry> entries_;            // asked for and not recorded, by number
   std::size_t admitted_ = 0;             // of those, from the front
   std::deque<std::size_t> generations_;  // sizes of those that were not told
-  std::vector<Told> told_;               // of the first of these
+  std::vector<Evaluation> told_;               // of the first of these
   CrashPolicy crashes_;                  // kernels are trials' numbers, devices are executor
   bool interrupted_ = false;
   std::string trouble_;

@@ -75,7 +75,7 @@ TrialRow TrialLog::record(FinishedTrial trial, const Proposal& proposal) {
   return trial.row;
 }
 
-Told TrialLog::told(const TrialRow& row, const Config& config) const {
+Evaluation TrialLog::told(const TrialRow& row, const Config& config) const {
   const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : at_clock(row);
   return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time, cost_s(row)};
 }
@@ -88,16 +88,16 @@ std::optional<double> TrialLog::at_clock(const TrialRow& screened) const {
 void TrialLog::count(const TrialRow& row) {
   rows_.emplace(static_cast<std::uint64_t>(row.number), row);
   times_[row.id] = at_clock(row);
-  ++tally_.trials;
-  tally_.right += row.outcome == "right";
-  tally_.refused += row.outcome == "refused";
-  tally_.duplicate += row.outcome == "duplicate";
-  tally_.seconds = row.at_ms ? *row.at_ms / 1000 : tally_.seconds + cost_s(row);
+  ++counts_.trials;
+  counts_.right += row.outcome == "right";
+  counts_.refused += row.outcome == "refused";
+  counts_.duplicate += row.outcome == "duplicate";
+  counts_.seconds = row.at_ms ? *row.at_ms / 1000 : counts_.seconds + cost_s(row);
   if (row.outcome != "right") return;
-  if (!tally_.best || at_clock(row) < at_clock(*tally_.best)) tally_.best = row;
+  if (!counts_.best || at_clock(row) < at_clock(*counts_.best)) counts_.best = row;
   const auto& presets = task_.space.presets();
   if (!presets.empty() && presets.front().config.to_json() == row.config_json)
-    tally_.baseline = row;
+    counts_.baseline = row;
 }
 
 }  // namespace fa_tune

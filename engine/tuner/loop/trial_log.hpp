@@ -13,7 +13,7 @@
 namespace fa_tune {
 
 // The trials of one run, in the order of their numbers: writes each with its lineage, knows those
-// that earlier sessions wrote, and keeps the tally.
+// that earlier sessions wrote, and keeps the counts.
 class TrialLog {
  public:
   // A run that is resumed has trials already. All must outlive it.
@@ -26,9 +26,9 @@ class TrialLog {
   TrialRow record(FinishedTrial trial, const Proposal& proposal);
 
   // What the strategy is told of the last one recalled or recorded.
-  Told told(const TrialRow& row, const Config& config) const;
+  Evaluation told(const TrialRow& row, const Config& config) const;
 
-  const Tally& tally() const { return tally_; }
+  const RunCounts& counts() const { return counts_; }
   // What earlier sessions spent on the search.
   double seconds_before() const;
 
@@ -42,7 +42,7 @@ class TrialLog {
   std::map<std::uint64_t, TrialRow> stored_;             // by number
   std::map<std::uint64_t, TrialRow> rows_;               // by number
   std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen, at_clock()
-  Tally tally_;
+  RunCounts counts_;
 };
 
 }  // namespace fa_tune

@@ -54,7 +54,7 @@ struct SelfTestResult {
 // context.
 using DeviceOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& target)>;
 
-// Told of every kernel as soon as it is judged: the rows until now, the new one last, of so many.
+// Evaluation of every kernel as soon as it is judged: the rows until now, the new one last, of so many.
 using SelfTestListener = std::function<void(const SelfTestResult& until_now, int of)>;
 
 // Faults of a template that several spaces have are planted in the first of them that has their

@@ -19,7 +19,7 @@ namespace {
 
 struct Quiet : EvolveListener {
   std::function<void(const TrialRow&)> each;
-  void on_trial(const TrialRow& trial, const Tally&) override {
+  void on_trial(const TrialRow& trial, const RunCounts&) override {
     if (each) each(trial);
   }
   void on_final(const TrialRow&, int, int) override {}
@@ -154,8 +154,8 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
   Store store(folder.path() / "a.db", Store::Mode::write);
   const EvolveResult whole = run(store, trials(28));
   CHECK_FALSE(whole.interrupted);
-  CHECK(whole.tally.trials == 28);
-  CHECK(whole.tally.right > 14);
+  CHECK(whole.counts.trials == 28);
+  CHECK(whole.counts.right > 14);
   const auto expected = story(store, whole.run);
   REQUIRE(expected.size() == 28);
   CHECK(store.run(whole.run)->state == "done");
@@ -279,7 +279,7 @@ TEST_CASE("what cannot be resumed is refused") {
 
 TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
   struct Broken : EvolveListener {
-    void on_trial(const TrialRow& trial, const Tally&) override {
+    void on_trial(const TrialRow& trial, const RunCounts&) override {
       if (trial.number == 3) throw MachineError("planted");
     }
     void on_final(const TrialRow&, int, int) override {}
@@ -296,6 +296,6 @@ TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
   CHECK(store.holder_of(1).empty());
   EvolveOptions options = trials(6);
   options.resume = 1;
-  CHECK(run(store, options).tally.trials == 6);
+  CHECK(run(store, options).counts.trials == 6);
   CHECK(store.run(1)->state == "done");
 }

@@ -5,7 +5,7 @@
 namespace fa_tune::test {
 
 struct QuietListener : EvolveListener {
-  void on_trial(const TrialRow&, const Tally&) override {}
+  void on_trial(const TrialRow&, const RunCounts&) override {}
   void on_final(const TrialRow&, int, int) override {}
 };
 

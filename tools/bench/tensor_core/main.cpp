@@ -39,7 +39,7 @@ constexpr std::size_t most_cases = 200;
 constexpr std::size_t warps_per_block = 4;
 constexpr std::size_t warps_per_launch = 4096;
 
-struct Tally {
+struct RunCounts {
   std::uint64_t dot_adds = 0;
   std::uint64_t identical = 0;
   ordered_json cases = ordered_json::array();
@@ -126,28 +126,28 @@ std::vector<std::array<Register, 4>> run(Device& device, KernelHandle kernel, co
 }
 
 void compare(const Format& format, const Operands& operands, const std::array<Register, 4>& device,
-             const std::array<Register, 4>& emulated, Tally& tally) {
+             const std::array<Register, 4>& emulated, RunCounts& counts) {
   const auto found = from_registers(format, device);
   const auto expected = from_registers(format, emulated);
   for (std::size_t row = 0; row < static_cast<std::size_t>(format.m); ++row) {
     for (std::size_t column = 0; column < 8; ++column) {
-      ++tally.dot_adds;
+      ++counts.dot_adds;
       if (found[row][column] == expected[row][column]) {
-        ++tally.identical;
+        ++counts.identical;
         continue;
       }
-      auto& count = tally.by_draw[to_text(operands.draw)];
+      auto& count = counts.by_draw[to_text(operands.draw)];
       count = count.is_null() ? 1 : count.get<int>() + 1;
       // Few of each kind, so that one does not hide the others.
-      if (tally.cases.size() < most_cases && count.get<std::size_t>() <= most_cases / 8) {
-        tally.cases.push_back(
+      if (counts.cases.size() < most_cases && count.get<std::size_t>() <= most_cases / 8) {
+        counts.cases.push_back(
             case_of(format, operands, row, column, found[row][column], expected[row][column]));
       }
     }
   }
 }
 
-Tally check(Device& device, Compiler& compiler, const Format& format, double millions,
+RunCounts check(Device& device, Compiler& compiler, const Format& format, double millions,
             std::uint64_t seed) {
   CompileRequest request;
   request.source = {format.source(), "k", ""};
@@ -158,8 +158,8 @@ Tally check(Device& device, Compiler& compiler, const Format& format, double mil
   const auto kernel = device.load(compiled->image);
   if (!kernel) throw MachineError(kernel.error().message);
   Random random(derive_seed(seed, format.name));
-  Tally tally;
-  while (static_cast<double>(tally.dot_adds) < millions * 1e6) {
+  RunCounts counts;
+  while (static_cast<double>(counts.dot_adds) < millions * 1e6) {
     const std::vector<Operands> operands = draw_launch(format, random);
     std::vector<Registers> registers;
     registers.reserve(operands.size());
@@ -167,16 +167,16 @@ Tally check(Device& device, Compiler& compiler, const Format& format, double mil
     const auto results = format.f64 ? run<std::uint64_t>(device, *kernel, format, registers)
                                     : run<std::uint32_t>(device, *kernel, format, registers);
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      compare(format, operands[i], results[i], emulate(format, registers[i]), tally);
+      compare(format, operands[i], results[i], emulate(format, registers[i]), counts);
     }
   }
   device.unload(*kernel);
-  return tally;
+  return counts;
 }
 
-std::string first_case(const Tally& tally) {
-  if (tally.cases.empty()) return "";
-  const ordered_json& first = tally.cases.front();
+std::string first_case(const RunCounts& counts) {
+  if (counts.cases.empty()) return "";
+  const ordered_json& first = counts.cases.front();
   const auto words = [](const ordered_json& list) {
     std::string text;
     for (const auto& each : list) text += (text.empty() ? "" : " ") + each.get<std::string>();
@@ -264,14 +264,14 @@ int tensor_core(const std::string& name, double millions, std::uint64_t seed,
     if (!wanted(format, words)) continue;
     ordered_json row = {{"format", format.name}};
     try {
-      const Tally tally = check(*device, *compiler, format, millions, seed);
-      fmt::print("{:<68} {:>10} {:>10}\n{}", format.name, tally.dot_adds, tally.identical,
-                 first_case(tally));
-      row.update({{"dot_adds", tally.dot_adds},
-                  {"identical", tally.identical},
-                  {"different_by_draw", tally.by_draw},
-                  {"different", tally.cases}});
-      different += tally.identical == tally.dot_adds ? 0 : 1;
+      const RunCounts counts = check(*device, *compiler, format, millions, seed);
+      fmt::print("{:<68} {:>10} {:>10}\n{}", format.name, counts.dot_adds, counts.identical,
+                 first_case(counts));
+      row.update({{"dot_adds", counts.dot_adds},
+                  {"identical", counts.identical},
+                  {"different_by_draw", counts.by_draw},
+                  {"different", counts.cases}});
+      different += counts.identical == counts.dot_adds ? 0 : 1;
     } catch (const MachineError& error) {
       fmt::print("{:<68} {}\n", format.name, error.what());
       row["error"] = error.what();

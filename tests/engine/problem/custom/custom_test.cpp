@@ -74,8 +74,8 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
-  CHECK(result.tally.right == 4);
-  CHECK(result.tally.refused == 0);
+  CHECK(result.counts.right == 4);
+  CHECK(result.counts.refused == 0);
 
   // As `verify --trial` and `bench` open it, where the files are no more.
   std::filesystem::remove(place.folder() / "mine.cu");

@@ -59,10 +59,10 @@ double gain(const Example& example) {
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(task, *device, compiler(), store, options, quiet, stop);
-  REQUIRE(result.tally.right == 2);
-  REQUIRE(result.tally.baseline.has_value());
-  REQUIRE(result.tally.best.has_value());
-  return result.tally.baseline->screen_time->us.value / result.tally.best->screen_time->us.value;
+  REQUIRE(result.counts.right == 2);
+  REQUIRE(result.counts.baseline.has_value());
+  REQUIRE(result.counts.best.has_value());
+  return result.counts.baseline->screen_time->us.value / result.counts.best->screen_time->us.value;
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Insights random_search(std::uint64_t seed, int trials, const LogTime& landscape,
 Insights greedy_search(std::uint64_t seed, int trials, const LogTime& landscape, double noise) {
   Random random(derive_seed(seed, "greedy"));
   Insights insights;
-  Told best;
+  Evaluation best;
   for (std::uint64_t number = 1; static_cast<int>(insights.trials()) < trials; ++number) {
     Config config = draw(random);
     if (best.time_us && random.below(5) != 0) {
@@ -125,12 +125,12 @@ TEST_CASE("intervals cover the truth, of pairs and of the model") {
     return stages * (gene(config, "SWIZZLE") == 1 ? 1.5 : 0.5) +
            (gene(config, "UNROLL") == 4 ? 0.1 : 0.0);
   };
-  struct Tally {
+  struct RunCounts {
     int all = 0;
     int covered = 0;
   };
-  Tally pairs;
-  Tally model;
+  RunCounts pairs;
+  RunCounts model;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     // 60 trials give most values pairs enough, 35 hardly any: those come from the model.
     const int trials = seed % 2 == 0 ? 60 : 35;
@@ -138,10 +138,10 @@ TEST_CASE("intervals cover the truth, of pairs and of the model") {
     const auto look = [&](const char* name, std::int64_t one, std::int64_t other, double truth) {
       const Effect* effect = find(effects, name, one, other);
       if (effect == nullptr) return;
-      Tally& tally = effect->method == InsightMethod::pairs ? pairs : model;
+      RunCounts& counts = effect->method == InsightMethod::pairs ? pairs : model;
       const Directed ratio = directed(*effect, one);
-      ++tally.all;
-      tally.covered += ratio.low <= truth && ratio.high >= truth;
+      ++counts.all;
+      counts.covered += ratio.low <= truth && ratio.high >= truth;
     };
     look("UNROLL", 4, 1, 0.1);
     look("STAGES", 2, 1, 0.04);
@@ -214,7 +214,7 @@ TEST_CASE("values that fail are found, with the stage that refused them") {
   for (std::uint64_t number = 1; insights.trials() < 90; ++number) {
     const Config config = draw(random);
     const bool right = gene(config, "BLOCK") != 128 || gene(config, "STAGES") != 3;
-    Told told{number, config, right, {}, 0.5};
+    Evaluation told{number, config, right, {}, 0.5};
     if (right) told.time_us = 10;
     insights.tell(told, {"random", {}, right ? "screen" : "resources"});
   }
@@ -241,7 +241,7 @@ TEST_CASE("failures by chance are no insight") {
     Insights insights;
     for (std::uint64_t number = 1; insights.trials() < 60; ++number) {
       const bool right = random.below(3) != 0;
-      Told told{number, draw(random), right, {}, 0.5};
+      Evaluation told{number, draw(random), right, {}, 0.5};
       if (right) told.time_us = 10;
       insights.tell(told);
     }

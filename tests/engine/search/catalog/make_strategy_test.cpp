@@ -34,12 +34,12 @@ Space cube() {
 }
 
 // A bowl with its bottom at (4, 9, 13); a fifth of the configs are 'wrong'.
-Told judge(const Config& config, std::uint64_t number) {
+Evaluation judge(const Config& config, std::uint64_t number) {
   const auto at = [&](const char* name) {
     return static_cast<double>(std::get<std::int64_t>(*config.find(name)));
   };
   const double distance = std::abs(at("A") - 4) + std::abs(at("B") - 9) + std::abs(at("C") - 13);
-  Told told{number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}, 1};
+  Evaluation told{number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}, 1};
   if (told.right) told.time_us = 10 + distance;
   return told;
 }
@@ -56,7 +56,7 @@ Outcome play(Strategy& strategy, int trials, int batch) {
     const auto proposals = strategy.ask(batch);
     if (proposals.empty()) break;
     for (const Proposal& proposal : proposals) {
-      const Told told = judge(proposal.config, ++number);
+      const Evaluation told = judge(proposal.config, ++number);
       for (const std::uint64_t parent : proposal.parents) CHECK(parent < number);
       outcome.configs.push_back(proposal.config.to_json());
       if (told.time_us) outcome.best = std::min(outcome.best, *told.time_us);

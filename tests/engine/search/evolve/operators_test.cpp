@@ -82,7 +82,7 @@ TEST_CASE("populations: the fastest, the one fastest, and islands that take turn
   const auto elite = make_population("elite", archive), single = make_population("single", archive),
              islands = make_population("islands", archive);
   for (std::uint64_t number = 1; number <= 60; ++number) {
-    const Told told{number, space.at(number % space.count()), true,
+    const Evaluation told{number, space.at(number % space.count()), true,
                     100 - static_cast<double>(number), 1};
     archive.tell(told);
     islands->tell({number, space.genome(told.config), *told.time_us}, {});
@@ -126,7 +126,7 @@ TEST_CASE(
   PriorTrials one{"one", {}}, other{"other", {}};
   std::uint64_t number = 0;
   const auto told = [&](std::int64_t a, std::int64_t b, std::int64_t c, double us) {
-    return Told{++number, config(a, b, c), true, us, 1};
+    return Evaluation{++number, config(a, b, c), true, us, 1};
   };
   one.trials = {told(2, 12, 3, 5), told(2, 12, 4, 5.1), told(3, 8, 1, 6), told(5, 5, 1, 1)};
   other.trials = {told(24, 1, 24, 100), told(2, 12, 3, 101)};

@@ -81,7 +81,7 @@ Outcome play(ProposerArm& arm, Strategy& strategy, const Space& space, int gener
   for (int generation = 0; generation < generations; ++generation) {
     const auto proposals = arm.ask(strategy, kGeneration, "{\"trials\":100}");
     CHECK(proposals.size() == kGeneration);
-    std::vector<Told> told;
+    std::vector<Evaluation> told;
     for (const Proposal& proposal : proposals) {
       const std::uint64_t number = outcome.configs.size() + 1;
       for (const std::uint64_t parent : proposal.parents) CHECK(parent < number);
@@ -101,7 +101,7 @@ Outcome play(ProposerArm& arm, Strategy& strategy, const Space& space, int gener
       report.time_us = told.back().time_us;
       arm.report(report);
     }
-    for (const Told& each : told) strategy.tell(each);
+    for (const Evaluation& each : told) strategy.tell(each);
   }
   return outcome;
 }

@@ -151,7 +151,7 @@ TEST_CASE("who is far behind by its screen stays away from the finals, but for t
   Store store(folder / "a.db", Store::Mode::write);
   const auto device = device_of(far_apart);
   const EvolveResult result = run(store, *device, 60);
-  REQUIRE(result.tally.right > 12);
+  REQUIRE(result.counts.right > 12);
   const auto finalists = choose_finalists(toy(), store, result.run);
   CHECK(finalists.size() >= 5);
   CHECK(finalists.size() < 12);
@@ -186,8 +186,8 @@ TEST_CASE("the baseline is the first preset, in whatever order it was written") 
     test::QuietListener listener;
     const EvolveResult result =
         evolve(task, *device, *compiler, store, options, listener, false);
-    REQUIRE(result.tally.baseline);
-    CHECK(result.tally.baseline->config_json == preset);
+    REQUIRE(result.counts.baseline);
+    CHECK(result.counts.baseline->config_json == preset);
     // Whoever is no baseline and slower for certain leaves the race; this one runs to its end.
     int most = 0;
     int its_own = 0;
@@ -302,7 +302,7 @@ TEST_CASE("finals that were left out are held when the run goes on") {
   const EvolveResult left = run(store, *device, 30, {}, false, false);
   CHECK(left.finals_left);
   CHECK_FALSE(left.interrupted);
-  CHECK(left.tally.best);
+  CHECK(left.counts.best);
   CHECK(store.finals(left.run).empty());
   CHECK(store.run(left.run)->state == "interrupted");
   const EvolveResult held = run(store, *device, 30, left.run);

@@ -28,7 +28,7 @@ constexpr int kTrials = 60;
 
 struct Watching : EvolveListener {
   std::function<void(const TrialRow&)> each;
-  void on_trial(const TrialRow& trial, const Tally&) override {
+  void on_trial(const TrialRow& trial, const RunCounts&) override {
     if (each) each(trial);
   }
   void on_final(const TrialRow&, int, int) override {}
@@ -338,30 +338,30 @@ TEST_CASE("a machine's error in one slot comes out of the run") {
   CHECK_THROWS_WITH_AS(run(kept.store, {&a, &b}, trials()), "out of memory", MachineError);
 }
 
-TEST_CASE("a run keeps its pace; one from before there was any is gone on with as it began") {
+TEST_CASE("a run keeps its policy; one from before there was any is gone on with as it began") {
   RunRow run;
-  const auto pace = [&run](const std::string& options) {
+  const auto policy = [&run](const std::string& options) {
     run.options_json = options;
-    return pace_of(run);
+    return batch_policy_of(run);
   };
-  CHECK(pace(R"({"generation":16,"trials":100})").generation == 16);
-  CHECK(pace(R"({"generation":16,"trials":100})").ahead == 0);
-  CHECK(pace(R"({"generation":4,"ahead":3})").generation == 4);
-  CHECK(pace(R"({"generation":4,"ahead":3})").ahead == 3);
+  CHECK(policy(R"({"generation":16,"trials":100})").generation == 16);
+  CHECK(policy(R"({"generation":16,"trials":100})").ahead == 0);
+  CHECK(policy(R"({"generation":4,"ahead":3})").generation == 4);
+  CHECK(policy(R"({"generation":4,"ahead":3})").ahead == 3);
   for (const char* bad :
        {R"({"generation":0})", R"({"generation":"8"})", R"({"ahead":-1})", R"({"ahead":99999999})"})
-    CHECK_THROWS_AS(pace(bad), UserError);
+    CHECK_THROWS_AS(policy(bad), UserError);
 
-  // Asked in another pace the search takes another way; resumed it keeps its own.
+  // Asked in another policy the search takes another way; resumed it keeps its own.
   Kept kept;
   Staged device;
   EvolveOptions options = trials();
-  options.pace = {.generation = 16, .ahead = 0};
+  options.policy = {.generation = 16, .ahead = 0};
   ::run(kept.store, {&device}, options);
   const auto whole = story_lines(kept.store, 1);
   CHECK(whole != alone());
   ::run(kept.store, {&device}, options, 21);
-  options.pace = {};
+  options.policy = {};
   options.resume = 2;
   ::run(kept.store, {&device}, options);
   CHECK(story_lines(kept.store, 2) == whole);

@@ -130,7 +130,7 @@ TEST_CASE("what a run learned from stays what it was, whatever finals say of it 
   const auto told = [&] {
     std::vector<std::pair<std::string, double>> trials;
     const auto runs = load_prior_runs(store, l4(), choices);
-    for (const Told& trial : runs[0].trials)
+    for (const Evaluation& trial : runs[0].trials)
       trials.emplace_back(trial.config.to_json(), *trial.time_us);
     return trials;
   };

@@ -105,8 +105,8 @@ TEST_CASE("identity: configs that differ in block or grid alone are all timed") 
   const TuningTask task = place.task(kLaunchAlone);
   const auto compiler = open_nvrtc();
   const Searched searched = exhaustive(task, *compiler, 20);
-  CHECK(searched.result.tally.right == 20);
-  CHECK(searched.result.tally.duplicate == 0);
+  CHECK(searched.result.counts.right == 20);
+  CHECK(searched.result.counts.duplicate == 0);
   std::set<std::string> codes, identities;
   for (const TrialRow& trial : searched.trials) {
     codes.insert(trial.code_hash);
@@ -136,7 +136,7 @@ TEST_CASE("identity: a gene that reaches nothing makes duplicates, which the dat
     ++seen;
   }
   CHECK(kernels.size() > 30);
-  CHECK(searched.result.tally.duplicate > 30);
+  CHECK(searched.result.counts.duplicate > 30);
   CHECK(searched.defects.empty());
 }
 
@@ -163,8 +163,8 @@ TEST_CASE("identity: a run from before identities were kept goes on") {
   options.resume = run;
   options.trials = 120;
   const EvolveResult result = search();
-  CHECK(result.tally.trials == 120);
-  CHECK(result.tally.duplicate > 5);
+  CHECK(result.counts.trials == 120);
+  CHECK(result.counts.duplicate > 5);
   CHECK(check_database(folder / "fa.db").defects.empty());
 }
 
@@ -177,8 +177,8 @@ TEST_CASE("identity: what cannot be launched is refused, and the search goes on"
   const TuningTask task = place.task(changes);
   const auto compiler = open_nvrtc();
   const Searched searched = exhaustive(task, *compiler, 4);
-  CHECK(searched.result.tally.right == 1);
-  CHECK(searched.result.tally.refused == 3);
+  CHECK(searched.result.counts.right == 1);
+  CHECK(searched.result.counts.refused == 3);
   for (const TrialRow& trial : searched.trials) {
     if (trial.outcome == "right") continue;
     CHECK(trial.stage == "resources");
