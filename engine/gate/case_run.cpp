@@ -31,7 +31,7 @@ class CaseRun::Outputs {
 
   // In the order of the buffers.
   void take(GuardedBuffer& buffer) { all_.push_back({buffer.take_fetched(), {}}); }
-  std::optional<Rejection> copy(const GuardedBuffer& buffer, Originals& on_device) {
+  std::optional<Rejection> copy(const GuardedBuffer& buffer, DeviceInputCache& on_device) {
     all_.push_back({{}, device_.allocate(buffer.data_bytes())});
     const auto done = on_device.copy(buffer.place(), {*all_.back().kept, 0}, buffer.data_bytes());
     return done ? std::nullopt : std::optional(rejection_of(done.error()));
@@ -43,8 +43,8 @@ class CaseRun::Outputs {
   std::vector<First> all_;
 };
 
-CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, Originals* originals)
-    : device_(device), truth_(std::move(truth)), originals_(originals) {
+CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, DeviceInputCache* input_cache)
+    : device_(device), truth_(std::move(truth)), input_cache_(input_cache) {
   const Instance& instance = truth_->instance;
   for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
   auto launch =
@@ -71,7 +71,7 @@ std::optional<Rejection> CaseRun::check(Verdict& verdict, bool watched) {
     if (!is_result(buffer.tensor().role)) continue;
     if (!apart(buffer))
       first.take(buffer);
-    else if (auto rejection = first.copy(buffer, *originals_))
+    else if (auto rejection = first.copy(buffer, *input_cache_))
       return rejection;
   }
   launch_.checks = {};
@@ -97,7 +97,7 @@ std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdi
     before.take(buffer);
   }
   // Shapes at which inputs are changed are small: no need of another way.
-  originals_ = nullptr;
+  input_cache_ = nullptr;
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     if (is_given(buffers_[i].tensor().role))
       buffers_[i].replace(changed->instance.tensors[i].bytes);
@@ -131,9 +131,9 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
         {{buffer.place().buffer, buffer.place().offset, buffer.data_bytes(), buffer.fill_byte()}});
     return done ? std::nullopt : std::optional(rejection_of(done.error()));
   }
-  const auto from = originals_->of({truth_, &truth_->instance}, i);
+  const auto from = input_cache_->of({truth_, &truth_->instance}, i);
   if (!from) return rejection_of(from.error());
-  const auto done = originals_->copy({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
+  const auto done = input_cache_->copy({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
   return done ? std::nullopt : std::optional(rejection_of(done.error()));
 }
 
@@ -177,7 +177,7 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
     const Tensor& tensor = buffer.tensor();
     if (!is_result(tensor.role)) continue;
     const auto comparison = apart(buffer)
-                                ? compare_there(device_, originals_, buffer.place(), tensor, truth_)
+                                ? compare_on_device(device_, input_cache_, buffer.place(), tensor, truth_)
                                 : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
     if (!comparison) return rejection_of(comparison.error());
     verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
@@ -233,7 +233,7 @@ std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
       return not_deterministic(tensor, *differs, bytes, buffer.data());
     }
     const auto differs =
-        originals_->first_difference({*before.kept, 0}, buffer.place(), buffer.data_bytes());
+        input_cache_->first_difference({*before.kept, 0}, buffer.place(), buffer.data_bytes());
     if (!differs) return rejection_of(differs.error());
     if (!*differs) continue;
     const std::size_t size = size_of(tensor.type), at = **differs / size * size;
@@ -255,10 +255,10 @@ std::optional<Rejection> CaseRun::compare_inputs_apart() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const GuardedBuffer& buffer = buffers_[i];
     if (buffer.tensor().role != Role::input || !apart(buffer)) continue;
-    const auto from = originals_->of({truth_, &truth_->instance}, i);
+    const auto from = input_cache_->of({truth_, &truth_->instance}, i);
     if (!from) return rejection_of(from.error());
     const auto differs =
-        originals_->first_difference({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
+        input_cache_->first_difference({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
     if (!differs) return rejection_of(differs.error());
     if (*differs)
       return Rejection{

@@ -7,21 +7,21 @@
 
 #include "engine/gate/gate.hpp"
 #include "engine/gate/guarded_buffer.hpp"
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 
 namespace fa_tune {
 
-// One kernel on one instance, in guarded buffers of its own. With Originals large tensors are
+// One kernel on one instance, in guarded buffers of its own. With DeviceInputCache large tensors are
 // filled, kept and compared on the device, and only what is compared with the truth comes back;
 // without, all of it goes by way of the host.
 class CaseRun {
  public:
   using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
 
-  // What is given must outlive it; `originals` may be null.
-  CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, Originals* originals);
+  // What is given must outlive it; `input_cache` may be null.
+  CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, DeviceInputCache* input_cache);
 
-  // Whether it rests on originals.
+  // Whether it rests on input_cache.
   bool rests_on_originals() const;
   // The cheap questions first; further runs only for what the first shows no fault in.
   std::optional<Rejection> check(Verdict& verdict, bool watched);
@@ -42,7 +42,7 @@ class CaseRun {
 
   std::size_t input_bytes() const;
   bool apart(const GuardedBuffer& buffer) const {
-    return originals_ != nullptr && originals_->worth(buffer.data_bytes());
+    return input_cache_ != nullptr && input_cache_->worth(buffer.data_bytes());
   }
   std::optional<Rejection> run(Fill what, Look look = Look::all);
   std::optional<Rejection> fill_apart(std::size_t buffer);
@@ -57,7 +57,7 @@ class CaseRun {
 
   Device& device_;
   EntryPtr truth_;
-  Originals* originals_;
+  DeviceInputCache* input_cache_;
   std::deque<GuardedBuffer> buffers_;
   Launch launch_;
   std::optional<Rejection> unbound_;

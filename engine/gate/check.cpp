@@ -34,20 +34,20 @@ Rejection rejection_of(const Fault& fault) {
 }
 
 std::optional<Rejection> Gate::check(const BoundKernel& kernel, const GateCase& gate_case,
-                                     Originals* originals, Verdict& verdict) {
+                                     DeviceInputCache* input_cache, Verdict& verdict) {
   const std::uint64_t life = device_.life();
   try {
-    CaseRun run(device_, kernel, truth_.get(gate_case), originals);
+    CaseRun run(device_, kernel, truth_.get(gate_case), input_cache);
     auto rejection = run.check(verdict, gate_case.watched);
     if (!rejection && gate_case.changed_input)
       if (const auto changed = truth_.get_changed(gate_case); changed->lacks.empty())
         rejection = run.check_changed(changed, verdict);
     // Another kernel may have written over what this one was given and compared with.
-    if (!rejection || !run.rests_on_originals() || device_.life() != life || originals->intact())
+    if (!rejection || !run.rests_on_originals() || device_.life() != life || input_cache->intact())
       return rejection;
   } catch (const OutOfMemory&) {
-    if (originals == nullptr) throw;
-    originals->make_room();
+    if (input_cache == nullptr) throw;
+    input_cache->make_room();
   }
   return check(kernel, gate_case, nullptr, verdict);
 }
@@ -59,7 +59,7 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     ++verdict.cases;
     std::optional<Rejection> rejection;
     if (const auto kernel = bind(gate_case.shape))
-      rejection = check(*kernel, gate_case, originals_, verdict);
+      rejection = check(*kernel, gate_case, input_cache_, verdict);
     else
       rejection = Rejection{.finding = Finding::not_bound, .message = kernel.error()};
     if (!rejection) continue;

@@ -15,7 +15,7 @@
 
 namespace fa_tune {
 
-class Originals;
+class DeviceInputCache;
 
 // Why a kernel was rejected, or that it was not.
 struct Finding {
@@ -157,23 +157,23 @@ class TruthCache {
 // of events; where one input is changed in its place the output must become the new truth. Stops at
 // the first refusal. A case whose inputs may lack a truth is left out where they do.
 //
-// With `originals` large tensors stay on the device (see there); what is refused by ones that were
+// With `input_cache` large tensors stay on the device (see there); what is refused by ones that were
 // damaged is judged once more without.
 class Gate {
  public:
-  Gate(Device& device, TruthCache& truth, Originals* originals = nullptr)
-      : device_(device), truth_(truth), originals_(originals) {}
+  Gate(Device& device, TruthCache& truth, DeviceInputCache* input_cache = nullptr)
+      : device_(device), truth_(truth), input_cache_(input_cache) {}
 
   // Throws std::logic_error if there is nothing to check it on: that would be right of anything.
   Verdict check(const Binder& bind, const std::vector<GateCase>& cases);
 
  private:
   std::optional<Rejection> check(const BoundKernel& kernel, const GateCase& gate_case,
-                                 Originals* originals, Verdict& verdict);
+                                 DeviceInputCache* input_cache, Verdict& verdict);
 
   Device& device_;
   TruthCache& truth_;
-  Originals* originals_;
+  DeviceInputCache* input_cache_;
 };
 
 }  // namespace fa_tune

@@ -2,15 +2,15 @@
 
 namespace fa_tune {
 
-std::expected<Comparison, Fault> compare_there(
-    Device& device, Originals* originals, const Place& place, const Tensor& output,
+std::expected<Comparison, Fault> compare_on_device(
+    Device& device, DeviceInputCache* input_cache, const Place& place, const Tensor& output,
     const std::shared_ptr<const TruthCache::Entry>& truth) {
   const std::shared_ptr<const Expectation> expectation(truth, &truth->expectation_of(output));
-  if (originals != nullptr && originals->can_sample(output, *expectation)) {
-    const auto within = originals->within_limits(place, output, expectation);
+  if (input_cache != nullptr && input_cache->can_sample(output, *expectation)) {
+    const auto within = input_cache->within_limits(place, output, expectation);
     if (!within) return std::unexpected(within.error());
     if (*within) {
-      const auto rows = originals->sampled_rows(place, output, expectation);
+      const auto rows = input_cache->sampled_rows(place, output, expectation);
       if (!rows) return std::unexpected(rows.error());
       return compare_rows(output, rows->bytes(), *expectation);
     }

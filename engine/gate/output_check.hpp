@@ -4,15 +4,15 @@
 #include <memory>
 
 #include "engine/gate/compare.hpp"
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 
 namespace fa_tune {
 
-// Compares a result that lies on the device with its truth. Where Originals can, and a truth is of
+// Compares a result that lies on the device with its truth. Where DeviceInputCache can, and a truth is of
 // some rows only, no more than those rows come to the host, unless something is outside the limits.
-// `originals` may be null.
-std::expected<Comparison, Fault> compare_there(
-    Device& device, Originals* originals, const Place& place, const Tensor& output,
+// `input_cache` may be null.
+std::expected<Comparison, Fault> compare_on_device(
+    Device& device, DeviceInputCache* input_cache, const Place& place, const Tensor& output,
     const std::shared_ptr<const TruthCache::Entry>& truth);
 
 }  // namespace fa_tune

@@ -20,14 +20,14 @@ std::size_t bytes_of(const Tensor& tensor) {
 
 bool TensorSource::has_original(std::size_t i) const {
   const Tensor& tensor = instance_.tensors[i];
-  return is_given(tensor.role) && originals_ != nullptr && originals_->worth(bytes_of(tensor));
+  return is_given(tensor.role) && input_cache_ != nullptr && input_cache_->worth(bytes_of(tensor));
 }
 
 void TensorSource::write(std::size_t i, const Place& to) const {
   const Tensor& tensor = instance_.tensors[i];
   const std::size_t bytes = bytes_of(tensor);
   if (has_original(i))
-    require(originals_->copy({given(i)->handle(), 0}, to, bytes), tensor);
+    require(input_cache_->copy({given(i)->handle(), 0}, to, bytes), tensor);
   else if (is_given(tensor.role))
     require(device_.write(to.buffer, to.offset, tensor.bytes), tensor);
   else
@@ -38,7 +38,7 @@ void TensorSource::write_guarded(std::size_t i, BufferHandle to,
                                  std::span<const std::byte> guard) const {
   const Tensor& tensor = instance_.tensors[i];
   const std::size_t bytes = bytes_of(tensor);
-  if (bytes >= Originals::kLeast) {
+  if (bytes >= DeviceInputCache::kLeast) {
     write(i, {to, guard.size()});
     for (const std::size_t at : {std::size_t{0}, guard.size() + bytes})
       if (!guard.empty()) require(device_.write(to, at, guard), tensor);
@@ -56,7 +56,7 @@ void TensorSource::write_guarded(std::size_t i, BufferHandle to,
 SharedBuffer TensorSource::given(std::size_t i) const {
   const Tensor& tensor = instance_.tensors[i];
   if (has_original(i)) {
-    auto buffer = originals_->of(known_, i);
+    auto buffer = input_cache_->of(known_, i);
     if (!buffer) require(std::unexpected(buffer.error()), tensor);
     return std::move(*buffer);
   }

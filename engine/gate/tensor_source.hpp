@@ -5,7 +5,7 @@
 
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/device_buffer.hpp"
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
@@ -17,10 +17,10 @@ std::size_t bytes_of(const Tensor& tensor);
 // Every call throws MachineError where the device cannot be written to.
 class TensorSource {
  public:
-  // `instance` as the originals know it, null without them.
+  // `instance` as the input_cache know it, null without them.
   TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
-               Originals* originals)
-      : device_(device), instance_(instance), known_(std::move(known)), originals_(originals) {}
+               DeviceInputCache* input_cache)
+      : device_(device), instance_(instance), known_(std::move(known)), input_cache_(input_cache) {}
 
   // All of a buffer: the tensor between two guard bands, which may be empty.
   void write_guarded(std::size_t tensor, BufferHandle to, std::span<const std::byte> guard) const;
@@ -38,7 +38,7 @@ class TensorSource {
   Device& device_;
   const Instance& instance_;
   std::shared_ptr<const Instance> known_;
-  Originals* originals_;
+  DeviceInputCache* input_cache_;
 };
 
 }  // namespace fa_tune

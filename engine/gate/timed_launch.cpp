@@ -53,13 +53,13 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instan
 }
 
 TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
-                         Originals* originals)
+                         DeviceInputCache* input_cache)
     : device_(device),
-      originals_(originals),
+      input_cache_(input_cache),
       held_(std::make_shared<const Buffers>(
-          TensorSource(device, truth->instance, {truth, &truth->instance}, originals))),
+          TensorSource(device, truth->instance, {truth, &truth->instance}, input_cache))),
       places_(held_->places()) {
-  restore_from({device, truth->instance, {truth, &truth->instance}, originals});
+  restore_from({device, truth->instance, {truth, &truth->instance}, input_cache});
   bind(kernel, truth->instance);
 }
 
@@ -96,7 +96,7 @@ std::optional<Rejection> TimedLaunch::check(const EntryPtr& truth) {
 }
 
 std::optional<Rejection> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
-  const TensorSource source(device_, other->instance, {other, &other->instance}, originals_);
+  const TensorSource source(device_, other->instance, {other, &other->instance}, input_cache_);
   std::vector<SharedBuffer> held;
   std::vector<BufferCopy> copies;
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -141,7 +141,7 @@ std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const Tensor& tensor = truth->instance.tensors[i];
     if (!is_result(tensor.role)) continue;
-    const auto comparison = compare_there(device_, originals_, places_[i], tensor, truth);
+    const auto comparison = compare_on_device(device_, input_cache_, places_[i], tensor, truth);
     if (!comparison) return rejection_of(comparison.error());
     if (comparison->finding != Finding::right)
       return Rejection{comparison->finding, when + ": " + comparison->message};

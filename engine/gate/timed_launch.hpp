@@ -7,7 +7,7 @@
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/gate/memory_refresh.hpp"
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 #include "engine/gate/tensor_source.hpp"
 
 namespace fa_tune {
@@ -24,9 +24,9 @@ class TimedLaunch {
   // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
   // map, MachineError if the device cannot be given the arguments.
   TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
-  // Large inputs come from `originals`, and so do those that are exchanged; null: from the host.
+  // Large inputs come from `input_cache`, and so do those that are exchanged; null: from the host.
   TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
-              Originals* originals);
+              DeviceInputCache* input_cache);
   // Another kernel with the very buffers of `beside`, made with the same instance: kernels that are
   // to be told apart by a percent must not differ in where their data lie.
   TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel, const Instance& instance);
@@ -64,7 +64,7 @@ class TimedLaunch {
   void bind(const BoundKernel& kernel, const Instance& instance);
 
   Device& device_;
-  Originals* originals_ = nullptr;
+  DeviceInputCache* input_cache_ = nullptr;
   std::shared_ptr<const Buffers> held_;
   const std::vector<Place>& places_;
   Restore restore_;

@@ -17,9 +17,9 @@ FinalistGate::FinalistGate(const TuningTask& task, Device& device, CompilePool& 
       device_(device),
       pool_(pool),
       truth_(*task.problem, Truth::thorough),
-      originals_(device),
+      input_cache_(device),
       timer_(*task.problem, task.target, device, truth_, derive_seed(seed, "final time"),
-               ValidatedTimer::Proof::always, &originals_) {
+               ValidatedTimer::Proof::always, &input_cache_) {
   for (const Suite& suite : chosen_suites(*task.problem, suites)) {
     const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
     cases_.insert(cases_.end(), cases.begin(), cases.end());
@@ -56,9 +56,9 @@ void FinalistGate::finish_preparing() const {
 FinalVerdict FinalistGate::try_out(const TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
-  Verdict verdict = Gate(device_, truth_, &originals_).check(variant->binder(), cases_);
+  Verdict verdict = Gate(device_, truth_, &input_cache_).check(variant->binder(), cases_);
   // At the timed shape once without anything kept on the device.
-  if (verdict.right() && originals_.usable() && !apart_.empty())
+  if (verdict.right() && input_cache_.usable() && !apart_.empty())
     verdict = Gate(device_, truth_).check(variant->binder(), apart_);
   const auto refused = [](const Rejection& rejection) {
     return FinalVerdict{.measured = std::unexpected(rejection)};

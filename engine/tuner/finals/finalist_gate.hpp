@@ -46,8 +46,8 @@ class FinalistGate {
   CompilePool& pool_;
   TruthCache truth_;
   std::vector<GateCase> cases_;
-  std::vector<GateCase> apart_;  // of them, those that are asked again without originals
-  Originals originals_;
+  std::vector<GateCase> apart_;  // of them, those that are asked again without input_cache
+  DeviceInputCache input_cache_;
   ValidatedTimer timer_;
   std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged
 };

@@ -167,14 +167,14 @@ TrialRunner::TrialRunner(const TuningTask& task, Device& device, TruthCache& tru
       cases_(cases_of_trials(task, device, seeds)),
       sees_timed_(std::ranges::any_of(
           cases_, [&](const GateCase& each) { return each.shape == task.problem->shape(); })),
-      originals_(device),
+      input_cache_(device),
       timer_(*task.problem, task.target, device, truth, seeds.timing,
-               ValidatedTimer::Proof::where_measured, &originals_) {}
+               ValidatedTimer::Proof::where_measured, &input_cache_) {}
 
 void TrialRunner::judge(Variant& variant, FinishedTrial& trial) {
   TrialRow& row = trial.row;
   const Stopwatch gate_watch;
-  const Verdict verdict = Gate(device_, truth_, &originals_).check(variant.binder(), cases_);
+  const Verdict verdict = Gate(device_, truth_, &input_cache_).check(variant.binder(), cases_);
   row.gate_ms = gate_watch.milliseconds();
   row.gate_cases = verdict.cases;
   row.worst_ratio = verdict.worst_ratio;

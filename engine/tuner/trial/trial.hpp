@@ -103,7 +103,7 @@ class TrialRunner {
   TruthCache& truth_;
   std::vector<GateCase> cases_;
   bool sees_timed_;  // whether one is of the timed shape
-  Originals originals_;
+  DeviceInputCache input_cache_;
   ValidatedTimer timer_;
   double fastest_us_ = std::numeric_limits<double>::infinity();  // judged right so far
 };

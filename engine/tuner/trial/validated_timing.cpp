@@ -10,9 +10,9 @@
 namespace fa_tune {
 
 ValidatedTimer::ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device,
-                 TruthCache& truth, std::uint64_t seed, Proof proof, Originals* originals)
+                 TruthCache& truth, std::uint64_t seed, Proof proof, DeviceInputCache* input_cache)
     : device_(device),
-      originals_(originals),
+      input_cache_(input_cache),
       roofline_(roofline_of(problem, device.info(), target)) {
   const Constants& shape = problem.shape();
   timed_ = truth.get({.shape = shape, .inputs = Inputs::normal, .seed = seed});
@@ -25,20 +25,20 @@ std::expected<Measurement, Rejection> ValidatedTimer::time(const BoundKernel& ke
                                                     double slow_us) {
   const std::uint64_t life = device_.life();
   try {
-    auto measured = time_with(kernel, effort, slow_us, originals_);
+    auto measured = time_with(kernel, effort, slow_us, input_cache_);
     // Another kernel may have written over what this one was given.
-    if (measured || originals_ == nullptr || device_.life() != life || originals_->intact())
+    if (measured || input_cache_ == nullptr || device_.life() != life || input_cache_->intact())
       return measured;
   } catch (const OutOfMemory&) {
-    if (originals_ == nullptr) throw;
-    originals_->make_room();
+    if (input_cache_ == nullptr) throw;
+    input_cache_->make_room();
   }
   return time_with(kernel, effort, slow_us, nullptr);
 }
 
 std::expected<Measurement, Rejection> ValidatedTimer::time_with(const BoundKernel& kernel, Effort effort,
-                                                         double slow_us, Originals* originals) {
-  TimedLaunch timed(device_, kernel, timed_, originals);
+                                                         double slow_us, DeviceInputCache* input_cache) {
+  TimedLaunch timed(device_, kernel, timed_, input_cache);
   auto measured = measure(device_, timed.launch(), effort, slow_us, timed.restore());
   if (!measured)
     return std::unexpected(Rejection{to_text(measured.error().kind), measured.error().message});

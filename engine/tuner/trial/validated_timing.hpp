@@ -8,7 +8,7 @@
 
 #include "engine/device/device.hpp"
 #include "engine/gate/gate.hpp"
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 #include "engine/measure/sampler.hpp"
 #include "engine/tuner/task/roofline.hpp"
 
@@ -26,9 +26,9 @@ class ValidatedTimer {
   // and an exchange costs as much as two cases of the gate at the timed shape.
   enum class Proof { where_measured, always };
 
-  // All must outlive it. `originals` may be null; see there.
+  // All must outlive it. `input_cache` may be null; see there.
   ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
-          std::uint64_t seed, Proof proof, Originals* originals = nullptr);
+          std::uint64_t seed, Proof proof, DeviceInputCache* input_cache = nullptr);
 
   // `slow_us`: see measure().
   std::expected<Measurement, Rejection> time(
@@ -40,12 +40,12 @@ class ValidatedTimer {
 
  private:
   std::expected<Measurement, Rejection> time_with(const BoundKernel& kernel, Effort effort,
-                                                  double slow_us, Originals* originals);
+                                                  double slow_us, DeviceInputCache* input_cache);
   std::optional<Rejection> prove(TimedLaunch& timed, const Measurement& measured, Effort effort,
                                  bool slow);
 
   Device& device_;
-  Originals* originals_;
+  DeviceInputCache* input_cache_;
   std::shared_ptr<const TruthCache::Entry> timed_;
   std::shared_ptr<const TruthCache::Entry> exchanged_;  // null if nothing is to be exchanged
   std::optional<Roofline> roofline_;

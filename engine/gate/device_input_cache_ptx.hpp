@@ -4,7 +4,7 @@
 
 namespace fa_tune::originals_ptx {
 
-// Kernels of the engine's own for what Originals does on a device, in PTX for any GPU that
+// Kernels of the engine's own for what DeviceInputCache does on a device, in PTX for any GPU that
 // tensor-core templates run on; the driver makes machine code of it. Any grid of blocks of one
 // dimension does the whole work.
 

@@ -1,11 +1,11 @@
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
-#include "engine/gate/originals_ptx.hpp"
+#include "engine/gate/device_input_cache_ptx.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/parallel_bytes.hpp"
 
@@ -25,7 +25,7 @@ Argument argument_of(std::size_t value) {
 
 }  // namespace
 
-Originals::Originals(Device& device, std::size_t most) : device_(device), most_(most) {
+DeviceInputCache::DeviceInputCache(Device& device, std::size_t most) : device_(device), most_(most) {
   // Where times are predicted long shapes are not run whole.
   if (device.info().times == TimeKind::predicted) return;
   usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&
@@ -34,37 +34,37 @@ Originals::Originals(Device& device, std::size_t most) : device_(device), most_(
             load(rows_, "fa_tune_rows", originals_ptx::rows());
 }
 
-Originals::~Originals() {
+DeviceInputCache::~DeviceInputCache() {
   drop();
   for (const KernelHandle kernel : {copy_, differ_, limits_, rows_})
     if (kernel != KernelHandle{}) device_.unload(kernel);
 }
 
-bool Originals::load(KernelHandle& kernel, const char* name, const std::string& ptx) {
+bool DeviceInputCache::load(KernelHandle& kernel, const char* name, const std::string& ptx) {
   const auto loaded = device_.load({BinaryKind::ptx, "sm_70", name, ptx, {}});
   if (loaded) kernel = *loaded;
   return loaded.has_value();
 }
 
-void Originals::drop() {
+void DeviceInputCache::drop() {
   kept_.clear();
   bytes_ = 0;
 }
 
-void Originals::make_room() {
+void DeviceInputCache::make_room() {
   // What did not fit beside as much as this may fit beside half of it.
   if (!kept_.empty()) most_ = bytes_ / 2;
   drop();
 }
 
-bool Originals::intact() {
+bool DeviceInputCache::intact() {
   if (std::ranges::all_of(kept_, [this](const Kept& kept) { return is_as_written(kept); }))
     return true;
   drop();
   return false;
 }
 
-bool Originals::is_as_written(const Kept& kept) {
+bool DeviceInputCache::is_as_written(const Kept& kept) {
   // Gone with its process: it is written anew when it is next used.
   if (kept.life != device_.life()) return true;
   HostMemory memory(kept.contents.size());
@@ -72,18 +72,18 @@ bool Originals::is_as_written(const Kept& kept) {
          !first_difference_of_large(memory.bytes(), kept.contents);
 }
 
-void Originals::forget(std::list<Kept>::iterator kept) {
+void DeviceInputCache::forget(std::list<Kept>::iterator kept) {
   bytes_ -= kept->contents.size();
   kept_.erase(kept);
 }
 
-std::expected<SharedBuffer, Fault> Originals::of(const std::shared_ptr<const Instance>& instance,
+std::expected<SharedBuffer, Fault> DeviceInputCache::of(const std::shared_ptr<const Instance>& instance,
                                                  std::size_t tensor) {
   return keep(instance, tensor, [&] { return std::span(instance->tensors[tensor].bytes); });
 }
 
 // `contents` is called if they are not there yet. They must live as long as the owner.
-std::expected<SharedBuffer, Fault> Originals::keep(
+std::expected<SharedBuffer, Fault> DeviceInputCache::keep(
     std::shared_ptr<const void> owner, std::size_t which,
     const std::function<std::span<const std::byte>()>& contents) {
   const auto found = std::ranges::find_if(
@@ -112,7 +112,7 @@ std::expected<SharedBuffer, Fault> Originals::keep(
   return buffer;
 }
 
-Launch Originals::launch_of(KernelHandle kernel, std::vector<Argument> arguments,
+Launch DeviceInputCache::launch_of(KernelHandle kernel, std::vector<Argument> arguments,
                             std::size_t bytes) const {
   const std::size_t words = bytes / kWord / kThreads + 1;
   const std::size_t most = static_cast<std::size_t>(std::max(1, device_.info().sms)) * kBlocksPerSm;
@@ -122,14 +122,14 @@ Launch Originals::launch_of(KernelHandle kernel, std::vector<Argument> arguments
   return launch;
 }
 
-std::expected<void, Fault> Originals::copy(const Place& from, const Place& to, std::size_t bytes) {
+std::expected<void, Fault> DeviceInputCache::copy(const Place& from, const Place& to, std::size_t bytes) {
   const Argument first = device_.address(from.buffer, from.offset);
   const Argument second = device_.address(to.buffer, to.offset);
   return device_.launch(
       launch_of(copy_, {first, second, argument_of(bytes), argument_of(0)}, bytes));
 }
 
-std::expected<std::optional<std::size_t>, Fault> Originals::first_difference(const Place& a,
+std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::first_difference(const Place& a,
                                                                              const Place& b,
                                                                              std::size_t bytes) {
   const auto found = ask(differ_,
@@ -142,7 +142,7 @@ std::expected<std::optional<std::size_t>, Fault> Originals::first_difference(con
 }
 
 // Runs a kernel that leaves the least of what it finds where the argument between these points.
-std::expected<std::optional<std::size_t>, Fault> Originals::ask(KernelHandle kernel,
+std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(KernelHandle kernel,
                                                                 std::vector<Argument> before,
                                                                 const std::vector<Argument>& after,
                                                                 std::size_t bytes) {
@@ -165,7 +165,7 @@ std::expected<std::optional<std::size_t>, Fault> Originals::ask(KernelHandle ker
 }
 
 // A word is known in which they differ.
-std::expected<std::size_t, Fault> Originals::exactly(std::size_t word, const Place& a,
+std::expected<std::size_t, Fault> DeviceInputCache::exactly(std::size_t word, const Place& a,
                                                      const Place& b, std::size_t bytes) {
   std::array<std::byte, kWord> in_a{}, in_b{};
   const std::size_t count = std::min(kWord, bytes - std::min(word, bytes));
@@ -179,12 +179,12 @@ std::expected<std::size_t, Fault> Originals::exactly(std::size_t word, const Pla
   return word + static_cast<std::size_t>(differs.in1 - in_a.begin());
 }
 
-bool Originals::can_sample(const Tensor& output, const Expectation& expectation) const {
+bool DeviceInputCache::can_sample(const Tensor& output, const Expectation& expectation) const {
   return worth(static_cast<std::size_t>(output.elements()) * size_of(output.type)) &&
          expectation.sampled() && (output.type == DType::f16 || output.type == DType::bf16);
 }
 
-std::shared_ptr<const Originals::RanksOf> Originals::ranks_of(
+std::shared_ptr<const DeviceInputCache::RanksOf> DeviceInputCache::ranks_of(
     const std::shared_ptr<const Expectation>& expectation, DType type) {
   std::erase_if(ranks_, [](const auto& each) { return each.second.expired(); });
   auto& known = ranks_[expectation.get()];
@@ -197,7 +197,7 @@ std::shared_ptr<const Originals::RanksOf> Originals::ranks_of(
   return ranks;
 }
 
-std::expected<bool, Fault> Originals::within_limits(
+std::expected<bool, Fault> DeviceInputCache::within_limits(
     const Place& place, const Tensor& output,
     const std::shared_ptr<const Expectation>& expectation) {
   const Limits& limits = expectation->limits;
@@ -218,7 +218,7 @@ std::expected<bool, Fault> Originals::within_limits(
   return !outside->has_value();
 }
 
-std::expected<HostMemory, Fault> Originals::sampled_rows(
+std::expected<HostMemory, Fault> DeviceInputCache::sampled_rows(
     const Place& place, const Tensor& output,
     const std::shared_ptr<const Expectation>& expectation) {
   const auto rows = std::as_bytes(std::span(expectation->rows));

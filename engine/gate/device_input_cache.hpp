@@ -30,7 +30,7 @@ namespace fa_tune {
 // are intact(), and finals judge the timed shape once more without. Which rows of an output are
 // looked at is as good as their truth to a kernel that searches that memory: the list is there only
 // while the engine's own kernel gathers them, and goes with its buffer, which the device wipes.
-class Originals {
+class DeviceInputCache {
  public:
   // A tensor of fewer bytes is not worth it.
   static constexpr std::size_t kLeast = std::size_t{1} << 20;
@@ -40,10 +40,10 @@ class Originals {
   static constexpr std::size_t kMost = std::size_t{3} << 30;
 
   // The device must outlive it. `most`: bytes kept.
-  explicit Originals(Device& device, std::size_t most = kMost);
-  ~Originals();
-  Originals(const Originals&) = delete;
-  Originals& operator=(const Originals&) = delete;
+  explicit DeviceInputCache(Device& device, std::size_t most = kMost);
+  ~DeviceInputCache();
+  DeviceInputCache(const DeviceInputCache&) = delete;
+  DeviceInputCache& operator=(const DeviceInputCache&) = delete;
 
   bool usable() const { return usable_; }
   bool worth(std::size_t bytes) const { return usable_ && bytes >= kLeast; }

@@ -1,4 +1,4 @@
-#include "engine/gate/originals.hpp"
+#include "engine/gate/device_input_cache.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -109,7 +109,7 @@ class PlusOne final : public test::FourNumbers {
   }
 };
 
-// The gate with originals, and kernels that begin with the right answer and then do what they will.
+// The gate with input_cache, and kernels that begin with the right answer and then do what they will.
 class Bench {
  public:
   Verdict verdict(const std::function<void(std::byte* x, std::byte* y, int run)>& spoil = {}) {
@@ -130,7 +130,7 @@ class Bench {
     const Binder bind = [&](const Constants&) -> std::expected<BoundKernel, std::string> {
       return BoundKernel{.kernel = kernel, .launch = {}, .argument_names = {"x", "y"}};
     };
-    return Gate(device, truth, &originals)
+    return Gate(device, truth, &input_cache)
         .check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1}});
   }
 
@@ -144,7 +144,7 @@ class Bench {
       teach_sampling(device);
     }
   } taught{device};
-  Originals originals{device};
+  DeviceInputCache input_cache{device};
   int launches = 0;
 };
 
@@ -152,8 +152,8 @@ class Bench {
 
 TEST_CASE("originals: the engine's own kernels copy and compare, to the last byte") {
   const auto device = measuring_emulator();
-  Originals originals(*device);
-  REQUIRE(originals.usable());
+  DeviceInputCache input_cache(*device);
+  REQUIRE(input_cache.usable());
   for (const std::size_t bytes :
        {std::size_t{1}, std::size_t{15}, std::size_t{16}, std::size_t{4099},
         std::size_t{256 * 16 * 3 + 5}, std::size_t{600'001}}) {
@@ -165,7 +165,7 @@ TEST_CASE("originals: the engine's own kernels copy and compare, to the last byt
     REQUIRE(device->write(from, 0, zeros));
     REQUIRE(device->write(to, 0, zeros));
     REQUIRE(device->write(from, 0, written));
-    REQUIRE(originals.copy({from, 0}, {to, 16}, bytes));
+    REQUIRE(input_cache.copy({from, 0}, {to, 16}, bytes));
     std::vector<std::byte> read(bytes + kEdge);
     REQUIRE(device->read(to, 0, read));
     CHECK(std::ranges::equal(std::span(read).subspan(16, bytes), written));
@@ -173,11 +173,11 @@ TEST_CASE("originals: the engine's own kernels copy and compare, to the last byt
     CHECK(std::ranges::all_of(std::span(read).subspan(16 + bytes),
                               [](auto b) { return b == std::byte{0}; }));
 
-    CHECK(*originals.first_difference({from, 0}, {to, 16}, bytes) == std::nullopt);
+    CHECK(*input_cache.first_difference({from, 0}, {to, 16}, bytes) == std::nullopt);
     for (const std::size_t place : {bytes - 1, bytes / 2, std::size_t{0}}) {
       const std::array changed{written[place] ^ std::byte{4}};
       REQUIRE(device->write(to, 16 + place, changed));
-      CHECK(*originals.first_difference({from, 0}, {to, 16}, bytes) == place);
+      CHECK(*input_cache.first_difference({from, 0}, {to, 16}, bytes) == place);
     }
 
     device->release(from);
@@ -187,7 +187,7 @@ TEST_CASE("originals: the engine's own kernels copy and compare, to the last byt
 
 TEST_CASE("originals: a gate with them sees what one without sees") {
   Bench bench;
-  REQUIRE(bench.originals.usable());
+  REQUIRE(bench.input_cache.usable());
   CHECK(bench.verdict().right());
   CHECK(bench.launches == 2);
   constexpr std::size_t kPlace = 4 * 123'457;
@@ -249,7 +249,7 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
     FakeDevice device;
     teach(device);
     teach_sampling(device);
-    Originals originals(device);
+    DeviceInputCache input_cache(device);
     bool lazy = false;
     const KernelHandle kernel =
         device.add([&](const FakeDevice::Call& call) -> std::optional<Fault> {
@@ -262,10 +262,10 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
     const BoundKernel bound{.kernel = kernel, .launch = {}, .argument_names = {"y"}};
     const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1};
     const auto gated = [&] {
-      return Gate(device, truths, &originals).check([&](const Constants&) { return bound; }, {one});
+      return Gate(device, truths, &input_cache).check([&](const Constants&) { return bound; }, {one});
     };
     const auto timed = [&] {
-      TimedLaunch launch(device, bound, truths.get(one), &originals);
+      TimedLaunch launch(device, bound, truths.get(one), &input_cache);
       REQUIRE(device.launch(launch.launch()));
       const auto refusal = launch.check(truths.get(one));
       return refusal ? refusal->finding : Finding::right;
@@ -283,27 +283,27 @@ TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else
   Bench bench;
   CHECK(bench.verdict().right());
   const auto entry = bench.truth.get({bench.problem.shape(), Inputs::normal, 1});
-  const auto kept = bench.originals.of({entry, &entry->instance}, 0);
+  const auto kept = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(kept);
   const std::array damage{std::byte{0x7f}};
   REQUIRE(bench.device.write((*kept)->handle(), 4 * 1000 + 3, damage));
   CHECK(bench.verdict().right());
   // One that is wrong stays so.
-  const auto again = bench.originals.of({entry, &entry->instance}, 0);
+  const auto again = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(bench.device.write((*again)->handle(), 4 * 1000 + 3, damage));
   CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[5] ^= std::byte{1}; }).finding ==
         Finding::wrong);
-  CHECK(bench.originals.intact());
+  CHECK(bench.input_cache.intact());
 }
 
 TEST_CASE(
     "originals: no more are kept than there is room for, and none on a device that predicts") {
   FakeDevice device;
   teach(device);
-  CHECK_FALSE(Originals(device).usable());
+  CHECK_FALSE(DeviceInputCache(device).usable());
   teach_sampling(device);
-  constexpr std::size_t kBytes = Originals::kLeast;
-  Originals originals(device, 3 * kBytes);
+  constexpr std::size_t kBytes = DeviceInputCache::kLeast;
+  DeviceInputCache input_cache(device, 3 * kBytes);
   std::vector<std::shared_ptr<const Instance>> instances;
   for (int i = 0; i < 5; ++i) {
     Instance made;
@@ -311,12 +311,12 @@ TEST_CASE(
         {.name = "x", .type = DType::f32, .role = Role::input, .dims = {1}, .bytes = {}});
     made.tensors[0].bytes.resize(kBytes);
     instances.push_back(std::make_shared<const Instance>(std::move(made)));
-    REQUIRE(originals.of(instances.back(), 0));
+    REQUIRE(input_cache.of(instances.back(), 0));
     CHECK(device.buffers_held() == static_cast<std::size_t>(std::min(i + 1, 3)));
   }
-  CHECK(*originals.of(instances[4], 0) == *originals.of(instances[4], 0));
+  CHECK(*input_cache.of(instances[4], 0) == *input_cache.of(instances[4], 0));
   const auto emulator = open_emulator(load_profile("l4", FA_TUNE_ROOT), 1);
-  CHECK_FALSE(Originals(*emulator).usable());
+  CHECK_FALSE(DeviceInputCache(*emulator).usable());
 }
 
 namespace {
@@ -356,7 +356,7 @@ class Sum final : public test::FourNumbers {
     std::memcpy(&value, from + i * sizeof value, sizeof value);
     return value;
   }
-  static constexpr std::size_t kLength = Originals::kLeast / sizeof(float);
+  static constexpr std::size_t kLength = DeviceInputCache::kLeast / sizeof(float);
 
   static std::optional<Fault> run(const FakeDevice::Call& call) {
     for (std::size_t i = 0; i < kLength; ++i) {
@@ -375,13 +375,13 @@ TEST_CASE("originals: those in use stay, where inputs together are more than is 
   teach_sampling(device);
   const Sum problem;
   TruthCache truths(problem);
-  Originals originals(device, Originals::kLeast * 3 / 2);
-  REQUIRE(originals.usable());
+  DeviceInputCache input_cache(device, DeviceInputCache::kLeast * 3 / 2);
+  REQUIRE(input_cache.usable());
   const BoundKernel kernel{
       .kernel = device.add(Sum::run), .launch = {}, .argument_names = {"x", "y", "z"}};
   const auto truth = truths.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1});
   const auto other = truths.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = 2});
-  TimedLaunch timed(device, kernel, truth, &originals);
+  TimedLaunch timed(device, kernel, truth, &input_cache);
   REQUIRE(device.launch(timed.launch()));
   CHECK_FALSE(timed.check(truth));
   const auto refusal = timed.check_exchanged(other);
@@ -394,21 +394,21 @@ TEST_CASE("originals: on a device without room for them they make way, and nobod
   teach_sampling(device);
   const Sum problem;
   TruthCache truths(problem);
-  Originals originals(device);
+  DeviceInputCache input_cache(device);
   const KernelHandle kernel = device.add(Sum::run);
   const Binder bind = [&](const Constants&) -> std::expected<BoundKernel, std::string> {
     return BoundKernel{.kernel = kernel, .launch = {}, .argument_names = {"x", "y", "z"}};
   };
-  // Three tensors and the result of the first run, and not two originals besides.
-  device.room = 11 * Originals::kLeast / 2;
-  Gate gate(device, truths, &originals);
+  // Three tensors and the result of the first run, and not two input_cache besides.
+  device.room = 11 * DeviceInputCache::kLeast / 2;
+  Gate gate(device, truths, &input_cache);
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
     const Verdict verdict =
         gate.check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = seed}});
     CHECK_MESSAGE(verdict.right(), verdict.message);
   }
   // Without any there is none for the kernel either.
-  device.room = 2 * Originals::kLeast;
+  device.room = 2 * DeviceInputCache::kLeast;
   CHECK_THROWS_AS(
       gate.check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 9}}),
       OutOfMemory);
@@ -463,17 +463,17 @@ struct Sampled {
 
 TEST_CASE("originals: a sampled output is judged on the device as it is on the host") {
   const auto device = measuring_emulator();
-  Originals originals(*device);
-  REQUIRE(originals.usable());
+  DeviceInputCache input_cache(*device);
+  REQUIRE(input_cache.usable());
   for (const DType type : {DType::f16, DType::bf16}) {
     CAPTURE(static_cast<int>(type));
     Sampled sampled(type);
     const Tensor& output = sampled.truth->instance.tensors[0];
-    REQUIRE(originals.can_sample(output, sampled.truth->expectations[0]));
+    REQUIRE(input_cache.can_sample(output, sampled.truth->expectations[0]));
     const BufferHandle buffer = device->allocate(sampled.bytes.size());
     const auto agree = [&](const std::string& finding) {
       REQUIRE(device->write(buffer, 0, sampled.bytes));
-      const auto there = compare_there(*device, &originals, {buffer, 0}, output, sampled.truth);
+      const auto there = compare_on_device(*device, &input_cache, {buffer, 0}, output, sampled.truth);
       REQUIRE(there);
       const Comparison here = compare(output, sampled.bytes, sampled.truth->expectations[0]);
       CHECK(there->finding == finding);
@@ -500,7 +500,7 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
       with(row, static_cast<std::uint16_t>(three | 0x8000U), Finding::wrong);
     with(23, half, Finding::wrong);
     with(23, 0x8000, Finding::right);
-    CHECK(*originals.within_limits({buffer, 0}, output,
+    CHECK(*input_cache.within_limits({buffer, 0}, output,
                                    {sampled.truth, &sampled.truth->expectations[0]}));
     device->release(buffer);
   }
@@ -510,16 +510,16 @@ TEST_CASE("originals: which rows are sampled is not left on the device") {
   FakeDevice device;
   teach(device);
   teach_sampling(device);
-  Originals originals(device);
+  DeviceInputCache input_cache(device);
   Sampled sampled(DType::f16);
   const Tensor& output = sampled.truth->instance.tensors[0];
   const BufferHandle buffer = device.allocate(sampled.bytes.size());
   REQUIRE(device.write(buffer, 0, sampled.bytes));
   const std::shared_ptr<const Expectation> expectation(sampled.truth,
                                                        &sampled.truth->expectations[0]);
-  REQUIRE(originals.within_limits({buffer, 0}, output, expectation));
+  REQUIRE(input_cache.within_limits({buffer, 0}, output, expectation));
   const std::size_t before = device.buffers_held();
-  const auto rows = originals.sampled_rows({buffer, 0}, output, expectation);
+  const auto rows = input_cache.sampled_rows({buffer, 0}, output, expectation);
   REQUIRE(rows);
   CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::right);
   CHECK(device.buffers_held() == before);

@@ -1,4 +1,4 @@
-#include "engine/gate/originals_ptx.hpp"
+#include "engine/gate/device_input_cache_ptx.hpp"
 
 #include <fmt/core.h>
 
