@@ -12,7 +12,7 @@ namespace fa_tune {
 
 namespace {
 
-struct Limit {
+struct Bottleneck {
   std::string_view key;
   int DeviceProfile::*field;
 };
@@ -23,7 +23,7 @@ struct Rate {
 };
 
 // l2_bytes, which is wider than an int, is the one limit that is not here.
-constexpr Limit kLimits[] = {
+constexpr Bottleneck kLimits[] = {
     {"sms", &DeviceProfile::sms},
     {"max_threads_per_block", &DeviceProfile::max_threads_per_block},
     {"max_threads_per_sm", &DeviceProfile::max_threads_per_sm},
@@ -65,7 +65,7 @@ constexpr Rate kRates[] = {
 
 void check_known_keys(const YamlNode& root) {
   std::vector<std::string> known = {"name", "title", "arch", "l2_bytes"};
-  for (const Limit& limit : kLimits) known.emplace_back(limit.key);
+  for (const Bottleneck& limit : kLimits) known.emplace_back(limit.key);
   for (const Rate& rate : kRates) known.emplace_back(rate.key);
   for (const YamlEntry& entry : root.entries("a device profile")) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
@@ -90,7 +90,7 @@ DeviceProfile read_profile(const std::filesystem::path& file) {
   profile.title = root.at("title").text("title");
   profile.arch = root.at("arch").text("arch");
   if (!is_arch(profile.arch)) root.at("arch").expected("arch", "an architecture such as sm_89");
-  for (const Limit& limit : kLimits) {
+  for (const Bottleneck& limit : kLimits) {
     profile.*limit.field = static_cast<int>(root.at(limit.key).integer(limit.key, 1, INT_MAX));
   }
   profile.l2_bytes = root.at("l2_bytes").integer("l2_bytes", 1, INT64_MAX);
@@ -154,7 +154,7 @@ std::optional<std::string> model_of(const std::string& title) {
 
 Constants DeviceProfile::facts() const {
   Constants facts;
-  for (const Limit& limit : kLimits) {
+  for (const Bottleneck& limit : kLimits) {
     facts[std::string(limit.key)] = static_cast<std::int64_t>(this->*limit.field);
   }
   facts["l2_bytes"] = l2_bytes;

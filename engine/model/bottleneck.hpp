@@ -9,7 +9,7 @@ namespace fa_tune {
 
 // What can keep a kernel from being faster. The first are parts of a GPU that may be busy, those
 // after them what is left where none is.
-enum class Limit : std::uint8_t {
+enum class Bottleneck : std::uint8_t {
   issue,          // the schedulers' slots: an instruction a clock each
   tensor,         // the tensor cores
   fma,            // f32 multiply-add units
@@ -24,12 +24,12 @@ enum class Limit : std::uint8_t {
   parallelism,  // SMs stand idle: too few blocks, or too unequal ones
   launch,       // the launch takes longer than the work
 };
-inline constexpr Limit kLastLimit = Limit::launch;
+inline constexpr Bottleneck kLastLimit = Bottleneck::launch;
 
 // "shared_memory": as manifests and JSON have it.
-std::string to_text(Limit limit);
-std::optional<Limit> limit_of(std::string_view text);
+std::string to_text(Bottleneck limit);
+std::optional<Bottleneck> limit_of(std::string_view text);
 // "shared memory and L1": for a person.
-std::string words(Limit limit);
+std::string words(Bottleneck limit);
 
 }  // namespace fa_tune

@@ -20,42 +20,42 @@ namespace {
 
 struct ShareMetric {
   const char* name;
-  Limit resource;
+  Bottleneck resource;
 };
 
 // Several of one resource: the highest counts.
 constexpr std::array kShareMetrics = {
     // Cycles in which a scheduler issued an instruction.
-    ShareMetric{"smsp__issue_active.avg.pct_of_peak_sustained_active", Limit::issue},
+    ShareMetric{"smsp__issue_active.avg.pct_of_peak_sustained_active", Bottleneck::issue},
     // Cycles in which the tensor pipe worked: mma and wgmma, which take many cycles each, so that
     // counting instructions would say nothing.
-    ShareMetric{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", Limit::tensor},
+    ShareMetric{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", Bottleneck::tensor},
     // Hopper's matrix pipe by itself; Ampere and Ada have it for fp16 alone.
     ShareMetric{"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
-                Limit::tensor},
+                Bottleneck::tensor},
     // Warp instructions of each pipe. fma: f32 multiply and add, and integer multiply-add.
-    ShareMetric{"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", Limit::fma},
-    ShareMetric{"sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active", Limit::half},
-    ShareMetric{"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", Limit::fp64},
-    ShareMetric{"sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", Limit::alu},
+    ShareMetric{"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", Bottleneck::fma},
+    ShareMetric{"sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active", Bottleneck::half},
+    ShareMetric{"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", Bottleneck::fp64},
+    ShareMetric{"sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", Bottleneck::alu},
     // xu: transcendental functions, and conversions from and to integers.
-    ShareMetric{"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", Limit::special},
+    ShareMetric{"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", Bottleneck::special},
     // The banks of L1 and shared memory; what loads and stores take of them, and what all do,
     // copies and matrix units that read shared memory themselves included.
     ShareMetric{"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",
-                Limit::shared_memory},
-    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_active", Limit::shared_memory},
-    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_active", Limit::shared_memory},
+                Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_active", Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_active", Bottleneck::shared_memory},
     // The same of all cycles, which Nsight Compute's own sections ask for.
     ShareMetric{"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
-                Limit::shared_memory},
-    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed", Limit::shared_memory},
-    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed", Limit::shared_memory},
+                Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed", Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed", Bottleneck::shared_memory},
     // L2: the busiest of its stages, and the sectors that it serves.
-    ShareMetric{"lts__throughput.avg.pct_of_peak_sustained_elapsed", Limit::l2},
-    ShareMetric{"lts__t_sectors.avg.pct_of_peak_sustained_elapsed", Limit::l2},
-    ShareMetric{"dram__throughput.avg.pct_of_peak_sustained_elapsed", Limit::dram},
-    ShareMetric{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", Limit::dram},
+    ShareMetric{"lts__throughput.avg.pct_of_peak_sustained_elapsed", Bottleneck::l2},
+    ShareMetric{"lts__t_sectors.avg.pct_of_peak_sustained_elapsed", Bottleneck::l2},
+    ShareMetric{"dram__throughput.avg.pct_of_peak_sustained_elapsed", Bottleneck::dram},
+    ShareMetric{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", Bottleneck::dram},
 };
 
 struct StallMetric {
@@ -144,7 +144,7 @@ double us_of(const NcuReport::Metric& time) {
 }
 
 void read_shares(const NcuReport& report, Profile& profile) {
-  std::map<Limit, double> highest;
+  std::map<Bottleneck, double> highest;
   for (const ShareMetric& metric : kShareMetrics)
     if (const auto percent = report.value(metric.name)) {
       const auto [place, fresh] = highest.emplace(metric.resource, *percent);

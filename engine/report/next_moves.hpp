@@ -40,7 +40,7 @@ struct NextMove {
 
 // What might be tried next where `limit` is what limits a trial.
 struct NextMoves {
-  Limit limit = Limit::latency;
+  Bottleneck limit = Bottleneck::latency;
   bool known = false;  // the manifest says what its genes move
   std::vector<NextMove> moves;
 };

@@ -17,11 +17,11 @@ constexpr double kLaunchPercent = 50;
 constexpr double kShareWidth = 40;  // columns of a bar of 100%
 constexpr std::size_t kStallsShown = 6;
 
-bool is_of_an_sm(Limit resource) { return resource != Limit::l2 && resource != Limit::dram; }
+bool is_of_an_sm(Bottleneck resource) { return resource != Bottleneck::l2 && resource != Bottleneck::dram; }
 
-std::pair<Limit, std::string> judged(const Profile& profile) {
+std::pair<Bottleneck, std::string> judged(const Profile& profile) {
   if (profile.launch && *profile.launch >= kLaunchPercent)
-    return {Limit::launch, fmt::format("the launch takes {:.0f}% of the time", *profile.launch)};
+    return {Bottleneck::launch, fmt::format("the launch takes {:.0f}% of the time", *profile.launch)};
   const bool idle = profile.sms_active && *profile.sms_active < kIdlePercent;
   for (const ResourceShare& share : profile.shares)
     if (share.percent >= kBusyPercent && !(idle && is_of_an_sm(share.resource)))
@@ -29,7 +29,7 @@ std::pair<Limit, std::string> judged(const Profile& profile) {
               fmt::format("at {:.0f}% of its peak, the highest share of all ({:.0f}% is enough)",
                           share.percent, kBusyPercent)};
   if (idle)
-    return {Limit::parallelism,
+    return {Bottleneck::parallelism,
             fmt::format("the SMs have work {:.0f}% of the time", *profile.sms_active)};
   std::string because = fmt::format("no part is at {:.0f}% of its peak", kBusyPercent);
   if (!profile.shares.empty())
@@ -39,7 +39,7 @@ std::pair<Limit, std::string> judged(const Profile& profile) {
     because += fmt::format("; warps wait most for {}: {}, {:.0f}% of their waiting",
                            profile.stalls.front().reason, profile.stalls.front().meaning,
                            profile.stalls.front().percent);
-  return {Limit::latency, because};
+  return {Bottleneck::latency, because};
 }
 
 std::string bar_line(const std::string& name, double percent) {

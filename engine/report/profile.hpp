@@ -14,7 +14,7 @@ namespace fa_tune {
 // How much of the time that a part of the GPU could have worked it did, in percent of its peak:
 // parts of an SM while the SM had work, L2 and DRAM of the whole launch.
 struct ResourceShare {
-  Limit resource = Limit::issue;
+  Bottleneck resource = Bottleneck::issue;
   double percent = 0;
 };
 
@@ -50,7 +50,7 @@ struct Profile {
   std::vector<std::pair<std::string, double>> counters;  // as the source names them, base units
 
   // What judge() finds.
-  Limit limit = Limit::latency;
+  Bottleneck limit = Bottleneck::latency;
   std::string because;  // the rule with its figures, in words
 };
 

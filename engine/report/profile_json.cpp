@@ -18,7 +18,7 @@ void read_number(const Json& json, const char* key, std::optional<Number>& to) {
   if (const Json& number = json.at(key); !number.is_null()) to = number.get<Number>();
 }
 
-Limit limit_in(const std::string& text) {
+Bottleneck limit_in(const std::string& text) {
   if (const auto limit = limit_of(text)) return *limit;
   throw std::invalid_argument("'" + text + "' is no limit");
 }

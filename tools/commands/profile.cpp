@@ -76,7 +76,7 @@ Place place_of(const ProfileArguments& arguments, const DeviceProfile& target) {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-NextMoves moves_for(const Profiled& profiled, const ProfileArguments& arguments, Limit limit,
+NextMoves moves_for(const Profiled& profiled, const ProfileArguments& arguments, Bottleneck limit,
                     const std::filesystem::path& root) {
   if (profiled.trial) {
     const Store store(arguments.db, Store::Mode::read);

@@ -114,11 +114,11 @@ std::string kernel_name(const YamlNode& node) {
   return text;
 }
 
-Limit read_limit(const YamlNode& node) {
+Bottleneck read_limit(const YamlNode& node) {
   if (const auto limit = limit_of(node.text("moves"))) return *limit;
   std::vector<std::string> known;
   for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i)
-    known.push_back(to_text(static_cast<Limit>(i)));
+    known.push_back(to_text(static_cast<Bottleneck>(i)));
   node.fail(fmt::format("moves: {} is no limit; expected one of {}", quote_text(node.text("moves")),
                         fmt::join(known, ", ")));
 }

@@ -20,7 +20,7 @@ class YamlNode;
 // A gene and what it has a say in: where one of these limits a kernel, another value may help.
 struct GeneMoves {
   std::string gene;
-  std::vector<Limit> limits;
+  std::vector<Bottleneck> limits;
 };
 
 // The text of one variant, complete in itself, and the name of its kernel: that of a function, or

@@ -66,7 +66,7 @@ std::ptrdiff_t distance(const Parameter& parameter, const Value& a, const Value&
 
 }  // namespace
 
-NextMoves next_moves(const Template& from, const Config& config, Limit limit) {
+NextMoves next_moves(const Template& from, const Config& config, Bottleneck limit) {
   NextMoves next{.limit = limit, .known = !from.moves().empty(), .moves = {}};
   std::vector<std::pair<std::ptrdiff_t, NextMove>> found;
   for (const GeneMoves& gene : from.moves()) {
@@ -81,7 +81,7 @@ NextMoves next_moves(const Template& from, const Config& config, Limit limit) {
 }
 
 NextMoves next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
-                     Limit limit) {
+                     Bottleneck limit) {
   const Config config = Config::from_json(trial.config_json);
   NextMoves next = next_moves(task.template_of(config), config, limit);
   if (next.moves.empty()) return next;

@@ -14,15 +14,15 @@ using Json = nlohmann::ordered_json;
 
 struct UnitName {
   const char* unit;  // as the model calls it
-  Limit resource;
+  Bottleneck resource;
 };
 
 constexpr std::array kModelUnits = {
-    UnitName{"fma", Limit::fma},       UnitName{"alu", Limit::alu},
-    UnitName{"half", Limit::half},     UnitName{"special", Limit::special},
-    UnitName{"tensor", Limit::tensor}, UnitName{"shared memory", Limit::shared_memory},
-    UnitName{"issue", Limit::issue},   UnitName{"l2", Limit::l2},
-    UnitName{"dram", Limit::dram},
+    UnitName{"fma", Bottleneck::fma},       UnitName{"alu", Bottleneck::alu},
+    UnitName{"half", Bottleneck::half},     UnitName{"special", Bottleneck::special},
+    UnitName{"tensor", Bottleneck::tensor}, UnitName{"shared memory", Bottleneck::shared_memory},
+    UnitName{"issue", Bottleneck::issue},   UnitName{"l2", Bottleneck::l2},
+    UnitName{"dram", Bottleneck::dram},
 };
 
 struct WaitMeaning {

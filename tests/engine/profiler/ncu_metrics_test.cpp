@@ -16,7 +16,7 @@ NcuReport report_of(std::vector<NcuReport::Metric> metrics) {
   return {std::move(metrics)};
 }
 
-double share(const Profile& profile, Limit resource) {
+double share(const Profile& profile, Bottleneck resource) {
   const auto found = std::ranges::find(profile.shares, resource, &ResourceShare::resource);
   return found == profile.shares.end() ? -1 : found->percent;
 }
@@ -49,9 +49,9 @@ TEST_CASE("metrics become shares, stalls and occupancy") {
   }));
   CHECK(profile.time_us == doctest::Approx(5.376));
   CHECK(profile.time_kind == "measured");
-  CHECK(share(profile, Limit::tensor) == 71);  // the higher of the two
-  CHECK(share(profile, Limit::dram) == -1);
-  CHECK(profile.limit == Limit::tensor);
+  CHECK(share(profile, Bottleneck::tensor) == 71);  // the higher of the two
+  CHECK(share(profile, Bottleneck::dram) == -1);
+  CHECK(profile.limit == Bottleneck::tensor);
   CHECK(*profile.sms_active == doctest::Approx(75));
   CHECK(profile.occupancy == 18);
   CHECK(profile.occupancy_possible == 25);

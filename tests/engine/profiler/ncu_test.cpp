@@ -78,7 +78,7 @@ TEST_CASE("a launch is profiled by words, without a shell") {
   CHECK(profile.source == "ncu");
   CHECK(profile.version == "2025.3.1.0");
   CHECK(profile.time_us == doctest::Approx(5.376));
-  CHECK(profile.limit == Limit::latency);
+  CHECK(profile.limit == Bottleneck::latency);
   const std::string words = read_file(folder / "words");
   CHECK(words.starts_with("--config-file\noff\n"));
   CHECK(has(words, "--cache-control\nnone\n"));

@@ -28,7 +28,7 @@ Profile a_profile() {
   profile.time_kind = "measured";
   profile.time_us = 5.376;
   profile.clock_us = 5.1;
-  profile.shares = {{Limit::issue, 41}, {Limit::tensor, 59.9}, {Limit::l2, 20}};
+  profile.shares = {{Bottleneck::issue, 41}, {Bottleneck::tensor, 59.9}, {Bottleneck::l2, 20}};
   profile.sms_active = 92;
   profile.occupancy = 18;
   profile.occupancy_possible = 25;
@@ -40,7 +40,7 @@ Profile a_profile() {
   return profile;
 }
 
-Limit judged(Profile profile) {
+Bottleneck judged(Profile profile) {
   judge(profile);
   return profile.limit;
 }
@@ -73,31 +73,31 @@ bool within_page(const std::string& text) {
 
 TEST_CASE("the limit is the highest share from 60% on, else idle SMs, else latency") {
   Profile profile = a_profile();
-  CHECK(judged(profile) == Limit::latency);
+  CHECK(judged(profile) == Bottleneck::latency);
   profile.shares[1].percent = 60;
-  CHECK(judged(profile) == Limit::tensor);
+  CHECK(judged(profile) == Bottleneck::tensor);
   profile.shares[2].percent = 75;
-  CHECK(judged(profile) == Limit::l2);
+  CHECK(judged(profile) == Bottleneck::l2);
   // With half of the SMs idle, parts of SMs do not count, what they share does.
   profile.sms_active = 49;
-  CHECK(judged(profile) == Limit::l2);
+  CHECK(judged(profile) == Bottleneck::l2);
   profile.shares[2].percent = 20;
-  CHECK(judged(profile) == Limit::parallelism);
+  CHECK(judged(profile) == Bottleneck::parallelism);
   profile.sms_active = 50;
-  CHECK(judged(profile) == Limit::tensor);
+  CHECK(judged(profile) == Bottleneck::tensor);
   profile.launch = 50;
-  CHECK(judged(profile) == Limit::launch);
+  CHECK(judged(profile) == Bottleneck::launch);
   profile.shares.clear();
   profile.launch.reset();
   profile.sms_active.reset();
-  CHECK(judged(profile) == Limit::latency);
+  CHECK(judged(profile) == Bottleneck::latency);
 }
 
 TEST_CASE("latency is told with what warps wait for most") {
   Profile profile = a_profile();
   judge(profile);
   CHECK(profile.stalls.front().reason == "barrier");
-  CHECK(profile.shares.front().resource == Limit::tensor);
+  CHECK(profile.shares.front().resource == Bottleneck::tensor);
   CHECK(profile.because ==
         "no part is at 60% of its peak (the highest is tensor cores, 60%); warps wait most for "
         "barrier: other warps, 70% of their waiting");

@@ -299,7 +299,7 @@ TEST_CASE("a manifest may say which limits its genes move") {
       manifest(kLaunch, "optional: {C: 1}\nmoves: {B: [latency, shared_memory], C: [tensor]}\n"));
   REQUIRE(made.moves().size() == 2);
   CHECK(made.moves()[0].gene == "B");
-  CHECK(made.moves()[0].limits == std::vector{Limit::latency, Limit::shared_memory});
+  CHECK(made.moves()[0].limits == std::vector{Bottleneck::latency, Bottleneck::shared_memory});
   CHECK(made.moves()[1].gene == "C");
   const std::pair<const char*, const char*> wrong[] = {
       {"moves: {D: [latency]}\n", "t.yaml:7:9: moves: 'D' is no parameter of this template"},
@@ -316,7 +316,7 @@ TEST_CASE("a manifest may say which limits its genes move") {
 
 TEST_CASE("every limit has a name, and is found by it") {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i) {
-    const auto limit = static_cast<Limit>(i);
+    const auto limit = static_cast<Bottleneck>(i);
     CHECK(limit_of(to_text(limit)) == limit);
     CHECK(!words(limit).empty());
   }

@@ -58,7 +58,7 @@ class RunOfTrials {
     return store_.record_trial(row, {}, samples, "kernel");
   }
 
-  NextMoves next(Limit limit) const { return next_moves(store_, *store_.trial(1), l4(), limit); }
+  NextMoves next(Bottleneck limit) const { return next_moves(store_, *store_.trial(1), l4(), limit); }
 
  private:
   test::ScratchFolder folder_;
@@ -88,7 +88,7 @@ TEST_CASE("the genes that move a limit, what was tried behind what was not, the 
   const std::int64_t staged = run.add(fa2_with({{"BLOCK_N", number(64)}}), 90);
   const std::int64_t refused = run.add(fa2_with({{"BLOCK_N", number(80)}}), std::nullopt);
   run.add(fa2_with({{"BLOCK_N", number(96)}, {"EPILOGUE", std::string("direct")}}), 120);
-  const NextMoves next = run.next(Limit::shared_memory);
+  const NextMoves next = run.next(Bottleneck::shared_memory);
   CHECK(next.known);
   CHECK(move_of(next, "LAYOUT").value == Value(std::string("swizzled")));
   // What says shared memory first comes first; what says nothing of it is not there.
@@ -117,7 +117,7 @@ TEST_CASE("the genes that move a limit, what was tried behind what was not, the 
 
 TEST_CASE("each option is a valid config, which says what else it changes") {
   const RunOfTrials run;
-  for (const Limit limit : {Limit::latency, Limit::shared_memory, Limit::parallelism, Limit::l2})
+  for (const Bottleneck limit : {Bottleneck::latency, Bottleneck::shared_memory, Bottleneck::parallelism, Bottleneck::l2})
     for (const NextMove& move : run.next(limit).moves)
       for (const MoveOption& option : move.options) {
         CAPTURE(option.config.to_json());
@@ -133,10 +133,10 @@ TEST_CASE("each option is a valid config, which says what else it changes") {
 TEST_CASE(
     "a template that says nothing, a limit that nothing moves, and a kernel without a space") {
   const RunOfTrials run;
-  CHECK(run.next(Limit::launch).known);
-  CHECK(run.next(Limit::launch).moves.empty());
+  CHECK(run.next(Bottleneck::launch).known);
+  CHECK(run.next(Bottleneck::launch).moves.empty());
   const Config config = l4().space.preset("fa2")->config;
-  const NextMoves alone = next_moves(l4().template_of(config), config, Limit::latency);
+  const NextMoves alone = next_moves(l4().template_of(config), config, Bottleneck::latency);
   CHECK(alone.moves.size() >= 5);
   for (const NextMove& move : alone.moves) CHECK(move.options.empty());
   const Template silent =
@@ -144,5 +144,5 @@ TEST_CASE(
                       "source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\narguments: [x]\n"
                       "launch: {grid: [1], block: [1]}\n",
                       "code\n", "t.yaml");
-  CHECK(!next_moves(silent, config, Limit::latency).known);
+  CHECK(!next_moves(silent, config, Bottleneck::latency).known);
 }

@@ -92,7 +92,7 @@ TEST_CASE("what the process under the profiler launches is the kernel that was g
   CHECK(profile->time_kind == "measured");
   CHECK(profile->time_us == doctest::Approx(52));
   CHECK(*profile->clock_us == doctest::Approx(50).epsilon(0.02));
-  CHECK(profile->limit == Limit::tensor);
+  CHECK(profile->limit == Bottleneck::tensor);
   CHECK(*profile->registers > 32);  // of the compiler, since the table has none
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("the emulator's model fills the same profile, and calls it predicted")
   CHECK(!profile->clock_us);
   // Two heads of one tile of rows: 2 of 58 SMs.
   CHECK(*profile->sms_active == doctest::Approx(100.0 * 2 / 58));
-  CHECK(profile->limit == Limit::parallelism);
+  CHECK(profile->limit == Bottleneck::parallelism);
   CHECK(profile->shares.size() == 9);
   CHECK(profile->stalls.size() == 9);
   for (const Stall& stall : profile->stalls) CHECK(!stall.meaning.empty());
@@ -141,10 +141,10 @@ TEST_CASE("shares are of the time that the kernel runs, the launch's of all of i
   const DeviceProfile l4 = load_profile("l4", test::root());
   const Profile profile = predicted_profile(timing, {}, l4);
   REQUIRE(profile.shares.size() == 2);
-  CHECK(profile.shares[0].resource == Limit::tensor);
+  CHECK(profile.shares[0].resource == Bottleneck::tensor);
   CHECK(profile.shares[0].percent == doctest::Approx(75));
   CHECK(profile.shares[1].percent == doctest::Approx(25));
-  CHECK(profile.limit == Limit::tensor);
+  CHECK(profile.limit == Bottleneck::tensor);
   CHECK(*profile.launch == doctest::Approx(20));
   CHECK(*profile.sms_active == doctest::Approx(50));          // 58 of 2 x 58 places
   CHECK(*profile.occupancy_possible == doctest::Approx(25));  // 12 of 48 warps
