@@ -15,7 +15,7 @@ namespace fa_tune {
 // A kernel with its arguments at one shape with real data, for the clock, and the proof that the
 // clock timed the whole work: a kernel that is right while it is watched and idle while it is timed
 // would win every search. Outputs begin as NaN, integers as in the gate's second run, and tensors
-// lie as they do in the gate. Holds the buffers; the Launch is valid as long as it lives. The
+// lie as they do in the gate. Holds the buffers; the Launch is valid as long as it supervisor. The
 // device must outlive it.
 class TimedLaunch {
  public:

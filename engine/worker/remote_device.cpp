@@ -13,7 +13,7 @@
 #include "engine/util/parallel_bytes.hpp"
 #include "engine/worker/parked_buffers.hpp"
 #include "engine/worker/window.hpp"
-#include "engine/worker/worker_lives.hpp"
+#include "engine/worker/worker_supervisor.hpp"
 
 namespace fa_tune {
 namespace {
@@ -253,7 +253,7 @@ class RemoteDevice final : public Device {
     fills_generation_ = buffer.generation;
     fills_.fills.push_back(fill);
   }
-  WorkerLives& worker() {
+  WorkerSupervisor& worker() {
     if (!fills_.fills.empty() && worker_.is_here(fills_generation_)) worker_.tell(fills_);
     fills_.fills.clear();
     return worker_;
@@ -361,7 +361,7 @@ class RemoteDevice final : public Device {
   Deadlines deadlines_;
   bool parks_buffers_;
   Window window_;
-  WorkerLives worker_;
+  WorkerSupervisor worker_;
   // Held while something runs there, from before the deadline of the request on.
   GpuLease lease_;
   double incumbent_us_ = 0;

@@ -1,4 +1,4 @@
-#include "engine/worker/worker_lives.hpp"
+#include "engine/worker/worker_supervisor.hpp"
 
 #include <stdexcept>
 #include <thread>
@@ -10,24 +10,24 @@
 
 namespace fa_tune {
 
-WorkerLives::WorkerLives(RemoteOptions options, int window)
+WorkerSupervisor::WorkerSupervisor(RemoteOptions options, int window)
     : options_(std::move(options)), window_(window) {
   if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
 }
 
-bool WorkerLives::ready() {
+bool WorkerSupervisor::ready() {
   if (session_ && session_->ended()) ended(session_->settle(), "between calls");
   if (!session_ && !lost()) restart();
   return !lost();
 }
 
-bool WorkerLives::renew() {
+bool WorkerSupervisor::renew() {
   if (lost()) return false;
   session_.reset();
   return ready();
 }
 
-void WorkerLives::tell(const message::Request& request) noexcept {
+void WorkerSupervisor::tell(const message::Request& request) noexcept {
   if (!session_) return;
   try {
     session_->tell(request);
@@ -36,7 +36,7 @@ void WorkerLives::tell(const message::Request& request) noexcept {
   }
 }
 
-std::expected<message::Answer, Fault> WorkerLives::answer_to(const message::Request& request,
+std::expected<message::Answer, Fault> WorkerSupervisor::answer_to(const message::Request& request,
                                                              Milliseconds deadline,
                                                              const char* doing) {
   if (!ready()) return std::unexpected(lost_fault());
@@ -59,7 +59,7 @@ std::expected<message::Answer, Fault> WorkerLives::answer_to(const message::Requ
 
 // A new worker. What is wrong, in one line, if there is none; what it threw is thrown the first
 // time, when there has been none before.
-std::optional<std::string> WorkerLives::start() {
+std::optional<std::string> WorkerSupervisor::start() {
   auto words = options_.words;
   if (generation_ > 0) words.emplace_back("--health");
   auto session = std::make_unique<WorkerSession>(words, std::vector<int>{window_});
@@ -80,7 +80,7 @@ std::optional<std::string> WorkerLives::start() {
   return std::nullopt;
 }
 
-void WorkerLives::restart() {
+void WorkerSupervisor::restart() {
   std::string trouble;
   for (const Milliseconds pause : options_.pauses) {
     std::this_thread::sleep_for(pause);
@@ -99,7 +99,7 @@ void WorkerLives::restart() {
 }
 
 // What the worker was about when it ended makes the Fault.
-Fault WorkerLives::ended(const WorkerTrouble& trouble, const char* doing) {
+Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* doing) {
   session_.reset();
   if (trouble.kind == WorkerTrouble::Kind::stuck) {
     lost_because_ = fmt::format("{} is set aside: {}", info_.id, trouble.text);

@@ -18,13 +18,13 @@ namespace fa_tune {
 
 // The worker of a device and those that follow it: asks, finds out what became of one that does not
 // answer, starts the next when it is needed, and sets the device aside where none starts any more.
-class WorkerLives {
+class WorkerSupervisor {
  public:
   using Milliseconds = Deadlines::Milliseconds;
 
   // Starts the first, with `window` as its file 3. Throws what it throws when it opens the device,
   // and MachineError where it cannot be started.
-  WorkerLives(RemoteOptions options, int window);
+  WorkerSupervisor(RemoteOptions options, int window);
 
   const DeviceInfo& info() const { return info_; }
   bool lost() const { return !lost_because_.empty(); }
