@@ -254,7 +254,7 @@ class Device {
   // Fault may be told by the next call.
   virtual std::expected<void, Fault> fill(const std::vector<BufferFill>& fills);
 
-  // Memory that most copies will come from and go to, for as long as this supervisor: a device may make
+  // Memory that most copies will come from and go to, for as long as this lives: a device may make
   // large ones of it faster.
   virtual void copies_through(std::span<std::byte> /*memory*/) {}
 

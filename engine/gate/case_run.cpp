@@ -43,7 +43,8 @@ class CaseRun::Outputs {
   std::vector<First> all_;
 };
 
-CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, DeviceInputCache* input_cache)
+CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth,
+                 DeviceInputCache* input_cache)
     : device_(device), truth_(std::move(truth)), input_cache_(input_cache) {
   const Instance& instance = truth_->instance;
   for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
@@ -176,9 +177,9 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
   for (const GuardedBuffer& buffer : buffers_) {
     const Tensor& tensor = buffer.tensor();
     if (!is_result(tensor.role)) continue;
-    const auto comparison = apart(buffer)
-                                ? compare_on_device(device_, input_cache_, buffer.place(), tensor, truth_)
-                                : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
+    const auto comparison =
+        apart(buffer) ? compare_on_device(device_, input_cache_, buffer.place(), tensor, truth_)
+                      : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
     if (!comparison) return rejection_of(comparison.error());
     verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
     verdict.worst_rms = std::max(verdict.worst_rms, comparison->rms);

@@ -5,14 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "engine/gate/device_input_cache.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/gate/guarded_buffer.hpp"
-#include "engine/gate/device_input_cache.hpp"
 
 namespace fa_tune {
 
-// One kernel on one instance, in guarded buffers of its own. With DeviceInputCache large tensors are
-// filled, kept and compared on the device, and only what is compared with the truth comes back;
+// One kernel on one instance, in guarded buffers of its own. With DeviceInputCache large tensors
+// are filled, kept and compared on the device, and only what is compared with the truth comes back;
 // without, all of it goes by way of the host.
 class CaseRun {
  public:
@@ -21,7 +21,7 @@ class CaseRun {
   // What is given must outlive it; `input_cache` may be null.
   CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, DeviceInputCache* input_cache);
 
-  // Whether it rests on input_cache.
+  // Whether it rests on the input cache.
   bool rests_on_originals() const;
   // The cheap questions first; further runs only for what the first shows no fault in.
   std::optional<Rejection> check(Verdict& verdict, bool watched);

@@ -25,7 +25,8 @@ Argument argument_of(std::size_t value) {
 
 }  // namespace
 
-DeviceInputCache::DeviceInputCache(Device& device, std::size_t most) : device_(device), most_(most) {
+DeviceInputCache::DeviceInputCache(Device& device, std::size_t most)
+    : device_(device), most_(most) {
   // Where times are predicted long shapes are not run whole.
   if (device.info().times == TimeKind::predicted) return;
   usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&
@@ -77,8 +78,8 @@ void DeviceInputCache::forget(std::list<Kept>::iterator kept) {
   kept_.erase(kept);
 }
 
-std::expected<SharedBuffer, Fault> DeviceInputCache::of(const std::shared_ptr<const Instance>& instance,
-                                                 std::size_t tensor) {
+std::expected<SharedBuffer, Fault> DeviceInputCache::of(
+    const std::shared_ptr<const Instance>& instance, std::size_t tensor) {
   return keep(instance, tensor, [&] { return std::span(instance->tensors[tensor].bytes); });
 }
 
@@ -113,7 +114,7 @@ std::expected<SharedBuffer, Fault> DeviceInputCache::keep(
 }
 
 Launch DeviceInputCache::launch_of(KernelHandle kernel, std::vector<Argument> arguments,
-                            std::size_t bytes) const {
+                                   std::size_t bytes) const {
   const std::size_t words = bytes / kWord / kThreads + 1;
   const std::size_t most = static_cast<std::size_t>(std::max(1, device_.info().sms)) * kBlocksPerSm;
   Launch launch{.kernel = kernel, .config = {}, .arguments = std::move(arguments)};
@@ -122,16 +123,16 @@ Launch DeviceInputCache::launch_of(KernelHandle kernel, std::vector<Argument> ar
   return launch;
 }
 
-std::expected<void, Fault> DeviceInputCache::copy(const Place& from, const Place& to, std::size_t bytes) {
+std::expected<void, Fault> DeviceInputCache::copy(const Place& from, const Place& to,
+                                                  std::size_t bytes) {
   const Argument first = device_.address(from.buffer, from.offset);
   const Argument second = device_.address(to.buffer, to.offset);
   return device_.launch(
       launch_of(copy_, {first, second, argument_of(bytes), argument_of(0)}, bytes));
 }
 
-std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::first_difference(const Place& a,
-                                                                             const Place& b,
-                                                                             std::size_t bytes) {
+std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::first_difference(
+    const Place& a, const Place& b, std::size_t bytes) {
   const auto found = ask(differ_,
                          {device_.address(a.buffer, a.offset), device_.address(b.buffer, b.offset),
                           argument_of(bytes)},
@@ -142,10 +143,9 @@ std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::first_differe
 }
 
 // Runs a kernel that leaves the least of what it finds where the argument between these points.
-std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(KernelHandle kernel,
-                                                                std::vector<Argument> before,
-                                                                const std::vector<Argument>& after,
-                                                                std::size_t bytes) {
+std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(
+    KernelHandle kernel, std::vector<Argument> before, const std::vector<Argument>& after,
+    std::size_t bytes) {
   constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   if (!found_ || found_life_ != device_.life()) {
     found_ = std::make_shared<const DeviceBuffer>(device_, sizeof kNowhere);
@@ -166,7 +166,7 @@ std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(KernelHan
 
 // A word is known in which they differ.
 std::expected<std::size_t, Fault> DeviceInputCache::exactly(std::size_t word, const Place& a,
-                                                     const Place& b, std::size_t bytes) {
+                                                            const Place& b, std::size_t bytes) {
   std::array<std::byte, kWord> in_a{}, in_b{};
   const std::size_t count = std::min(kWord, bytes - std::min(word, bytes));
   if (const auto read = device_.read(a.buffer, a.offset + word, std::span(in_a).first(count));

@@ -157,8 +157,8 @@ class TruthCache {
 // of events; where one input is changed in its place the output must become the new truth. Stops at
 // the first refusal. A case whose inputs may lack a truth is left out where they do.
 //
-// With `input_cache` large tensors stay on the device (see there); what is refused by ones that were
-// damaged is judged once more without.
+// With an input cache large tensors stay on the device (see there); what is refused by ones that
+// were damaged is judged once more without.
 class Gate {
  public:
   Gate(Device& device, TruthCache& truth, DeviceInputCache* input_cache = nullptr)

@@ -17,7 +17,7 @@ std::size_t bytes_of(const Tensor& tensor);
 // Every call throws MachineError where the device cannot be written to.
 class TensorSource {
  public:
-  // `instance` as the input_cache know it, null without them.
+  // `instance` as the input cache knows it, null without one.
   TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
                DeviceInputCache* input_cache)
       : device_(device), instance_(instance), known_(std::move(known)), input_cache_(input_cache) {}

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/gate/arguments.hpp"
+#include "engine/gate/device_input_cache.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/gate/memory_refresh.hpp"
-#include "engine/gate/device_input_cache.hpp"
 #include "engine/gate/tensor_source.hpp"
 
 namespace fa_tune {
@@ -15,7 +15,7 @@ namespace fa_tune {
 // A kernel with its arguments at one shape with real data, for the clock, and the proof that the
 // clock timed the whole work: a kernel that is right while it is watched and idle while it is timed
 // would win every search. Outputs begin as NaN, integers as in the gate's second run, and tensors
-// lie as they do in the gate. Holds the buffers; the Launch is valid as long as it supervisor. The
+// lie as they do in the gate. Holds the buffers; the Launch is valid as long as it lives. The
 // device must outlive it.
 class TimedLaunch {
  public:
@@ -24,7 +24,8 @@ class TimedLaunch {
   // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
   // map, MachineError if the device cannot be given the arguments.
   TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
-  // Large inputs come from `input_cache`, and so do those that are exchanged; null: from the host.
+  // Large inputs come from the input cache, and so do those that are exchanged; null: from the
+  // host.
   TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
               DeviceInputCache* input_cache);
   // Another kernel with the very buffers of `beside`, made with the same instance: kernels that are

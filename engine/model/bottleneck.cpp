@@ -30,9 +30,13 @@ static_assert(kLimitNames.size() == static_cast<std::size_t>(kLastLimit) + 1);
 
 }  // namespace
 
-std::string to_text(Bottleneck limit) { return kLimitNames.at(static_cast<std::size_t>(limit)).text; }
+std::string to_text(Bottleneck limit) {
+  return kLimitNames.at(static_cast<std::size_t>(limit)).text;
+}
 
-std::string words(Bottleneck limit) { return kLimitNames.at(static_cast<std::size_t>(limit)).words; }
+std::string words(Bottleneck limit) {
+  return kLimitNames.at(static_cast<std::size_t>(limit)).words;
+}
 
 std::optional<Bottleneck> limit_of(std::string_view text) {
   for (std::size_t i = 0; i < kLimitNames.size(); ++i)

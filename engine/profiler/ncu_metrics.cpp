@@ -29,7 +29,8 @@ constexpr std::array kShareMetrics = {
     ShareMetric{"smsp__issue_active.avg.pct_of_peak_sustained_active", Bottleneck::issue},
     // Cycles in which the tensor pipe worked: mma and wgmma, which take many cycles each, so that
     // counting instructions would say nothing.
-    ShareMetric{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", Bottleneck::tensor},
+    ShareMetric{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+                Bottleneck::tensor},
     // Hopper's matrix pipe by itself; Ampere and Ada have it for fp16 alone.
     ShareMetric{"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
                 Bottleneck::tensor},
@@ -44,13 +45,17 @@ constexpr std::array kShareMetrics = {
     // copies and matrix units that read shared memory themselves included.
     ShareMetric{"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",
                 Bottleneck::shared_memory},
-    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_active", Bottleneck::shared_memory},
-    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_active", Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_active",
+                Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_active",
+                Bottleneck::shared_memory},
     // The same of all cycles, which Nsight Compute's own sections ask for.
     ShareMetric{"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
                 Bottleneck::shared_memory},
-    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed", Bottleneck::shared_memory},
-    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed", Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed",
+                Bottleneck::shared_memory},
+    ShareMetric{"l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed",
+                Bottleneck::shared_memory},
     // L2: the busiest of its stages, and the sectors that it serves.
     ShareMetric{"lts__throughput.avg.pct_of_peak_sustained_elapsed", Bottleneck::l2},
     ShareMetric{"lts__t_sectors.avg.pct_of_peak_sustained_elapsed", Bottleneck::l2},

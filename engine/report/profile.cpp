@@ -17,11 +17,14 @@ constexpr double kLaunchPercent = 50;
 constexpr double kShareWidth = 40;  // columns of a bar of 100%
 constexpr std::size_t kStallsShown = 6;
 
-bool is_of_an_sm(Bottleneck resource) { return resource != Bottleneck::l2 && resource != Bottleneck::dram; }
+bool is_of_an_sm(Bottleneck resource) {
+  return resource != Bottleneck::l2 && resource != Bottleneck::dram;
+}
 
 std::pair<Bottleneck, std::string> judged(const Profile& profile) {
   if (profile.launch && *profile.launch >= kLaunchPercent)
-    return {Bottleneck::launch, fmt::format("the launch takes {:.0f}% of the time", *profile.launch)};
+    return {Bottleneck::launch,
+            fmt::format("the launch takes {:.0f}% of the time", *profile.launch)};
   const bool idle = profile.sms_active && *profile.sms_active < kIdlePercent;
   for (const ResourceShare& share : profile.shares)
     if (share.percent >= kBusyPercent && !(idle && is_of_an_sm(share.resource)))

@@ -112,8 +112,7 @@ class Evolution {
   }
 
   void begin() {
-    const RunRow now =
-        describe_run(task_, ids_of(devices_), info_, compiler_.version(), options_);
+    const RunRow now = describe_run(task_, ids_of(devices_), info_, compiler_.version(), options_);
     strategy_ = options_.strategy;
     seed_ = options_.seed;
     earlier_ = options_.earlier;
@@ -160,10 +159,9 @@ class Evolution {
 
   // A device for the finals, or nullptr if none is left.
   Device* search() {
-    const auto strategy =
-        make_strategy(strategy_, {.space = task_.space,
-                                  .seed = seed_,
-                                  .earlier = load_prior_runs(store_, task_, earlier_)});
+    const auto strategy = make_strategy(
+        strategy_,
+        {.space = task_.space, .seed = seed_, .earlier = load_prior_runs(store_, task_, earlier_)});
     // Finals know truths of their own, and have the memory for them to themselves.
     TruthCache truth(*task_.problem);
     SearchLoop loop({.task = task_,

@@ -37,8 +37,8 @@ void WorkerSupervisor::tell(const message::Request& request) noexcept {
 }
 
 std::expected<message::Answer, Fault> WorkerSupervisor::answer_to(const message::Request& request,
-                                                             Milliseconds deadline,
-                                                             const char* doing) {
+                                                                  Milliseconds deadline,
+                                                                  const char* doing) {
   if (!ready()) return std::unexpected(lost_fault());
   auto answer = session_->ask(request, deadline);
   if (!answer) return std::unexpected(ended(answer.error(), doing));

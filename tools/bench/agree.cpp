@@ -91,8 +91,8 @@ int agree(const std::string& space, const std::string& one, const std::string& o
   const bool bf16 = task.problem->shape().at("dtype") == Value(std::string("bf16"));
   Side sides[2] = {{task, one}, {task, other}};
   TruthCache truth(*task.problem);
-  const auto cases = gate_cases(find_suite(*task.problem, SuiteName::quick).value(),
-                                derive_seed(seed, "agree"));
+  const auto cases =
+      gate_cases(find_suite(*task.problem, SuiteName::quick).value(), derive_seed(seed, "agree"));
   Random random(derive_seed(seed, "variants"));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   std::set<std::string> seen;

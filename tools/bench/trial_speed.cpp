@@ -16,6 +16,8 @@
 #include "engine/device/local/open.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/trial/compile_stage.hpp"
+#include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
 #include "engine/util/root.hpp"
 #include "engine/worker/remote_device.hpp"
@@ -35,15 +37,16 @@ nlohmann::ordered_json measure(const TuningTask& task, Device& device) {
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 1);
   TruthCache truth(*task.problem);
-  TrialRunner judge(task, device, truth, {1, 2});
+  GateAndScreen gate_and_screen(task, device, truth, {1, 2});
   std::vector<double> gate_ms, measure_ms;
   // The first finds no truth yet and is not counted among the others.
   double first_ms = 0;
   for (int i = 0; i <= kTrials; ++i) {
-    CompileStage compile_stage(task, device, pool);  // a new one, or the second trial were a duplicate
+    CompileStage compile_stage(task, device,
+                               pool);  // a new one, or the second trial were a duplicate
     const auto variant = compile_stage.prepare(task.space.parts().presets.back().config);
     FinishedTrial trial;
-    if (compile_stage.gate_and_time(*variant, trial)) judge.judge(*variant, trial);
+    if (compile_stage.pass(*variant, trial)) gate_and_screen.run(*variant, trial);
     if (trial.row.outcome != "right") return {{"refused", trial.row.message}};
     if (i == 0) first_ms = trial.row.gate_ms;
     if (i == 0) continue;

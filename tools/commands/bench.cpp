@@ -30,8 +30,8 @@ struct BenchArguments {
   std::string l2 = "warm";
 };
 
-void print(const KernelComparison& outcome, const KernelUnderTest& a, const KernelUnderTest& b, const DeviceInfo& device,
-           std::uint64_t seed, bool as_json) {
+void print(const KernelComparison& outcome, const KernelUnderTest& a, const KernelUnderTest& b,
+           const DeviceInfo& device, std::uint64_t seed, bool as_json) {
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
   if (as_json) {
@@ -69,7 +69,7 @@ void print(const KernelComparison& outcome, const KernelUnderTest& a, const Kern
 
 int bench(const BenchArguments& arguments) {
   const KernelPlaces places{require_root(), arguments.db, arguments.space};
-  // Before the tested, because their kernels are unloaded from it at the end.
+  // Before the kernels under test, because their kernels are unloaded from it at the end.
   std::optional<Session> session;
   const auto a = open_kernel(arguments.a, places);
   const auto b = open_kernel(arguments.b, places);
@@ -88,10 +88,11 @@ int bench(const BenchArguments& arguments) {
         " predicts, and its model knows a warm cache alone; leave the option out or name "
         "a GPU with --device");
   log_info("on {} ({}), seed {}", device.id, device.name, seed);
-  const auto outcome = compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
-                            {.processes = arguments.processes,
-                             .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
-                             .seed = seed});
+  const auto outcome =
+      compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
+                      {.processes = arguments.processes,
+                       .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
+                       .seed = seed});
   if (!outcome) throw UserError(outcome.error().rejection.message);
   print(*outcome, *a, *b, device, seed, arguments.format == "json");
   return 0;

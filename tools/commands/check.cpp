@@ -45,7 +45,7 @@ struct Meeting {
 Meeting meet(const std::string& file, const std::string& before, const std::string& now,
              const CheckArguments& arguments, std::uint64_t seed) {
   const fs::path root = require_root();
-  // Before the tested, because their kernels are unloaded from it at the end.
+  // Before the kernels under test, because their kernels are unloaded from it at the end.
   std::optional<Session> session;
   const auto a = kernel_of_export(file + " of the baseline", before, root);
   const auto b = kernel_of_export(file, now, root);
@@ -57,7 +57,7 @@ Meeting meet(const std::string& file, const std::string& before, const std::stri
   for (KernelUnderTest* each : {a.get(), b.get()})
     each->use_reference(session->reference(each->target()));
   auto met = compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
-                  {.processes = arguments.processes, .l2 = L2::warm, .seed = seed});
+                             {.processes = arguments.processes, .l2 = L2::warm, .seed = seed});
   return {std::move(met), b->resources(), session->device().info(), session->compiler().version()};
 }
 
@@ -71,7 +71,8 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
   for (const std::string& file : files) {
     const std::string text = read_file(file);
     const Meeting meeting = meet(file, text, text, arguments, seed);
-    if (!meeting.compare_kernels) throw UserError(meeting.compare_kernels.error().rejection.message);
+    if (!meeting.compare_kernels)
+      throw UserError(meeting.compare_kernels.error().rejection.message);
     baseline.device = meeting.device.name;
     baseline.time_kind = to_text(meeting.device.times);
     baseline.compiler = meeting.compiler;
@@ -128,11 +129,11 @@ void print_row(const BaselineKernel& then, const Meeting& now, const Findings& f
   if (now.compare_kernels) {
     const KernelComparison& compare_kernels = *now.compare_kernels;
     fmt::print("\n  {:.2f} us {}, the baseline {:.2f} us now and {:.2f} us then: ratio {:.4f}",
-               compare_kernels.b_us.value, to_text(now.device.times), compare_kernels.a_us.value, then.time_us.value,
-               compare_kernels.ratio.value);
+               compare_kernels.b_us.value, to_text(now.device.times), compare_kernels.a_us.value,
+               then.time_us.value, compare_kernels.ratio.value);
     if (now.device.times == TimeKind::measured)
-      fmt::print(" [{:.4f}, {:.4f}] in {} processes", compare_kernels.ratio.low, compare_kernels.ratio.high,
-                 compare_kernels.processes);
+      fmt::print(" [{:.4f}, {:.4f}] in {} processes", compare_kernels.ratio.low,
+                 compare_kernels.ratio.high, compare_kernels.processes);
   }
   fmt::print("\n");
 }

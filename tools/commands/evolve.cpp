@@ -243,7 +243,7 @@ int evolve_command(const EvolveArguments& arguments) {
   if (result.finals_left)
     log_info("no finals were held: these are screens. Hold them with: {}", resume);
   if (result.counts.right == 0) {
-    log_warning("no variant passed; run the reasons with: sqlite3 {} 'select * from failures'",
+    log_warning("no variant passed; see the reasons with: sqlite3 {} 'select * from failures'",
                 arguments.db);
     return 1;
   }
@@ -294,8 +294,9 @@ void add_evolve(CLI::App& app, Action& action) {
       "earlier runs of the database to learn from: auto, off, or their numbers (3,5); auto if "
       "not given");
   command
-      ->add_option("--generation", arguments->generation,
-                   fmt::format("trials asked for at a time; {} if not given", BatchPolicy{}.generation))
+      ->add_option(
+          "--generation", arguments->generation,
+          fmt::format("trials asked for at a time; {} if not given", BatchPolicy{}.generation))
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--ahead", arguments->ahead,

@@ -95,8 +95,8 @@ int finals(const FinalsArguments& arguments) {
   std::vector<TrialRow> refused;
   const std::atomic<bool> stop{false};
   const FinalRound round =
-      hold_finals(task, session.device(), session.pool(), emulator_in_worker(root), finalists,
-                  seed, arguments.suites, stop,
+      hold_finals(task, session.device(), session.pool(), emulator_in_worker(root), finalists, seed,
+                  arguments.suites, stop,
                   {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
                    .step = [](const std::string& step, int done,
                               int of) { log_info("{} {} of {}", step, done, of); }});

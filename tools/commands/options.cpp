@@ -69,7 +69,7 @@ std::filesystem::path require_root() {
   if (root.empty())
     throw MachineError(
         "the folders kernel_templates and search_spaces were not found above this program or the "
-        "current folder: set FA_TUNE_ROOT to the task's folder");
+        "current folder: set FA_TUNE_ROOT to the project's folder");
   return root;
 }
 

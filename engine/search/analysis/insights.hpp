@@ -96,7 +96,8 @@ struct TrialOrigin {
   bool duplicate = false;
 };
 
-// Evaluation trial after trial, cheaply; the questions cost more and remember nothing but what was told.
+// Evaluation trial after trial, cheaply; the questions cost more and remember nothing but what was
+// told.
 class Insights {
  public:
   // A config that was told before is taken for what it is, the same trial.

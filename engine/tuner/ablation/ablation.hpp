@@ -19,11 +19,11 @@ struct AblationOptions {
 };
 
 // What each gene of a trial is worth: variants between it and a baseline (AblationPlan), compiled,
-// gated and timed as trials are (CompileStage, TrialRunner), then raced as finalists are, a dozen at a time
-// beside the trial (`forward` ones beside the baseline). The intervals of the races beside the
-// trial hold together, all of them, in 95 of 100 ablations; so do those beside the baseline, and
-// those of the pairs, by themselves. Pairs are of the four genes with the largest ratios, up to
-// six. Where times are predicted they are compared as they stand.
+// gated and timed as trials are (CompileStage, GateAndScreen), then raced as finalists are, a dozen
+// at a time beside the trial (`forward` ones beside the baseline). The intervals of the races
+// beside the trial hold together, all of them, in 95 of 100 ablations; so do those beside the
+// baseline, and those of the pairs, by themselves. Pairs are of the four genes with the largest
+// ratios, up to six. Where times are predicted they are compared as they stand.
 //
 // `say` is told of each step, in a line. Throws UserError for a baseline that does not fit and for
 // a trial that is not right any more; MachineError if the device is lost.

@@ -43,7 +43,7 @@ AblationField::AblationField(const TuningTask& task, Device& device, CompilePool
       say_(std::move(say)),
       truth_(*task.problem),
       compile_stage_(task, device, pool, cases_of_trials(task, device, TrialSeeds::of(seed))),
-      runner_(task, device, truth_, TrialSeeds::of(seed)) {}
+      gate_and_screen_(task, device, truth_, TrialSeeds::of(seed)) {}
 
 void AblationField::judge(const std::vector<Config>& configs) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;
@@ -57,8 +57,8 @@ void AblationField::judge(const std::vector<Config>& configs) {
   std::size_t done = 0;
   for (auto& [place, variant] : begun) {
     FinishedTrial& trial = trials_[place];
-    if (compile_stage_.gate_and_time(*variant, trial)) {
-      const Attempt ended = run_with_retry(device_, [&] { runner_.judge(*variant, trial); });
+    if (compile_stage_.pass(*variant, trial)) {
+      const Attempt ended = run_with_retry(device_, [&] { gate_and_screen_.run(*variant, trial); });
       if (ended.lost || device_.lost()) throw MachineError("the device was lost");
       if (ended.charge) refuse(trial.row, *ended.charge);
     }

@@ -11,6 +11,8 @@
 #include "engine/gate/gate.hpp"
 #include "engine/report/ablation.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/trial/compile_stage.hpp"
+#include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
 
 namespace fa_tune {
@@ -49,7 +51,7 @@ class AblationField {
   Say say_;
   TruthCache truth_;
   CompileStage compile_stage_;
-  TrialRunner runner_;
+  GateAndScreen gate_and_screen_;
   std::vector<FinishedTrial> trials_;         // by number, from 1
   std::map<std::string, std::size_t> known_;  // places there by config
   std::optional<double> raced_us_;

@@ -19,8 +19,8 @@ BoundKernel bound(const Binder& bind, const Problem& problem) {
   return std::move(*launch);
 }
 
-void hold_races(KernelComparison& compare_kernels, const Problem& problem, const Binder& bind_a, const Binder& bind_b,
-                Device& device, const ComparisonOptions& options) {
+void hold_races(KernelComparison& compare_kernels, const Problem& problem, const Binder& bind_a,
+                const Binder& bind_b, Device& device, const ComparisonOptions& options) {
   const Instance inputs =
       problem.make(problem.shape(), Inputs::normal, derive_seed(options.seed, "race inputs"));
   ProcessSeries series(2);
@@ -39,24 +39,24 @@ void hold_races(KernelComparison& compare_kernels, const Problem& problem, const
   const SeriesRace raced = series.result({0, 1});
   const RaceResult& result = raced.result;
   compare_kernels = {.a_us = result.standings[0].time_us,
-          .b_us = result.standings[1].time_us,
-          .a_detail = detail_json_of(raced.timings[0]),
-          .b_detail = detail_json_of(raced.timings[1]),
-          .ratio = result.standings[1].to_baseline,
-          .processes = series.processes(),
-          .blocks = result.blocks,
-          .void_blocks = result.void_blocks};
+                     .b_us = result.standings[1].time_us,
+                     .a_detail = detail_json_of(raced.timings[0]),
+                     .b_detail = detail_json_of(raced.timings[1]),
+                     .ratio = result.standings[1].to_baseline,
+                     .processes = series.processes(),
+                     .blocks = result.blocks,
+                     .void_blocks = result.void_blocks};
 }
 
 }  // namespace
 
-std::expected<KernelComparison, RejectedContestant> compare_kernels(KernelUnderTest& a, KernelUnderTest& b, Device& device,
-                                             Compiler& compiler, CompilePool& pool,
-                                             const ComparisonOptions& options) {
+std::expected<KernelComparison, RejectedContestant> compare_kernels(
+    KernelUnderTest& a, KernelUnderTest& b, Device& device, Compiler& compiler, CompilePool& pool,
+    const ComparisonOptions& options) {
   const Problem& problem = a.problem();
   TruthCache truth(problem);
   ValidatedTimer timer(problem, a.target(), device, truth, derive_seed(options.seed, "time"),
-                  ValidatedTimer::Proof::where_measured);
+                       ValidatedTimer::Proof::where_measured);
   const Binder bind_a = a.on(device, compiler, pool);
   const Binder bind_b = b.on(device, compiler, pool);
   KernelComparison compare_kernels;

@@ -33,8 +33,8 @@ struct KernelComparison {
 
 // Both are gated and timed alone, then raced; A (0) or B (1) may be rejected. They must solve the
 // same problem. Throws MachineError where the device is lost or too restless to tell anything.
-std::expected<KernelComparison, RejectedContestant> compare_kernels(KernelUnderTest& a, KernelUnderTest& b, Device& device,
-                                             Compiler& compiler, CompilePool& pool,
-                                             const ComparisonOptions& options);
+std::expected<KernelComparison, RejectedContestant> compare_kernels(
+    KernelUnderTest& a, KernelUnderTest& b, Device& device, Compiler& compiler, CompilePool& pool,
+    const ComparisonOptions& options);
 
 }  // namespace fa_tune

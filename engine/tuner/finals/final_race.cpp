@@ -37,7 +37,7 @@ class Race {
         device_(device),
         seed_(seed),
         inputs_(task.problem->make(task.problem->shape(), Inputs::normal,
-                                      derive_seed(seed, "final race inputs"))) {
+                                   derive_seed(seed, "final race inputs"))) {
     for (const Config& config : finalists) {
       variants_.push_back(make_variant(task, config, pool, device));
       variants_.back()->begin();

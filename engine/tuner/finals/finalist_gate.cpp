@@ -12,14 +12,14 @@
 namespace fa_tune {
 
 FinalistGate::FinalistGate(const TuningTask& task, Device& device, CompilePool& pool,
-                       std::uint64_t seed, const std::vector<std::string>& suites)
+                           std::uint64_t seed, const std::vector<std::string>& suites)
     : task_(task),
       device_(device),
       pool_(pool),
       truth_(*task.problem, Truth::thorough),
       input_cache_(device),
       timer_(*task.problem, task.target, device, truth_, derive_seed(seed, "final time"),
-               ValidatedTimer::Proof::always, &input_cache_) {
+             ValidatedTimer::Proof::always, &input_cache_) {
   for (const Suite& suite : chosen_suites(*task.problem, suites)) {
     const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
     cases_.insert(cases_.end(), cases.begin(), cases.end());
@@ -29,7 +29,7 @@ FinalistGate::FinalistGate(const TuningTask& task, Device& device, CompilePool& 
   cases_.insert(cases_.end(), hidden.begin(), hidden.end());
 }
 
-FinalVerdict FinalistGate::judge(const TrialRow& trial) {
+FinalVerdict FinalistGate::check(const TrialRow& trial) {
   FinalVerdict verdict;
   const Attempt ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
   if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};

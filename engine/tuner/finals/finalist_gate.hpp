@@ -29,13 +29,13 @@ class FinalistGate {
  public:
   // All must outlive it. `suites`: their names; all if empty.
   FinalistGate(const TuningTask& task, Device& device, CompilePool& pool, std::uint64_t seed,
-             const std::vector<std::string>& suites);
+               const std::vector<std::string>& suites);
 
   // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.
   void prepare(const TrialRow& trial);
   // Waits until all that is compiled.
   void finish_preparing() const;
-  FinalVerdict judge(const TrialRow& trial);
+  FinalVerdict check(const TrialRow& trial);
 
  private:
   std::unique_ptr<Variant> begin(const TrialRow& trial);
@@ -46,7 +46,7 @@ class FinalistGate {
   CompilePool& pool_;
   TruthCache truth_;
   std::vector<GateCase> cases_;
-  std::vector<GateCase> apart_;  // of them, those that are asked again without input_cache
+  std::vector<GateCase> apart_;  // of them, those that are asked again without the input cache
   DeviceInputCache input_cache_;
   ValidatedTimer timer_;
   std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged

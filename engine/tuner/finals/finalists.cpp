@@ -25,7 +25,7 @@ bool is_preset(const Space& space, const TrialRow& trial) {
 
 struct Screened {
   TrialRow trial;
-  double us = 0;  // at the target's clock, run us_at_clock()
+  double us = 0;  // at the target's clock, see us_at_clock()
 };
 
 // Right by their screens, fastest first.

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/measure/timing.hpp"
-#include "engine/tuner/finals/finalist_gate.hpp"
 #include "engine/tuner/finals/final_places.hpp"
 #include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/finals/finalist_gate.hpp"
 #include "engine/tuner/finals/finalists.hpp"
 #include "engine/tuner/trial/trial.hpp"
 #include "engine/util/log.hpp"
@@ -121,12 +121,12 @@ bool predicted_finals(const TuningTask& task, Device& device, CompilePool& pool,
                       std::vector<TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
                       const std::atomic<bool>& stop) {
-  FinalistGate judge(task, device, pool, seed, suites);
+  FinalistGate gate(task, device, pool, seed, suites);
   int done = 0;
   for (TrialRow& trial : finalists) {
     if (stop) return false;
     if (trial.stage != "final") {
-      const FinalVerdict verdict = judge.judge(trial);
+      const FinalVerdict verdict = gate.check(trial);
       if (verdict.measured && !verdict.lost) {
         const FinalTime time{verdict.measured->time_us};
         take_figure(trial, time);
@@ -152,12 +152,12 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
                        const std::atomic<bool>& stop, const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
-  FinalistGate judge(task, device, pool, seed, suites);
-  for (const TrialRow& trial : finalists) judge.prepare(trial);
+  FinalistGate gate(task, device, pool, seed, suites);
+  for (const TrialRow& trial : finalists) gate.prepare(trial);
   std::map<std::int64_t, SanitizerResult> looks;
   if (!look_at_all(task, device, pool, emulator, finalists, seed, stop, listener, looks))
     return round;
-  judge.finish_preparing();
+  gate.finish_preparing();
   std::vector<TrialRow> standing;
   std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
   for (std::size_t i = 0; i < finalists.size(); ++i) {
@@ -168,7 +168,7 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
       listener.refused(trial);
       continue;
     }
-    FinalVerdict verdict = judge.judge(trial);
+    FinalVerdict verdict = gate.check(trial);
     if (verdict.lost) return round;
     listener.step("judged", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
     if (!verdict.measured) {

@@ -28,12 +28,13 @@ struct FinalsListener {
 };
 
 // Takes finalists through the finals. On a device that measures, first of all what an emulator sees
-// in each (SanitizerCheck; opened by `emulator`) while nothing is timed, and how much of it was looked at is
-// kept in the rows' details. Then each is judged by itself in a new process (FinalistGate), and those
-// that stand race each other and the baseline, the first preset if it is one of them and not many
-// times slower, in several more. Who is refused is told at once, with its finding and message. The
-// figures are the race's; where there was none (predicted times, a single finalist, a clock that
-// never kept still) those that each had by itself, and then nobody is said to tie.
+// in each (SanitizerCheck; opened by `emulator`) while nothing is timed, and how much of it was
+// looked at is kept in the rows' details. Then each is judged by itself in a new process
+// (FinalistGate), and those that stand race each other and the baseline, the first preset if it is
+// one of them and not many times slower, in several more. Who is refused is told at once, with its
+// finding and message. The figures are the race's; where there was none (predicted times, a single
+// finalist, a clock that never kept still) those that each had by itself, and then nobody is said
+// to tie.
 FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool,
                        const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
                        std::uint64_t seed, const std::vector<std::string>& suites,

@@ -9,7 +9,7 @@
 namespace fa_tune {
 
 // Where the time of one session's search went: the trials that were recalled and the finals are not
-// in it. Seconds; sums over all trials, executor or compilers.
+// in it. Seconds; sums over all trials, devices or compilers.
 struct Breakdown {
   std::vector<std::string> devices;
   int jobs = 0;    // compilers
@@ -19,8 +19,8 @@ struct Breakdown {
   double compile_s = 0;  // in compilers, of recorded trials; 0 for what the cache had
   double gate_s = 0;
   double time_s = 0;  // the clock, and its proof
-  // DeviceExecutor: at work (gate, time, loading); with nothing to do; of that, while the engine was at
-  // something else than waiting for compilers and devices.
+  // DeviceExecutor: at work (gate, time, loading); with nothing to do; of that, while the engine
+  // was at something else than waiting for compilers and devices.
   double busy_s = 0;
   double idle_s = 0;
   double idle_for_engine_s = 0;

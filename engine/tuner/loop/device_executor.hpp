@@ -17,23 +17,23 @@
 
 namespace fa_tune {
 
-// How executor spent their time so far, in milliseconds, all of them together.
+// How the devices spent their time so far, in milliseconds, all of them together.
 struct ExecutorTimes {
   double busy_ms = 0;
-  double idle_ms = 0;           // nothing was handed out
-  double idle_for_engine_ms = 0;  // of that: while the queue's owner was at something else
+  double idle_ms = 0;             // no job was waiting
+  double idle_for_engine_ms = 0;  // part of idle_ms: the queue's owner was busy meanwhile
 };
 
-// The devices of a run, each with a thread of its own that alone touches it. What is handed out is
-// taken in order by whoever is free; what came of it is told at the queue. All but the constructor
-// is for the queue's owner.
+// Runs jobs on the devices of a run. Each device has a slot with a thread of its own, which alone
+// touches it. A free slot takes the next job in order; the job's end is posted to the task queue.
+// All members but the constructor are for the queue's owner.
 class DeviceExecutor {
  public:
   struct Job {
-    // On the slot's thread.
+    // Called on the slot's thread.
     std::function<void(Device& device, std::size_t slot)> work;
-    // At the queue. A slot that lost its process does nothing before this has returned; one that
-    // lost its device nothing any more.
+    // Called by the queue's owner. A slot whose worker process died takes no job before this has
+    // returned; a slot whose device is lost takes none any more.
     std::function<void(std::size_t slot, Attempt ended)> done;
   };
 
@@ -44,36 +44,36 @@ class DeviceExecutor {
   DeviceExecutor& operator=(const DeviceExecutor&) = delete;
 
   void submit(Job job);
-  // Before all others and in a new process, after `slot` was lost over it or its process was.
-  // Another slot takes it if there is one: what ends the processes of two devices does so by
-  // itself.
+  // Puts a job in front of all others after the worker of `slot` died over it, and has it run in a
+  // new process. Another slot takes it if there is one: a kernel that ends the processes of two
+  // devices is at fault itself.
   void resubmit(Job job, std::size_t slot);
-  // Nothing more is given to a device that cannot be trusted.
+  // Gives no more jobs to a device that cannot be trusted.
   void retire(std::size_t slot);
-  // Drops what no slot has begun; of that nothing is told.
+  // Drops the jobs that no slot has begun, without calling done().
   void cancel_waiting();
-  // Drops what no slot has begun and waits for what is under way; of neither is anything told. The
-  // devices are anybody's then; nothing may be handed out any more.
+  // Drops the jobs that no slot has begun and waits for those under way; done() is called for
+  // neither. The caller may use the devices then, and may submit nothing any more.
   void stop();
 
   std::size_t alive() const;
   bool alive(std::size_t slot) const;
-  // Handed out and neither told of nor dropped.
+  // Jobs submitted that are neither done nor dropped.
   std::size_t under_way() const;
   ExecutorTimes times() const;
 
-  // The fastest right kernel's time, for the devices' patience; 0 for none.
+  // The fastest right kernel's time so far; it bounds how long devices wait for a launch. 0: none.
   void note_incumbent(double us) { incumbent_us_ = us; }
 
  private:
   struct Waiting {
     Job job;
-    // If it is handed out again: not for this slot while there are others.
+    // Of a resubmitted job: no slot but another may take it while there is one.
     std::optional<std::size_t> not_in = {};
   };
   struct Slot {
     Device* device = nullptr;
-    bool holds = false;  // until the queue has decided what follows from a death
+    bool holds = false;  // until the owner has decided what follows from a dead worker
     bool over = false;
   };
 

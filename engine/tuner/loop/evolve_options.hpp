@@ -40,11 +40,11 @@ struct EvolveOptions {
   std::optional<double> seconds;
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
-  int jobs = 1;  // compiler threads; what is found does not depend on it
-  BatchPolicy policy;     // a resumed run has its own
+  int jobs = 1;        // compiler threads; what is found does not depend on it
+  BatchPolicy policy;  // a resumed run has its own
   std::optional<std::int64_t> resume;
-  // Runs of the store to learn from before the first trial (choose_prior_runs); a resumed run has its
-  // own.
+  // Runs of the store to learn from before the first trial (choose_prior_runs); a resumed run has
+  // its own.
   std::vector<PriorRun> earlier;
   // Whether other runs of the store may tell it anything at all, such as which kernels end the
   // process that runs them; a resumed run has its own.
@@ -52,7 +52,7 @@ struct EvolveOptions {
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
   std::optional<ProposerOptions> proposer;
-  // For finals on a device that measures: run hold_finals.
+  // For finals on a device that measures: see hold_finals.
   EmulatorOpener emulator = {};
   bool finals = true;                     // else they are left to whoever goes on with the run
   std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
@@ -69,7 +69,7 @@ struct RunCounts {
   std::optional<TrialRow> baseline;  // the first preset, if it is right
 };
 
-// Evaluation of a run's progress on the thread that runs it.
+// Told of a run's progress, on the thread that runs it.
 class EvolveListener {
  public:
   virtual ~EvolveListener() = default;

@@ -46,8 +46,9 @@ void require_same(const std::string& what, const std::string& stored, const std:
 BatchPolicy batch_policy_of(const RunRow& run) {
   const auto options = nlohmann::json::parse(run.options_json);
   const auto wrong = [&run] {
-    return UserError(fmt::format("the run cannot be resumed: its options have no usable policy: {}",
-                                 run.options_json));
+    return UserError(
+        fmt::format("the run cannot be resumed: its options have no usable batch policy: {}",
+                    run.options_json));
   };
   constexpr int kMost = 10'000;
   const auto count = [&](const char* name, int otherwise, int least) {

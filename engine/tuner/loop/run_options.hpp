@@ -20,7 +20,7 @@ RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devi
 // Throws UserError, which names `what`, if a run cannot be gone on with because it changed.
 void require_same(const std::string& what, const std::string& stored, const std::string& now);
 
-// A run from before there was a policy is gone on with as it was begun.
+// A run from before there was a batch policy goes on as it began.
 BatchPolicy batch_policy_of(const RunRow& run);
 
 // EvolveOptions::warm as it was.

@@ -22,7 +22,7 @@ void refuse_deadly(TrialRow& row, const Rejection& charge) {
   row.screen_time.reset();
 }
 
-// What executor are called in trials: by their devices, numbered where those are alike.
+// What devices are called in trials: by their names, numbered where those are alike.
 std::vector<std::string> names_of(std::span<Device* const> devices) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -49,7 +49,8 @@ class Adding {
 
 }  // namespace
 
-SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy policy, std::uint64_t seed)
+SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy policy,
+                       std::uint64_t seed)
     : parts_(parts),
       run_(run),
       warm_(is_warm(*parts.store.run(run))),
@@ -57,23 +58,23 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
       log_(parts.task, parts.store, run),
       seconds_before_(log_.seconds_before()),
       compile_stage_(parts.task, *parts.devices.front(), parts.pool,
-                 cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
+                     cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
       device_names_(names_of(parts.devices)),
       executor_(parts.devices, parts.queue) {
   for (Device* device : parts.devices)
-    judges_.push_back(
-        std::make_unique<TrialRunner>(parts.task, *device, parts.truth, TrialSeeds::of(seed)));
+    gates_.push_back(
+        std::make_unique<GateAndScreen>(parts.task, *device, parts.truth, TrialSeeds::of(seed)));
   breakdown_.devices = device_names_;
   breakdown_.jobs = parts.options.jobs;
 }
 
 void SearchLoop::run() {
   for (;;) {
-    while (ask() || record() || gate_and_time()) {
+    while (ask() || record() || compile_next()) {
     }
     if (parts_.stop) executor_.cancel_waiting();
     const bool awaits_compiler =
-        !ending() && admitted_ < entries_.size() && within_budget(entries_[admitted_].number);
+        !ending() && compiled_ < entries_.size() && within_budget(entries_[compiled_].number);
     if (!trouble_.empty() || executor_.alive() == 0) break;
     if (executor_.under_way() == 0 && !awaits_compiler) break;
     parts_.queue.run_pending();
@@ -106,8 +107,7 @@ std::vector<Proposal> SearchLoop::ask_all() {
 bool SearchLoop::ask() {
   const auto most = static_cast<std::size_t>(policy_.ahead) + 1;
   if (used_up_ || generations_.size() >= most) return false;
-  if (log_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1)))
-    return false;
+  if (log_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1))) return false;
   auto proposals = ask_all();
   if (proposals.empty()) {
     used_up_ = true;
@@ -127,9 +127,9 @@ bool SearchLoop::ask() {
   return true;
 }
 
-bool SearchLoop::gate_and_time() {
-  if (admitted_ == entries_.size()) return false;
-  Entry& entry = entries_[admitted_];
+bool SearchLoop::compile_next() {
+  if (compiled_ == entries_.size()) return false;
+  Entry& entry = entries_[compiled_];
   if (entry.stored != nullptr) {
     compile_stage_.remember(*entry.stored);
     entry.finished = true;
@@ -140,19 +140,19 @@ bool SearchLoop::gate_and_time() {
     if (ending() || !within_budget(entry.number) || executor_.under_way() >= room ||
         !entry.variant->ready())
       return false;
-    admit_one(entry);
+    compile_one(entry);
   }
-  ++admitted_;
+  ++compiled_;
   return true;
 }
 
-void SearchLoop::admit_one(Entry& entry) {
+void SearchLoop::compile_one(Entry& entry) {
   TrialRow& row = entry.trial.row;
   row.run = run_;
   row.number = static_cast<std::int64_t>(entry.number);
   row.operation = entry.proposal.operation;
   entry.finished = true;
-  if (!compile_stage_.gate_and_time(*entry.variant, entry.trial)) return;
+  if (!compile_stage_.pass(*entry.variant, entry.trial)) return;
   const Adding adding(breakdown_.store_s);
   if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
     refuse_deadly(row,
@@ -167,7 +167,7 @@ void SearchLoop::admit_one(Entry& entry) {
     return;
   }
   entry.finished = false;
-  entry.admitted = entry.trial;
+  entry.compiled = entry.trial;
   executor_.submit(job(entry));
 }
 
@@ -181,16 +181,16 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
     };
     entry.variant->move_to(device);
     const Leaving leaving{*entry.variant};
-    FinishedTrial judged = entry.admitted;
-    judges_[slot]->judge(*entry.variant, judged);
-    entry.trial = std::move(judged);
+    FinishedTrial gated = entry.compiled;
+    gates_[slot]->run(*entry.variant, gated);
+    entry.trial = std::move(gated);
   };
   return {work, [this, &entry](std::size_t slot, Attempt ended) {
-            on_judged(entry, slot, std::move(ended));
+            on_gated(entry, slot, std::move(ended));
           }};
 }
 
-void SearchLoop::on_judged(Entry& entry, std::size_t slot, Attempt ended) {
+void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
   if (crashes_.tries_again(entry.number, ended, slot)) {
     // Of a kernel that was under way when the last device was lost nothing is known.
     if (executor_.alive() == 0) return;
@@ -216,7 +216,7 @@ bool SearchLoop::record() {
   if (!trouble_.empty() || entries_.empty() || !entries_.front().finished) return false;
   Entry entry = std::move(entries_.front());
   entries_.pop_front();
-  --admitted_;
+  --compiled_;
   const bool fresh = entry.stored == nullptr;
   TrialRow row;
   if (fresh) {

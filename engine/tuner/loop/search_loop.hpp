@@ -16,7 +16,9 @@
 #include "engine/tuner/loop/device_executor.hpp"
 #include "engine/tuner/loop/evolve_options.hpp"
 #include "engine/tuner/loop/trial_log.hpp"
+#include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
+#include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
 
 namespace fa_tune {
@@ -37,10 +39,10 @@ struct SearchParts {
 };
 
 // The search of one run. Proposals are asked for, admitted, recorded and told in the order of their
-// numbers, on the thread that calls run(); between compile_stage and record they are judged by the
-// executor, each when a device is free. So what is found depends on neither compilers nor devices:
-// a generation is asked for as soon as the one `ahead` places before its predecessor was told, and
-// never later.
+// numbers, on the thread that calls run(); between the compile stage and the record they are
+// gated and timed by the executor, each when a device is free. So what is found depends on neither
+// compilers nor devices: a generation is asked for as soon as the one `ahead` places before its
+// predecessor was told, and never later.
 class SearchLoop {
  public:
   // `policy` and `seed` are the run's.
@@ -64,18 +66,18 @@ class SearchLoop {
     Proposal proposal;
     const TrialRow* stored = nullptr;  // by an earlier session
     std::unique_ptr<Variant> variant;  // null if stored
-    FinishedTrial admitted;            // each try begins with it
+    FinishedTrial compiled;            // each try begins with it
     FinishedTrial trial;               // with a slot while it is under way
     std::optional<bool> charged;       // none if it did not come to a slot
     bool finished = false;
   };
 
   bool ask();
-  bool gate_and_time();
+  bool compile_next();
   bool record();
-  void admit_one(Entry& entry);
+  void compile_one(Entry& entry);
   DeviceExecutor::Job job(Entry& entry);
-  void on_judged(Entry& entry, std::size_t slot, Attempt ended);
+  void on_gated(Entry& entry, std::size_t slot, Attempt ended);
   void tell_generation();
   std::vector<Proposal> ask_all();
 
@@ -93,15 +95,15 @@ class SearchLoop {
   Stopwatch watch_;
   double seconds_before_;
   CompileStage compile_stage_;
-  std::vector<std::unique_ptr<TrialRunner>> judges_;  // by slot
+  std::vector<std::unique_ptr<GateAndScreen>> gates_;  // by slot
   std::vector<std::string> device_names_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                 // the space, or the proposer was interrupted
   std::deque<Entry> entries_;            // asked for and not recorded, by number
-  std::size_t admitted_ = 0;             // of those, from the front
+  std::size_t compiled_ = 0;             // of those, from the front
   std::deque<std::size_t> generations_;  // sizes of those that were not told
-  std::vector<Evaluation> told_;               // of the first of these
-  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are executor
+  std::vector<Evaluation> told_;         // of the first of these
+  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are slots
   bool interrupted_ = false;
   std::string trouble_;
   Breakdown breakdown_;

@@ -8,8 +8,9 @@
 
 namespace fa_tune {
 
-// Where other threads leave what one thread, the owner, is to do: what only that one may touch
-// needs no locks then. It also knows how long its owner had something else to do than to wait.
+// Tasks that other threads post for one thread, the owner, to run. What only the owner touches
+// needs no lock then. The queue also measures how long its owner was busy with something other than
+// waiting for tasks.
 class TaskQueue {
  public:
   using Task = std::move_only_function<void()>;
@@ -18,11 +19,11 @@ class TaskQueue {
   void post(Task task) { tasks_.push(std::move(task)); }
   void wake() { post({}); }
 
-  // The owner's: waits until something is there, then does all of it in the order it was left.
-  // What a task throws comes out; what was behind it stays.
+  // The owner's: waits until there is a task, then runs all there are, in the order of post(). An
+  // exception of a task leaves this function; the tasks behind it stay.
   void run_pending();
 
-  // Milliseconds that the owner has spent outside work()'s waiting, up to now. From any thread.
+  // Milliseconds that the owner has not spent waiting in run_pending(), up to now. From any thread.
   double busy_ms() const;
 
  private:

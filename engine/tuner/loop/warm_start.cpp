@@ -55,11 +55,10 @@ PriorRun choice_of(const Store& store, const RunRow& run) {
 }  // namespace
 
 std::vector<PriorRun> choose_prior_runs(const Store& store, const TuningTask& task,
-                                          const std::string& device_name) {
+                                        const std::string& device_name) {
   std::vector<RunRow> runs = store.runs();
   std::erase_if(runs, [&](const RunRow& run) {
-    return run.problem != task.problem->kind() ||
-           times_the_work(task, run) > kMostTimesTheWork;
+    return run.problem != task.problem->kind() || times_the_work(task, run) > kMostTimesTheWork;
   });
   std::ranges::stable_sort(runs, {}, [&](const RunRow& run) {
     return std::pair(run.device_name != device_name, times_the_work(task, run));
@@ -87,7 +86,7 @@ PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int6
 }
 
 std::vector<PriorTrials> load_prior_runs(const Store& store, const TuningTask& task,
-                                     const std::vector<PriorRun>& choices) {
+                                         const std::vector<PriorRun>& choices) {
   std::vector<PriorTrials> runs;
   for (const PriorRun& choice : choices) runs.push_back(load(store, task, choice));
   return runs;

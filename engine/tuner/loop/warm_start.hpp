@@ -24,13 +24,13 @@ struct PriorRun {
 // search for little. At most three: those on the device of that name first, then the nearest by
 // their operations, then the newest.
 std::vector<PriorRun> choose_prior_runs(const Store& store, const TuningTask& task,
-                                          const std::string& device_name);
+                                        const std::string& device_name);
 // One run, named by a person. Throws UserError where there is no such run or nothing in it is valid
 // here.
 PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int64_t run);
 
 std::vector<PriorTrials> load_prior_runs(const Store& store, const TuningTask& task,
-                                     const std::vector<PriorRun>& choices);
+                                         const std::vector<PriorRun>& choices);
 
 // As it is kept with the run that learned: [{"run":3,"trials":120}].
 std::string to_json(const std::vector<PriorRun>& choices);

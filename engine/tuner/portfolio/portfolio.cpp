@@ -14,6 +14,8 @@
 #include "engine/report/rows.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/trial/compile_stage.hpp"
+#include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
@@ -23,7 +25,7 @@ namespace fa_tune {
 namespace {
 
 TuningTask project_of(const RunRow& run, const std::filesystem::path& root,
-                   const std::string& changes = "") {
+                      const std::string& changes = "") {
   SpaceFile file = stored_space(run);
   std::vector<std::string> list;
   std::istringstream stream(changes);
@@ -158,13 +160,13 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
     if (wanted.empty()) continue;
     TruthCache truth(*task.problem);
     const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
-    TrialRunner judge(task, device, truth, seeds);
+    GateAndScreen gate_and_screen(task, device, truth, seeds);
     for (const std::size_t kernel : wanted) {
       // Anew for each, so that one with the code of another is timed and not a duplicate.
       CompileStage compile_stage(task, device, pool, cases_of_trials(task, device, seeds));
       const auto variant = compile_stage.prepare(kernels_[kernel].config);
       FinishedTrial trial;
-      if (compile_stage.gate_and_time(*variant, trial)) judge.judge(*variant, trial);
+      if (compile_stage.pass(*variant, trial)) gate_and_screen.run(*variant, trial);
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;

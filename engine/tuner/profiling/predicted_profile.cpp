@@ -34,7 +34,7 @@ constexpr std::array kModelWaits = {
     WaitMeaning{"arithmetic", "results of arithmetic"},
     WaitMeaning{"special", "results of the special-function unit"},
     WaitMeaning{"tensor cores", "results of the tensor cores"},
-    WaitMeaning{"shared memory", "results from shared memory or another slot"},
+    WaitMeaning{"shared memory", "results from shared memory or another lane"},
     WaitMeaning{"global memory", "results from global memory"},
     WaitMeaning{"async copies", "what they bring from global memory"},
     WaitMeaning{"barriers", "other warps"},

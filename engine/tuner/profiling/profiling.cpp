@@ -50,7 +50,7 @@ std::expected<Profile, std::string> profile_kernel(std::unique_ptr<KernelUnderTe
     CompilePool pool(*compiler, options.jobs);
     TruthCache truth(tested->problem());
     ValidatedTimer timer(tested->problem(), tested->target(), *device, truth,
-                    input_seed(options.seed), ValidatedTimer::Proof::where_measured);
+                         input_seed(options.seed), ValidatedTimer::Proof::where_measured);
     const Binder bind = tested->on(*device, *compiler, pool);
     auto admitted = gate_and_time(*tested, bind, *device, truth, timer, options.seed);
     if (!admitted) return std::unexpected(admitted.error().message);

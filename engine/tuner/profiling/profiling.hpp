@@ -26,7 +26,7 @@ struct MeasuredProfiling {
 
 struct ProfilingOptions {
   std::filesystem::path root;  // of templates and device profiles
-  std::string text;            // the tested's, as an exported file has it
+  std::string text;            // the kernel's, as an exported file has it
   std::uint64_t seed = 1;      // of inputs
   MeasuredProfiling measured;
   std::optional<DeviceProfile> model;  // of a device that predicts: what it emulates

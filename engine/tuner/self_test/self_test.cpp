@@ -53,9 +53,8 @@ class Place {
     timer_.reset();
     device_.reset();
     device_ = open_(task_.target);
-    timer_.emplace(*task_.problem, task_.target, *device_, truth_,
-                     derive_seed(seed_, "time"),
-                     whole_ ? ValidatedTimer::Proof::always : ValidatedTimer::Proof::where_measured);
+    timer_.emplace(*task_.problem, task_.target, *device_, truth_, derive_seed(seed_, "time"),
+                   whole_ ? ValidatedTimer::Proof::always : ValidatedTimer::Proof::where_measured);
   }
 
   std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
@@ -209,9 +208,8 @@ class Tester {
                       [&](const auto& old) { return old.first == setting.first; });
         file.problem_settings.push_back(setting);
       }
-      place =
-          std::make_unique<Place>(open_task(std::move(file), root_), open_, options_.emulator,
-                                  compiler_, jobs_, derive_seed(options_.seed, "faults"), true);
+      place = std::make_unique<Place>(open_task(std::move(file), root_), open_, options_.emulator,
+                                      compiler_, jobs_, derive_seed(options_.seed, "faults"), true);
     }
     return *place;
   }
@@ -232,11 +230,11 @@ class Tester {
       if (const auto why = its_space.why_invalid(config))
         throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
       Entry entry{.place = &place,
-                .planted = plant(sound, fault),
-                .config = config,
-                .row = {},
-                .builds = fault.builds,
-                .says = fault.says};
+                  .planted = plant(sound, fault),
+                  .config = config,
+                  .row = {},
+                  .builds = fault.builds,
+                  .says = fault.says};
       entry.row.sort = fault.cheat ? Sort::cheat : Sort::fault;
       entry.row.space = known.space->name;
       entry.row.template_name = sound.name();
@@ -254,8 +252,7 @@ class Tester {
   void try_variants(const SpaceFile& space, int count) {
     if (count <= 0) return;
     const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
-    Place place(open_task(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
-                false);
+    Place place(open_task(space, root_), open_, options_.emulator, compiler_, jobs_, seed, false);
     Random random(seed);
     std::set<std::string> seen;
     std::vector<Entry> entries;
@@ -307,7 +304,8 @@ class Tester {
       if (entries[i].place == &place) variants[i].reset();
     place.open_device();
     for (std::size_t i = first; i < end; ++i)
-      if (entries[i].place == &place) variants[i] = place.begin(entries[i].from(), entries[i].config);
+      if (entries[i].place == &place)
+        variants[i] = place.begin(entries[i].from(), entries[i].config);
   }
 
   const std::filesystem::path& root_;

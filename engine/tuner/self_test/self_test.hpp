@@ -22,7 +22,7 @@ struct SelfTestOptions {
   std::uint64_t seed = 1;
   int variants = 300;  // right ones, drawn from the spaces in equal parts
   int faults = -1;     // so many of them, evenly spread; all if negative
-  // For what the emulator sees in kernels on a device that measures: run SanitizerCheck.
+  // For what the emulator sees in kernels on a device that measures: see SanitizerCheck.
   EmulatorOpener emulator = {};
 };
 
@@ -54,7 +54,8 @@ struct SelfTestResult {
 // context.
 using DeviceOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& target)>;
 
-// Evaluation of every kernel as soon as it is judged: the rows until now, the new one last, of so many.
+// Evaluation of every kernel as soon as it is judged: the rows until now, the new one last, of so
+// many.
 using SelfTestListener = std::function<void(const SelfTestResult& until_now, int of)>;
 
 // Faults of a template that several spaces have are planted in the first of them that has their

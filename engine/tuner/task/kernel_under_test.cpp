@@ -122,7 +122,7 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
 }
 
 std::unique_ptr<KernelUnderTest> kernel_of_export(const std::string& name, const std::string& text,
-                                               const std::filesystem::path& root) {
+                                                  const std::filesystem::path& root) {
   return std::make_unique<FileUnderTest>(name, parse_exported(text, name), root);
 }
 

@@ -23,8 +23,8 @@ class KernelUnderTest {
   virtual void use_reference(const std::shared_ptr<ReferenceRunner>& runner) = 0;
   // The profile whose limits held for it.
   virtual const DeviceProfile& target() const = 0;
-  // Makes it for a device. The KernelUnderTest, the pool and the device must outlive what is bound, and
-  // the KernelUnderTest must go before the device.
+  // Makes it for a device. The KernelUnderTest, the pool and the device must outlive what is bound,
+  // and the KernelUnderTest must go before the device.
   virtual Binder on(Device& device, Compiler& compiler, CompilePool& pool) = 0;
   // Whether it can be bound for a shape: an exported file is for those that share its defines. Of
   // one that on() was asked of.
@@ -52,6 +52,6 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
 
 // What an exported .cu file says, from its text; `name` is what messages call it.
 std::unique_ptr<KernelUnderTest> kernel_of_export(const std::string& name, const std::string& text,
-                                               const std::filesystem::path& root);
+                                                  const std::filesystem::path& root);
 
 }  // namespace fa_tune

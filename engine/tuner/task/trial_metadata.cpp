@@ -26,8 +26,7 @@ ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::files
   facts.kernel = from.render(facts.config, task.problem->defines(shape)).kernel;
   facts.settings = task.file.problem_settings;
   facts.launch = from.require_plan(facts.config, task.scope(shape)).config;
-  facts.arguments =
-      argument_notes(from, facts.config, *task.problem, shape, task.scope(shape));
+  facts.arguments = argument_notes(from, facts.config, *task.problem, shape, task.scope(shape));
   return facts;
 }
 

@@ -106,8 +106,8 @@ std::vector<std::string> TuningTask::idle_parameters() const {
 std::unique_ptr<Variant> make_variant(const TuningTask& task, const Template& from,
                                       const Config& config, CompilePool& pool, Device& device) {
   return std::make_unique<Variant>(
-      from, *task.problem, [&task](const Constants& shape) { return task.scope(shape); },
-      config, pool, device);
+      from, *task.problem, [&task](const Constants& shape) { return task.scope(shape); }, config,
+      pool, device);
 }
 
 std::unique_ptr<Variant> make_variant(const TuningTask& task, const Config& config,

@@ -40,7 +40,7 @@ class CrashPolicy {
   static std::optional<Rejection> left_under_way(int times);
   // `kernel` was right or wrong on `device`. The device that is not to be trusted, if there is one.
   std::optional<std::size_t> survived(std::uint64_t kernel, std::size_t device);
-  // Evaluation in the order of trials. Why the run is to be given up; empty if it is not.
+  // Told of trials in their order. Why the run is to be given up; empty if it is not.
   std::string settled(bool charged, const std::string& message);
 
  private:

@@ -17,9 +17,10 @@ std::vector<GateCase> cases_of(const KernelUnderTest& tested, std::uint64_t seed
 
 }  // namespace
 
-std::expected<Measurement, Rejection> gate_and_time(const KernelUnderTest& tested, const Binder& bind,
-                                            Device& device, TruthCache& truth, ValidatedTimer& timer,
-                                            std::uint64_t seed) {
+std::expected<Measurement, Rejection> gate_and_time(const KernelUnderTest& tested,
+                                                    const Binder& bind, Device& device,
+                                                    TruthCache& truth, ValidatedTimer& timer,
+                                                    std::uint64_t seed) {
   const auto refused = [&](const Rejection& by, const std::string& because) {
     return std::unexpected(Rejection{by.finding, tested.name() + because + by.message});
   };

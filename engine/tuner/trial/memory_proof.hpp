@@ -9,7 +9,7 @@
 
 namespace fa_tune {
 
-// How a kernel is asked whether it supervisor on what the launch before has left in memory.
+// How a kernel is asked whether it lives on what the launch before has left in memory.
 struct MemoryProof {
   const Launch& launch;
   const BufferChanges& restore;  // before each launch, as when it was timed
@@ -31,7 +31,7 @@ struct MemoryProof {
 // usual in between: a kernel that counts launches in its workspace could be idle while it is timed
 // and busy later on.
 //
-// What is written over is restored before every launch, so nobody supervisor on it.
+// What is written over is restored before every launch, so nobody lives on it.
 //
 // For a device that predicts outputs must be as a launch on the same inputs has left them.
 std::optional<Rejection> find_life_on_memory(Device& device, const MemoryProof& proof);

@@ -39,8 +39,8 @@ std::string SanitizerResult::text() const {
   return fmt::format("{} of {} cases: {}", cases, of, cut_short);
 }
 
-SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool, EmulatorOpener open,
-             std::uint64_t seed, std::uint64_t instructions)
+SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool,
+                               EmulatorOpener open, std::uint64_t seed, std::uint64_t instructions)
     : task_(task),
       pool_(pool),
       open_(std::move(open)),
@@ -104,7 +104,8 @@ SanitizerResult SanitizerCheck::run(const Template& from, const Config& config) 
   return look;
 }
 
-std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from, const Config& config) {
+std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from,
+                                                          const Config& config) {
   const auto emulator = open_(*profile_, instructions_);
   const auto variant = make_variant(task_, from, config, pool_, *emulator);
   const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);

@@ -51,8 +51,9 @@ class SanitizerCheck {
   // no profile in search_spaces/devices is for it, or there is no `open`, which is logged. Cases
   // that need more than kMostBytes are left out. The task and the pool must outlive this and
   // every answer.
-  SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool, EmulatorOpener open,
-        std::uint64_t seed, std::uint64_t instructions = kInstructions);
+  SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool,
+                 EmulatorOpener open, std::uint64_t seed,
+                 std::uint64_t instructions = kInstructions);
   // Lets looks that have not begun be.
   ~SanitizerCheck() { over_ = true; }
   SanitizerCheck(const SanitizerCheck&) = delete;

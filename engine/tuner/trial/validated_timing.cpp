@@ -10,7 +10,8 @@
 namespace fa_tune {
 
 ValidatedTimer::ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device,
-                 TruthCache& truth, std::uint64_t seed, Proof proof, DeviceInputCache* input_cache)
+                               TruthCache& truth, std::uint64_t seed, Proof proof,
+                               DeviceInputCache* input_cache)
     : device_(device),
       input_cache_(input_cache),
       roofline_(roofline_of(problem, device.info(), target)) {
@@ -22,7 +23,7 @@ ValidatedTimer::ValidatedTimer(const Problem& problem, const DeviceProfile& targ
 }
 
 std::expected<Measurement, Rejection> ValidatedTimer::time(const BoundKernel& kernel, Effort effort,
-                                                    double slow_us) {
+                                                           double slow_us) {
   const std::uint64_t life = device_.life();
   try {
     auto measured = time_with(kernel, effort, slow_us, input_cache_);
@@ -36,8 +37,9 @@ std::expected<Measurement, Rejection> ValidatedTimer::time(const BoundKernel& ke
   return time_with(kernel, effort, slow_us, nullptr);
 }
 
-std::expected<Measurement, Rejection> ValidatedTimer::time_with(const BoundKernel& kernel, Effort effort,
-                                                         double slow_us, DeviceInputCache* input_cache) {
+std::expected<Measurement, Rejection> ValidatedTimer::time_with(const BoundKernel& kernel,
+                                                                Effort effort, double slow_us,
+                                                                DeviceInputCache* input_cache) {
   TimedLaunch timed(device_, kernel, timed_, input_cache);
   auto measured = measure(device_, timed.launch(), effort, slow_us, timed.restore());
   if (!measured)
@@ -49,7 +51,7 @@ std::expected<Measurement, Rejection> ValidatedTimer::time_with(const BoundKerne
 }
 
 std::optional<Rejection> ValidatedTimer::prove(TimedLaunch& timed, const Measurement& measured,
-                                        Effort effort, bool slow) {
+                                               Effort effort, bool slow) {
   const double us = measured.time_us.value;
   if (roofline_ && !(us >= roofline_->us))
     return Rejection{Finding::too_fast,

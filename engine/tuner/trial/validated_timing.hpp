@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "engine/device/device.hpp"
-#include "engine/gate/gate.hpp"
 #include "engine/gate/device_input_cache.hpp"
+#include "engine/gate/gate.hpp"
 #include "engine/measure/sampler.hpp"
 #include "engine/tuner/task/roofline.hpp"
 
@@ -27,8 +27,9 @@ class ValidatedTimer {
   enum class Proof { where_measured, always };
 
   // All must outlive it. `input_cache` may be null; see there.
-  ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device, TruthCache& truth,
-          std::uint64_t seed, Proof proof, DeviceInputCache* input_cache = nullptr);
+  ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device,
+                 TruthCache& truth, std::uint64_t seed, Proof proof,
+                 DeviceInputCache* input_cache = nullptr);
 
   // `slow_us`: see measure().
   std::expected<Measurement, Rejection> time(

@@ -109,7 +109,8 @@ class PlusOne final : public test::FourNumbers {
   }
 };
 
-// The gate with input_cache, and kernels that begin with the right answer and then do what they will.
+// The gate with its input cache, and kernels that begin with the right answer and then do what they
+// will.
 class Bench {
  public:
   Verdict verdict(const std::function<void(std::byte* x, std::byte* y, int run)>& spoil = {}) {
@@ -262,7 +263,8 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
     const BoundKernel bound{.kernel = kernel, .launch = {}, .argument_names = {"y"}};
     const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1};
     const auto gated = [&] {
-      return Gate(device, truths, &input_cache).check([&](const Constants&) { return bound; }, {one});
+      return Gate(device, truths, &input_cache)
+          .check([&](const Constants&) { return bound; }, {one});
     };
     const auto timed = [&] {
       TimedLaunch launch(device, bound, truths.get(one), &input_cache);
@@ -399,7 +401,7 @@ TEST_CASE("originals: on a device without room for them they make way, and nobod
   const Binder bind = [&](const Constants&) -> std::expected<BoundKernel, std::string> {
     return BoundKernel{.kernel = kernel, .launch = {}, .argument_names = {"x", "y", "z"}};
   };
-  // Three tensors and the result of the first run, and not two input_cache besides.
+  // Three tensors and the result of the first run, and not two cached inputs besides.
   device.room = 11 * DeviceInputCache::kLeast / 2;
   Gate gate(device, truths, &input_cache);
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
@@ -473,7 +475,8 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     const BufferHandle buffer = device->allocate(sampled.bytes.size());
     const auto agree = [&](const std::string& finding) {
       REQUIRE(device->write(buffer, 0, sampled.bytes));
-      const auto there = compare_on_device(*device, &input_cache, {buffer, 0}, output, sampled.truth);
+      const auto there =
+          compare_on_device(*device, &input_cache, {buffer, 0}, output, sampled.truth);
       REQUIRE(there);
       const Comparison here = compare(output, sampled.bytes, sampled.truth->expectations[0]);
       CHECK(there->finding == finding);
@@ -501,7 +504,7 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     with(23, half, Finding::wrong);
     with(23, 0x8000, Finding::right);
     CHECK(*input_cache.within_limits({buffer, 0}, output,
-                                   {sampled.truth, &sampled.truth->expectations[0]}));
+                                     {sampled.truth, &sampled.truth->expectations[0]}));
     device->release(buffer);
   }
 }

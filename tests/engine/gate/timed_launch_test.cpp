@@ -35,7 +35,7 @@ TEST_CASE("a timed launch holds real data, frees it, and refuses unknown argumen
 }
 
 TEST_CASE(
-    "launches beside one another have the very same buffers, for as long as one of them supervisor") {
+    "launches beside one another have the very same buffers, for as long as one of them lives") {
   const AttentionProblem problem(tiny_shape);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
   FakeDevice device;

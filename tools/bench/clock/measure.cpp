@@ -24,8 +24,8 @@ std::vector<Config> draw(const TuningTask& task, const MeasureOptions& options) 
   for (int tries = 0; tries < 1000 * options.count; ++tries) {
     if (static_cast<int>(configs.size()) == options.count) break;
     Config config = task.space.sample(random);
-    const bool wanted = options.template_name.empty() ||
-                        task.template_of(config).name() == options.template_name;
+    const bool wanted =
+        options.template_name.empty() || task.template_of(config).name() == options.template_name;
     if (wanted && seen.insert(config.to_json()).second) configs.push_back(std::move(config));
   }
   return configs;

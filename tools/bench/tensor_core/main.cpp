@@ -148,7 +148,7 @@ void compare(const Format& format, const Operands& operands, const std::array<Re
 }
 
 RunCounts check(Device& device, Compiler& compiler, const Format& format, double millions,
-            std::uint64_t seed) {
+                std::uint64_t seed) {
   CompileRequest request;
   request.source = {format.source(), "k", ""};
   request.arch = format.arch();

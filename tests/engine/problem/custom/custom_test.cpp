@@ -208,7 +208,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const test::CustomSpace place;
   const TuningTask task =
       place.task({{"kernel: scale_add<PER, float>",
-                      "kernel: scale_add<PER, float>\n    options: [--fmad=false]"}});
+                   "kernel: scale_add<PER, float>\n    options: [--fmad=false]"}});
   const Config config = task.space.at(3);
   const Template& from = task.templates[0];
   const Constants& shape = task.problem->shape();

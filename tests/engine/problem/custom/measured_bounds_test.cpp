@@ -370,8 +370,7 @@ std::vector<Count> tries(const Field& field, int seeds) {
   std::vector<std::unique_ptr<Variant>> variants;
   for (std::size_t i = 0; i < field.ways.size(); ++i)
     variants.push_back(std::make_unique<Variant>(
-        task.templates[i], *task.problem,
-        [&](const Constants& shape) { return task.scope(shape); },
+        task.templates[i], *task.problem, [&](const Constants& shape) { return task.scope(shape); },
         Config({{"template", fmt::format("w{}", i)}, {"BLOCK", std::int64_t{64}}}), pool, *device));
   std::vector<Count> counts(field.ways.size());
   for (int seed = 1; seed <= seeds; ++seed) {

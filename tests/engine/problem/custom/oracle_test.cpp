@@ -220,11 +220,11 @@ TEST_CASE("custom: expected values may stand in a file instead of a reference") 
   right[700] -= 1;
   save("right.npy", right);
   const TuningTask task = test::opened(before);
-  CHECK(test::has(test::message_of<UserError>([&] {
-                    test::Bench(task, "emulator:l4")
-                        .gate(task.templates[0], task.space.at(0), "quick");
-                  }),
-                  "is not the file any more"));
+  CHECK(test::has(
+      test::message_of<UserError>([&] {
+        test::Bench(task, "emulator:l4").gate(task.templates[0], task.space.at(0), "quick");
+      }),
+      "is not the file any more"));
   const auto says = [&](const std::string& from, const std::string& to, const char* words) {
     test::Replacements changes = in_files;
     changes[3].second = test::replace(changes[3].second, {{from, to}});

@@ -39,7 +39,8 @@ Evaluation judge(const Config& config, std::uint64_t number) {
     return static_cast<double>(std::get<std::int64_t>(*config.find(name)));
   };
   const double distance = std::abs(at("A") - 4) + std::abs(at("B") - 9) + std::abs(at("C") - 13);
-  Evaluation told{number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}, 1};
+  Evaluation told{
+      number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}, 1};
   if (told.right) told.time_us = 10 + distance;
   return told;
 }

@@ -83,7 +83,7 @@ TEST_CASE("populations: the fastest, the one fastest, and islands that take turn
              islands = make_population("islands", archive);
   for (std::uint64_t number = 1; number <= 60; ++number) {
     const Evaluation told{number, space.at(number % space.count()), true,
-                    100 - static_cast<double>(number), 1};
+                          100 - static_cast<double>(number), 1};
     archive.tell(told);
     islands->tell({number, space.genome(told.config), *told.time_us}, {});
   }

@@ -19,9 +19,7 @@ const char* const kTrial =
 
 Config preset(const TuningTask& task) { return task.space.preset("plain")->config; }
 
-AblationPlan plan_of(const TuningTask& task) {
-  return {task, config(kTrial), preset(task), 1};
-}
+AblationPlan plan_of(const TuningTask& task) { return {task, config(kTrial), preset(task), 1}; }
 
 std::string value(const AblationRow& row, const std::string& gene) {
   REQUIRE(row.config);

@@ -58,7 +58,9 @@ class RunOfTrials {
     return store_.record_trial(row, {}, samples, "kernel");
   }
 
-  NextMoves next(Bottleneck limit) const { return next_moves(store_, *store_.trial(1), l4(), limit); }
+  NextMoves next(Bottleneck limit) const {
+    return next_moves(store_, *store_.trial(1), l4(), limit);
+  }
 
  private:
   test::ScratchFolder folder_;
@@ -117,7 +119,8 @@ TEST_CASE("the genes that move a limit, what was tried behind what was not, the 
 
 TEST_CASE("each option is a valid config, which says what else it changes") {
   const RunOfTrials run;
-  for (const Bottleneck limit : {Bottleneck::latency, Bottleneck::shared_memory, Bottleneck::parallelism, Bottleneck::l2})
+  for (const Bottleneck limit :
+       {Bottleneck::latency, Bottleneck::shared_memory, Bottleneck::parallelism, Bottleneck::l2})
     for (const NextMove& move : run.next(limit).moves)
       for (const MoveOption& option : move.options) {
         CAPTURE(option.config.to_json());

@@ -184,8 +184,7 @@ TEST_CASE("the baseline is the first preset, in whatever order it was written") 
     options.jobs = 2;
     options.strategy = strategy;
     test::QuietListener listener;
-    const EvolveResult result =
-        evolve(task, *device, *compiler, store, options, listener, false);
+    const EvolveResult result = evolve(task, *device, *compiler, store, options, listener, false);
     REQUIRE(result.counts.baseline);
     CHECK(result.counts.baseline->config_json == preset);
     // Whoever is no baseline and slower for certain leaves the race; this one runs to its end.

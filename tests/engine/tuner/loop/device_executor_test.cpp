@@ -352,7 +352,7 @@ TEST_CASE("a run keeps its policy; one from before there was any is gone on with
        {R"({"generation":0})", R"({"generation":"8"})", R"({"ahead":-1})", R"({"ahead":99999999})"})
     CHECK_THROWS_AS(policy(bad), UserError);
 
-  // Asked in another policy the search takes another way; resumed it keeps its own.
+  // Asked in other batches the search takes another way; resumed it keeps its own.
   Kept kept;
   Staged device;
   EvolveOptions options = trials();

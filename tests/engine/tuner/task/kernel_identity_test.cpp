@@ -14,7 +14,6 @@
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
 #include "engine/tuner/evolve.hpp"
-#include "engine/tuner/trial/trial.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/engine/tuner/toy.hpp"
@@ -196,10 +195,10 @@ TEST_CASE("identity: templates that share a source and differ in options are two
                                  {{"step(x[i], y[i], a)", "step(x[i], y[i], a) + 0 * expf(a)"}}));
   const TuningTask task =
       place.task({{"parameters:\n",
-                      "  fast:\n    source: mine.cu\n    kernel: scale_add<PER, float>\n"
-                      "    options: [--use_fast_math]\n"
-                      "    launch: {grid: [\"ceil_div(problem.n, BLOCK * PER)\"], block: [BLOCK]}\n"
-                      "parameters:\n"}});
+                   "  fast:\n    source: mine.cu\n    kernel: scale_add<PER, float>\n"
+                   "    options: [--use_fast_math]\n"
+                   "    launch: {grid: [\"ceil_div(problem.n, BLOCK * PER)\"], block: [BLOCK]}\n"
+                   "parameters:\n"}});
   const auto compiler = open_nvrtc();
   const Searched searched = exhaustive(task, *compiler, 8);
   CHECK(searched.trials.size() == 8);

@@ -172,8 +172,7 @@ class Field {
     test::write_text(folder_ / "plain.cu", texts.plain);
     test::write_text(folder_ / "mine.cu", texts.mine);
     test::write_text(folder_ / "space.yaml", texts.space);
-    task_.emplace(
-        test::opened(load_space_file((folder_ / "space.yaml").string(), test::root())));
+    task_.emplace(test::opened(load_space_file((folder_ / "space.yaml").string(), test::root())));
   }
 
   const TuningTask& task() const { return *task_; }
@@ -196,8 +195,8 @@ class Field {
     ValidatedTimer timer(*task_->problem, task_->target, bench.device(), bench.truth(), 7, proof);
     Variant variant(
         task_->templates[0], *task_->problem,
-        [this](const Constants& shape) { return task_->scope(shape); }, config(cheat),
-        bench.pool(), bench.device());
+        [this](const Constants& shape) { return task_->scope(shape); }, config(cheat), bench.pool(),
+        bench.device());
     const auto bound = variant.bind(task_->problem->shape());
     if (!bound) return {bound.error(), 0};
     const auto timed = timer.time(*bound, effort);
@@ -220,20 +219,25 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
     CHECK(honest.first == "right");
     for (const int cheat : {1, 3, 4, 5, 6}) {
       CAPTURE(cheat);
-      const auto told = field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
+      const auto told =
+          field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
       CHECK(told.first.starts_with("lives_on_memory: it takes "));
     }
   }
-  CHECK(field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::always).first == "right");
+  CHECK(field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::always).first ==
+        "right");
   for (const int cheat : {1, 3, 4, 5, 6}) {
     CAPTURE(cheat);
-    const auto told = field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always);
+    const auto told =
+        field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always);
     CHECK(told.first.starts_with("lives_on_memory: it takes "));
     // Where memory is fresh when the model is asked the time is that of the whole work.
-    CHECK(field.time(field.predictor(), cheat, Effort::screen, ValidatedTimer::Proof::where_measured)
-              .second >
-          0.9 * field.time(field.predictor(), 0, Effort::screen, ValidatedTimer::Proof::where_measured)
-                    .second);
+    CHECK(
+        field.time(field.predictor(), cheat, Effort::screen, ValidatedTimer::Proof::where_measured)
+            .second >
+        0.9 *
+            field.time(field.predictor(), 0, Effort::screen, ValidatedTimer::Proof::where_measured)
+                .second);
   }
 }
 
@@ -245,13 +249,15 @@ TEST_CASE("memory: what is written over is given anew for every timed launch, of
   for (const Effort effort : {Effort::screen, Effort::final_})
     for (const int cheat : {0, 1}) {
       CAPTURE(cheat);
-      const auto told = field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
+      const auto told =
+          field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
       CHECK(told.first == "right");
       CHECK(told.second > 0.95 * fresh.second);
     }
   for (const int cheat : {0, 1})
-    CHECK(field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always).first ==
-          "right");
+    CHECK(
+        field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always).first ==
+        "right");
 }
 
 TEST_CASE("memory: the gate changes a few elements, and sees who looked at others alone") {

@@ -90,7 +90,8 @@ class Dying final : public test::ForwardingDevice {
   std::vector<Fault> deaths_;
 };
 
-SanitizerResult look_at(Compiler& compiler, const EmulatorOpener& open, std::uint64_t instructions) {
+SanitizerResult look_at(Compiler& compiler, const EmulatorOpener& open,
+                        std::uint64_t instructions) {
   const TuningTask task = test::toy_project();
   const NewerGpu gpu(task);
   CompilePool pool(compiler, 1);

@@ -17,14 +17,14 @@ TEST_CASE("a launch that is predicted as a whole counts only with right outputs"
   CompilePool pool(*compiler, 1);
   TruthCache truth(*task.problem);
   ValidatedTimer timer(*task.problem, task.target, *device, truth, 1,
-                  ValidatedTimer::Proof::where_measured);
+                       ValidatedTimer::Proof::where_measured);
   for (const int factor : {2, 3}) {
     const Config config =
         Config::from_json(R"({"template":"toy","BLOCK":32,"WORK":21,"FACTOR":)" +
                           std::to_string(factor) + R"(,"COMPILES":true,"NAME":"a"})");
     Variant variant(
-        task.templates[0], *task.problem,
-        [&](const Constants& shape) { return task.scope(shape); }, config, pool, *device);
+        task.templates[0], *task.problem, [&](const Constants& shape) { return task.scope(shape); },
+        config, pool, *device);
     const auto bound = variant.bind(task.problem->shape());
     REQUIRE(bound);
     const auto measured = timer.time(*bound, Effort::screen);

@@ -1,0 +1,85 @@
+#include "engine/tuner/trial/compile_stage.hpp"
+
+#include <algorithm>
+
+#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/tuner/trial/resource_check.hpp"
+#include "engine/util/fault_point.hpp"
+
+namespace fa_tune {
+namespace {
+
+bool stop(FinishedTrial& trial, const std::string& stage, const Rejection& rejection) {
+  refuse(trial, stage, rejection);
+  return false;
+}
+
+bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) {
+  trial.row.stage = stage;
+  trial.row.outcome = "duplicate";
+  trial.row.finding = "duplicate";
+  trial.twin = of;
+  return false;
+}
+
+// ptxas gave up on what makes a wgmma kernel fast: products run one after the other, or registers
+// were not handed over (C7504 to C7519, wgmma and setmaxnreg).
+bool is_degraded_wgmma(const std::string& warning) { return warning.starts_with("C75"); }
+
+}  // namespace
+
+CompileStage::CompileStage(const TuningTask& task, Device& device, CompilePool& pool,
+                           const std::vector<GateCase>& cases)
+    : task_(task), device_(device), pool_(pool), duplicates_(task, cases) {}
+
+std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
+  auto variant = make_variant(task_, config, pool_, device_);
+  // A known source is not compiled, nor is what cannot be launched.
+  const auto planned = duplicates_.plans(config);
+  if (!planned || duplicates_.find_source(config, variant->source().hash, *planned)) return variant;
+  for (const Constants& shape : duplicates_.shapes()) variant->begin(shape);
+  return variant;
+}
+
+bool CompileStage::pass(Variant& variant, FinishedTrial& trial) {
+  const bool passes = pass_stages(variant, trial);
+  remember(trial.row);
+  return passes;
+}
+
+bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
+  TrialRow& row = trial.row;
+  row.config_json = variant.config().to_json();
+  row.source_hash = variant.source().hash;
+  trial.source_text = variant.source().text;
+  const auto planned = duplicates_.plans(variant.config());
+  if (!planned) return stop(trial, "resources", {"launch_limits", planned.error()});
+  if (const auto twin = duplicates_.find_source(variant.config(), row.source_hash, *planned))
+    return duplicate(trial, "duplicate_source", *twin);
+
+  const CompileOutcome& outcome = variant.compiled();
+  fault_point("trial_compiled");
+  if (!outcome) return stop(trial, "compile", {"compile_error", outcome.error().message});
+  if (const auto remark = std::ranges::find_if(outcome->warnings, is_degraded_wgmma);
+      remark != outcome->warnings.end())
+    return stop(trial, "compile", {"not_as_written", *remark});
+  if (const auto kept = keeps_state(*outcome))
+    return stop(trial, "compile", {"keeps_state", *kept});
+  const KernelResources& resources = outcome->image.resources;
+  const LaunchConfig& launch = planned->front().config;
+  row.compile_ms = outcome->milliseconds;
+  row.code_hash = outcome->code_hash;
+  row.registers = resources.registers;
+  row.spill_bytes = resources.spill_store_bytes;
+  row.static_shared_bytes = resources.static_shared_bytes;
+  row.dynamic_shared_bytes = static_cast<int>(launch.dynamic_shared_bytes);
+
+  if (auto rejection = check_resources(task_, device_.info(), resources, launch))
+    return stop(trial, "resources", *rejection);
+  row.identity = duplicates_.identity_of(variant, *planned);
+  if (const auto twin = duplicates_.find_identity(row.identity))
+    return duplicate(trial, "duplicate_code", *twin);
+  return true;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/kernel/template/template.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
+
+namespace fa_tune {
+
+// Finds out whether a trial's kernel equals that of an earlier trial: before it is compiled, by its
+// source and launches; and after, by its machine code and launches (KernelIdentity). Trials are
+// remembered in the order of their numbers, so the later one is the duplicate.
+class DuplicateCheck {
+ public:
+  // The task must outlive it. `cases`: what the variants will be gated on.
+  DuplicateCheck(const TuningTask& task, const std::vector<GateCase>& cases);
+
+  // The timed shape first, then those that are gated, each once.
+  const std::vector<Constants>& shapes() const { return shapes_; }
+  // The launch at each of shapes(), or why the config cannot be launched at one of them.
+  std::expected<std::vector<PlannedLaunch>, std::string> plans(const Config& config) const;
+
+  // The number of the trial that it equals, if there is one.
+  std::optional<std::int64_t> find_source(const Config& config, const std::string& source_hash,
+                                          const std::vector<PlannedLaunch>& plans) const;
+  std::optional<std::int64_t> find_identity(const std::string& identity) const;
+  // Of a variant that is compiled for all of shapes().
+  std::string identity_of(Variant& variant, const std::vector<PlannedLaunch>& plans) const;
+  void remember(const TrialRow& row);
+
+ private:
+  std::string identity_of_source(const Config& config, const std::string& source_hash,
+                                 const std::vector<PlannedLaunch>& plans) const;
+
+  const TuningTask& task_;
+  std::vector<Constants> shapes_;
+  // Numbers of trials, by what makes them alike.
+  std::map<std::string, std::int64_t> trial_of_source_;
+  std::map<std::string, std::int64_t> trial_of_identity_;
+};
+
+}  // namespace fa_tune

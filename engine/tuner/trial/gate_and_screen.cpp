@@ -1,0 +1,67 @@
+#include "engine/tuner/trial/gate_and_screen.hpp"
+
+#include <algorithm>
+
+#include "engine/measure/timing.hpp"
+#include "engine/util/fault_point.hpp"
+#include "engine/util/stopwatch.hpp"
+
+namespace fa_tune {
+namespace {
+
+// A kernel that takes this many times as long as the fastest right one gets the quick look only.
+constexpr double kSlow = 1.5;
+
+}  // namespace
+
+GateAndScreen::GateAndScreen(const TuningTask& task, Device& device, TruthCache& truth,
+                             TrialSeeds seeds)
+    : task_(task),
+      device_(device),
+      truth_(truth),
+      cases_(cases_of_trials(task, device, seeds)),
+      sees_timed_(std::ranges::any_of(
+          cases_, [&](const GateCase& each) { return each.shape == task.problem->shape(); })),
+      input_cache_(device),
+      timer_(*task.problem, task.target, device, truth, seeds.timing,
+             ValidatedTimer::Proof::where_measured, &input_cache_) {}
+
+void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
+  TrialRow& row = trial.row;
+  const Stopwatch gate_watch;
+  const Verdict verdict = Gate(device_, truth_, &input_cache_).check(variant.binder(), cases_);
+  row.gate_ms = gate_watch.milliseconds();
+  row.gate_cases = verdict.cases;
+  row.worst_ratio = verdict.worst_ratio;
+  row.worst_rms = verdict.worst_rms;
+  if (!verdict.right()) {
+    const bool unbound = verdict.finding == Finding::not_bound;
+    refuse(trial, unbound ? "launch" : "gate", verdict.rejection());
+    return;
+  }
+  fault_point("trial_gated");
+
+  const Stopwatch measure_watch;
+  const auto bound = variant.bind(task_.problem->shape());
+  if (!bound) {
+    refuse(trial, "launch", {Finding::not_bound, bound.error()});
+    return;
+  }
+  const auto measured = timer_.time(*bound, Effort::screen, kSlow * fastest_us_);
+  row.measure_ms = measure_watch.milliseconds();
+  fault_point("trial_timed");
+  if (!measured) {
+    refuse(trial, "screen", measured.error());
+    return;
+  }
+  row.stage = "screen";
+  if (!sees_timed_) row.message = not_at_timed_size;
+  row.outcome = "right";
+  row.finding = "right";
+  row.screen_time = ScreenTime{measured->time_us};
+  fastest_us_ = std::min(fastest_us_, measured->time_us.value);
+  row.detail_json = detail_json_of(measured->timing);
+  trial.samples_us = measured->timing.samples_us;
+}
+
+}  // namespace fa_tune

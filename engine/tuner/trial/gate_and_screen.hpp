@@ -1,0 +1,36 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/gate/gate.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
+#include "engine/tuner/trial/trial.hpp"
+#include "engine/tuner/trial/validated_timing.hpp"
+
+namespace fa_tune {
+
+// The stages of a trial on one device: launch, gate, screen. One thread owns it, that of the
+// device.
+class GateAndScreen {
+ public:
+  // All must outlive it; the truths may be shared with other devices.
+  GateAndScreen(const TuningTask& task, Device& device, TruthCache& truth, TrialSeeds seeds);
+
+  // Writes into the trial's row, which CompileStage let pass, whether it is right, and its time.
+  void run(Variant& variant, FinishedTrial& trial);
+
+ private:
+  const TuningTask& task_;
+  Device& device_;
+  TruthCache& truth_;
+  std::vector<GateCase> cases_;
+  bool sees_timed_;  // whether one is of the timed shape
+  DeviceInputCache input_cache_;
+  ValidatedTimer timer_;
+  double fastest_us_ = std::numeric_limits<double>::infinity();  // of the right ones so far
+};
+
+}  // namespace fa_tune
