@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "README.md")
 BEGIN = "<!-- options: made by tools/lib/commands_page.py -->\n"
@@ -47,7 +48,8 @@ def row(name, meaning):
 
 def described(program, *command):
     said, usage, rows = sections(help_of(program, *command))
-    out = [f"### {' '.join(command)}", "", said[0].upper() + said[1:] + ("" if said.endswith("?") else "."), "", f"    {usage}", ""]
+    sentence = said[0].upper() + said[1:] + ("" if said.endswith("?") else ".")
+    out = [f"### {' '.join(command)}", "", *textwrap.wrap(sentence, 100), "", f"    {usage}", ""]
     shown = rows.get("Positionals", []) + rows.get("Options", [])
     shown = [each for each in shown if not each[0].startswith("-h,--help")]
     if shown:
