@@ -100,7 +100,7 @@ def options_of(command):
 
 def check_commands(text):
     for number, line, code in parts(text):
-        said = [line] if code else [span for span in re.findall(r"`([^`]+)`", line) if " --" in span]
+        said = [line] if code or line.startswith("    ") else [span for span in re.findall(r"`([^`]+)`", line) if " --" in span]
         for words in said:
             for found in re.finditer(r"(?<![\w.-])fa-tune ((?:[a-z]+ ?)+)?(?: *)([^#|;]*)", words):
                 named = (found[1] or "").split()
