@@ -4,6 +4,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 #include "engine/report/page/svg.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/report/words.hpp"
 
 namespace fa_tune {

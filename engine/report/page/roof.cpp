@@ -5,6 +5,7 @@
 
 #include "engine/report/page/axis.hpp"
 #include "engine/report/page/sections.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/report/words.hpp"
 
 namespace fa_tune {
