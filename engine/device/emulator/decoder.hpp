@@ -14,7 +14,7 @@
 #include "engine/device/emulator/lexer.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/syntax.hpp"
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::emulator {
 

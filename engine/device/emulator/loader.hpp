@@ -5,7 +5,7 @@
 
 #include "engine/device/emulator/memory.hpp"
 #include "engine/device/emulator/program.hpp"
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::emulator {
 

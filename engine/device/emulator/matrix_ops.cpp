@@ -6,7 +6,7 @@
 #include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/matrix.hpp"
 #include "engine/device/emulator/ops.hpp"
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 // ldmatrix, stmatrix: r[0..3]: registers; r[8]: row addresses; m[2], immediate as in access.hpp;
 // m[0]: space; m[4]: matrices; m[6]: 1 (aligned); m[5]: transposed.

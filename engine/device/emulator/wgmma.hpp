@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 #include "engine/device/emulator/touches.hpp"
 
 namespace fa_tune::emulator {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "engine/base/half.hpp"
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 // Where the elements of a fragment lie, written down from the PTX ISA, and small whole numbers as
 // elements, whose products every rule of rounding leaves exact.

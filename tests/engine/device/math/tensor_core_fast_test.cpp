@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/random.hpp"
-#include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_avx2.hpp"
 #include "tests/helpers.hpp"
 #include "warp.hpp"
 

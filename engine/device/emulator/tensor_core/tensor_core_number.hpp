@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 // Numbers as a tensor core's adder sees them, in plain integers; for the reference.
 

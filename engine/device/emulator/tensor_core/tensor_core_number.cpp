@@ -1,4 +1,4 @@
-#include "engine/device/emulator/tensor_core_number.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_number.hpp"
 
 #include <algorithm>
 #include <bit>

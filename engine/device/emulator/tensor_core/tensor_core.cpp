@@ -1,12 +1,12 @@
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 #include <bit>
 #include <cmath>
 
-#include "engine/device/emulator/tensor_core_reference.hpp"
-#include "engine/device/emulator/tensor_core_split.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_split.hpp"
 #ifdef FA_TUNE_AVX2
-#include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_avx2.hpp"
 #endif
 
 namespace fa_tune::emulator {

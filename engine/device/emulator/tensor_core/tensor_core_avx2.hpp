@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/device/emulator/tensor_core_reference.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
 
 namespace fa_tune::emulator {
 

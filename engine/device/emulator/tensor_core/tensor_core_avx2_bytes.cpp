@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_avx2.hpp"
 
 namespace fa_tune::emulator {
 

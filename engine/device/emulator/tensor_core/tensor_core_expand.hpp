@@ -6,7 +6,7 @@
 
 #include <immintrin.h>
 
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::emulator {
 

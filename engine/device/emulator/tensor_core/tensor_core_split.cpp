@@ -1,10 +1,10 @@
-#include "engine/device/emulator/tensor_core_split.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_split.hpp"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
-#include "engine/device/emulator/tensor_core_number.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_number.hpp"
 
 namespace fa_tune::emulator {
 

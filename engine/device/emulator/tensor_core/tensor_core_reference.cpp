@@ -1,11 +1,11 @@
-#include "engine/device/emulator/tensor_core_reference.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "engine/device/emulator/tensor_core_number.hpp"
-#include "engine/device/emulator/tensor_core_split.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_number.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_split.hpp"
 
 namespace fa_tune::emulator {
 

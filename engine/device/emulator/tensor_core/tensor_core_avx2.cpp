@@ -9,12 +9,12 @@
 // with F = 13 alone. The processor rounds toward zero meanwhile, which is how an f32 result wants
 // to be rounded.
 
-#include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_avx2.hpp"
 
 #include <array>
 #include <cstring>
 
-#include "engine/device/emulator/tensor_core_expand.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_expand.hpp"
 
 namespace fa_tune::emulator {
 
