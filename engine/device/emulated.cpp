@@ -15,7 +15,7 @@
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
-#include "engine/device/emulator/occupancy.hpp"
+#include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
 #include "engine/device/emulator/timing_model.hpp"
 

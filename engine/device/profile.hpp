@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/value.hpp"
-#include "engine/device/emulator/profile.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 
 namespace fa_tune {
 

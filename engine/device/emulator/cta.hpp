@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulator/launch.hpp"
 #include "engine/device/emulator/memory.hpp"
 #include "engine/device/emulator/polls.hpp"
 #include "engine/device/emulator/program.hpp"
 #include "engine/device/emulator/record.hpp"
+#include "engine/device/emulator/target/launch.hpp"
 
 namespace fa_tune::emulator {
 

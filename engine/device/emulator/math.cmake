@@ -1,6 +1,6 @@
 # The emulator's arithmetic and its model of time: no PTX here.
 add_library(fa_emulator_math STATIC tensor_core/tensor_core.cpp tensor_core/tensor_core_number.cpp tensor_core/tensor_core_reference.cpp
-            tensor_core/tensor_core_split.cpp occupancy.cpp)
+            tensor_core/tensor_core_split.cpp target/occupancy.cpp)
 target_link_libraries(fa_emulator_math PUBLIC fa_tune_options)
 
 # The files that may use AVX2; whether it runs is decided when the program does. No contraction:

@@ -29,7 +29,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/emulator/clock/sm_simulation.hpp"
-#include "engine/device/emulator/occupancy.hpp"
+#include "engine/device/emulator/target/occupancy.hpp"
 
 namespace fa_tune::emulator {
 

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "engine/device/emulator/launch.hpp"
-#include "engine/device/emulator/profile.hpp"
 #include "engine/device/emulator/program.hpp"
 #include "engine/device/emulator/record.hpp"
+#include "engine/device/emulator/target/launch.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 
 namespace fa_tune::emulator {
 

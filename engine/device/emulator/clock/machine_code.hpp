@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/device/emulator/profile.hpp"
 #include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 
 namespace fa_tune::emulator {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "engine/device/emulator/launch.hpp"
-#include "engine/device/emulator/profile.hpp"
+#include "engine/device/emulator/target/launch.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 
 namespace fa_tune::emulator {
 

@@ -2,7 +2,7 @@
 // the toolkit): threads, blocks, registers and shared memory each set a limit, the least one
 // counts.
 
-#include "engine/device/emulator/occupancy.hpp"
+#include "engine/device/emulator/target/occupancy.hpp"
 
 #include <algorithm>
 #include <climits>
