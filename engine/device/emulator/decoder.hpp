@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/device/emulator/frontend/ast.hpp"
+#include "engine/device/emulator/frontend/lexer.hpp"
 #include "engine/device/emulator/lanes.hpp"
-#include "engine/device/emulator/lexer.hpp"
 #include "engine/device/emulator/ops.hpp"
-#include "engine/device/emulator/syntax.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::emulator {

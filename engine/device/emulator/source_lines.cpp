@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/frontend/ast.hpp"
 #include "engine/device/emulator/program.hpp"
-#include "engine/device/emulator/syntax.hpp"
 
 namespace fa_tune::emulator {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/parser.hpp"
+#include "engine/device/emulator/frontend/parser.hpp"
 
 // Where the compiler says what an instruction was in CUDA C++ (PTX ISA, "Debugging Directives").
 // Such a directive never makes a text invalid: it would mislead a debugger, not the kernel.

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lexer.hpp"
+#include "engine/device/emulator/frontend/lexer.hpp"
 
 #include <bit>
 #include <charconv>

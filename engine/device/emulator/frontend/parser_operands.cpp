@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/parser.hpp"
+#include "engine/device/emulator/frontend/parser.hpp"
 
 // Operands, and what their names stand for.
 

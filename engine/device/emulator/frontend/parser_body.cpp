@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/parser.hpp"
+#include "engine/device/emulator/frontend/parser.hpp"
 
 namespace fa_tune::emulator {
 namespace {

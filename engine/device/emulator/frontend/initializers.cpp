@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/parser.hpp"
+#include "engine/device/emulator/frontend/parser.hpp"
 
 // Initial values of variables: numbers, addresses of variables and functions, and bytes of
 // addresses (PTX ISA, initializers; constant expressions are not written by compilers).

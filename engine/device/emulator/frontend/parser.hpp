@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/device/emulator/lexer.hpp"
-#include "engine/device/emulator/syntax.hpp"
+#include "engine/device/emulator/frontend/ast.hpp"
+#include "engine/device/emulator/frontend/lexer.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/parser.hpp"
+#include "engine/device/emulator/frontend/parser.hpp"
 
 #include <algorithm>
 #include <bit>
