@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/device/emulator/alu/lanes.hpp"
 #include "engine/device/emulator/frontend/ast.hpp"
 #include "engine/device/emulator/frontend/lexer.hpp"
-#include "engine/device/emulator/lanes.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/random.hpp"
-#include "engine/device/emulator/lanes.hpp"
+#include "engine/device/emulator/alu/lanes.hpp"
 
 // Handlers compiled for any processor and those for AVX2 must give the same bits for every
 // operation, type and modifier, whatever the operands.

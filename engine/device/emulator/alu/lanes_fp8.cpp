@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_real.hpp"
+#include "engine/device/emulator/alu/lanes_real.hpp"
 
 // cvt to and from pairs of 8-bit reals (PTX ISA, cvt and alternate floating-point formats). e4m3
 // has no infinity and one NaN, 0x7f; e5m2 is the upper byte of an f16. To them every conversion is

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // Arithmetic on reals as the GPU does it, without branches where loops of it should become vector
 // code. Results that are NaN are the one NaN the GPU gives: 0x7fffffff, 0x7fff.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/device/emulator/lanes_real.hpp"
-#include "engine/device/emulator/lanes_special_tables.hpp"
+#include "engine/device/emulator/alu/lanes_real.hpp"
+#include "engine/device/emulator/alu/lanes_special_tables.hpp"
 
 // The special-function unit, bit for bit as an H100 computes: a table over the leading bits of the
 // argument and a quadratic in the rest (Oberman and Siu 2005, "A high-performance area-efficient

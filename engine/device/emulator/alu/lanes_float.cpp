@@ -1,6 +1,6 @@
 #include <numbers>
 
-#include "engine/device/emulator/lanes_special.hpp"
+#include "engine/device/emulator/alu/lanes_special.hpp"
 
 // f32 arithmetic. add, sub, mul, fma, div, sqrt and rcp are correctly rounded. The approx
 // instructions are computed in double and rounded once, which is within the bounds that the PTX ISA

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes.hpp"
+#include "engine/device/emulator/alu/lanes.hpp"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "engine/device/emulator/lanes_real.hpp"
+#include "engine/device/emulator/alu/lanes_real.hpp"
 
 // f64 arithmetic. Every operation is correctly rounded to nearest by the processor; for the other
 // directions the nearest result is moved by one unit where the sign of what it lacks asks for it.

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // Logic, shifts, bit fields and moves.
 

@@ -1,6 +1,6 @@
 #include <type_traits>
 
-#include "engine/device/emulator/lanes_real.hpp"
+#include "engine/device/emulator/alu/lanes_real.hpp"
 
 // Comparisons, selections and predicates. A predicate is a word with a bit a lane.
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // The SIMD video instructions on four bytes or two halves of a word: vadd, vsub, vavrg, vabsdiff,
 // vmin, vmax, vset (PTX ISA, video instructions). Op fields: m[0]: Video; m[1]: bits of an element,

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // Masks and permutations that compilers seldom write: prmt with a mode, fns, bmsk, szext, lop3 with
 // a predicate.

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // add, sub and mad with carry (PTX ISA, extended-precision integer arithmetic). The carry of each
 // lane is a predicate: r[4] is read if there is one, r[5] is written if there is one. A borrow is a

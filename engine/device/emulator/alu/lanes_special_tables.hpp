@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // Coefficients of the special-function unit; lanes_special.hpp says what they mean and where they
 // come from. A name's middle: of arguments whose exponent is even or odd.

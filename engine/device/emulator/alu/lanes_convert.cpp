@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_real.hpp"
+#include "engine/device/emulator/alu/lanes_real.hpp"
 
 // cvt. The common conversions have loops of their own; all others go through one general path, a
 // lane at a time, by way of a double or an integer of 64 bits. The destination register may be

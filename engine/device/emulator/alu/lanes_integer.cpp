@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_map.hpp"
+#include "engine/device/emulator/alu/lanes_map.hpp"
 
 // Integer arithmetic. Sums and products wrap, so they are done in unsigned types.
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "engine/device/emulator/lanes.hpp"
+#include "engine/device/emulator/alu/lanes.hpp"
 
 // The lanes_*.cpp files are compiled twice, for any processor and for AVX2. Everything they share
 // is forced inline and lies in a namespace of the variant: a function compiled for AVX2 must never

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/lanes_real.hpp"
+#include "engine/device/emulator/alu/lanes_real.hpp"
 
 // f16 and bf16 arithmetic, alone and in pairs. A sum or a product of two is computed in f32 and
 // rounded again, which is exact because f32 has more than twice their bits and two; a fused product
