@@ -17,7 +17,7 @@
 #include "engine/device/emulator/loader.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
-#include "engine/device/emulator/timing_model.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 
 namespace fa_tune {
 namespace {

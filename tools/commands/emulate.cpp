@@ -5,7 +5,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/file.hpp"
 #include "engine/base/yaml.hpp"
-#include "engine/device/emulator/counters_report.hpp"
+#include "engine/device/emulator/timing/counters_report.hpp"
 #include "engine/device/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"

@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/clock/sm_simulation.hpp"
-#include "engine/device/emulator/counters_report.hpp"
 #include "engine/device/emulator/grid.hpp"
 #include "engine/device/emulator/loader.hpp"
-#include "engine/device/emulator/timing_model.hpp"
+#include "engine/device/emulator/timing/counters_report.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // The model of time on kernels small enough to work out by hand. test::small_profile has 4 SMs, one

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/clock/simulated_warp.hpp"
+#include "engine/device/emulator/timing/simulated_warp.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "engine/device/emulator/clock/sm_simulation.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
 
 #include <algorithm>
 
-#include "engine/device/emulator/clock/simulated_warp.hpp"
+#include "engine/device/emulator/timing/simulated_warp.hpp"
 
 namespace fa_tune::emulator {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/counters_report.hpp"
+#include "engine/device/emulator/timing/counters_report.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -21,15 +21,15 @@
 // conflicts of register banks, misses of the instruction cache beyond the simple rule below,
 // partitions of L2.
 
-#include "engine/device/emulator/timing_model.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/clock/sm_simulation.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
 
 namespace fa_tune::emulator {
 

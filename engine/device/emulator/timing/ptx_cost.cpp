@@ -19,7 +19,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/device/emulator/clock/machine_code.hpp"
+#include "engine/device/emulator/timing/pseudo_sass.hpp"
 
 namespace fa_tune::emulator {
 namespace {

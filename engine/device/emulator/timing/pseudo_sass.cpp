@@ -5,7 +5,7 @@
 // with the longest way to the block's end. Only true dependencies count, for ptxas names registers
 // anew. Accesses to memory keep their order relative to stores, barriers and waits.
 
-#include "engine/device/emulator/clock/machine_code.hpp"
+#include "engine/device/emulator/timing/pseudo_sass.hpp"
 
 #include <algorithm>
 #include <array>
