@@ -11,8 +11,8 @@
 #include "engine/device/emulator/memory.hpp"
 #include "engine/device/emulator/polls.hpp"
 #include "engine/device/emulator/program.hpp"
-#include "engine/device/emulator/record.hpp"
 #include "engine/device/emulator/target/launch.hpp"
+#include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
 

@@ -3,9 +3,9 @@
 #include <limits>
 #include <vector>
 
-#include "engine/device/emulator/record.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/trace/record.hpp"
 
 // A warp on its way through its trace. When it issues is for the simulation of the SM to decide.
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/device/emulator/record.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
 

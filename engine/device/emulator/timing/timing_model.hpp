@@ -3,9 +3,9 @@
 #include <string>
 
 #include "engine/device/emulator/program.hpp"
-#include "engine/device/emulator/record.hpp"
 #include "engine/device/emulator/target/launch.hpp"
 #include "engine/device/emulator/target/profile.hpp"
+#include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/counters.hpp"
+#include "engine/device/emulator/trace/counters.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/record.hpp"
+#include "engine/device/emulator/trace/record.hpp"
 
 #include <algorithm>
 #include <iterator>

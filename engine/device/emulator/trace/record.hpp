@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/device/emulator/counters.hpp"
 #include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {
 
