@@ -14,7 +14,7 @@
 
 #include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/cluster_order.hpp"
-#include "engine/device/emulator/sanitizer/global_races.hpp"
+#include "engine/device/emulator/shadow/global_races.hpp"
 
 namespace fa_tune::emulator {
 namespace {

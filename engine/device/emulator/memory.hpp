@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/device/emulator/sanitizer/init_map.hpp"
+#include "engine/device/emulator/shadow/init_map.hpp"
 
 namespace fa_tune::emulator {
 

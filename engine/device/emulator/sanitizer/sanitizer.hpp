@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "engine/device/emulator/access.hpp"
-#include "engine/device/emulator/sanitizer/copy_ledger.hpp"
-#include "engine/device/emulator/sanitizer/global_races.hpp"
-#include "engine/device/emulator/sanitizer/init_map.hpp"
-#include "engine/device/emulator/sanitizer/race_cells.hpp"
-#include "engine/device/emulator/sanitizer/vector_clocks.hpp"
+#include "engine/device/emulator/shadow/copy_ledger.hpp"
+#include "engine/device/emulator/shadow/global_races.hpp"
+#include "engine/device/emulator/shadow/init_map.hpp"
+#include "engine/device/emulator/shadow/race_cells.hpp"
+#include "engine/device/emulator/shadow/vector_clocks.hpp"
 
 namespace fa_tune::emulator {
 

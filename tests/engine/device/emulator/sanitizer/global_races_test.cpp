@@ -1,4 +1,4 @@
-#include "engine/device/emulator/sanitizer/global_races.hpp"
+#include "engine/device/emulator/shadow/global_races.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/device/emulator/sanitizer/vector_clocks.hpp"
+#include "engine/device/emulator/shadow/vector_clocks.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/sanitizer/init_map.hpp"
+#include "engine/device/emulator/shadow/init_map.hpp"
 
 #include <algorithm>
 

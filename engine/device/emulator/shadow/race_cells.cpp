@@ -1,4 +1,4 @@
-#include "engine/device/emulator/sanitizer/race_cells.hpp"
+#include "engine/device/emulator/shadow/race_cells.hpp"
 
 #include <algorithm>
 #include <bit>

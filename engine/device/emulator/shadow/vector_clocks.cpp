@@ -1,4 +1,4 @@
-#include "engine/device/emulator/sanitizer/vector_clocks.hpp"
+#include "engine/device/emulator/shadow/vector_clocks.hpp"
 
 namespace fa_tune::emulator {
 namespace {
