@@ -3,8 +3,8 @@
 #include <expected>
 #include <string_view>
 
+#include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/memory.hpp"
-#include "engine/device/emulator/program.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::emulator {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 namespace fa_tune::emulator {
 namespace {

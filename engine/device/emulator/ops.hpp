@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 // Handlers of instructions that reach beyond a lane: memory, other lanes, tensor cores. Each file
 // says at its top which fields of Op it reads.

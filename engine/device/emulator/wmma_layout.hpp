@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 namespace fa_tune::emulator {
 

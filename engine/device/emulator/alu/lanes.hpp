@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/device/emulator/program.hpp"
-#include "engine/device/emulator/types.hpp"
+#include "engine/device/emulator/ir/program.hpp"
+#include "engine/device/emulator/ir/types.hpp"
 
 namespace fa_tune::emulator {
 

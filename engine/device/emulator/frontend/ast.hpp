@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/device/emulator/types.hpp"
+#include "engine/device/emulator/ir/types.hpp"
 
 namespace fa_tune::emulator {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/ir/source_lines.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
-#include "engine/device/emulator/source_lines.hpp"
 
 // What a report says. Cta::report puts the instruction, the block and the thread before it.
 

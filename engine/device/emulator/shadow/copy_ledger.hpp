@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 namespace fa_tune::emulator {
 

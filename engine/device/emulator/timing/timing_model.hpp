@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/target/launch.hpp"
 #include "engine/device/emulator/target/profile.hpp"
 #include "engine/device/emulator/trace/record.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {

@@ -1,9 +1,8 @@
-#include "engine/device/emulator/touches.hpp"
-
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/ir/def_use.hpp"
 #include "engine/device/emulator/loader.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulator/source_lines.hpp"
-#include "engine/device/emulator/touches.hpp"
-#include "engine/device/emulator/types.hpp"
-#include "engine/device/emulator/wgmma.hpp"
+#include "engine/device/emulator/ir/def_use.hpp"
+#include "engine/device/emulator/ir/source_lines.hpp"
+#include "engine/device/emulator/ir/types.hpp"
+#include "engine/device/emulator/ir/wgmma.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,6 +1,5 @@
-#include "engine/device/emulator/touches.hpp"
-
 #include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/ir/def_use.hpp"
 
 namespace fa_tune::emulator {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/types.hpp"
+#include "engine/device/emulator/ir/types.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/source_lines.hpp"
+#include "engine/device/emulator/ir/source_lines.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/frontend/ast.hpp"
-#include "engine/device/emulator/program.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 namespace fa_tune::emulator {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/wgmma.hpp"
+#include "engine/device/emulator/ir/wgmma.hpp"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/device/emulator/ir/def_use.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
-#include "engine/device/emulator/touches.hpp"
 
 namespace fa_tune::emulator {
 
