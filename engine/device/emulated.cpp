@@ -13,8 +13,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/loader.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/tensor_map_bits.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"

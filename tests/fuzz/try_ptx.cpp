@@ -3,10 +3,10 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/frontend/ast.hpp"
 #include "engine/device/emulator/frontend/lexer.hpp"
 #include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/loader.hpp"
 
 namespace fa_tune::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "engine/device/emulator/bulk_ops.hpp"
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/mbarrier_ops.hpp"
 
 // st.async: how it is decoded, and how it runs as one more asynchronous operation.

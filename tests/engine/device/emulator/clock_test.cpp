@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/loader.hpp"
 #include "engine/device/emulator/timing/counters_report.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"

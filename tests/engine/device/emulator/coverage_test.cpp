@@ -1,4 +1,4 @@
-#include "engine/device/emulator/coverage.hpp"
+#include "engine/device/emulator/decode/coverage.hpp"
 
 #include <algorithm>
 #include <cstdlib>

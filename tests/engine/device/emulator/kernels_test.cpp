@@ -5,8 +5,8 @@
 #include "engine/base/file.hpp"
 #include "engine/base/half.hpp"
 #include "engine/base/random.hpp"
+#include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/loader.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // Whole kernels as the compiler writes them, the device around them, and what is counted.

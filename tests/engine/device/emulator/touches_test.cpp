@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/ir/def_use.hpp"
-#include "engine/device/emulator/loader.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // What instructions read and write, by place.

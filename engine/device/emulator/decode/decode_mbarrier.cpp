@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/mbarrier_ops.hpp"
 
 // mbarriers, the barrier of a cluster, and addresses within a cluster.

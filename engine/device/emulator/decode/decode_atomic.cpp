@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // atom and red. On vectors each element is updated on its own, as the ISA has it.
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/ir/def_use.hpp"
 
 namespace fa_tune::emulator {

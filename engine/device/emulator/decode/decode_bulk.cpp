@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/bulk_ops.hpp"
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // cp.async.bulk, cp.reduce.async.bulk, their tensor forms in tile mode, and bulk groups (PTX ISA
 // 9.0, "Data Movement and Conversion Instructions: Bulk copy" and "Tensor copy").

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/decode_matrix.hpp"
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decode_matrix.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/wgmma_ops.hpp"
 
 // wgmma.* and setmaxnreg.

@@ -1,10 +1,10 @@
-#include "engine/device/emulator/decode_matrix.hpp"
+#include "engine/device/emulator/decode/decode_matrix.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Matrices in registers: mma, and the moves of 8 x 8 matrices between memory and registers.
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/device/emulator/decode_matrix.hpp"
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decode_matrix.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/wmma_layout.hpp"
 
 // wmma: loads and stores of fragments, and products as the mma that ptxas 13 makes of them.

@@ -1,11 +1,11 @@
-#include "engine/device/emulator/loader.hpp"
+#include "engine/device/emulator/decode/loader.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <new>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 namespace fa_tune::emulator {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Functions and their calls. Parameters of a call are local memory of both sides: before it the
 // arguments are copied to the callee's frame, after it the results back. Frames are static, so a

@@ -2,7 +2,7 @@
 #include <map>
 #include <ranges>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Registers to slots by linear scan (Poletto and Sarkar 1999). A value's interval covers every
 // instruction at which it is live; two values share a slot if their intervals do not meet. A result

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/mbarrier_ops.hpp"
 
 // Which function decodes which instruction; and control flow, barriers, fences and hints.

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Values of 128 bits. A register of them is two virtual registers of 64 bits, the lower half first.
 

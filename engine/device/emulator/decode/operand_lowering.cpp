@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // What the operands of the statement at hand stand for, checked against the instruction's types.
 

@@ -1,13 +1,13 @@
-#include "engine/device/emulator/coverage.hpp"
+#include "engine/device/emulator/decode/coverage.hpp"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/coverage_grammar.hpp"
-#include "engine/device/emulator/decoder.hpp"
-#include "engine/device/emulator/loader.hpp"
+#include "engine/device/emulator/decode/coverage_grammar.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
+#include "engine/device/emulator/decode/loader.hpp"
 
 namespace fa_tune::emulator {
 namespace {

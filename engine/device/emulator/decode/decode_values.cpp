@@ -2,7 +2,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Comparisons, selections, conversions and moves.
 

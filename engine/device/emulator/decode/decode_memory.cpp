@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Loads, stores, atomics and asynchronous copies.
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // cvt in all its forms.
 

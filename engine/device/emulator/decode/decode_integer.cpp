@@ -1,6 +1,6 @@
 #include <unordered_map>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Integer arithmetic: sums and products, with carry, of bytes and halves of a word; masks.
 

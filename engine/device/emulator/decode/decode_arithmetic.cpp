@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "engine/device/emulator/decoder.hpp"
+#include "engine/device/emulator/decode/decoder.hpp"
 
 // Arithmetic on reals, logic, bit fields. Integers are in decode_integer.cpp.
 
