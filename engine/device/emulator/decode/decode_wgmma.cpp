@@ -5,7 +5,7 @@
 
 #include "engine/device/emulator/decode/decode_matrix.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
-#include "engine/device/emulator/wgmma_ops.hpp"
+#include "engine/device/emulator/matrix/wgmma_ops.hpp"
 
 // wgmma.* and setmaxnreg.
 

@@ -2,7 +2,7 @@
 
 #include "engine/device/emulator/decode/decode_matrix.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
-#include "engine/device/emulator/wmma_layout.hpp"
+#include "engine/device/emulator/matrix/wmma_layout.hpp"
 
 // wmma: loads and stores of fragments, and products as the mma that ptxas 13 makes of them.
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/wgmma_ops.hpp"
+#include "engine/device/emulator/matrix/wgmma_ops.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/cluster.hpp"
-#include "engine/device/emulator/matrix.hpp"
+#include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 namespace fa_tune::emulator {

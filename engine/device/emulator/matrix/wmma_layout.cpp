@@ -1,4 +1,4 @@
-#include "engine/device/emulator/wmma_layout.hpp"
+#include "engine/device/emulator/matrix/wmma_layout.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/access.hpp"
-#include "engine/device/emulator/matrix.hpp"
+#include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
