@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/async/mbarrier.hpp"
 #include "engine/device/emulator/cluster.hpp"
-#include "engine/device/emulator/mbarrier.hpp"
 
 // A CTA's life: starting its warps and saying what went wrong. How a warp executes is in
 // cta_run.cpp, barriers in cta_barrier.cpp, whose turn it is in cluster.cpp.

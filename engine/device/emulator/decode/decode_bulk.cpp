@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/bulk_ops.hpp"
+#include "engine/device/emulator/async/bulk_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 
 // cp.async.bulk, cp.reduce.async.bulk, their tensor forms in tile mode, and bulk groups (PTX ISA

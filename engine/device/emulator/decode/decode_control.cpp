@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
-#include "engine/device/emulator/mbarrier_ops.hpp"
 
 // Which function decodes which instruction; and control flow, barriers, fences and hints.
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
-#include "engine/device/emulator/mbarrier_ops.hpp"
 
 // mbarriers, the barrier of a cluster, and addresses within a cluster.
 

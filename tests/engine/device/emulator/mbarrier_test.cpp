@@ -1,4 +1,4 @@
-#include "engine/device/emulator/mbarrier.hpp"
+#include "engine/device/emulator/async/mbarrier.hpp"
 
 #include <vector>
 

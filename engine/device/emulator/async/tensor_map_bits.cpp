@@ -1,4 +1,4 @@
-#include "engine/device/emulator/tensor_map_bits.hpp"
+#include "engine/device/emulator/async/tensor_map_bits.hpp"
 
 #include <cstring>
 

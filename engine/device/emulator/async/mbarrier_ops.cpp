@@ -1,4 +1,4 @@
-#include "engine/device/emulator/mbarrier_ops.hpp"
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 
 // mbarrier and cluster instructions. Each thread acts for itself, one after the other.
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/tensor_box.hpp"
+#include "engine/device/emulator/async/tensor_box.hpp"
 
 #include <algorithm>
 #include <cstring>

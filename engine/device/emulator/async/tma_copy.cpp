@@ -1,10 +1,10 @@
 #include <memory>
 #include <optional>
 
-#include "engine/device/emulator/bulk_ops.hpp"
-#include "engine/device/emulator/mbarrier_ops.hpp"
-#include "engine/device/emulator/swizzle.hpp"
-#include "engine/device/emulator/tensor_box.hpp"
+#include "engine/device/emulator/async/bulk_ops.hpp"
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
+#include "engine/device/emulator/async/swizzle.hpp"
+#include "engine/device/emulator/async/tensor_box.hpp"
 
 // Bulk tensor copies and reductions in tile mode. What they count on an mbarrier is the whole box;
 // stores leave out what lies outside the tensor.

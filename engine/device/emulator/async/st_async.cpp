@@ -1,10 +1,10 @@
-#include "engine/device/emulator/async_store.hpp"
+#include "engine/device/emulator/async/st_async.hpp"
 
 #include <cstring>
 
-#include "engine/device/emulator/bulk_ops.hpp"
+#include "engine/device/emulator/async/bulk_ops.hpp"
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
-#include "engine/device/emulator/mbarrier_ops.hpp"
 
 // st.async: how it is decoded, and how it runs as one more asynchronous operation.
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/cluster.hpp"
-#include "engine/device/emulator/mbarrier_ops.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 

@@ -1,8 +1,8 @@
-#include "engine/device/emulator/bulk_ops.hpp"
+#include "engine/device/emulator/async/bulk_ops.hpp"
 
 #include <memory>
 
-#include "engine/device/emulator/mbarrier_ops.hpp"
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 
 // Bulk copies of plain bytes, and bulk groups. Addresses are checked when the copy is issued and
 // again when it happens: a CTA may have ended, a buffer may be gone.

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/device/emulator/tensor_map_bits.hpp"
+#include "engine/device/emulator/async/tensor_map_bits.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,5 +1,5 @@
-#include "engine/device/emulator/bulk_ops.hpp"
-#include "engine/device/emulator/mbarrier_ops.hpp"
+#include "engine/device/emulator/async/bulk_ops.hpp"
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
 
 // What a Sanitizer is told of bulk copies. It is told when they are issued, whenever they happen:
 // from then on nothing may touch what they touch until their end is known.
