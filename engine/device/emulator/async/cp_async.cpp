@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 

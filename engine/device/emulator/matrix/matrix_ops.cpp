@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/matrix/matrix.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 

@@ -1,8 +1,8 @@
 #include <cstring>
 
-#include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/matrix/wmma_layout.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/ops.hpp"
 
 // wmma.load, wmma.store: r[0..7]: the fragment; r[8]: address; r[9]: stride in elements; m[0]:

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/shadow/copy_ledger.hpp"
 #include "engine/device/emulator/shadow/global_races.hpp"
 #include "engine/device/emulator/shadow/init_map.hpp"

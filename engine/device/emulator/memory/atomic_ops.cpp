@@ -4,8 +4,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "engine/device/emulator/access.hpp"
 #include "engine/device/emulator/alu/lanes_real.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/ops.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;

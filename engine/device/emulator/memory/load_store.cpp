@@ -1,7 +1,7 @@
 #include <bit>
 #include <cstring>
 
-#include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 

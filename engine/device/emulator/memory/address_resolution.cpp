@@ -1,4 +1,4 @@
-#include "engine/device/emulator/access.hpp"
+#include "engine/device/emulator/memory/address_resolution.hpp"
 
 #include <algorithm>
 #include <bit>
