@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/schedule.hpp"
+#include "engine/device/emulator/state/interleaving.hpp"
 
 namespace fa_tune::emulator {
 

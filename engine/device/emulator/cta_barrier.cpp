@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cta.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 // bar and barrier. Op fields: m[0]: 0 sync, 1 arrive, 2 red.popc, 3 red.and, 4 red.or; m[1]: the
 // predicate of red is negated; m[2]: aligned; r[0]: result of red; r[1]: barrier; r[2]: threads or

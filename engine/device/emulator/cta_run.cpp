@@ -2,10 +2,10 @@
 #include <bit>
 #include <map>
 
-#include "engine/device/emulator/cluster.hpp"
-#include "engine/device/emulator/cta.hpp"
 #include "engine/device/emulator/matrix/wgmma_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 // How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
 // goes first, so that lanes that rejoin do so at the earliest instruction. A split that uses up its

@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/cluster_order.hpp"
 #include "engine/device/emulator/shadow/global_races.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 namespace fa_tune::emulator {
 namespace {

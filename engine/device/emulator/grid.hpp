@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 namespace fa_tune::emulator {
 

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // cp.async: r[0]: address in shared memory; r[1]: address in global memory; r[2]: bytes to read, or
 // none for all; r[3]: predicate that says to read nothing, or none; m[1]: bytes; m[2], m[3]: bytes

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "engine/device/emulator/ir/program.hpp"
-#include "engine/device/emulator/memory.hpp"
+#include "engine/device/emulator/state/global_memory.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::emulator {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 // What the handlers of matrix instructions share.
 

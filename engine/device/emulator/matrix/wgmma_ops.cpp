@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 namespace fa_tune::emulator {
 namespace {

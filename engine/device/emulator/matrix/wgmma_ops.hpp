@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 namespace fa_tune::emulator {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 namespace fa_tune::emulator {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 // How an instruction reaches memory. Fields of Op for every memory instruction:
 //   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:

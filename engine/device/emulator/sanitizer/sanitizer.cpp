@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // Accesses to memory. What orders them is in sanitizer_order.cpp, the words are in
 // sanitizer_report.cpp.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // Bulk copies, tensor copies and wgmma. They reach memory through the asynchronous proxy, at any
 // time between their issue and the end of a group or of an mbarrier's phase.

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // What orders accesses: barriers, mbarriers, fences, waits for copies.
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/ir/source_lines.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // What a report says. Cta::report puts the instruction, the block and the thread before it.
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/schedule.hpp"
+#include "engine/device/emulator/state/interleaving.hpp"
 
 // What kernels wait on and the order they run in, by themselves; cluster_test.cpp has both at work.
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/device/emulator/cta.hpp"
-#include "engine/device/emulator/schedule.hpp"
+#include "engine/device/emulator/state/cta.hpp"
+#include "engine/device/emulator/state/interleaving.hpp"
 
 namespace fa_tune::emulator {
 

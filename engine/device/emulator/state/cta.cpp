@@ -1,4 +1,4 @@
-#include "engine/device/emulator/cta.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/async/mbarrier.hpp"
-#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // A CTA's life: starting its warps and saying what went wrong. How a warp executes is in
 // cta_run.cpp, barriers in cta_barrier.cpp, whose turn it is in cluster.cpp.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/device/emulator/ir/program.hpp"
-#include "engine/device/emulator/memory.hpp"
-#include "engine/device/emulator/polls.hpp"
+#include "engine/device/emulator/state/global_memory.hpp"
+#include "engine/device/emulator/state/polls.hpp"
 #include "engine/device/emulator/target/launch.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 

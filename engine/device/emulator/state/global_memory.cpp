@@ -1,4 +1,4 @@
-#include "engine/device/emulator/memory.hpp"
+#include "engine/device/emulator/state/global_memory.hpp"
 
 #include <cstring>
 #include <new>

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/schedule.hpp"
+#include "engine/device/emulator/state/interleaving.hpp"
 
 namespace fa_tune::emulator {
 namespace {
