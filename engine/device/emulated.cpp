@@ -14,7 +14,7 @@
 #include "engine/base/error.hpp"
 #include "engine/device/emulator/async/tensor_map_bits.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
-#include "engine/device/emulator/grid.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/frontend/ast.hpp"
 #include "engine/device/emulator/frontend/lexer.hpp"
-#include "engine/device/emulator/grid.hpp"
 
 namespace fa_tune::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/base/half.hpp"
 #include "engine/base/random.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
-#include "engine/device/emulator/grid.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // Whole kernels as the compiler writes them, the device around them, and what is counted.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/device/emulator/grid.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/state/interleaving.hpp"
 
 namespace fa_tune::emulator {

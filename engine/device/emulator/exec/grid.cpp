@@ -1,4 +1,4 @@
-#include "engine/device/emulator/grid.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster_order.hpp"
+#include "engine/device/emulator/exec/cluster_order.hpp"
 #include "engine/device/emulator/shadow/global_races.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
