@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
+#include "engine/device/emulator/memory/atomic_ops.hpp"
 
 // Bulk copies of plain bytes, and bulk groups. Addresses are checked when the copy is issued and
 // again when it happens: a CTA may have ended, a buffer may be gone.

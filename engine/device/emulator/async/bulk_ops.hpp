@@ -1,7 +1,6 @@
 #pragma once
 
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,3 +1,5 @@
+#include "engine/device/emulator/async/cp_async.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -6,7 +8,6 @@
 
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 

@@ -5,6 +5,7 @@
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/async/swizzle.hpp"
 #include "engine/device/emulator/async/tensor_box.hpp"
+#include "engine/device/emulator/memory/atomic_ops.hpp"
 
 // Bulk tensor copies and reductions in tile mode. What they count on an mbarrier is the whole box;
 // stores leave out what lies outside the tensor.

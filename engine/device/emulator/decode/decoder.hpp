@@ -11,10 +11,16 @@
 #include <vector>
 
 #include "engine/device/emulator/alu/lanes.hpp"
+#include "engine/device/emulator/async/cp_async.hpp"
 #include "engine/device/emulator/frontend/ast.hpp"
 #include "engine/device/emulator/frontend/lexer.hpp"
-#include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
+#include "engine/device/emulator/matrix/wmma_ops.hpp"
+#include "engine/device/emulator/memory/atomic_ops.hpp"
+#include "engine/device/emulator/memory/load_store.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
+#include "engine/device/emulator/warp/call_ops.hpp"
+#include "engine/device/emulator/warp/warp_ops.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,3 +1,5 @@
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
+
 #include <bit>
 #include <cstring>
 
@@ -5,7 +7,6 @@
 
 #include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 // ldmatrix, stmatrix: r[0..3]: registers; r[8]: row addresses; m[2], immediate as in access.hpp;

@@ -1,9 +1,10 @@
+#include "engine/device/emulator/matrix/wmma_ops.hpp"
+
 #include <cstring>
 
 #include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/matrix/wmma_layout.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 
 // wmma.load, wmma.store: r[0..7]: the fragment; r[8]: address; r[9]: stride in elements; m[0]:
 // space; m[2], immediate as in access.hpp; m[1], m[3..5], target: WmmaFragment; m[6]: 1 (aligned).

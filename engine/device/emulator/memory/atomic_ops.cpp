@@ -1,3 +1,5 @@
+#include "engine/device/emulator/memory/atomic_ops.hpp"
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -6,7 +8,6 @@
 
 #include "engine/device/emulator/alu/lanes_real.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
 // m[4]: Manner; m[6]: Atomic. Lanes go one after the other, lowest first.

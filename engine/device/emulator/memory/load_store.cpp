@@ -1,8 +1,9 @@
+#include "engine/device/emulator/memory/load_store.hpp"
+
 #include <bit>
 #include <cstring>
 
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 // ld and st, clock registers, isspacep. Fields as in access.hpp.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/memory/load_store.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
 // Accesses to memory. What orders them is in sanitizer_order.cpp, the words are in

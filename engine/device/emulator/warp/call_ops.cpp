@@ -1,7 +1,8 @@
+#include "engine/device/emulator/warp/call_ops.hpp"
+
 #include <bit>
 
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,8 +1,9 @@
+#include "engine/device/emulator/warp/warp_ops.hpp"
+
 #include <algorithm>
 #include <bit>
 
 #include "engine/device/emulator/memory/address_resolution.hpp"
-#include "engine/device/emulator/ops.hpp"
 
 // Exchanges among the lanes of a warp. r[15]: member mask; m[6]: 0 (the executor waits for the
 // members). Others as said at each.
