@@ -172,21 +172,6 @@ bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t be
 
 }  // namespace
 
-std::string_view space_name(Space space) {
-  switch (space) {
-    case Space::shared:
-      return "shared";
-    case Space::local:
-      return "local";
-    case Space::param:
-      return "parameter";
-    case Space::cluster:
-      return "cluster's shared";
-    default:
-      return "global";
-  }
-}
-
 void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, int base_bytes,
                        Addresses& out) {
   const auto offset = static_cast<std::uint64_t>(op.immediate);

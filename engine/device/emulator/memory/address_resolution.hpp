@@ -1,42 +1,11 @@
 #pragma once
 
-#include <array>
 #include <bit>
 
+#include "engine/device/emulator/state/access.hpp"
 #include "engine/device/emulator/state/cta.hpp"
 
-// How an instruction reaches memory. Fields of Op for every memory instruction:
-//   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:
-//   none m[3] Type            m[4] values in a vector            m[5] bytes of a data register
-//   m[6] Manner, of ld and st
-//   r[0..3] data         r[8] base address                  immediate: offset
-
 namespace fa_tune::emulator {
-
-using Addresses = std::array<std::uint64_t, warp_size>;
-using Pointers = std::array<std::byte*, warp_size>;
-
-// How many bytes, and whether they are to be written.
-struct Access {
-  Space space = Space::generic;
-  std::uint32_t bytes = 0;
-  bool write = false;
-  Manner manner = Manner::plain;
-  std::uint32_t align = 0;  // what the address must be a multiple of; 0: of `bytes`
-
-  bool updates() const { return manner == Manner::update || manner == Manner::releasing_update; }
-  bool reads() const { return !write || updates(); }
-  // Atomic and the like: two of them never race (PTX ISA, memory consistency model).
-  bool strong() const { return manner != Manner::plain && manner != Manner::copy; }
-  bool releases() const {
-    return manner == Manner::releasing || manner == Manner::releasing_update;
-  }
-};
-
-// "shared", for messages.
-std::string_view space_name(Space space);
-
-inline Warp& warp_of(LaneFile& lanes) { return static_cast<Warp&>(lanes); }
 
 // The address of each lane; also of lanes that do not take part.
 void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, int base_bytes,
@@ -51,9 +20,6 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
 // The same for one lane, of any number of bytes. Null after a report.
 std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
                        std::uint64_t address);
-
-// What one lane of a store (run_store) writes; as many bytes as it has, from the front.
-std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);
 
 // Of where lanes looked and what they found there: a number that tells whether it is as before.
 class FoundThere {

@@ -205,7 +205,8 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     }
     return;
   }
-  const Access access = access_of(op, true);
+  Access access = access_of(op, true);
+  access.stores_registers = true;
   Addresses addresses;
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
@@ -220,17 +221,6 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       scatter_as(bytes, slot(lanes, op.r[i]), pointers, offset, mask);
     }
   }
-}
-
-std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane) {
-  std::array<std::byte, 16> bytes{};
-  const auto step = static_cast<std::size_t>(size_of(static_cast<Type>(op.m[3])));
-  for (std::size_t i = 0; i < op.m[4]; ++i) {
-    const std::uint64_t value =
-        op.m[5] == 8 ? std::uint64_t{slot64(lanes, op.r[i])[lane]} : slot(lanes, op.r[i])[lane];
-    std::memcpy(bytes.data() + i * step, &value, step);
-  }
-  return bytes;
 }
 
 void run_fence(LaneFile& lanes, const Op& op, std::uint32_t) {

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/device/emulator/memory/load_store.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
 // Accesses to memory. What orders them is in sanitizer_order.cpp, the words are in
@@ -294,7 +293,7 @@ bool Sanitizer::harmless(const Conflict& conflict) {
 
 bool Sanitizer::same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
                            const std::byte* memory, std::size_t skip, std::size_t bytes) const {
-  if (at.op->run != run_store || at.access->manner != Manner::plain) return false;
+  if (!at.access->stores_registers || at.access->manner != Manner::plain) return false;
   const auto stored = stored_bytes(*at.warp, *at.op, lane);
   if (same_instruction) {
     const auto before = stored_bytes(*at.warp, *at.op, before_lane);

@@ -7,12 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/shadow/copy_ledger.hpp"
 #include "engine/device/emulator/shadow/global_races.hpp"
 #include "engine/device/emulator/shadow/init_map.hpp"
 #include "engine/device/emulator/shadow/race_cells.hpp"
 #include "engine/device/emulator/shadow/vector_clocks.hpp"
+#include "engine/device/emulator/state/access.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 namespace fa_tune::emulator {
 

@@ -73,6 +73,9 @@ struct Warp : LaneFile {
   Polls polls;
 };
 
+// Handlers are given the registers of a warp, which are a part of it.
+inline Warp& warp_of(LaneFile& lanes) { return static_cast<Warp&>(lanes); }
+
 struct Barrier {
   std::uint32_t expected = 0;  // threads; 0: all of the CTA that have not exited
   std::uint32_t arrived = 0;   // counted when `expected` is given
