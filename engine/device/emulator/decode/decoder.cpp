@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/frontend/line_info.hpp"
+
 // From functions to drafts: which functions and variables a kernel uses, where they lie, and what
 // the operands of a statement stand for.
 

@@ -6,8 +6,6 @@
 
 namespace fa_tune::emulator {
 
-struct Module;
-
 // Where the instructions of a program come from in CUDA C++, if the compiler was told to say so
 // (NVRTC's and nvcc's --generate-line-info).
 struct SourceLines {
@@ -21,8 +19,5 @@ struct SourceLines {
   // The text of instruction `op`; empty if it is not known.
   const std::string& of(std::size_t op) const;
 };
-
-// `places`: of each instruction, an index of module.places or -1.
-SourceLines source_lines_of(const Module& module, const std::vector<int>& places);
 
 }  // namespace fa_tune::emulator
