@@ -15,7 +15,6 @@
 #include "engine/device/emulator/async/tensor_map_bits.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
-#include "engine/device/emulator/state/cluster.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 
@@ -204,7 +203,7 @@ class EmulatorDevice final : public Device {
     for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
       if (auto changed = make_changes(*changes); !changed) return std::unexpected(changed.error());
     emulator::Record record;
-    const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
+    const std::uint64_t clusters = to_emulator(launch.config).cluster_count();
     const std::uint64_t wanted =
         std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
     const emulator::Sampling sampling{

@@ -145,7 +145,11 @@ void run_pending_count(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 
 void run_cluster_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
-  warp.cta->cluster().arrive(warp, op, mask);
+  Cluster& cluster = warp.cta->cluster();
+  if (!cluster.arrive(warp, op, mask)) return;
+  Sanitizer* const sanitizer = warp.cta->sanitizer();
+  if (sanitizer != nullptr) sanitizer->arrive_cluster(warp);
+  if (cluster.complete_phase() && sanitizer != nullptr) sanitizer->complete_cluster();
 }
 
 void run_cluster_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/exec/cluster_order.hpp"
+#include "engine/device/emulator/exec/cluster_run.hpp"
 #include "engine/device/emulator/shadow/global_races.hpp"
-#include "engine/device/emulator/state/cluster.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -32,7 +32,7 @@ constexpr std::uint64_t kVainLooksEach = 4;
 // A cluster that has begun.
 struct Flight {
   std::uint64_t number = 0;
-  std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<ClusterRun> cluster;
   std::unique_ptr<Record> record;  // null: it is not counted
   bool begun = false;
   int interruptions = 0;
@@ -62,7 +62,7 @@ class GridRun {
       // Longer each time, or many that never end would take turns until all of them have shown it.
       const std::uint64_t turn = kLongTurn << std::min(2 * flight->interruptions, 16);
       const std::uint64_t most = std::min(turn, allowance());
-      const Cluster::Pause pause = flight->cluster->go_on(most);
+      const ClusterRun::Pause pause = flight->cluster->go_on(most);
       spend(flight->cluster->effort());
       lock.lock();
       --running_;
@@ -128,7 +128,7 @@ class GridRun {
     Flight flight;
     flight.number = order_.next();
     if (idle_.empty()) {
-      flight.cluster = std::make_unique<Cluster>(context_);
+      flight.cluster = std::make_unique<ClusterRun>(context_);
     } else {
       flight.cluster = std::move(idle_.back());
       idle_.pop_back();
@@ -139,21 +139,21 @@ class GridRun {
     return flight;
   }
 
-  void take_back(Flight flight, Cluster::Pause pause) {
-    const bool ended = pause == Cluster::Pause::ended;
+  void take_back(Flight flight, ClusterRun::Pause pause) {
+    const bool ended = pause == ClusterRun::Pause::ended;
     vain_looks_ = ended || flight.cluster->progressed() ? 0 : vain_looks_ + 1;
-    if (pause == Cluster::Pause::waiting) waits_seen_ = true;
+    if (pause == ClusterRun::Pause::waiting) waits_seen_ = true;
     if (deciding_) {
       deciding_ = false;
-      const std::uint64_t clusters = cluster_count(context_.config);
+      const std::uint64_t clusters = context_.config.cluster_count();
       const bool small = ended && flight.cluster->effort() <= whole_up_to_ / clusters;
-      if (small || pause == Cluster::Pause::waiting) order_.take_all();
+      if (small || pause == ClusterRun::Pause::waiting) order_.take_all();
     }
-    if (pause == Cluster::Pause::waiting) {
+    if (pause == ClusterRun::Pause::waiting) {
       waiting_.push_back(std::move(flight));
       return;
     }
-    if (pause == Cluster::Pause::interrupted) {
+    if (pause == ClusterRun::Pause::interrupted) {
       flight.interruptions += 1;
       interrupted_.push_back(std::move(flight));
       return;
@@ -245,9 +245,9 @@ class GridRun {
   std::uint64_t whole_up_to_ = 0;
   bool deciding_ = false;  // the first of a sample runs alone: it tells whether all others will
   std::uint64_t running_ = 0;
-  std::deque<Flight> waiting_;                  // for others
-  std::deque<Flight> interrupted_;              // after a long turn
-  std::vector<std::unique_ptr<Cluster>> idle_;  // to be used again
+  std::deque<Flight> waiting_;                     // for others
+  std::deque<Flight> interrupted_;                 // after a long turn
+  std::vector<std::unique_ptr<ClusterRun>> idle_;  // to be used again
   bool waits_seen_ = false;
   std::uint64_t vain_looks_ = 0;  // since anybody went on
   std::uint64_t first_failed_ = 0;
@@ -258,7 +258,7 @@ class GridRun {
 void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
   std::uint64_t workers = static_cast<std::uint64_t>(std::max(threads, 1));
   if (context.program->order_dependent) workers = 1;
-  workers = std::min(workers, cluster_count(context.config));
+  workers = std::min(workers, context.config.cluster_count());
   std::vector<std::jthread> helpers;
   for (std::uint64_t i = 1; i < workers; ++i) helpers.emplace_back([&run] { run.work(); });
   run.work();
@@ -269,7 +269,7 @@ void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
 std::optional<Trouble> run_grid(const LaunchContext& context, int threads, Record* record) {
   GridRun run(
       context,
-      ClusterOrder(cluster_count(context.config), Schedule(context.schedule, ~std::uint64_t{0}),
+      ClusterOrder(context.config.cluster_count(), Schedule(context.schedule, ~std::uint64_t{0}),
                    std::min(context.resident, kFew)),
       record == nullptr ? Recording::none : Recording::all, 0);
   work_in_threads(run, context, threads);
@@ -280,7 +280,7 @@ std::optional<Trouble> run_grid(const LaunchContext& context, int threads, Recor
 
 Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& sampling,
                     Record& record) {
-  GridRun run(context, ClusterOrder(cluster_count(context.config), sampling.clusters),
+  GridRun run(context, ClusterOrder(context.config.cluster_count(), sampling.clusters),
               Recording::sample, sampling.whole_up_to);
   work_in_threads(run, context, threads);
   auto trouble = run.finish();

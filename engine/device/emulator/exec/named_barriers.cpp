@@ -1,9 +1,10 @@
+#include "engine/device/emulator/exec/named_barriers.hpp"
+
 #include <bit>
 
 #include <fmt/format.h>
 
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
-#include "engine/device/emulator/state/cta.hpp"
 
 // bar and barrier. Op fields: m[0]: 0 sync, 1 arrive, 2 red.popc, 3 red.and, 4 red.or; m[1]: the
 // predicate of red is negated; m[2]: aligned; r[0]: result of red; r[1]: barrier; r[2]: threads or
@@ -11,44 +12,44 @@
 
 namespace fa_tune::emulator {
 
-void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
+void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   Split& split = warp.splits[chosen];
   const int lane = std::countr_zero(split.mask);
   const std::uint32_t id = slot(warp, op.r[1])[lane];
   if (id >= barriers_.size()) {
-    report(TroubleKind::barrier, warp, op, lane, fmt::format("there is no barrier {}", id));
+    cta_.report(TroubleKind::barrier, warp, op, lane, fmt::format("there is no barrier {}", id));
     return;
   }
   Barrier& barrier = barriers_[id];
   const std::uint32_t expected = op.r[2] == no_operand ? 0 : slot(warp, op.r[2])[lane];
   if (expected % warp_size != 0) {
-    report(TroubleKind::barrier, warp, op, lane,
-           fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
+    cta_.report(TroubleKind::barrier, warp, op, lane,
+                fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
     return;
   }
-  if (expected > warps_.size() * warp_size) {
-    report(TroubleKind::barrier, warp, op, lane,
-           fmt::format("waits for {} threads at barrier {}; the block has {}", expected, id,
-                       context_.config.block.count()));
+  if (expected > cta_.warps().size() * warp_size) {
+    cta_.report(TroubleKind::barrier, warp, op, lane,
+                fmt::format("waits for {} threads at barrier {}; the block has {}", expected, id,
+                            cta_.context().config.block.count()));
     return;
   }
   if (barrier.in_use && barrier.expected != expected) {
-    report(TroubleKind::barrier, warp, op, lane,
-           fmt::format("barrier {} waits for {} threads and this one expects {}", id,
-                       barrier.expected, expected));
+    cta_.report(TroubleKind::barrier, warp, op, lane,
+                fmt::format("barrier {} waits for {} threads and this one expects {}", id,
+                            barrier.expected, expected));
     return;
   }
-  if (record_ != nullptr) record_->totals.barriers += 1;
-  if (sanitizer_ != nullptr) sanitizer_->arrive(warp, id);
+  if (Counters* counters = cta_.counters()) counters->barriers += 1;
+  if (Sanitizer* sanitizer = cta_.sanitizer()) sanitizer->arrive(warp, id);
   barrier.in_use = true;
   barrier.expected = expected;
   // An aligned barrier counts whole warps, also a last one that is not full.
   barrier.arrived +=
       op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(split.mask));
   if (expected != 0 && barrier.arrived > expected) {
-    report(TroubleKind::barrier, warp, op, lane,
-           fmt::format("{} threads have come to barrier {}, which waits for {}", barrier.arrived,
-                       id, expected));
+    cta_.report(TroubleKind::barrier, warp, op, lane,
+                fmt::format("{} threads have come to barrier {}, which waits for {}",
+                            barrier.arrived, id, expected));
     return;
   }
   if (op.m[0] >= 2) {
@@ -63,10 +64,10 @@ void Cta::arrive(Warp& warp, std::size_t chosen, const Op& op) {
     split.state = Split::State::barred;
     split.barrier = static_cast<std::uint8_t>(id);
   }
-  complete_barriers();
+  complete();
 }
 
-void Cta::complete_barriers() {
+void NamedBarriers::complete() {
   for (std::size_t i = 0; i < barriers_.size(); ++i) {
     const auto id = static_cast<std::uint8_t>(i);
     const Barrier& barrier = barriers_[id];
@@ -76,7 +77,7 @@ void Cta::complete_barriers() {
       continue;
     }
     bool all_here = true;
-    for (const Warp& warp : warps_) {
+    for (const Warp& warp : cta_.warps()) {
       std::uint32_t waiting = 0;
       for (const Split& split : warp.splits) {
         if (split.state == Split::State::barred && split.barrier == id) waiting |= split.mask;
@@ -87,13 +88,14 @@ void Cta::complete_barriers() {
   }
 }
 
-void Cta::release(std::uint8_t id) {
+void NamedBarriers::release(std::uint8_t id) {
+  Sanitizer* const sanitizer = cta_.sanitizer();
   const Barrier barrier = barriers_[id];
   barriers_[id] = {};
-  for (Warp& warp : warps_) {
+  for (Warp& warp : cta_.warps()) {
     for (Split& split : warp.splits) {
       if (split.state != Split::State::barred || split.barrier != id) continue;
-      const Op& op = context_.program->ops[split.pc];
+      const Op& op = cta_.context().program->ops[split.pc];
       if (op.m[0] == 2) {
         std::uint32_t* out = target_slot(warp, op.r[0]);
         for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
@@ -106,10 +108,10 @@ void Cta::release(std::uint8_t id) {
       }
       split.state = Split::State::ready;
       split.pc += 1;
-      if (sanitizer_ != nullptr) sanitizer_->leave(warp, id);
+      if (sanitizer != nullptr) sanitizer->leave(warp, id);
     }
   }
-  if (sanitizer_ != nullptr) sanitizer_->reopen(*this, id);
+  if (sanitizer != nullptr) sanitizer->reopen(cta_, id);
 }
 
 }  // namespace fa_tune::emulator

@@ -1,3 +1,5 @@
+#include "engine/device/emulator/exec/warp_executor.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -5,7 +7,6 @@
 #include "engine/device/emulator/matrix/wgmma_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
-#include "engine/device/emulator/state/cta.hpp"
 
 // How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
 // goes first, so that lanes that rejoin do so at the earliest instruction. A split that uses up its
@@ -20,6 +21,38 @@ constexpr std::uint64_t slice = 4096;  // instructions of a split while its warp
 std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
   const std::uint32_t guard = warp.predicates[op.guard];
   return mask & (op.guard_negated ? ~guard : guard);
+}
+
+// The pc after which a thread's mates must come: nearest other split ahead of `pc`.
+std::uint32_t next_meeting(const Warp& warp, std::size_t chosen) {
+  std::uint32_t nearest = ~0U;
+  const std::uint32_t pc = warp.splits[chosen].pc;
+  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
+    const Split& other = warp.splits[i];
+    if (i == chosen || !other.meets() || other.pc <= pc) continue;
+    nearest = std::min(nearest, other.pc);
+  }
+  return nearest;
+}
+
+// Joins splits of equal pc with `chosen`; true if there was one.
+bool merge_splits(Warp& warp, std::size_t chosen) {
+  bool merged = false;
+  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
+    Split& other = warp.splits[i];
+    if (i == chosen || !other.meets() || other.pc != warp.splits[chosen].pc) {
+      continue;
+    }
+    warp.splits[chosen].mask |= other.mask;
+    other.mask = 0;
+    merged = true;
+  }
+  if (merged) {
+    warp.splits[chosen].state = Split::State::ready;
+    std::erase_if(warp.splits, [](const Split& split) { return split.mask == 0; });
+    warp.slices = 0;
+  }
+  return merged;
 }
 
 }  // namespace
@@ -44,59 +77,41 @@ int choose_split(const Warp& warp) {
   return -1;
 }
 
-std::uint32_t next_meeting(const Warp& warp, std::size_t chosen) {
-  std::uint32_t nearest = ~0U;
-  const std::uint32_t pc = warp.splits[chosen].pc;
-  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
-    const Split& other = warp.splits[i];
-    if (i == chosen || !other.meets() || other.pc <= pc) continue;
-    nearest = std::min(nearest, other.pc);
-  }
-  return nearest;
+WarpExecutor::WarpExecutor(Cta& cta)
+    : cta_(cta),
+      cluster_(cta.cluster()),
+      context_(cta.context()),
+      sanitizer_(cta.sanitizer()),
+      barriers_(cta) {}
+
+void WarpExecutor::start() {
+  record_ = cta_.record();
+  barriers_.clear();
 }
 
-bool merge_splits(Warp& warp, std::size_t chosen) {
-  bool merged = false;
-  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
-    Split& other = warp.splits[i];
-    if (i == chosen || !other.meets() || other.pc != warp.splits[chosen].pc) {
-      continue;
-    }
-    warp.splits[chosen].mask |= other.mask;
-    other.mask = 0;
-    merged = true;
-  }
-  if (merged) {
-    warp.splits[chosen].state = Split::State::ready;
-    std::erase_if(warp.splits, [](const Split& split) { return split.mask == 0; });
-    warp.slices = 0;
-  }
-  return merged;
-}
-
-bool Cta::run_warp(Warp& warp, std::uint64_t turn) {
+bool WarpExecutor::run_warp(Warp& warp, std::uint64_t turn) {
   turn_over_ = false;
   warp.polls.begin_turn();
-  const std::uint64_t begin = executed_;
+  const std::uint64_t begin = cta_.executed();
   if (record_ != nullptr) {
     take_turn<true>(warp, turn);
   } else {
     take_turn<false>(warp, turn);
   }
-  const bool waited = warp.polls.end_turn(executed_ - begin);
+  const bool waited = warp.polls.end_turn(cta_.executed() - begin);
   return !turn_over_ && !waited;
 }
 
 template <bool Counting>
-void Cta::take_turn(Warp& warp, std::uint64_t turn) {
-  const std::uint64_t begin = executed_;
+void WarpExecutor::take_turn(Warp& warp, std::uint64_t turn) {
+  const std::uint64_t begin = cta_.executed();
   while (!cluster_.in_trouble() && !turn_over_ && !warp.polls.turn_is_over() &&
-         executed_ - begin < turn) {
+         cta_.executed() - begin < turn) {
     const int chosen = choose_split(warp);
     if (chosen < 0) return;
     if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
     const auto which = static_cast<std::size_t>(chosen);
-    const std::uint64_t left = turn - (executed_ - begin);
+    const std::uint64_t left = turn - (cta_.executed() - begin);
     const bool watching = !warp.flight.operations.empty() ||
                           (context_.checks.sync && !context_.program->wgmma.empty());
     if (watching) {
@@ -105,23 +120,23 @@ void Cta::take_turn(Warp& warp, std::uint64_t turn) {
       run_split<Counting, false>(warp, which, left);
     }
     if (warp.splits.size() < 2) {
-      warp.slice_begin = executed_;
-    } else if (executed_ - warp.slice_begin > slice || warp.polls.turn_is_over()) {
-      warp.slice_begin = executed_;
+      warp.slice_begin = cta_.executed();
+    } else if (cta_.executed() - warp.slice_begin > slice || warp.polls.turn_is_over()) {
+      warp.slice_begin = cta_.executed();
       ++warp.slices;
     }
-    if (executed_ > context_.budget && !warp.splits.empty()) {
+    if (cta_.executed() > context_.budget && !warp.splits.empty()) {
       const Split& split = warp.splits.front();
-      report(TroubleKind::timeout, warp, context_.program->ops[split.pc],
-             std::countr_zero(split.mask),
-             "the block has executed more instructions than a launch may: it does not end");
+      cta_.report(TroubleKind::timeout, warp, context_.program->ops[split.pc],
+                  std::countr_zero(split.mask),
+                  "the block has executed more instructions than a launch may: it does not end");
     }
   }
 }
 
 // Runs until the split meets another, parts, waits or exits, or its time is over.
 template <bool Counting, bool Watching>
-void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
+void WarpExecutor::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
   Split& split = warp.splits[chosen];
   const Op* const ops = context_.program->ops.data();
   const std::uint32_t mask = split.mask;
@@ -135,7 +150,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
     if constexpr (Watching) {
       if (!look_out(warp, pc)) break;
     }
-    if constexpr (Counting) record_->issue(rank_, warp.index, op);
+    if constexpr (Counting) record_->issue(cta_.rank(), warp.index, op);
     --fuel;
     const std::uint32_t active = guarded(warp, op, mask);
     if (op.kind == Kind::lanes) {
@@ -152,7 +167,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
         split.pc = pc + 1;
         split.mask = mask & ~active;
         warp.splits.push_back({op.target, active, Split::State::ready, 0});
-        executed_ += fuel_begin - fuel;
+        cta_.add_executed(fuel_begin - fuel);
         return;
       }
     } else if (op.kind == Kind::memory) {
@@ -162,7 +177,7 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
       if (warp.polls.turn_is_over()) break;
     } else {
       split.pc = pc;
-      executed_ += fuel_begin - fuel;
+      cta_.add_executed(fuel_begin - fuel);
       if (active == 0) {
         split.pc = pc + 1;
       } else if (active != mask) {  // those for whom it does not hold go on apart
@@ -175,10 +190,10 @@ void Cta::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
     }
   } while (pc != meeting && fuel != 0);
   split.pc = pc;
-  executed_ += fuel_begin - fuel;
+  cta_.add_executed(fuel_begin - fuel);
 }
 
-void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
+void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
   Split& split = warp.splits[chosen];
   switch (op.kind) {
     case Kind::converge:
@@ -200,7 +215,7 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
         split.state = Split::State::parked;
         return;
       }
-      arrive(warp, chosen, op);
+      barriers_.arrive(warp, chosen, op);
       return;
     case Kind::branch_indexed:
       branch_indexed(warp, chosen, op);
@@ -221,13 +236,13 @@ void Cta::control(Warp& warp, std::size_t chosen, const Op& op) {
       exit_lanes(warp, chosen);
       return;
     default:
-      report(TroubleKind::trap, warp, op, std::countr_zero(split.mask),
-             "the kernel stopped itself");
+      cta_.report(TroubleKind::trap, warp, op, std::countr_zero(split.mask),
+                  "the kernel stopped itself");
       return;
   }
 }
 
-void Cta::wait(Warp& warp, std::size_t chosen, const Op& op) {
+void WarpExecutor::wait(Warp& warp, std::size_t chosen, const Op& op) {
   Split& split = warp.splits[chosen];
   if (op.m[6] == 1 && !converged(warp, split, op)) return;
   warp.outcome = Warp::Outcome::go_on;
@@ -242,7 +257,7 @@ void Cta::wait(Warp& warp, std::size_t chosen, const Op& op) {
 
 // Whether all lanes are here that `op` names: the whole warp for an aligned instruction (m[6] = 1),
 // else those of the member masks in r[15].
-bool Cta::converged(Warp& warp, const Split& split, const Op& op) {
+bool WarpExecutor::converged(Warp& warp, const Split& split, const Op& op) {
   std::uint32_t wanted = warp.live;
   if (op.m[6] == 0) {
     std::uint32_t members = 0;
@@ -254,8 +269,8 @@ bool Cta::converged(Warp& warp, const Split& split, const Op& op) {
       outside |= ~masks[lane] & (1U << lane) & here;
     }
     if (outside != 0) {
-      report(TroubleKind::barrier, warp, op, std::countr_zero(outside),
-             "the thread is not in the member mask that it gives");
+      cta_.report(TroubleKind::barrier, warp, op, std::countr_zero(outside),
+                  "the thread is not in the member mask that it gives");
       return false;
     }
     wanted &= members;
@@ -265,7 +280,7 @@ bool Cta::converged(Warp& warp, const Split& split, const Op& op) {
   return false;
 }
 
-void Cta::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets) {
+void WarpExecutor::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets) {
   std::map<std::uint32_t, std::uint32_t> masks;
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     if ((warp.splits[chosen].mask >> lane & 1U) != 0) masks[targets[lane]] |= 1U << lane;
@@ -283,15 +298,15 @@ void Cta::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t>
   }
 }
 
-void Cta::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) {
+void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) {
   const auto& table = context_.program->branch_tables[op.target];
   const std::uint32_t* index = slot(warp, op.r[0]);
   std::array<std::uint32_t, warp_size> targets{};
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     if ((warp.splits[chosen].mask >> lane & 1U) == 0) continue;
     if (index[lane] >= table.size()) {
-      report(TroubleKind::trap, warp, op, static_cast<int>(lane),
-             "the index is beyond the branch targets");
+      cta_.report(TroubleKind::trap, warp, op, static_cast<int>(lane),
+                  "the index is beyond the branch targets");
       return;
     }
     targets[lane] = table[index[lane]];
@@ -299,18 +314,19 @@ void Cta::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) {
   scatter(warp, chosen, targets);
 }
 
-void Cta::leave(Warp& warp, std::size_t chosen, const Op& op) {
+void WarpExecutor::leave(Warp& warp, std::size_t chosen, const Op& op) {
   scatter(warp, chosen, std::span(slot(warp, op.r[0]), warp_size));
 }
 
-void Cta::exit_lanes(Warp& warp, std::size_t chosen) {
+void WarpExecutor::exit_lanes(Warp& warp, std::size_t chosen) {
   warp.live &= ~warp.splits[chosen].mask;
   warp.splits.erase(warp.splits.begin() + static_cast<std::ptrdiff_t>(chosen));
   for (Split& split : warp.splits) {
     if (split.state == Split::State::parked) split.state = Split::State::ready;
   }
-  complete_barriers();
-  cluster_.threads_left(*this);
+  barriers_.complete();
+  cta_.note_exits();
+  if (cluster_.complete_phase() && sanitizer_ != nullptr) sanitizer_->complete_cluster();
 }
 
 }  // namespace fa_tune::emulator

@@ -1,16 +1,11 @@
 #include "engine/device/emulator/state/cta.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/async/mbarrier.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
-
-// A CTA's life: starting its warps and saying what went wrong. How a warp executes is in
-// cta_run.cpp, barriers in cta_barrier.cpp, whose turn it is in cluster.cpp.
 
 namespace fa_tune::emulator {
 
@@ -56,7 +51,6 @@ void Cta::start(Dim3 index, Record* record) {
   // What nobody has written reads as NaN, and the same in every run.
   std::fill(shared_.begin(), shared_.end(), std::byte{0xff});
   std::fill(local_.begin(), local_.end(), std::byte{0xff});
-  barriers_.fill({});
   executed_ = 0;
   flop_ = 0;
   last_allocation = nullptr;
@@ -202,89 +196,6 @@ void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
 void Cta::note_exits() {
   alive_ =
       std::any_of(warps_.begin(), warps_.end(), [](const Warp& warp) { return warp.live != 0; });
-}
-
-// "waiting in mbarrier.try_wait.parity.b64 (line 40) for the mbarrier at 0x400: 1 arrivals and 4096
-// bytes are missing".
-std::string Cta::waiting_for(const Warp& warp, const Op& op) const {
-  std::string text =
-      fmt::format("waiting in {} (line {})", context_.program->names[op.name], op.line);
-  if (warp.awaited == 0) return text;
-  text += fmt::format(" for the mbarrier at 0x{:x}", warp.awaited);
-  const std::uint64_t offset = (warp.awaited & shared_offset_mask) - shared_reserved;
-  std::uint64_t bits = 0;
-  if (offset + sizeof(bits) > shared_.size()) return text;
-  std::memcpy(&bits, shared_.data() + offset, sizeof(bits));
-  if (const auto barrier = Mbarrier::from(bits)) {
-    text += fmt::format(" (parity {}): {} arrivals and {} bytes are missing", barrier->parity(),
-                        barrier->pending(), barrier->pending_bytes());
-  }
-  return text;
-}
-
-std::string Cta::whereabouts() const {
-  std::string text;
-  std::string previous;
-  std::uint32_t first = 0;
-  const auto say = [&](std::uint32_t end) {
-    if (previous.empty()) return;
-    if (!text.empty()) text += "; ";
-    text += end - first > 1 ? fmt::format("warps {}-{} {}", first, end - 1, previous)
-                            : fmt::format("warp {} {}", first, previous);
-  };
-  for (const Warp& warp : warps_) {
-    std::string where;
-    for (const Split& split : warp.splits) {
-      const Op& op = context_.program->ops[split.pc];
-      if (!where.empty()) where += " and ";
-      where += split.state == Split::State::barred
-                   ? fmt::format("at barrier {} (line {})", split.barrier, op.line)
-               : split.state == Split::State::waiting
-                   ? waiting_for(warp, op)
-                   : fmt::format("at {} (line {}) with {} of its {} lanes",
-                                 context_.program->names[op.name], op.line,
-                                 std::popcount(split.mask), std::popcount(warp.live));
-    }
-    if (warp.splits.empty()) where = "has exited";
-    if (where != previous) {
-      say(warp.index);
-      previous = where;
-      first = warp.index;
-    }
-  }
-  say(static_cast<std::uint32_t>(warps_.size()));
-  return text;
-}
-
-void Cta::report_waiting(const std::string& why) {
-  for (const Warp& warp : warps_) {
-    if (!warp.polls.in_vain() || warp.splits.empty()) continue;
-    const auto chosen = std::max(choose_split(warp), 0);
-    const Split& split = warp.splits[static_cast<std::size_t>(chosen)];
-    report(TroubleKind::deadlock, warp, context_.program->ops[warp.polls.pc()],
-           std::countr_zero(split.mask), why);
-    return;
-  }
-  report_stuck();
-}
-
-void Cta::report_stuck() {
-  for (const Warp& warp : warps_) {
-    for (const Split& split : warp.splits) {
-      if (split.state != Split::State::parked) continue;
-      report(TroubleKind::barrier, warp, context_.program->ops[split.pc],
-             std::countr_zero(split.mask),
-             "only a part of the threads it needs has come: " + whereabouts());
-      return;
-    }
-  }
-  for (const Warp& warp : warps_) {
-    for (const Split& split : warp.splits) {
-      report(TroubleKind::deadlock, warp, context_.program->ops[split.pc],
-             std::countr_zero(split.mask), "no warp can go on: " + whereabouts());
-      return;
-    }
-  }
 }
 
 }  // namespace fa_tune::emulator

@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,14 +75,6 @@ struct Warp : LaneFile {
 // Handlers are given the registers of a warp, which are a part of it.
 inline Warp& warp_of(LaneFile& lanes) { return static_cast<Warp&>(lanes); }
 
-struct Barrier {
-  std::uint32_t expected = 0;  // threads; 0: all of the CTA that have not exited
-  std::uint32_t arrived = 0;   // counted when `expected` is given
-  bool in_use = false;
-  std::uint32_t votes = 0;  // bar.red: threads whose predicate held
-  std::uint32_t voters = 0;
-};
-
 inline constexpr std::size_t barriers_a_cta = 16;
 
 // What a launch is to be checked for beyond bounds and alignment: see Checks of Device.
@@ -112,8 +103,7 @@ struct LaunchContext {
   GlobalRaces* between_blocks = nullptr;
 };
 
-// One CTA: its warps, shared memory and barriers. It lives in a Cluster, which gives its warps
-// their turns.
+// One CTA: its warps and their memory. It lives in a Cluster; a WarpExecutor has its warps run.
 class Cta {
  public:
   Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, Sanitizer* sanitizer);
@@ -121,14 +111,6 @@ class Cta {
   // Begins CTA `index` of the grid. Counts into `record` if that is not null.
   void start(Dim3 index, Record* record);
   std::span<Warp> warps() { return warps_; }
-  // Lets a warp that is ready execute up to `turn` instructions, or until it waits, exits, gives
-  // way or is in trouble. False if it gave way or looked in vain for what another block is to
-  // write: it found nothing to do but wait.
-  bool run_warp(Warp& warp, std::uint64_t turn);
-  // Says in the cluster's report who waits for what.
-  void report_stuck();
-  // The same where other blocks have not done what this one waits for; `why`: and never will.
-  void report_waiting(const std::string& why);
 
   // For handlers.
   Cluster& cluster() { return cluster_; }
@@ -150,6 +132,7 @@ class Cta {
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
   std::uint64_t executed() const { return executed_; }
+  void add_executed(std::uint64_t instructions) { executed_ += instructions; }
   // Warp instructions, and for each product of tensor cores as many as take the emulator as long:
   // what it costs, without a clock.
   std::uint64_t effort() const { return executed_ + flop_ / kFlopAnInstruction; }
@@ -158,23 +141,6 @@ class Cta {
  private:
   void start_warp(Warp& warp);
   void fill_special(Warp& warp, Special special, std::uint32_t* out) const;
-  template <bool Counting>
-  void take_turn(Warp& warp, std::uint64_t turn);
-  // Watching: registers of wgmma are looked after; see look_out.
-  template <bool Counting, bool Watching>
-  void run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel);
-  void wait(Warp& warp, std::size_t chosen, const Op& op);
-  void control(Warp& warp, std::size_t chosen, const Op& op);
-  bool converged(Warp& warp, const Split& split, const Op& op);
-  void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
-  void leave(Warp& warp, std::size_t chosen, const Op& op);
-  void scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets);
-  void exit_lanes(Warp& warp, std::size_t chosen);
-  void arrive(Warp& warp, std::size_t chosen, const Op& op);
-  void complete_barriers();
-  void release(std::uint8_t id);
-  std::string waiting_for(const Warp& warp, const Op& op) const;
-  std::string whereabouts() const;
 
   const LaunchContext& context_;
   Cluster& cluster_;
@@ -189,19 +155,10 @@ class Cta {
   std::uint32_t* constants_ = nullptr;
   std::vector<std::byte> shared_;
   std::vector<std::byte> local_;
-  std::array<Barrier, barriers_a_cta> barriers_{};
   std::uint64_t executed_ = 0;
   // 8 GFLOP and 44 million other instructions a second: tools/bench/results/emulator.
   static constexpr std::uint64_t kFlopAnInstruction = 180;
   std::uint64_t flop_ = 0;  // of tensor cores
-  bool turn_over_ = false;  // the warp that has its turn gives way
 };
-
-// The pc after which a thread's mates must come: nearest other split ahead of `pc`.
-std::uint32_t next_meeting(const Warp& warp, std::size_t chosen);
-// Index of the split to run, or -1 where none is ready.
-int choose_split(const Warp& warp);
-// Joins splits of equal pc with `chosen`; true if there was one.
-bool merge_splits(Warp& warp, std::size_t chosen);
 
 }  // namespace fa_tune::emulator

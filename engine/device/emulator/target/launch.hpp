@@ -18,6 +18,9 @@ struct LaunchConfig {
   Dim3 block;
   Dim3 cluster;
   std::uint32_t dynamic_shared_bytes = 0;
+
+  // How many clusters the grid has; its sides are multiples of the cluster's.
+  std::uint64_t cluster_count() const { return grid.count() / cluster.count(); }
 };
 
 // What ptxas says a kernel takes, a thread or a block. -1 where it is not known.
