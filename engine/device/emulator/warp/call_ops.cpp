@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "engine/device/emulator/memory/address_resolution.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 namespace fa_tune::emulator {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/device/emulator/memory/address_resolution.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 // Exchanges among the lanes of a warp. r[15]: member mask; m[6]: 0 (the executor waits for the
 // members). Others as said at each.
