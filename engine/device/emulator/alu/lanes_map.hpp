@@ -15,7 +15,7 @@
 
 // Before a loop whose rounds do not depend on each other, though pointers may look so: a register
 // may be both source and target, lane by lane; otherwise the registers of an instruction never
-// overlap (see allocate.cpp).
+// overlap (see register_allocation.cpp).
 #ifdef __clang__
 #define FA_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else

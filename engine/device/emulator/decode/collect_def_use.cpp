@@ -18,9 +18,9 @@ void append(const Ref& ref, std::uint16_t place, const std::vector<VirtualRegist
 
 }  // namespace
 
-Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
-                   const Program& program) {
-  Touches touches;
+DefUse def_use_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
+                  const Program& program) {
+  DefUse table;
   std::vector<std::uint16_t> reads;
   std::vector<std::uint16_t> writes;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
@@ -38,13 +38,13 @@ Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRe
       reads.insert(reads.end(), sums.begin(), sums.end());
       writes.insert(writes.end(), sums.begin(), sums.end());
     }
-    touches.add(reads, writes);
+    table.add(reads, writes);
   }
-  return touches;
+  return table;
 }
 
-ValueTouches value_touches_of(const std::vector<Draft>& drafts, std::size_t registers) {
-  ValueTouches touches;
+ValueDefUse value_def_use_of(const std::vector<Draft>& drafts, std::size_t registers) {
+  ValueDefUse table;
   std::vector<std::uint32_t> reads;
   std::vector<std::uint32_t> writes;
   const auto append_value = [&](const Ref& ref, std::vector<std::uint32_t>& to) {
@@ -64,9 +64,9 @@ ValueTouches value_touches_of(const std::vector<Draft>& drafts, std::size_t regi
       append_value(ref, reads);
       append_value(ref, writes);
     }
-    touches.add(reads, writes);
+    table.add(reads, writes);
   }
-  return touches;
+  return table;
 }
 
 }  // namespace fa_tune::emulator

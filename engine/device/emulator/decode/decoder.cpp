@@ -237,8 +237,8 @@ void Decoder::finish(const Function& entry) {
   program_.sources = source_lines_of(module_, places);
   const std::vector<std::uint16_t> slots =
       allocate_registers(drafts_, registers_, predicates_, fixed_predicates_, program_);
-  program_.touches = touches_of(drafts_, registers_, program_);
-  program_.value_touches = value_touches_of(drafts_, registers_.size());
+  program_.def_use = def_use_of(drafts_, registers_, program_);
+  program_.value_def_use = value_def_use_of(drafts_, registers_.size());
   program_.values = static_cast<std::uint32_t>(registers_.size()) + predicates_;
   for (const auto& [which, reg] : specials_) {
     program_.special_slots[static_cast<std::size_t>(which)] = slots[reg];

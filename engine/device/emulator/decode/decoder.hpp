@@ -289,17 +289,17 @@ class Decoder {
   std::optional<Ref> guard_;  // instead of the statement's own
 };
 
-// allocate.cpp: gives every virtual register its slots, by liveness, so that a warp's registers
-// stay few, and fills in Op::r. Returns the slot of each.
+// register_allocation.cpp: gives every virtual register its slots, by liveness, so that a warp's
+// registers stay few, and fills in Op::r. Returns the slot of each.
 std::vector<std::uint16_t> allocate_registers(const std::vector<Draft>& drafts,
                                               const std::vector<VirtualRegister>& registers,
                                               std::uint32_t predicates,
                                               const std::vector<std::uint32_t>& fixed_predicates,
                                               Program& program);
-// touches.cpp: after the registers have their places.
-Touches touches_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
-                   const Program& program);
-ValueTouches value_touches_of(const std::vector<Draft>& drafts, std::size_t registers);
+// collect_def_use.cpp: after the registers have their places.
+DefUse def_use_of(const std::vector<Draft>& drafts, const std::vector<VirtualRegister>& registers,
+                  const Program& program);
+ValueDefUse value_def_use_of(const std::vector<Draft>& drafts, std::size_t registers);
 // Bytes of a virtual register: 2, 4 or 8.
 int width_of(Type type);
 

@@ -148,7 +148,7 @@ void WarpExecutor::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel)
   do {
     const Op& op = ops[pc];
     if constexpr (Watching) {
-      if (!look_out(warp, pc)) break;
+      if (!check_wgmma_registers(warp, pc)) break;
     }
     if constexpr (Counting) record_->issue(cta_.rank(), warp.index, op);
     --fuel;

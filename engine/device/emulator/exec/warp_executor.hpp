@@ -24,7 +24,7 @@ class WarpExecutor {
  private:
   template <bool Counting>
   void take_turn(Warp& warp, std::uint64_t turn);
-  // Watching: registers of wgmma are looked after; see look_out.
+  // Watching: registers of wgmma are looked after; see check_wgmma_registers.
   template <bool Counting, bool Watching>
   void run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel);
   void wait(Warp& warp, std::size_t chosen, const Op& op);

@@ -11,7 +11,7 @@ namespace fa_tune::emulator {
 // among what is read. Constants and the predicates that never change are left out. A write under a
 // guard is a write; that it keeps the old value of some lanes is not listed as a read.
 template <class Name>
-class TouchTable {
+class DefUseTable {
  public:
   // Of the next instruction.
   void add(std::span<const Name> reads, std::span<const Name> writes) {
@@ -36,9 +36,9 @@ class TouchTable {
 
 // A value is named by its place: slots of registers as Op::r counts them (both of a 64-bit
 // register), then predicates, the first of which is Program::slots.
-using Touches = TouchTable<std::uint16_t>;
+using DefUse = DefUseTable<std::uint16_t>;
 // A value is named as the PTX text does, before registers were given places: by the number of its
 // register, which no other value has. Registers come first, then predicates.
-using ValueTouches = TouchTable<std::uint32_t>;
+using ValueDefUse = DefUseTable<std::uint32_t>;
 
 }  // namespace fa_tune::emulator

@@ -154,10 +154,10 @@ enum class Special : std::uint8_t {
 struct Program {
   std::string kernel;
   std::vector<Op> ops;
-  Touches touches;                       // of each instruction
+  DefUse def_use;                        // of each instruction
   SourceLines sources;                   // of each instruction
-  ValueTouches value_touches;            // of each instruction
-  std::uint32_t values = 0;              // that value_touches may name
+  ValueDefUse value_def_use;             // of each instruction
+  std::uint32_t values = 0;              // that value_def_use may name
   std::vector<std::string> names;        // opcodes, for messages
   std::vector<std::uint32_t> constants;  // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;

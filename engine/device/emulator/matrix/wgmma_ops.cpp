@@ -249,13 +249,13 @@ void run_wgmma_wait(LaneFile& lanes, const Op& op, std::uint32_t) {
   }
 }
 
-bool look_out(Warp& warp, std::uint32_t pc) {
+bool check_wgmma_registers(Warp& warp, std::uint32_t pc) {
   const Program& program = *warp.cta->context().program;
   const Op& op = program.ops[pc];
   if (op.run == run_wgmma) return true;  // several may add to the same sums
   WgmmaFlight& flight = warp.flight;
-  const auto reads = program.touches.reads(pc);
-  const auto writes = program.touches.writes(pc);
+  const auto reads = program.def_use.reads(pc);
+  const auto writes = program.def_use.writes(pc);
   const bool moves = program.names[op.name].starts_with("mov.");
   if (flight.sums.meets(reads) || flight.sums.meets(writes)) {
     if (!moves && checked(warp)) {

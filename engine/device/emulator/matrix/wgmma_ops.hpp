@@ -19,6 +19,6 @@ void run_wgmma_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // Before instruction number `pc` while wgmma operations are under way, or in a checked launch: one
 // that touches their sums makes them happen first, as ptxas has it wait (C7514), and is in the
 // wrong unless it is a move. False after a report.
-bool look_out(Warp& warp, std::uint32_t pc);
+bool check_wgmma_registers(Warp& warp, std::uint32_t pc);
 
 }  // namespace fa_tune::emulator

@@ -91,10 +91,10 @@ class BlockMaker {
     for (std::uint32_t number = 0; number < code_.blocks.size(); ++number) {
       const MachineBlock& block = code_.blocks[number];
       for (std::size_t i = block.begin; i < block.end; ++i) {
-        for (const std::uint32_t value : program_.value_touches.reads(i)) {
+        for (const std::uint32_t value : program_.value_def_use.reads(i)) {
           if (written_in[value] != number + 1) live(value);
         }
-        for (const std::uint32_t value : program_.value_touches.writes(i)) {
+        for (const std::uint32_t value : program_.value_def_use.writes(i)) {
           written_in[value] = number + 1;
         }
       }
@@ -110,12 +110,12 @@ class BlockMaker {
     std::vector<std::int32_t> loads;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t op = block.begin + i;
-      for (const std::uint32_t value : program_.value_touches.reads(op)) {
+      for (const std::uint32_t value : program_.value_def_use.reads(op)) {
         inputs_[i].push_back(writer_[value] >= 0 ? writer_[value] : ~live_[value]);
       }
       const auto own = static_cast<std::int32_t>(i);
       const Order order = order_of(program_.ops[op], code_.costs[op]);
-      const bool stores = order == Order::load && program_.value_touches.writes(op).empty();
+      const bool stores = order == Order::load && program_.value_def_use.writes(op).empty();
       if (order == Order::load && !stores) {
         if (last_fence >= 0) before_[i].push_back(last_fence);
         loads.push_back(own);
@@ -125,7 +125,7 @@ class BlockMaker {
         loads.clear();
         last_fence = own;
       }
-      for (const std::uint32_t value : program_.value_touches.writes(op)) writer_[value] = own;
+      for (const std::uint32_t value : program_.value_def_use.writes(op)) writer_[value] = own;
     }
     // A branch ends its block whatever the order of the rest.
     if (ends_block(program_.ops[block.end - 1])) {
@@ -222,7 +222,7 @@ class BlockMaker {
       block.steps.push_back(step);
     }
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const std::uint32_t value : program_.value_touches.writes(block.begin + i)) {
+      for (const std::uint32_t value : program_.value_def_use.writes(block.begin + i)) {
         if (writer_[value] == static_cast<std::int32_t>(i) && live_[value] >= 0) {
           block.outputs.push_back(
               {static_cast<std::uint32_t>(place[i]), static_cast<std::uint32_t>(live_[value])});
@@ -230,7 +230,7 @@ class BlockMaker {
       }
     }
     for (std::size_t i = block.begin; i < block.end; ++i) {
-      for (const std::uint32_t value : program_.value_touches.writes(i)) writer_[value] = -1;
+      for (const std::uint32_t value : program_.value_def_use.writes(i)) writer_[value] = -1;
     }
   }
 

@@ -83,24 +83,24 @@ class Translator {
     users_.resize(program_.values);
     writers_.resize(program_.values, 0);
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      for (const std::uint32_t value : program_.value_touches.reads(i)) {
+      for (const std::uint32_t value : program_.value_def_use.reads(i)) {
         users_[value].push_back(static_cast<std::uint32_t>(i));
       }
-      for (const std::uint32_t value : program_.value_touches.writes(i)) ++writers_[value];
+      for (const std::uint32_t value : program_.value_def_use.writes(i)) ++writers_[value];
     }
   }
 
   // Whether `wanted` holds of every instruction that reads what `i` writes, and there is one.
   template <class F>
   bool all_users(std::size_t i, F wanted) const {
-    const auto written = program_.value_touches.writes(i);
+    const auto written = program_.value_def_use.writes(i);
     if (written.size() != 1 || writers_[written[0]] != 1) return false;
     const auto& users = users_[written[0]];
     return !users.empty() && std::all_of(users.begin(), users.end(), wanted);
   }
   template <class F>
   bool only_user(std::size_t i, F wanted) const {
-    const auto written = program_.value_touches.writes(i);
+    const auto written = program_.value_def_use.writes(i);
     return written.size() == 1 && users_[written[0]].size() == 1 && all_users(i, wanted);
   }
 
@@ -284,11 +284,11 @@ class Translator {
   // Nothing is left of it, wherever it stands.
   bool vanishes(std::size_t i) const {
     const Form& f = form(i);
-    const auto& touches = program_.value_touches;
+    const auto& def_use = program_.value_def_use;
     const auto is_address_user = [&](std::uint32_t user) {
       return program_.ops[user].pipe == Pipe::load_store;
     };
-    if (f.root == "mov") return touches.reads(i).size() <= 1;
+    if (f.root == "mov") return def_use.reads(i).size() <= 1;
     if (f.root == "cvta") return true;
     if (f.root == "ld") return f.has(".param");
     if (f.root == "cvt") {
@@ -301,7 +301,7 @@ class Translator {
         return one_of(form(user).root, {"add", "sub"}) && form(user).type == "f32";
       });
     }
-    if (one_of(f.root, {"add", "sub"}) && is_integer(f.type) && touches.reads(i).size() == 1) {
+    if (one_of(f.root, {"add", "sub"}) && is_integer(f.type) && def_use.reads(i).size() == 1) {
       return all_users(i, is_address_user);
     }
     if ((f.root == "shl" && is_wide(f.type)) || (f.root == "mul" && f.has(".wide"))) {
@@ -309,7 +309,7 @@ class Translator {
         return form(user).root == "add" && is_wide(form(user).type);
       });
     }
-    if (f.root == "selp" && touches.reads(i).size() == 1) {
+    if (f.root == "selp" && def_use.reads(i).size() == 1) {
       return all_users(i, [&](std::uint32_t user) { return form(user).root == "cp"; });
     }
     if (f.root == "shr" && program_.ops[i].r[2] >= constant_bit) {
@@ -324,7 +324,7 @@ class Translator {
   void hoist(std::size_t begin, std::size_t end) {
     std::vector<std::uint8_t> changes(program_.values, 0);  // writes within the loop
     for (std::size_t i = begin; i <= end; ++i) {
-      for (const std::uint32_t value : program_.value_touches.writes(i)) {
+      for (const std::uint32_t value : program_.value_def_use.writes(i)) {
         changes[value] = static_cast<std::uint8_t>(std::min(changes[value] + 1, 2));
       }
     }
@@ -332,8 +332,8 @@ class Translator {
       const Op& op = program_.ops[i];
       const bool simple = op.kind == Kind::lanes && (op.pipe == Pipe::alu || form(i).root == "cvt");
       if (!simple || op.guard != predicate_true) continue;
-      const auto reads = program_.value_touches.reads(i);
-      const auto writes = program_.value_touches.writes(i);
+      const auto reads = program_.value_def_use.reads(i);
+      const auto writes = program_.value_def_use.writes(i);
       const bool same = std::all_of(reads.begin(), reads.end(),
                                     [&](std::uint32_t value) { return changes[value] == 0; });
       const bool alone = std::all_of(writes.begin(), writes.end(),

@@ -27,12 +27,12 @@ Program program_of(const std::string& body) {
 }
 
 Places reads(const Program& program, std::size_t op) {
-  const auto places = program.touches.reads(op);
+  const auto places = program.def_use.reads(op);
   return {places.begin(), places.end()};
 }
 
 Places writes(const Program& program, std::size_t op) {
-  const auto places = program.touches.writes(op);
+  const auto places = program.def_use.writes(op);
   return {places.begin(), places.end()};
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("an instruction's places are those of its operands; constants have non
   const Program p = program_of(
       "ld.param.u64 %rd1, [out];\n mov.u32 %r1, 7;\n add.u32 %r2, %r1, 3;\n"
       "st.global.u32 [%rd1], %r2;");
-  REQUIRE(p.touches.size() == p.ops.size());
+  REQUIRE(p.def_use.size() == p.ops.size());
   const Places pointer = writes(p, 0);
   REQUIRE(pointer.size() == 2);  // 64 bits
   CHECK(pointer[1] == pointer[0] + 1);
