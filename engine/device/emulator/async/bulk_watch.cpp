@@ -21,7 +21,7 @@ Access written(const Op& op, Space space, std::uint32_t bytes) {
   return {.space = space,
           .bytes = bytes,
           .write = true,
-          .manner = op.m[2] == 0 ? Manner::plain : Manner::update};
+          .order = op.m[2] == 0 ? MemoryOrder::plain : MemoryOrder::update};
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ void land_copies(Warp& warp, int lane, std::uint64_t end) {
 void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
   Cta& cta = *warp.cta;
-  const Access to{Space::shared, op.m[1], true, Manner::unwatched};
-  const Access from{static_cast<Space>(op.m[4]), op.m[1], false, Manner::unwatched};
+  const Access to{Space::shared, op.m[1], true, MemoryOrder::unwatched};
+  const Access from{static_cast<Space>(op.m[4]), op.m[1], false, MemoryOrder::unwatched};
   PendingCopy copy;
   copy.mask = mask;
   copy.bytes = op.m[1];

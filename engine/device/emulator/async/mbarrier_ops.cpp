@@ -46,9 +46,10 @@ bool find_mbarriers(Warp& warp, const Op& op, std::uint32_t mask, Addresses& add
   const auto what = static_cast<MbarrierOp>(op.m[6]);
   const bool plain =
       op.run == run_mbarrier && (what == MbarrierOp::init || what == MbarrierOp::inval);
-  return resolve(warp, op, mask,
-                 {static_cast<Space>(op.m[0]), 8, true, plain ? Manner::plain : Manner::strong},
-                 addresses, out);
+  return resolve(
+      warp, op, mask,
+      {static_cast<Space>(op.m[0]), 8, true, plain ? MemoryOrder::plain : MemoryOrder::strong},
+      addresses, out);
 }
 
 void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {

@@ -119,7 +119,7 @@ bool Decoder::atomic() {
     draft.op.m[0] = static_cast<std::uint8_t>(place.where);
     draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
     draft.op.m[3] = static_cast<std::uint8_t>(type);
-    draft.op.m[4] = static_cast<std::uint8_t>(place.manner);
+    draft.op.m[4] = static_cast<std::uint8_t>(place.order);
     draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
     draft.op.m[6] = static_cast<std::uint8_t>(what);
   }
@@ -132,7 +132,8 @@ bool Decoder::atomic() {
 Decoder::AtomicPlace Decoder::atomic_place() {
   AtomicPlace place;
   place.where = space();
-  place.manner = cache_modifiers() == Manner::releasing ? Manner::releasing_update : Manner::update;
+  place.order = cache_modifiers() == MemoryOrder::releasing ? MemoryOrder::releasing_update
+                                                            : MemoryOrder::update;
   place.known = place.where == Space::generic || place.where == Space::global ||
                 place.where == Space::shared || place.where == Space::cluster;
   return place;
@@ -160,7 +161,7 @@ bool Decoder::atomic_quad(Atomic what) {
   address(draft, operand(1), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(place.where);
   draft.op.m[1] = 16;
-  draft.op.m[4] = static_cast<std::uint8_t>(place.manner);
+  draft.op.m[4] = static_cast<std::uint8_t>(place.order);
   draft.op.m[6] = static_cast<std::uint8_t>(what);
   if (place.where != Space::shared && place.where != Space::cluster) {
     program_.order_dependent = true;

@@ -36,13 +36,13 @@ Space Decoder::space() {
 }
 
 // What says how fast or how visible an access is; here every access is visible at once.
-Manner Decoder::cache_modifiers() {
-  Manner manner = Manner::plain;
+MemoryOrder Decoder::cache_modifiers() {
+  MemoryOrder order = MemoryOrder::plain;
   for (const std::string_view word : {"volatile", "relaxed", "acquire"}) {
-    if (has(word)) manner = Manner::strong;
+    if (has(word)) order = MemoryOrder::strong;
   }
   for (const std::string_view word : {"release", "acq_rel"}) {
-    if (has(word)) manner = Manner::releasing;
+    if (has(word)) order = MemoryOrder::releasing;
   }
   for (const std::string_view word : {"weak", "cta", "gpu", "sys", "cluster", "mmio", "ca", "cg",
                                       "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
@@ -51,7 +51,7 @@ Manner Decoder::cache_modifiers() {
   for (std::size_t i = 1; i < words_.size(); ++i) {
     if (words_[i].starts_with("L1::") || words_[i].starts_with("L2::")) understood_[i] = true;
   }
-  return manner;
+  return order;
 }
 
 // A function's parameters are local memory.
@@ -66,7 +66,7 @@ bool Decoder::load() {
   const Type type = last_type();
   if (type == Type::b128) return load_quad();
   Space where = space();
-  const Manner manner = cache_modifiers();
+  const MemoryOrder order = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
@@ -99,7 +99,7 @@ bool Decoder::load() {
   }
   address(draft, from, 8, 2);
   set_values(draft.op, where, type, count, width);
-  draft.op.m[6] = static_cast<std::uint8_t>(manner);
+  draft.op.m[6] = static_cast<std::uint8_t>(order);
   return true;
 }
 
@@ -110,7 +110,7 @@ bool Decoder::store() {
   Space where = space();
   if (where == Space::param) where = Space::local;  // an argument of a call
   if (where == Space::constant) return false;
-  const Manner manner = cache_modifiers();
+  const MemoryOrder order = cache_modifiers();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
@@ -144,7 +144,7 @@ bool Decoder::store() {
   for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
   address(draft, operand(0), 8, 2);
   set_values(draft.op, where, type, count, width);
-  draft.op.m[6] = static_cast<std::uint8_t>(manner);
+  draft.op.m[6] = static_cast<std::uint8_t>(order);
   return true;
 }
 

@@ -152,7 +152,7 @@ class Decoder {
   // decode_atomic.cpp
   struct AtomicPlace {
     Space where = Space::generic;
-    Manner manner = Manner::update;
+    MemoryOrder order = MemoryOrder::update;
     bool known = false;
   };
   Type atomic_type();
@@ -230,7 +230,7 @@ class Decoder {
   Space space();
   Space loaded_space(Space where, const Operand& from) const;
   static void set_values(Op& op, Space where, Type type, std::size_t count, int width);
-  Manner cache_modifiers();
+  MemoryOrder cache_modifiers();
   Ref copy_of(Ref ref);
   std::vector<Ref> fragment(std::size_t index, std::size_t count, Type type, bool written);
   // One product of m rows; the fragments' registers in the ISA's order.

@@ -53,8 +53,8 @@ enum class Kind : std::uint8_t {
   barrier,
 };
 
-// How an access is made, for those who watch over it.
-enum class Manner : std::uint8_t {
+// How an access orders others, for the sanitizer.
+enum class MemoryOrder : std::uint8_t {
   plain,
   strong,     // volatile, relaxed, acquire; an mbarrier's own
   releasing,  // release, acq_rel

@@ -225,7 +225,7 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
              const Addresses& addresses, Pointers& out) {
   if (!find(warp, op, mask, access, addresses, out)) return false;
   Sanitizer* const sanitizer = warp.cta->sanitizer();
-  return sanitizer == nullptr || access.manner == Manner::unwatched ||
+  return sanitizer == nullptr || access.order == MemoryOrder::unwatched ||
          sanitizer->access(warp, op, mask, access, addresses);
 }
 

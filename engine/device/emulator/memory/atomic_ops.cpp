@@ -10,7 +10,7 @@
 #include "engine/device/emulator/memory/address_resolution.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
-// m[4]: Manner; m[6]: Atomic. Lanes go one after the other, lowest first.
+// m[4]: MemoryOrder; m[6]: Atomic. Lanes go one after the other, lowest first.
 
 namespace fa_tune::emulator {
 namespace {
@@ -163,7 +163,8 @@ void reduce_elements(Atomic what, Type type, std::byte* to, const std::byte* fro
 
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
-  const Access access{static_cast<Space>(op.m[0]), op.m[1], true, static_cast<Manner>(op.m[4])};
+  const Access access{static_cast<Space>(op.m[0]), op.m[1], true,
+                      static_cast<MemoryOrder>(op.m[4])};
   Addresses addresses;
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
@@ -201,7 +202,8 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   static std::mutex turn;
   Warp& warp = warp_of(lanes);
-  const Access access{static_cast<Space>(op.m[0]), op.m[1], true, static_cast<Manner>(op.m[4])};
+  const Access access{static_cast<Space>(op.m[0]), op.m[1], true,
+                      static_cast<MemoryOrder>(op.m[4])};
   Addresses addresses;
   Pointers pointers;
   compute_addresses(lanes, op, op.r[8], op.m[2], addresses);

@@ -12,7 +12,7 @@ namespace fa_tune::emulator {
 namespace {
 
 Access access_of(const Op& op, bool write) {
-  return {static_cast<Space>(op.m[0]), op.m[1], write, static_cast<Manner>(op.m[6])};
+  return {static_cast<Space>(op.m[0]), op.m[1], write, static_cast<MemoryOrder>(op.m[6])};
 }
 
 // One value of E a lane to a register of words W: extended by E's sign.
@@ -70,7 +70,7 @@ void scatter_as(int bytes, const W* values, const Pointers& pointers, std::size_
 
 // Whether it is made so that what another block writes is seen.
 bool looks_elsewhere(const Op& op) {
-  return static_cast<Manner>(op.m[6]) == Manner::strong &&
+  return static_cast<MemoryOrder>(op.m[6]) == MemoryOrder::strong &&
          (static_cast<Space>(op.m[0]) == Space::global ||
           static_cast<Space>(op.m[0]) == Space::generic);
 }

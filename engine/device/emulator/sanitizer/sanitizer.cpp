@@ -177,7 +177,7 @@ bool Sanitizer::access_local(const Current& at) {
     const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
     const std::size_t offset = static_cast<std::size_t>(lane) * context_.program->local_bytes +
                                static_cast<std::uint32_t>(address);
-    if (access.reads() && access.manner != Manner::copy) {
+    if (access.reads() && access.order != MemoryOrder::copy) {
       read_written(at, lane, Space::local, address, map, offset, true);
     }
     if (access.write) map.mark(offset, access.bytes);
@@ -293,7 +293,7 @@ bool Sanitizer::harmless(const Conflict& conflict) {
 
 bool Sanitizer::same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
                            const std::byte* memory, std::size_t skip, std::size_t bytes) const {
-  if (!at.access->stores_registers || at.access->manner != Manner::plain) return false;
+  if (!at.access->stores_registers || at.access->order != MemoryOrder::plain) return false;
   const auto stored = stored_bytes(*at.warp, *at.op, lane);
   if (same_instruction) {
     const auto before = stored_bytes(*at.warp, *at.op, before_lane);

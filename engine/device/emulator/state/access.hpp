@@ -10,7 +10,7 @@
 // How an instruction reaches memory. Fields of Op for every memory instruction:
 //   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:
 //   none m[3] Type            m[4] values in a vector            m[5] bytes of a data register
-//   m[6] Manner, of ld and st
+//   m[6] MemoryOrder, of ld and st
 //   r[0..3] data         r[8] base address                  immediate: offset
 
 namespace fa_tune::emulator {
@@ -23,16 +23,18 @@ struct Access {
   Space space = Space::generic;
   std::uint32_t bytes = 0;
   bool write = false;
-  Manner manner = Manner::plain;
+  MemoryOrder order = MemoryOrder::plain;
   std::uint32_t align = 0;        // what the address must be a multiple of; 0: of `bytes`
   bool stores_registers = false;  // st: stored_bytes tells what each lane writes
 
-  bool updates() const { return manner == Manner::update || manner == Manner::releasing_update; }
+  bool updates() const {
+    return order == MemoryOrder::update || order == MemoryOrder::releasing_update;
+  }
   bool reads() const { return !write || updates(); }
   // Atomic and the like: two of them never race (PTX ISA, memory consistency model).
-  bool strong() const { return manner != Manner::plain && manner != Manner::copy; }
+  bool strong() const { return order != MemoryOrder::plain && order != MemoryOrder::copy; }
   bool releases() const {
-    return manner == Manner::releasing || manner == Manner::releasing_update;
+    return order == MemoryOrder::releasing || order == MemoryOrder::releasing_update;
   }
 };
 
