@@ -277,7 +277,7 @@ bool Decoder::call() {
   return true;
 }
 
-bool Decoder::leave() {
+bool Decoder::return_or_exit() {
   has("uni");
   want_operands(0, 0);
   if (root() == "exit" || function_->is_entry) {
@@ -285,7 +285,7 @@ bool Decoder::leave() {
     return true;
   }
   if (saved_stack_.kind != Ref::Kind::none) copy_register(saved_stack_, stack_pointer_);
-  Draft& draft = emit(Kind::leave, Pipe::control, nullptr);
+  Draft& draft = emit(Kind::ret, Pipe::control, nullptr);
   read(draft, 0, {Ref::Kind::reg, return_slots_.at(function_)});
   return true;
 }

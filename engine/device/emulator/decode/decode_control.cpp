@@ -16,8 +16,8 @@ const std::unordered_map<std::string_view, Decoder::Family>& Decoder::families()
       {"bra", &D::branch},
       {"brx", &D::branch_indexed},
       {"call", &D::call},
-      {"ret", &D::leave},
-      {"exit", &D::leave},
+      {"ret", &D::return_or_exit},
+      {"exit", &D::return_or_exit},
       {"trap", &D::stop},
       {"brkpt", &D::stop},
       {"alloca", &D::stack},
@@ -256,7 +256,7 @@ bool Decoder::barrier() {
     if (!has("sync")) return false;
     want_operands(1, 1);
     const Ref members = source(operand(0), Type::b32);
-    Draft& draft = emit(Kind::meet, Pipe::control, run_nothing);
+    Draft& draft = emit(Kind::warp_sync, Pipe::control, run_nothing);
     read(draft, 15, members);
     return true;
   }

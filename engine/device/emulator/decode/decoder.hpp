@@ -98,7 +98,7 @@ class Decoder {
   bool branch();
   bool branch_indexed();
   bool call();
-  bool leave();
+  bool return_or_exit();
   bool stop();
   bool fence();
   bool hint();

@@ -117,7 +117,7 @@ class Allocator {
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const Kind kind = ops[i].kind;
       if (kind == Kind::branch) leads[ops[i].target] = true;
-      if (kind == Kind::branch || kind == Kind::branch_indexed || kind == Kind::leave ||
+      if (kind == Kind::branch || kind == Kind::branch_indexed || kind == Kind::ret ||
           kind == Kind::exit || kind == Kind::trap) {
         leads[i + 1] = true;
       }
@@ -142,7 +142,7 @@ class Allocator {
     for (Block& block : blocks_) {
       const Op& last = ops[block.end - 1];
       const bool stays = last.kind == Kind::branch || last.kind == Kind::branch_indexed ||
-                         last.kind == Kind::leave || last.kind == Kind::exit ||
+                         last.kind == Kind::ret || last.kind == Kind::exit ||
                          last.kind == Kind::trap;
       const bool guarded = drafts_[block.end - 1].guard.id != predicate_true;
       if ((!stays || guarded) && block.end < ops.size()) {

@@ -197,13 +197,13 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
   Split& split = warp.splits[chosen];
   switch (op.kind) {
     case Kind::converge:
-    case Kind::meet:
+    case Kind::warp_sync:
       if (!converged(warp, split, op)) return;
       op.run(warp, op, split.mask);
       // Of all that a warp's lanes do together bar.warp.sync alone orders their memory (PTX ISA,
       // bar.warp.sync and shfl.sync): after a shuffle or a vote a lane may still not see what
       // another wrote before it.
-      if (op.kind == Kind::meet && sanitizer_ != nullptr) sanitizer_->converge(warp);
+      if (op.kind == Kind::warp_sync && sanitizer_ != nullptr) sanitizer_->converge(warp);
       split.pc += 1;
       return;
     case Kind::wait:
@@ -228,8 +228,8 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
       split.pc = op.target;
       return;
     }
-    case Kind::leave:
-      leave(warp, chosen, op);
+    case Kind::ret:
+      return_lanes(warp, chosen, op);
       return;
     case Kind::exit:
       if (sanitizer_ != nullptr && !sanitizer_->exit(warp, op, split.mask)) return;
@@ -314,7 +314,7 @@ void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) 
   scatter(warp, chosen, targets);
 }
 
-void WarpExecutor::leave(Warp& warp, std::size_t chosen, const Op& op) {
+void WarpExecutor::return_lanes(Warp& warp, std::size_t chosen, const Op& op) {
   scatter(warp, chosen, std::span(slot(warp, op.r[0]), warp_size));
 }
 

@@ -31,7 +31,7 @@ class WarpExecutor {
   void control(Warp& warp, std::size_t chosen, const Op& op);
   bool converged(Warp& warp, const Split& split, const Op& op);
   void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
-  void leave(Warp& warp, std::size_t chosen, const Op& op);
+  void return_lanes(Warp& warp, std::size_t chosen, const Op& op);
   void scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets);
   void exit_lanes(Warp& warp, std::size_t chosen);
 

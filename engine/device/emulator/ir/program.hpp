@@ -39,15 +39,15 @@ using Handler = void (*)(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // How the executor treats an instruction.
 enum class Kind : std::uint8_t {
-  lanes,     // run() and go on; cannot fail
-  memory,    // run(), which may report trouble
-  converge,  // like memory, but first wait until the lanes it names have come
-  meet,      // the same, and what those lanes did in memory before, all of them see from here on
-  wait,      // like memory, but run() may say in Warp::outcome that it must be tried again
+  lanes,      // run() and go on; cannot fail
+  memory,     // run(), which may report trouble
+  converge,   // like memory, but first wait until the lanes it names have come
+  warp_sync,  // bar.warp.sync: the same, then their earlier memory accesses are ordered
+  wait,       // like memory, but run() may say in Warp::outcome that it must be tried again
   branch,
   branch_indexed,
   call,
-  leave,  // return from a function
+  ret,  // from a function
   exit,
   trap,
   barrier,

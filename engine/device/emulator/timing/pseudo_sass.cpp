@@ -38,7 +38,7 @@ bool ends_block(const Op& op) {
     case Kind::branch:
     case Kind::branch_indexed:
     case Kind::call:
-    case Kind::leave:
+    case Kind::ret:
     case Kind::exit:
     case Kind::trap:
       return true;

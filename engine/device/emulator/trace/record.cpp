@@ -93,7 +93,7 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
       return;
     }
     // A second try of what had to wait.
-    const bool waits = op.kind == Kind::converge || op.kind == Kind::meet ||
+    const bool waits = op.kind == Kind::converge || op.kind == Kind::warp_sync ||
                        op.kind == Kind::wait || op.kind == Kind::barrier;
     if (waits && latest.end == pc + 1) return;
   }
