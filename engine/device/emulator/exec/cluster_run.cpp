@@ -76,7 +76,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
     bool alive = false;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       Warp* const warp = order_[i];
-      if (choose_split(*warp) >= 0) {
+      if (choose_path(*warp) >= 0) {
         const std::uint64_t before = warp->cta->effort();
         const bool went_on =
             executors_[warp->cta->rank()].run_warp(*warp, std::min(schedule.turn(), left));

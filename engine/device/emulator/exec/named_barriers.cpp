@@ -13,8 +13,8 @@
 namespace fa_tune::emulator {
 
 void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
-  Split& split = warp.splits[chosen];
-  const int lane = std::countr_zero(split.mask);
+  DivergentPath& path = warp.paths[chosen];
+  const int lane = std::countr_zero(path.mask);
   const std::uint32_t id = slot(warp, op.r[1])[lane];
   if (id >= barriers_.size()) {
     cta_.report(TroubleKind::barrier, warp, op, lane, fmt::format("there is no barrier {}", id));
@@ -45,7 +45,7 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   barrier.expected = expected;
   // An aligned barrier counts whole warps, also a last one that is not full.
   barrier.arrived +=
-      op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(split.mask));
+      op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(path.mask));
   if (expected != 0 && barrier.arrived > expected) {
     cta_.report(TroubleKind::barrier, warp, op, lane,
                 fmt::format("{} threads have come to barrier {}, which waits for {}",
@@ -54,15 +54,15 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   }
   if (op.m[0] >= 2) {
     const std::uint32_t word = warp.predicates[op.r[3]];
-    const std::uint32_t holds = (op.m[1] != 0 ? ~word : word) & split.mask;
+    const std::uint32_t holds = (op.m[1] != 0 ? ~word : word) & path.mask;
     barrier.votes += static_cast<std::uint32_t>(std::popcount(holds));
-    barrier.voters += static_cast<std::uint32_t>(std::popcount(split.mask));
+    barrier.voters += static_cast<std::uint32_t>(std::popcount(path.mask));
   }
   if (op.m[0] == 1) {
-    split.pc += 1;
+    path.pc += 1;
   } else {
-    split.state = Split::State::barred;
-    split.barrier = static_cast<std::uint8_t>(id);
+    path.state = DivergentPath::State::at_barrier;
+    path.barrier = static_cast<std::uint8_t>(id);
   }
   complete();
 }
@@ -79,8 +79,9 @@ void NamedBarriers::complete() {
     bool all_here = true;
     for (const Warp& warp : cta_.warps()) {
       std::uint32_t waiting = 0;
-      for (const Split& split : warp.splits) {
-        if (split.state == Split::State::barred && split.barrier == id) waiting |= split.mask;
+      for (const DivergentPath& path : warp.paths) {
+        if (path.state == DivergentPath::State::at_barrier && path.barrier == id)
+          waiting |= path.mask;
       }
       all_here &= waiting == warp.live;
     }
@@ -93,21 +94,21 @@ void NamedBarriers::release(std::uint8_t id) {
   const Barrier barrier = barriers_[id];
   barriers_[id] = {};
   for (Warp& warp : cta_.warps()) {
-    for (Split& split : warp.splits) {
-      if (split.state != Split::State::barred || split.barrier != id) continue;
-      const Op& op = cta_.context().program->ops[split.pc];
+    for (DivergentPath& path : warp.paths) {
+      if (path.state != DivergentPath::State::at_barrier || path.barrier != id) continue;
+      const Op& op = cta_.context().program->ops[path.pc];
       if (op.m[0] == 2) {
         std::uint32_t* out = target_slot(warp, op.r[0]);
         for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-          if ((split.mask >> lane & 1U) != 0) out[lane] = barrier.votes;
+          if ((path.mask >> lane & 1U) != 0) out[lane] = barrier.votes;
         }
       } else if (op.m[0] > 2) {
         const bool holds = op.m[0] == 3 ? barrier.votes == barrier.voters : barrier.votes != 0;
         std::uint32_t& word = warp.predicates[op.r[0]];
-        word = holds ? word | split.mask : word & ~split.mask;
+        word = holds ? word | path.mask : word & ~path.mask;
       }
-      split.state = Split::State::ready;
-      split.pc += 1;
+      path.state = DivergentPath::State::ready;
+      path.pc += 1;
       if (sanitizer != nullptr) sanitizer->leave(warp, id);
     }
   }

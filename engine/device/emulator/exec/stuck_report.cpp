@@ -44,17 +44,17 @@ std::string whereabouts(Cta& cta) {
   };
   for (const Warp& warp : cta.warps()) {
     std::string where;
-    for (const Split& split : warp.splits) {
-      const Op& op = program.ops[split.pc];
+    for (const DivergentPath& path : warp.paths) {
+      const Op& op = program.ops[path.pc];
       if (!where.empty()) where += " and ";
-      where += split.state == Split::State::barred
-                   ? fmt::format("at barrier {} (line {})", split.barrier, op.line)
-               : split.state == Split::State::waiting
+      where += path.state == DivergentPath::State::at_barrier
+                   ? fmt::format("at barrier {} (line {})", path.barrier, op.line)
+               : path.state == DivergentPath::State::waiting
                    ? waiting_for(cta, warp, op)
                    : fmt::format("at {} (line {}) with {} of its {} lanes", program.names[op.name],
-                                 op.line, std::popcount(split.mask), std::popcount(warp.live));
+                                 op.line, std::popcount(path.mask), std::popcount(warp.live));
     }
-    if (warp.splits.empty()) where = "has exited";
+    if (warp.paths.empty()) where = "has exited";
     if (where != previous) {
       say(warp.index);
       previous = where;
@@ -70,11 +70,11 @@ std::string whereabouts(Cta& cta) {
 void report_waiting(Cta& cta, const std::string& why) {
   const Program& program = *cta.context().program;
   for (const Warp& warp : cta.warps()) {
-    if (!warp.polls.in_vain() || warp.splits.empty()) continue;
-    const auto chosen = std::max(choose_split(warp), 0);
-    const Split& split = warp.splits[static_cast<std::size_t>(chosen)];
+    if (!warp.polls.in_vain() || warp.paths.empty()) continue;
+    const auto chosen = std::max(choose_path(warp), 0);
+    const DivergentPath& path = warp.paths[static_cast<std::size_t>(chosen)];
     cta.report(TroubleKind::deadlock, warp, program.ops[warp.polls.pc()],
-               std::countr_zero(split.mask), why);
+               std::countr_zero(path.mask), why);
     return;
   }
   report_stuck(cta);
@@ -83,16 +83,16 @@ void report_waiting(Cta& cta, const std::string& why) {
 void report_stuck(Cta& cta) {
   const Program& program = *cta.context().program;
   for (const Warp& warp : cta.warps()) {
-    for (const Split& split : warp.splits) {
-      if (split.state != Split::State::parked) continue;
-      cta.report(TroubleKind::barrier, warp, program.ops[split.pc], std::countr_zero(split.mask),
+    for (const DivergentPath& path : warp.paths) {
+      if (path.state != DivergentPath::State::at_reconvergence) continue;
+      cta.report(TroubleKind::barrier, warp, program.ops[path.pc], std::countr_zero(path.mask),
                  "only a part of the threads it needs has come: " + whereabouts(cta));
       return;
     }
   }
   for (const Warp& warp : cta.warps()) {
-    for (const Split& split : warp.splits) {
-      cta.report(TroubleKind::deadlock, warp, program.ops[split.pc], std::countr_zero(split.mask),
+    for (const DivergentPath& path : warp.paths) {
+      cta.report(TroubleKind::deadlock, warp, program.ops[path.pc], std::countr_zero(path.mask),
                  "no warp can go on: " + whereabouts(cta));
       return;
     }

@@ -8,48 +8,47 @@
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
-// How a warp executes. Lanes that part become splits; the split that is furthest behind in the text
-// goes first, so that lanes that rejoin do so at the earliest instruction. A split that uses up its
-// slice without meeting another gives way, or a lane that waits for its neighbour would spin
-// forever.
+// How a warp executes. Lanes that diverge become paths. The path that is furthest behind in the
+// text goes first, so that lanes reconverge at the earliest instruction. A path that uses up its
+// slice without joining another yields, or a lane that waits for its neighbour would spin forever.
 
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t slice = 4096;  // instructions of a split while its warp is parted
+constexpr std::uint64_t slice = 4096;  // instructions of a path while its warp is diverged
 
 std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
   const std::uint32_t guard = warp.predicates[op.guard];
   return mask & (op.guard_negated ? ~guard : guard);
 }
 
-// The pc after which a thread's mates must come: nearest other split ahead of `pc`.
-std::uint32_t next_meeting(const Warp& warp, std::size_t chosen) {
+// The nearest pc ahead of the chosen path at which another one can be joined.
+std::uint32_t next_reconvergence(const Warp& warp, std::size_t chosen) {
   std::uint32_t nearest = ~0U;
-  const std::uint32_t pc = warp.splits[chosen].pc;
-  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
-    const Split& other = warp.splits[i];
-    if (i == chosen || !other.meets() || other.pc <= pc) continue;
+  const std::uint32_t pc = warp.paths[chosen].pc;
+  for (std::size_t i = 0; i < warp.paths.size(); ++i) {
+    const DivergentPath& other = warp.paths[i];
+    if (i == chosen || !other.can_join() || other.pc <= pc) continue;
     nearest = std::min(nearest, other.pc);
   }
   return nearest;
 }
 
-// Joins splits of equal pc with `chosen`; true if there was one.
-bool merge_splits(Warp& warp, std::size_t chosen) {
+// Joins paths of equal pc with `chosen`; true if there was one.
+bool merge_paths(Warp& warp, std::size_t chosen) {
   bool merged = false;
-  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
-    Split& other = warp.splits[i];
-    if (i == chosen || !other.meets() || other.pc != warp.splits[chosen].pc) {
+  for (std::size_t i = 0; i < warp.paths.size(); ++i) {
+    DivergentPath& other = warp.paths[i];
+    if (i == chosen || !other.can_join() || other.pc != warp.paths[chosen].pc) {
       continue;
     }
-    warp.splits[chosen].mask |= other.mask;
+    warp.paths[chosen].mask |= other.mask;
     other.mask = 0;
     merged = true;
   }
   if (merged) {
-    warp.splits[chosen].state = Split::State::ready;
-    std::erase_if(warp.splits, [](const Split& split) { return split.mask == 0; });
+    warp.paths[chosen].state = DivergentPath::State::ready;
+    std::erase_if(warp.paths, [](const DivergentPath& path) { return path.mask == 0; });
     warp.slices = 0;
   }
   return merged;
@@ -57,19 +56,20 @@ bool merge_splits(Warp& warp, std::size_t chosen) {
 
 }  // namespace
 
-int choose_split(const Warp& warp) {
+int choose_path(const Warp& warp) {
   int ready = 0;
-  for (const Split& split : warp.splits) ready += split.state == Split::State::ready ? 1 : 0;
+  for (const DivergentPath& path : warp.paths)
+    ready += path.state == DivergentPath::State::ready ? 1 : 0;
   if (ready == 0) return -1;
   // Number `rank` of the ready ones by pc.
   const auto rank = static_cast<int>(warp.slices % static_cast<std::uint32_t>(ready));
-  for (std::size_t i = 0; i < warp.splits.size(); ++i) {
-    if (warp.splits[i].state != Split::State::ready) continue;
+  for (std::size_t i = 0; i < warp.paths.size(); ++i) {
+    if (warp.paths[i].state != DivergentPath::State::ready) continue;
     int before = 0;
-    for (std::size_t j = 0; j < warp.splits.size(); ++j) {
-      if (warp.splits[j].state != Split::State::ready) continue;
-      const bool earlier = warp.splits[j].pc < warp.splits[i].pc ||
-                           (warp.splits[j].pc == warp.splits[i].pc && j < i);
+    for (std::size_t j = 0; j < warp.paths.size(); ++j) {
+      if (warp.paths[j].state != DivergentPath::State::ready) continue;
+      const bool earlier =
+          warp.paths[j].pc < warp.paths[i].pc || (warp.paths[j].pc == warp.paths[i].pc && j < i);
       before += earlier ? 1 : 0;
     }
     if (before == rank) return static_cast<int>(i);
@@ -107,44 +107,44 @@ void WarpExecutor::take_turn(Warp& warp, std::uint64_t turn) {
   const std::uint64_t begin = cta_.executed();
   while (!cluster_.in_trouble() && !turn_over_ && !warp.polls.turn_is_over() &&
          cta_.executed() - begin < turn) {
-    const int chosen = choose_split(warp);
+    const int chosen = choose_path(warp);
     if (chosen < 0) return;
-    if (merge_splits(warp, static_cast<std::size_t>(chosen))) continue;
+    if (merge_paths(warp, static_cast<std::size_t>(chosen))) continue;
     const auto which = static_cast<std::size_t>(chosen);
     const std::uint64_t left = turn - (cta_.executed() - begin);
     const bool watching = !warp.flight.operations.empty() ||
                           (context_.checks.sync && !context_.program->wgmma.empty());
     if (watching) {
-      run_split<Counting, true>(warp, which, left);
+      run_path<Counting, true>(warp, which, left);
     } else {
-      run_split<Counting, false>(warp, which, left);
+      run_path<Counting, false>(warp, which, left);
     }
-    if (warp.splits.size() < 2) {
+    if (warp.paths.size() < 2) {
       warp.slice_begin = cta_.executed();
     } else if (cta_.executed() - warp.slice_begin > slice || warp.polls.turn_is_over()) {
       warp.slice_begin = cta_.executed();
       ++warp.slices;
     }
-    if (cta_.executed() > context_.budget && !warp.splits.empty()) {
-      const Split& split = warp.splits.front();
-      cta_.report(TroubleKind::timeout, warp, context_.program->ops[split.pc],
-                  std::countr_zero(split.mask),
+    if (cta_.executed() > context_.budget && !warp.paths.empty()) {
+      const DivergentPath& path = warp.paths.front();
+      cta_.report(TroubleKind::timeout, warp, context_.program->ops[path.pc],
+                  std::countr_zero(path.mask),
                   "the block has executed more instructions than a launch may: it does not end");
     }
   }
 }
 
-// Runs until the split meets another, parts, waits or exits, or its time is over.
+// Runs until the path can join another, diverges, waits or exits, or its time is over.
 template <bool Counting, bool Watching>
-void WarpExecutor::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
-  Split& split = warp.splits[chosen];
+void WarpExecutor::run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel) {
+  DivergentPath& path = warp.paths[chosen];
   const Op* const ops = context_.program->ops.data();
-  const std::uint32_t mask = split.mask;
-  const bool parted = warp.splits.size() > 1;
-  const std::uint32_t meeting = parted ? next_meeting(warp, chosen) : ~0U;
-  if (parted) fuel = std::min(fuel, slice);
+  const std::uint32_t mask = path.mask;
+  const bool diverged = warp.paths.size() > 1;
+  const std::uint32_t reconvergence = diverged ? next_reconvergence(warp, chosen) : ~0U;
+  if (diverged) fuel = std::min(fuel, slice);
   const std::uint64_t fuel_begin = fuel;
-  std::uint32_t pc = split.pc;
+  std::uint32_t pc = path.pc;
   do {
     const Op& op = ops[pc];
     if constexpr (Watching) {
@@ -161,12 +161,12 @@ void WarpExecutor::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel)
         ++pc;
       } else if (active == mask) {
         pc = op.target;
-        if (parted) break;
+        if (diverged) break;
       } else {
         if constexpr (Counting) record_->totals.divergent += 1;
-        split.pc = pc + 1;
-        split.mask = mask & ~active;
-        warp.splits.push_back({op.target, active, Split::State::ready, 0});
+        path.pc = pc + 1;
+        path.mask = mask & ~active;
+        warp.paths.push_back({op.target, active, DivergentPath::State::ready, 0});
         cta_.add_executed(fuel_begin - fuel);
         return;
       }
@@ -176,43 +176,43 @@ void WarpExecutor::run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel)
       ++pc;
       if (warp.polls.turn_is_over()) break;
     } else {
-      split.pc = pc;
+      path.pc = pc;
       cta_.add_executed(fuel_begin - fuel);
       if (active == 0) {
-        split.pc = pc + 1;
+        path.pc = pc + 1;
       } else if (active != mask) {  // those for whom it does not hold go on apart
-        split.mask = active;
-        warp.splits.push_back({pc + 1, mask & ~active, Split::State::ready, 0});
+        path.mask = active;
+        warp.paths.push_back({pc + 1, mask & ~active, DivergentPath::State::ready, 0});
       } else {
         control(warp, chosen, op);
       }
       return;
     }
-  } while (pc != meeting && fuel != 0);
-  split.pc = pc;
+  } while (pc != reconvergence && fuel != 0);
+  path.pc = pc;
   cta_.add_executed(fuel_begin - fuel);
 }
 
 void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
-  Split& split = warp.splits[chosen];
+  DivergentPath& path = warp.paths[chosen];
   switch (op.kind) {
     case Kind::converge:
     case Kind::warp_sync:
-      if (!converged(warp, split, op)) return;
-      op.run(warp, op, split.mask);
+      if (!converged(warp, path, op)) return;
+      op.run(warp, op, path.mask);
       // Of all that a warp's lanes do together bar.warp.sync alone orders their memory (PTX ISA,
       // bar.warp.sync and shfl.sync): after a shuffle or a vote a lane may still not see what
       // another wrote before it.
       if (op.kind == Kind::warp_sync && sanitizer_ != nullptr) sanitizer_->converge(warp);
-      split.pc += 1;
+      path.pc += 1;
       return;
     case Kind::wait:
       wait(warp, chosen, op);
       return;
     case Kind::barrier:
       // m[2]: aligned, which wants the whole warp.
-      if (op.m[2] != 0 && split.mask != warp.live) {
-        split.state = Split::State::parked;
+      if (op.m[2] != 0 && path.mask != warp.live) {
+        path.state = DivergentPath::State::at_reconvergence;
         return;
       }
       barriers_.arrive(warp, chosen, op);
@@ -223,48 +223,48 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
     case Kind::call: {
       std::uint32_t* back = target_slot(warp, op.r[0]);
       for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-        if ((split.mask >> lane & 1U) != 0) back[lane] = split.pc + 1;
+        if ((path.mask >> lane & 1U) != 0) back[lane] = path.pc + 1;
       }
-      split.pc = op.target;
+      path.pc = op.target;
       return;
     }
     case Kind::ret:
       return_lanes(warp, chosen, op);
       return;
     case Kind::exit:
-      if (sanitizer_ != nullptr && !sanitizer_->exit(warp, op, split.mask)) return;
+      if (sanitizer_ != nullptr && !sanitizer_->exit(warp, op, path.mask)) return;
       exit_lanes(warp, chosen);
       return;
     default:
-      cta_.report(TroubleKind::trap, warp, op, std::countr_zero(split.mask),
+      cta_.report(TroubleKind::trap, warp, op, std::countr_zero(path.mask),
                   "the kernel stopped itself");
       return;
   }
 }
 
 void WarpExecutor::wait(Warp& warp, std::size_t chosen, const Op& op) {
-  Split& split = warp.splits[chosen];
-  if (op.m[6] == 1 && !converged(warp, split, op)) return;
+  DivergentPath& path = warp.paths[chosen];
+  if (op.m[6] == 1 && !converged(warp, path, op)) return;
   warp.outcome = Warp::Outcome::go_on;
-  op.run(warp, op, split.mask);
+  op.run(warp, op, path.mask);
   if (warp.outcome == Warp::Outcome::wait) {
-    split.state = Split::State::waiting;
+    path.state = DivergentPath::State::waiting;
     return;
   }
-  split.pc += 1;
+  path.pc += 1;
   turn_over_ = warp.outcome == Warp::Outcome::give_way;
 }
 
 // Whether all lanes are here that `op` names: the whole warp for an aligned instruction (m[6] = 1),
 // else those of the member masks in r[15].
-bool WarpExecutor::converged(Warp& warp, const Split& split, const Op& op) {
+bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op) {
   std::uint32_t wanted = warp.live;
   if (op.m[6] == 0) {
     std::uint32_t members = 0;
     std::uint32_t outside = 0;  // lanes that do not name themselves
     const std::uint32_t* masks = slot(warp, op.r[15]);
     for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-      const std::uint32_t here = 0U - (split.mask >> lane & 1U);
+      const std::uint32_t here = 0U - (path.mask >> lane & 1U);
       members |= masks[lane] & here;
       outside |= ~masks[lane] & (1U << lane) & here;
     }
@@ -275,25 +275,26 @@ bool WarpExecutor::converged(Warp& warp, const Split& split, const Op& op) {
     }
     wanted &= members;
   }
-  if ((split.mask & wanted) == wanted) return true;
-  warp.splits[static_cast<std::size_t>(&split - warp.splits.data())].state = Split::State::parked;
+  if ((path.mask & wanted) == wanted) return true;
+  warp.paths[static_cast<std::size_t>(&path - warp.paths.data())].state =
+      DivergentPath::State::at_reconvergence;
   return false;
 }
 
 void WarpExecutor::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets) {
   std::map<std::uint32_t, std::uint32_t> masks;
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    if ((warp.splits[chosen].mask >> lane & 1U) != 0) masks[targets[lane]] |= 1U << lane;
+    if ((warp.paths[chosen].mask >> lane & 1U) != 0) masks[targets[lane]] |= 1U << lane;
   }
   if (masks.size() > 1 && record_ != nullptr) record_->totals.divergent += 1;
   bool first = true;
   for (const auto& [pc, mask] : masks) {
     if (first) {
-      warp.splits[chosen].pc = pc;
-      warp.splits[chosen].mask = mask;
+      warp.paths[chosen].pc = pc;
+      warp.paths[chosen].mask = mask;
       first = false;
     } else {
-      warp.splits.push_back({pc, mask, Split::State::ready, 0});
+      warp.paths.push_back({pc, mask, DivergentPath::State::ready, 0});
     }
   }
 }
@@ -303,7 +304,7 @@ void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) 
   const std::uint32_t* index = slot(warp, op.r[0]);
   std::array<std::uint32_t, warp_size> targets{};
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    if ((warp.splits[chosen].mask >> lane & 1U) == 0) continue;
+    if ((warp.paths[chosen].mask >> lane & 1U) == 0) continue;
     if (index[lane] >= table.size()) {
       cta_.report(TroubleKind::trap, warp, op, static_cast<int>(lane),
                   "the index is beyond the branch targets");
@@ -319,10 +320,11 @@ void WarpExecutor::return_lanes(Warp& warp, std::size_t chosen, const Op& op) {
 }
 
 void WarpExecutor::exit_lanes(Warp& warp, std::size_t chosen) {
-  warp.live &= ~warp.splits[chosen].mask;
-  warp.splits.erase(warp.splits.begin() + static_cast<std::ptrdiff_t>(chosen));
-  for (Split& split : warp.splits) {
-    if (split.state == Split::State::parked) split.state = Split::State::ready;
+  warp.live &= ~warp.paths[chosen].mask;
+  warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(chosen));
+  for (DivergentPath& path : warp.paths) {
+    if (path.state == DivergentPath::State::at_reconvergence)
+      path.state = DivergentPath::State::ready;
   }
   barriers_.complete();
   cta_.note_exits();

@@ -26,10 +26,10 @@ class WarpExecutor {
   void take_turn(Warp& warp, std::uint64_t turn);
   // Watching: registers of wgmma are looked after; see check_wgmma_registers.
   template <bool Counting, bool Watching>
-  void run_split(Warp& warp, std::size_t chosen, std::uint64_t fuel);
+  void run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel);
   void wait(Warp& warp, std::size_t chosen, const Op& op);
   void control(Warp& warp, std::size_t chosen, const Op& op);
-  bool converged(Warp& warp, const Split& split, const Op& op);
+  bool converged(Warp& warp, const DivergentPath& path, const Op& op);
   void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
   void return_lanes(Warp& warp, std::size_t chosen, const Op& op);
   void scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets);
@@ -44,7 +44,7 @@ class WarpExecutor {
   bool turn_over_ = false;  // the warp that has its turn gives way
 };
 
-// Index of the split to run, or -1 where none is ready.
-int choose_split(const Warp& warp);
+// Index of the path to run, or -1 where none is ready.
+int choose_path(const Warp& warp);
 
 }  // namespace fa_tune::emulator

@@ -78,8 +78,8 @@ void Cluster::finish_groups(const Warp& warp, int lane, std::uint32_t end, Finis
 
 void Cluster::wake() {
   for (Warp* warp : warps_) {
-    for (Split& split : warp->splits) {
-      if (split.state == Split::State::waiting) split.state = Split::State::ready;
+    for (DivergentPath& path : warp->paths) {
+      if (path.state == DivergentPath::State::waiting) path.state = DivergentPath::State::ready;
     }
   }
 }

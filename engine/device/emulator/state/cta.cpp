@@ -65,7 +65,7 @@ void Cta::start_warp(Warp& warp) {
   warp.predicates[predicate_true] = full_mask;
   const std::uint64_t left = threads - std::uint64_t{warp.index} * warp_size;
   warp.live = left >= warp_size ? full_mask : (1U << left) - 1;
-  warp.splits.assign(1, {program.entry, warp.live, Split::State::ready, 0});
+  warp.paths.assign(1, {program.entry, warp.live, DivergentPath::State::ready, 0});
   warp.slices = 0;
   warp.slice_begin = 0;
   warp.copies.clear();

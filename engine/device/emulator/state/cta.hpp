@@ -20,12 +20,12 @@ class Cta;
 class GlobalRaces;
 class Sanitizer;
 
-// Lanes of a warp that are at the same instruction.
-struct Split {
+// Lanes of a warp that are at the same instruction: one path of a warp that has diverged.
+struct DivergentPath {
   enum class State : std::uint8_t {
     ready,
-    parked,   // waits for other lanes of its warp
-    barred,   // waits at a barrier of the CTA
+    at_reconvergence,  // waits for other lanes of its warp
+    at_barrier,        // waits at a barrier of the CTA
     waiting,  // for an mbarrier or its cluster; tries again when one of them completes a phase
   };
   std::uint32_t pc = 0;
@@ -33,8 +33,8 @@ struct Split {
   State state = State::ready;
   std::uint8_t barrier = 0;
 
-  // Whether others of its warp may join it where it stands.
-  bool meets() const { return state == State::ready || state == State::parked; }
+  // Whether another path of its warp may join it where it stands.
+  bool can_join() const { return state == State::ready || state == State::at_reconvergence; }
 };
 
 // A cp.async that has been issued and whose bytes have not moved yet. Unless the schedule has them
@@ -54,8 +54,8 @@ struct Warp : LaneFile {
   Cta* cta = nullptr;
   std::uint32_t index = 0;
   std::uint32_t live = 0;  // lanes that have not exited
-  std::vector<Split> splits;
-  std::uint32_t slices = 0;       // turns that parted lanes have used up without meeting
+  std::vector<DivergentPath> paths;
+  std::uint32_t slices = 0;       // turns that diverged lanes have used up without reconverging
   std::uint64_t slice_begin = 0;  // when this turn began, in instructions of the CTA
   std::byte* local = nullptr;     // local_bytes a lane, lane after lane
   std::vector<PendingCopy> copies;
