@@ -132,7 +132,7 @@ void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   // A thread that may be suspended sleeps until something changes, unless a neighbour of its warp
   // can go on, which would then have to sleep with it.
   const bool sleeps = op.m[4] != 0 && over == 0;
-  warp.outcome = sleeps ? Warp::Outcome::wait : Warp::Outcome::give_way;
+  warp.outcome = sleeps ? Warp::Outcome::wait : Warp::Outcome::yield;
   warp.awaited = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
 }
 
@@ -211,8 +211,8 @@ void run_cta_rank(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
 }
 
-void run_give_way(LaneFile& lanes, const Op&, std::uint32_t) {
-  warp_of(lanes).outcome = Warp::Outcome::give_way;
+void run_yield(LaneFile& lanes, const Op&, std::uint32_t) {
+  warp_of(lanes).outcome = Warp::Outcome::yield;
 }
 
 }  // namespace fa_tune::emulator

@@ -70,6 +70,6 @@ void run_cta_rank(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // cp.async.mbarrier.arrive
 void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // nanosleep: lets others run.
-void run_give_way(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_yield(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 }  // namespace fa_tune::emulator

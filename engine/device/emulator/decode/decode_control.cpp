@@ -233,7 +233,7 @@ bool Decoder::hint() {
   if (root() == "griddepcontrol" && !has("wait") && !has("launch_dependents")) return false;
   if (root() == "nanosleep") {
     if (last_type() != Type::u32) return false;
-    emit(Kind::wait, Pipe::control, run_give_way);
+    emit(Kind::wait, Pipe::control, run_yield);
     return true;
   }
   if (root().starts_with("prefetch")) {

@@ -9,8 +9,8 @@
 namespace fa_tune::emulator {
 namespace {
 
-// Turns of all warps without progress, before other clusters have theirs. Some, since who gives way
-// may wait for a clock.
+// Turns of all warps without progress, before other clusters have theirs. Some, since a warp that
+// yields may wait for a clock.
 constexpr std::uint32_t most_idle_rounds = 64;
 
 // Null unless the launch is checked.
@@ -72,7 +72,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
       }
     }
     bool progress = false;
-    bool gave_way = false;
+    bool yielded = false;
     bool alive = false;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       Warp* const warp = order_[i];
@@ -80,7 +80,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
         const std::uint64_t before = warp->cta->effort();
         const bool went_on =
             executors_[warp->cta->rank()].run_warp(*warp, std::min(schedule.turn(), left));
-        (went_on ? progress : gave_way) = true;
+        (went_on ? progress : yielded) = true;
         if (cluster_.in_trouble()) return Pause::ended;
         left -= std::min(left, warp->cta->effort() - before);
       }
@@ -102,7 +102,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
     idle_rounds = progress ? 0 : idle_rounds + 1;
     // As late as may be: only when no warp can go on without it.
     if (!progress && !cluster_.happen_next()) {
-      if (!gave_way) {
+      if (!yielded) {
         report_stuck();
         return Pause::ended;
       }

@@ -252,7 +252,7 @@ void WarpExecutor::wait(Warp& warp, std::size_t chosen, const Op& op) {
     return;
   }
   path.pc += 1;
-  turn_over_ = warp.outcome == Warp::Outcome::give_way;
+  turn_over_ = warp.outcome == Warp::Outcome::yield;
 }
 
 // Whether all lanes are here that `op` names: the whole warp for an aligned instruction (m[6] = 1),

@@ -16,9 +16,9 @@ class WarpExecutor {
 
   // The CTA has been started.
   void start();
-  // Lets a warp that is ready execute up to `turn` instructions, or until it waits, exits, gives
-  // way or is in trouble. False if it gave way or looked in vain for what another block is to
-  // write: it found nothing to do but wait.
+  // Lets a warp that is ready execute up to `turn` instructions, or until it waits, exits,
+  // yields or fails. False if it yielded or polled in vain for what another block is to write: it
+  // found nothing to do but wait.
   bool run_warp(Warp& warp, std::uint64_t turn);
 
  private:
@@ -41,7 +41,7 @@ class WarpExecutor {
   Sanitizer* const sanitizer_;
   Record* record_ = nullptr;
   NamedBarriers barriers_;
-  bool turn_over_ = false;  // the warp that has its turn gives way
+  bool turn_over_ = false;  // the warp that has its turn yields
 };
 
 // Index of the path to run, or -1 where none is ready.

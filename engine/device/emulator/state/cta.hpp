@@ -63,7 +63,7 @@ struct Warp : LaneFile {
   std::array<std::uint32_t, warp_size> committed{};       // groups a lane has committed
   std::array<std::uint32_t, warp_size> bulk_committed{};  // the same of bulk groups
   // What an instruction of Kind::wait found: go on, go on after the others' turn, or try again.
-  enum class Outcome : std::uint8_t { go_on, give_way, wait };
+  enum class Outcome : std::uint8_t { go_on, yield, wait };
   Outcome outcome = Outcome::go_on;
   std::uint64_t awaited = 0;  // address of the mbarrier that an instruction waits for, or 0
   std::uint32_t in_cluster_phase = 0;  // lanes that have arrived at the cluster's barrier
