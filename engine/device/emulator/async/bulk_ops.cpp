@@ -6,7 +6,7 @@
 #include "engine/device/emulator/memory/atomic_ops.hpp"
 
 // Bulk copies of plain bytes, and bulk groups. Addresses are checked when the copy is issued and
-// again when it happens: a CTA may have ended, a buffer may be gone.
+// again when it completes: a CTA may have ended, a buffer may be gone.
 
 namespace fa_tune::emulator {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 constexpr std::uint32_t bulk_unit = 16;  // bytes: every address and size is a multiple
 
 // What a copy from shared memory carries once it has read it.
-struct Freight {
+struct BulkPayload {
   std::vector<std::byte> bytes;
-  bool taken = false;
+  bool read = false;
 };
 
 class BulkCopy {
@@ -94,24 +94,24 @@ class BulkCopy {
     if (source(warp_) == nullptr || target(Space::global, address) == nullptr) return false;
     const GlobalPiece piece{address, bytes_};
     if (!watch_bulk_store(warp_, op_, lane_, source(warp_), {&piece, 1}, bytes_)) return false;
-    const auto freight = std::make_shared<Freight>();
-    const auto take = [copy = *this, freight] {
-      if (freight->taken) return;
+    const auto payload = std::make_shared<BulkPayload>();
+    const auto read_source = [copy = *this, payload] {
+      if (payload->read) return;
       const std::byte* from = copy.source(copy.warp_);
       if (from == nullptr) return;
-      freight->bytes.assign(from, from + copy.bytes_);
-      freight->taken = true;
+      payload->bytes.assign(from, from + copy.bytes_);
+      payload->read = true;
     };
     const std::uint32_t group = warp_.bulk_committed[static_cast<std::size_t>(lane_)];
     warp_.cta->cluster().start({&warp_, &op_, lane_, group,
-                                [copy = *this, freight, take, address] {
-                                  take();
+                                [copy = *this, payload, read_source, address] {
+                                  read_source();
                                   std::byte* to = copy.target(Space::global, address);
-                                  if (freight->taken && to != nullptr) {
-                                    copy.put(to, freight->bytes.data());
+                                  if (payload->read && to != nullptr) {
+                                    copy.put(to, payload->bytes.data());
                                   }
                                 },
-                                take});
+                                read_source});
     return !warp_.cta->cluster().in_trouble();
   }
 

@@ -1,7 +1,7 @@
 #include "engine/device/emulator/async/bulk_ops.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 
-// What a Sanitizer is told of bulk copies. It is told when they are issued, whenever they happen:
+// What a Sanitizer is told of bulk copies. It is told when they are issued, whenever they complete:
 // from then on nothing may touch what they touch until their end is known.
 
 namespace fa_tune::emulator {

@@ -20,17 +20,17 @@
 namespace fa_tune::emulator {
 namespace {
 
-void land(const PendingCopy& copy, std::size_t lane) {
+void commit_writes(const PendingCopy& copy, std::size_t lane) {
   std::array<std::byte, 16> bytes{};
   std::memcpy(bytes.data(), copy.from[lane], copy.valid[lane]);
   std::memcpy(copy.to[lane], bytes.data(), copy.bytes);
 }
 
 // The copies of a lane among the first `end` that its warp has begun.
-void land_copies(Warp& warp, int lane, std::uint64_t end) {
+void commit_copies(Warp& warp, int lane, std::uint64_t end) {
   for (PendingCopy& copy : warp.copies) {
     if (copy.number >= end || (copy.mask >> lane & 1U) == 0) continue;
-    land(copy, static_cast<std::size_t>(lane));
+    commit_writes(copy, static_cast<std::size_t>(lane));
     copy.mask &= ~(1U << lane);
   }
   std::erase_if(warp.copies, [](const PendingCopy& copy) { return copy.mask == 0; });
@@ -98,7 +98,7 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
   if (cta.cluster().schedule().early()) {
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-      land(copy, static_cast<std::size_t>(std::countr_zero(rest)));
+      commit_writes(copy, static_cast<std::size_t>(std::countr_zero(rest)));
     }
     return;
   }
@@ -126,7 +126,7 @@ void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     std::byte* const where = pointers[i];
     warp.cta->cluster().start(
         {&warp, &op, lane, AsyncOperation::no_group, [&warp, &op, lane, where, end] {
-           land_copies(warp, lane, end);
+           commit_copies(warp, lane, end);
            change_mbarrier(warp, op, lane, where,
                            [](Mbarrier& barrier) { return barrier.arrive(1); });
          }});
@@ -148,7 +148,7 @@ void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       const bool covered = op.immediate < 0 || std::int64_t{copy.group[lane]} + op.immediate <
                                                    std::int64_t{warp.committed[lane]};
       if (!covered) continue;
-      land(copy, lane);
+      commit_writes(copy, lane);
       copy.mask &= ~(1U << lane);
     }
   }

@@ -11,22 +11,22 @@
 namespace fa_tune::emulator {
 namespace {
 
-struct Parcel {
+struct StAsyncPayload {
   std::array<std::byte, 16> bytes{};
   std::uint32_t size = 0;
 };
 
-Parcel parcel_of(const Warp& warp, const Op& op, int lane) {
-  Parcel parcel;
+StAsyncPayload payload_of(const Warp& warp, const Op& op, int lane) {
+  StAsyncPayload payload;
   const auto step = static_cast<std::uint32_t>(size_of(static_cast<Type>(op.m[3])));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
     const std::uint16_t index = op.r[async_store_value + i];
     const std::uint64_t value =
         op.m[5] == 8 ? std::uint64_t{slot64(warp, index)[lane]} : slot(warp, index)[lane];
-    std::memcpy(parcel.bytes.data() + parcel.size, &value, step);
-    parcel.size += step;
+    std::memcpy(payload.bytes.data() + payload.size, &value, step);
+    payload.size += step;
   }
-  return parcel;
+  return payload;
 }
 
 std::byte* place_of(Warp& warp, const Op& op, int lane, std::uint64_t address,
@@ -46,21 +46,21 @@ bool watch(Warp& warp, const Op& op, int lane, const std::byte* to, const std::b
 
 bool start(Warp& warp, const Op& op, int lane) {
   const BulkTarget target{bulk_operand(warp, op, 0, lane), bulk_operand(warp, op, 3, lane)};
-  const Parcel parcel = parcel_of(warp, op, lane);
-  const std::byte* to = place_of(warp, op, lane, target.address, parcel.size);
+  const StAsyncPayload payload = payload_of(warp, op, lane);
+  const std::byte* to = place_of(warp, op, lane, target.address, payload.size);
   if (to == nullptr) return false;
   const std::byte* barrier = place_of(warp, op, lane, target.barrier, 8);
-  if (barrier == nullptr || !watch(warp, op, lane, to, barrier, parcel.size)) return false;
+  if (barrier == nullptr || !watch(warp, op, lane, to, barrier, payload.size)) return false;
   warp.cta->cluster().start({&warp,
                              &op,
                              lane,
                              AsyncOperation::no_group,
-                             [&warp, &op, lane, target, parcel] {
+                             [&warp, &op, lane, target, payload] {
                                std::byte* place =
-                                   place_of(warp, op, lane, target.address, parcel.size);
+                                   place_of(warp, op, lane, target.address, payload.size);
                                if (place == nullptr) return;
-                               std::memcpy(place, parcel.bytes.data(), parcel.size);
-                               (void)complete_bulk(warp, op, lane, target, parcel.size);
+                               std::memcpy(place, payload.bytes.data(), payload.size);
+                               (void)complete_bulk(warp, op, lane, target, payload.size);
                              },
                              {}});
   return !warp.cta->cluster().in_trouble();

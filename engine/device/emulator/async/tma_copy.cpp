@@ -102,7 +102,7 @@ class TensorCopy {
   }
 
   // Reads the box out of shared memory. Nothing after a report.
-  std::vector<std::byte> take(std::uint64_t shared_address) const {
+  std::vector<std::byte> read_source(std::uint64_t shared_address) const {
     std::vector<std::byte> bytes;
     const std::byte* from = shared(Space::shared, shared_address, false);
     if (from == nullptr) return bytes;
@@ -228,16 +228,16 @@ void start_load(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
 void start_store(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
   const std::uint64_t source = bulk_operand(warp, op, 1, lane);
   if (!copy.legal(Space::shared, source, false) || !copy.watch_store(source)) return;
-  const auto freight = std::make_shared<std::vector<std::byte>>();
-  const auto take = [copy, freight, source] {
-    if (freight->empty()) *freight = copy.take(source);
+  const auto payload = std::make_shared<std::vector<std::byte>>();
+  const auto read_source = [copy, payload, source] {
+    if (payload->empty()) *payload = copy.read_source(source);
   };
   copy.cluster().start({&warp, &op, lane, warp.bulk_committed[static_cast<std::size_t>(lane)],
-                        [copy, freight, take] {
-                          take();
-                          if (!freight->empty()) copy.store(*freight);
+                        [copy, payload, read_source] {
+                          read_source();
+                          if (!payload->empty()) copy.store(*payload);
                         },
-                        take});
+                        read_source});
 }
 
 }  // namespace

@@ -94,14 +94,14 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
       }
     }
     if (!alive) {
-      while (!cluster_.in_trouble() && cluster_.happen_next()) {
+      while (!cluster_.in_trouble() && cluster_.complete_next()) {
       }
       return Pause::ended;
     }
     progressed_ |= progress;
     idle_rounds = progress ? 0 : idle_rounds + 1;
     // As late as may be: only when no warp can go on without it.
-    if (!progress && !cluster_.happen_next()) {
+    if (!progress && !cluster_.complete_next()) {
       if (!yielded) {
         report_stuck();
         return Pause::ended;

@@ -107,7 +107,7 @@ void negate(std::uint32_t* words, std::size_t count, Element element) {
   for (std::size_t i = 0; i < count; ++i) words[i] ^= signs;
 }
 
-void happen(Warp& warp, WgmmaFlight::Operation& operation) {
+void complete(Warp& warp, WgmmaFlight::Operation& operation) {
   if (operation.done) return;
   operation.done = true;
   const WgmmaForm& form = form_of(warp, *operation.op);
@@ -142,8 +142,8 @@ void happen(Warp& warp, WgmmaFlight::Operation& operation) {
 }
 
 // All that are under way, in order.
-void land(Warp& warp) {
-  for (WgmmaFlight::Operation& each : warp.flight.operations) happen(warp, each);
+void complete_all(Warp& warp) {
+  for (WgmmaFlight::Operation& each : warp.flight.operations) complete(warp, each);
 }
 
 // Bounds, and what a checked launch wants to know.
@@ -217,7 +217,7 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
   flight.operations.push_back(operation);
   for (const std::uint16_t each : form.sums) flight.sums.set(each);
-  if (warp.cta->cluster().schedule().early()) land(warp);
+  if (warp.cta->cluster().schedule().early()) complete_all(warp);
 }
 
 void run_wgmma_fence(LaneFile& lanes, const Op&, std::uint32_t) {
@@ -237,7 +237,7 @@ void run_wgmma_wait(LaneFile& lanes, const Op& op, std::uint32_t) {
   const std::int64_t end = std::int64_t{flight.committed} - op.immediate;
   if (end <= 0) return;
   for (WgmmaFlight::Operation& each : flight.operations) {
-    if (each.group < end) happen(warp, each);
+    if (each.group < end) complete(warp, each);
   }
   std::erase_if(flight.operations, [&](const auto& each) { return each.group < end; });
   flight.sums.clear();
@@ -265,7 +265,7 @@ bool check_wgmma_registers(Warp& warp, std::uint32_t pc) {
                                    flight.operations.front().op->line));
       return false;
     }
-    land(warp);
+    complete_all(warp);
   }
   if (checked(warp)) {
     // A move is the compiler's: it takes along whether its source is in order.

@@ -17,7 +17,7 @@ void run_wgmma_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_wgmma_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // Before instruction number `pc` while wgmma operations are under way, or in a checked launch: one
-// that touches their sums makes them happen first, as ptxas has it wait (C7514), and is in the
+// that touches their sums completes them first, as ptxas has it wait (C7514), and is in the
 // wrong unless it is a move. False after a report.
 bool check_wgmma_registers(Warp& warp, std::uint32_t pc);
 

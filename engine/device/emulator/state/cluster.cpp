@@ -39,24 +39,24 @@ std::optional<Trouble> Cluster::end() {
   return std::exchange(trouble_, std::nullopt);
 }
 
-bool Cluster::happen_next() {
+bool Cluster::complete_next() {
   if (operations_.empty()) return false;
   const std::size_t chosen =
       schedule_.plain() ? 0 : schedule_.below(static_cast<std::uint32_t>(operations_.size()));
   const AsyncOperation operation = std::move(operations_[chosen]);
   operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(chosen));
-  operation.happen();
+  operation.complete();
   wake();
   return true;
 }
 
 void Cluster::start(AsyncOperation operation) {
   if (schedule_.early()) {
-    operation.happen();
+    operation.complete();
     wake();
     return;
   }
-  if (operation.take && schedule_.early()) operation.take();
+  if (operation.read_source && schedule_.early()) operation.read_source();
   operations_.push_back(std::move(operation));
 }
 
@@ -64,14 +64,14 @@ void Cluster::finish_groups(const Warp& warp, int lane, std::uint32_t end, Finis
   for (std::size_t i = 0; i < operations_.size() && !in_trouble();) {
     const AsyncOperation& each = operations_[i];
     const bool covered = each.warp == &warp && each.lane == lane && each.group < end;
-    if (covered && what == Finish::reads && each.take) each.take();
+    if (covered && what == Finish::reads && each.read_source) each.read_source();
     if (!covered || what == Finish::reads) {
       ++i;
       continue;
     }
     const AsyncOperation operation = std::move(operations_[i]);
     operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(i));
-    operation.happen();
+    operation.complete();
   }
   wake();
 }

@@ -10,8 +10,8 @@
 
 namespace fa_tune::emulator {
 
-// An operation that a thread has started and that happens by itself, at any moment before something
-// waits for it: a bulk copy, an arrival when copies are done.
+// An operation that a thread has started and that completes by itself, at any moment before
+// something waits for it: a bulk copy, an arrival when copies are done.
 struct AsyncOperation {
   Warp* warp = nullptr;  // of the thread that started it
   const Op* op = nullptr;
@@ -19,9 +19,9 @@ struct AsyncOperation {
   std::uint32_t group = 0;  // of the thread's bulk groups; none for what completes on an mbarrier
   static constexpr std::uint32_t no_group = ~0U;
   // All that is left of it.
-  std::function<void()> happen;
-  // Reads the source and leaves the rest to `happen`; empty where the two are never apart.
-  std::function<void()> take = nullptr;
+  std::function<void()> complete;
+  // Reads the source and leaves the rest to `complete`; empty where the two are never apart.
+  std::function<void()> read_source = nullptr;
 };
 
 // The CTAs that run together: one, or a cluster that can reach each other's shared memory. Used for
@@ -43,12 +43,12 @@ class Cluster {
   Schedule& schedule() { return schedule_; }
   std::span<const std::unique_ptr<Cta>> ctas() const { return ctas_; }
   std::span<Warp* const> warps() const { return warps_; }
-  // Lets the operation happen now or later, as the schedule has it.
+  // Has the operation complete now or later, as the schedule says.
   void start(AsyncOperation operation);
-  // Makes one of those happen that were left for later; false if there is none.
-  bool happen_next();
-  // Makes the operations of a lane happen that belong to bulk groups before `end`, or, of each,
-  // what reads its source.
+  // Completes one of those that were left for later; false if there is none.
+  bool complete_next();
+  // Completes the operations of a lane that belong to bulk groups before `end`, or has each of them
+  // read its source.
   enum class Finish : std::uint8_t { all, reads };
   void finish_groups(const Warp& warp, int lane, std::uint32_t end, Finish what);
   // Something has happened that waiting warps may wait for.
