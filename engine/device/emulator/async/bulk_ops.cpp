@@ -31,7 +31,7 @@ class BulkCopy {
   // False after a report.
   bool start() {
     if (bytes_ % bulk_unit != 0) {
-      warp_.cta->report(TroubleKind::misaligned, warp_, op_, lane_,
+      warp_.cta->report(DiagnosticKind::misaligned, warp_, op_, lane_,
                         fmt::format("copies {} bytes, no multiple of {}", bytes_, bulk_unit));
       return false;
     }
@@ -86,7 +86,7 @@ class BulkCopy {
            }
          },
          {}});
-    return !warp_.cta->cluster().in_trouble();
+    return !warp_.cta->cluster().has_failed();
   }
 
   bool start_store() {
@@ -112,7 +112,7 @@ class BulkCopy {
                                   }
                                 },
                                 read_source});
-    return !warp_.cta->cluster().in_trouble();
+    return !warp_.cta->cluster().has_failed();
   }
 
   Warp& warp_;

@@ -66,7 +66,7 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const auto i = static_cast<std::size_t>(lane);
     if (op.r[2] != no_operand) copy.valid[i] = slot(lanes, op.r[2])[lane];
     if (copy.valid[i] > op.m[1]) {
-      cta.report(TroubleKind::out_of_bounds, warp, op, lane,
+      cta.report(DiagnosticKind::out_of_bounds, warp, op, lane,
                  fmt::format("reads {} bytes of a copy of {}", copy.valid[i], op.m[1]));
       return;
     }

@@ -20,14 +20,14 @@ bool create(Warp& warp, const Op& op, int lane, std::byte* where) {
   const auto what = static_cast<MbarrierOp>(op.m[6]);
   if (what == MbarrierOp::inval) {
     if (!Mbarrier::from(bits)) {
-      warp.cta->report(TroubleKind::sync, warp, op, lane, "there is no mbarrier to invalidate");
+      warp.cta->report(DiagnosticKind::sync, warp, op, lane, "there is no mbarrier to invalidate");
       return false;
     }
     bits = 0;
   } else {
     const std::uint32_t count = slot(warp, op.r[0])[lane];
     if (count == 0 || count > Mbarrier::most_count) {
-      warp.cta->report(TroubleKind::sync, warp, op, lane,
+      warp.cta->report(DiagnosticKind::sync, warp, op, lane,
                        fmt::format("an mbarrier for {} arrivals; 1 to 2^20 - 1 go", count));
       return false;
     }
@@ -99,7 +99,7 @@ void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     std::memcpy(&bits, pointers[static_cast<std::size_t>(lane)], sizeof(bits));
     const auto barrier = Mbarrier::from(bits);
     if (!barrier) {
-      warp.cta->report(TroubleKind::sync, warp, op, lane,
+      warp.cta->report(DiagnosticKind::sync, warp, op, lane,
                        "there is no mbarrier: it was not initialized");
       return;
     }
@@ -107,14 +107,14 @@ void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     if (op.m[3] != 0) {
       parity = slot(lanes, op.r[1])[lane];
       if (parity > 1) {
-        warp.cta->report(TroubleKind::sync, warp, op, lane,
+        warp.cta->report(DiagnosticKind::sync, warp, op, lane,
                          fmt::format("waits for a phase of parity {}; there are 0 and 1", parity));
         return;
       }
     } else {
       const auto state = Mbarrier::from(slot64(lanes, op.r[1])[lane]);
       if (!state) {
-        warp.cta->report(TroubleKind::sync, warp, op, lane, "the state is of no mbarrier");
+        warp.cta->report(DiagnosticKind::sync, warp, op, lane, "the state is of no mbarrier");
         return;
       }
       parity = state->parity();
@@ -159,7 +159,7 @@ void run_cluster_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (warp.cluster_phase[static_cast<std::size_t>(lane)] == 0) {
-      warp.cta->report(TroubleKind::barrier, warp, op, lane,
+      warp.cta->report(DiagnosticKind::barrier, warp, op, lane,
                        "the thread has not arrived at the cluster's barrier");
       return;
     }
@@ -184,7 +184,7 @@ void run_map_address(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const int lane = std::countr_zero(rest);
     const std::uint32_t rank = ranks[lane];
     if (rank >= size) {
-      warp.cta->report(TroubleKind::out_of_bounds, warp, op, lane,
+      warp.cta->report(DiagnosticKind::out_of_bounds, warp, op, lane,
                        fmt::format("block {} of a cluster of {}", rank, size));
       return;
     }

@@ -27,13 +27,13 @@ std::optional<std::uint64_t> change_mbarrier(Warp& warp, const Op& op, int lane,
   std::memcpy(&bits, where, sizeof(bits));
   auto barrier = Mbarrier::from(bits);
   if (!barrier) {
-    warp.cta->report(TroubleKind::sync, warp, op, lane,
+    warp.cta->report(DiagnosticKind::sync, warp, op, lane,
                      "there is no mbarrier: it was not initialized");
     return std::nullopt;
   }
   const Mbarrier::Change done = change(*barrier);
   if (!done.wrong.empty()) {
-    warp.cta->report(TroubleKind::sync, warp, op, lane, std::string(done.wrong));
+    warp.cta->report(DiagnosticKind::sync, warp, op, lane, std::string(done.wrong));
     return std::nullopt;
   }
   const std::uint64_t changed = barrier->bits();

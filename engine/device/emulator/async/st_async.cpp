@@ -63,7 +63,7 @@ bool start(Warp& warp, const Op& op, int lane) {
                                (void)complete_bulk(warp, op, lane, target, payload.size);
                              },
                              {}});
-  return !warp.cta->cluster().in_trouble();
+  return !warp.cta->cluster().has_failed();
 }
 
 }  // namespace

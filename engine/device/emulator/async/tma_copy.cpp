@@ -211,7 +211,7 @@ std::optional<TensorMapBits> find_map(Warp& warp, const Op& op, int lane) {
     }
   }
   if (wrong.empty()) return map;
-  warp.cta->report(TroubleKind::sync, warp, op, lane, wrong);
+  warp.cta->report(DiagnosticKind::sync, warp, op, lane, wrong);
   return std::nullopt;
 }
 
@@ -259,7 +259,7 @@ void run_tensor_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     } else {
       start_load(warp, op, lane, copy);
     }
-    if (copy.cluster().in_trouble()) return;
+    if (copy.cluster().has_failed()) return;
   }
 }
 

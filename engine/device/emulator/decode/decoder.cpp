@@ -36,8 +36,8 @@ Program Decoder::decode(std::string_view kernel) {
       if (function.is_entry) known += (known.empty() ? "" : ", ") + std::string(function.name);
     }
     throw LoadError{
-        {TroubleKind::load_failed, fmt::format("the PTX has no kernel '{}'; it has: {}", kernel,
-                                               known.empty() ? "none" : known)}};
+        {DiagnosticKind::load_failed, fmt::format("the PTX has no kernel '{}'; it has: {}", kernel,
+                                                  known.empty() ? "none" : known)}};
   }
   know_functions();
   const std::vector<Function*> functions = collect(*entry);

@@ -9,8 +9,8 @@
 
 namespace fa_tune::emulator {
 
-std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_view kernel,
-                                             TensorRule rule, GlobalMemory& memory) {
+std::expected<Program, Diagnostic> load_program(std::string_view ptx, std::string_view kernel,
+                                                TensorRule rule, GlobalMemory& memory) {
   std::vector<std::uint64_t> placed;
   std::map<std::string, std::uint64_t> constants;
   const auto place = [&](const Symbol& symbol) {
@@ -34,11 +34,12 @@ std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_v
     return program;
   } catch (const LoadError& error) {
     for (const std::uint64_t address : placed) memory.release(address);
-    return std::unexpected(error.trouble);
+    return std::unexpected(error.diagnostic);
   } catch (const std::bad_alloc&) {
     for (const std::uint64_t address : placed) memory.release(address);
-    return std::unexpected(Trouble{TroubleKind::load_failed,
-                                   "the kernel and its variables want more memory than there is"});
+    return std::unexpected(
+        Diagnostic{DiagnosticKind::load_failed,
+                   "the kernel and its variables want more memory than there is"});
   }
 }
 

@@ -13,7 +13,7 @@ namespace fa_tune::emulator {
 // `memory` (Program::globals; the caller releases them). `rule`: the generation whose tensor
 // cores compute. All of the kernel is checked here: what this returns can be executed, and what
 // it refuses names the line of the PTX.
-std::expected<Program, Trouble> load_program(std::string_view ptx, std::string_view kernel,
-                                             TensorRule rule, GlobalMemory& memory);
+std::expected<Program, Diagnostic> load_program(std::string_view ptx, std::string_view kernel,
+                                                TensorRule rule, GlobalMemory& memory);
 
 }  // namespace fa_tune::emulator

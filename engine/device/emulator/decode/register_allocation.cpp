@@ -129,7 +129,7 @@ class Allocator {
     const auto leaders = static_cast<std::size_t>(std::count(leads.begin(), leads.end(), true));
     if (leaders * values() > most_pairs) {
       throw LoadError{
-          {TroubleKind::load_failed, "the kernel is too large: blocks times registers"}};
+          {DiagnosticKind::load_failed, "the kernel is too large: blocks times registers"}};
     }
     std::vector<std::size_t> block_at(ops.size() + 1);
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -246,7 +246,7 @@ class Allocator {
       place[interval.value] = pool_of(interval.value, narrow, wide, predicate).take(interval);
     }
     if (narrow.size + 2 * wide.size > most_slots || predicate.size > most_slots) {
-      throw LoadError{{TroubleKind::load_failed, "the kernel has too many live registers"}};
+      throw LoadError{{DiagnosticKind::load_failed, "the kernel has too many live registers"}};
     }
     for (const Interval& interval : order) {
       const std::size_t value = interval.value;

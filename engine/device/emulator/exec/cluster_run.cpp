@@ -47,9 +47,9 @@ ClusterRun::Pause ClusterRun::go_on(std::uint64_t most) {
   return pause;
 }
 
-std::optional<Trouble> ClusterRun::end() {
-  auto trouble = cluster_.end();
-  return sanitizer_ ? sanitizer_->judge(std::move(trouble)) : trouble;
+std::optional<Diagnostic> ClusterRun::end() {
+  auto diagnostic = cluster_.end();
+  return sanitizer_ ? sanitizer_->finalize(std::move(diagnostic)) : diagnostic;
 }
 
 std::uint64_t ClusterRun::total_effort() const {
@@ -58,7 +58,7 @@ std::uint64_t ClusterRun::total_effort() const {
   return total;
 }
 
-std::optional<Trouble> ClusterRun::finish() {
+std::optional<Diagnostic> ClusterRun::finish() {
   return sanitizer_ ? sanitizer_->finish() : std::nullopt;
 }
 
@@ -81,7 +81,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
         const bool went_on =
             executors_[warp->cta->rank()].run_warp(*warp, std::min(schedule.turn(), left));
         (went_on ? progress : yielded) = true;
-        if (cluster_.in_trouble()) return Pause::ended;
+        if (cluster_.has_failed()) return Pause::ended;
         left -= std::min(left, warp->cta->effort() - before);
       }
       alive |= warp->live != 0;
@@ -94,7 +94,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
       }
     }
     if (!alive) {
-      while (!cluster_.in_trouble() && cluster_.complete_next()) {
+      while (!cluster_.has_failed() && cluster_.complete_next()) {
       }
       return Pause::ended;
     }
@@ -115,7 +115,7 @@ void ClusterRun::report_waiting(const std::string& why) {
   for (const auto& cta : cluster_.ctas()) {
     if (!cta->alive()) continue;
     emulator::report_waiting(*cta, why);
-    if (cluster_.in_trouble()) return;
+    if (cluster_.has_failed()) return;
   }
 }
 
@@ -123,7 +123,7 @@ void ClusterRun::report_stuck() {
   for (const auto& cta : cluster_.ctas()) {
     if (!cta->alive()) continue;
     emulator::report_stuck(*cta);
-    if (cluster_.in_trouble()) return;
+    if (cluster_.has_failed()) return;
   }
 }
 

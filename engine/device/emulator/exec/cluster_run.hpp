@@ -34,11 +34,11 @@ class ClusterRun {
   bool progressed() const { return progressed_; }
   std::uint64_t effort() const { return effort_; }
   // After it has ended, or instead: what went wrong, if anything did.
-  std::optional<Trouble> end();
+  std::optional<Diagnostic> end();
   // It waits for other clusters, which will not come: says so in its report.
   void report_waiting(const std::string& why);
   // After the last one: what can be said only now.
-  std::optional<Trouble> finish();
+  std::optional<Diagnostic> finish();
 
  private:
   Pause take_turns(std::uint64_t most);

@@ -72,9 +72,9 @@ class GridRun {
   }
 
   // After all threads have worked.
-  std::optional<Trouble> finish() {
+  std::optional<Diagnostic> finish() {
     for (const auto& cluster : idle_) note(order_.begun(), cluster->finish());
-    return std::move(trouble_);
+    return std::move(diagnostic_);
   }
   Record& record() { return record_; }
   bool whole() const { return !order_.sampled_only(); }
@@ -83,7 +83,7 @@ class GridRun {
   // What a thread is to do next; nothing when there is no more. Waits where others decide that.
   std::optional<Flight> next(std::unique_lock<std::mutex>& lock) {
     for (;;) {
-      if (trouble_) drop_after(first_failed_);
+      if (diagnostic_) drop_after(first_failed_);
       const bool more = may_begin() || under_way() > running_;
       if (more && allowance() == 0) {
         end_unfinished();
@@ -118,7 +118,7 @@ class GridRun {
   }
 
   bool may_begin() const {
-    if (trouble_ || order_.done() || (deciding_ && order_.begun() > 0)) return false;
+    if (diagnostic_ || order_.done() || (deciding_ && order_.begun() > 0)) return false;
     const std::uint64_t room = waits_seen_ ? context_.resident : std::min(context_.resident, kFew);
     // A sample has begun out of turn: a device would hold those before it.
     return under_way() < std::max<std::uint64_t>(room, 1) + order_.out_of_turn();
@@ -173,13 +173,13 @@ class GridRun {
   void give_up() {
     vain_looks_ = 0;
     // The sample waits for one that is not of it.
-    if (!trouble_ && order_.sampled_only()) {
+    if (!diagnostic_ && order_.sampled_only()) {
       order_.take_all();
       if (!order_.done()) return;
     }
     const auto first = std::ranges::min_element(waiting_, {}, &Flight::number);
-    // Trouble that was found already explains why others wait.
-    if (!trouble_) {
+    // Diagnostic that was found already explains why others wait.
+    if (!diagnostic_) {
       first->cluster->report_waiting(why_stuck());
       note(first->number, first->cluster->end());
     }
@@ -199,12 +199,12 @@ class GridRun {
         blocks, context_.config.grid.count());
   }
 
-  // The launch may execute no more. Trouble that others are about to find says more.
+  // The launch may execute no more. Diagnostic that others are about to find says more.
   void end_unfinished() {
     note(std::numeric_limits<std::uint64_t>::max(),
-         Trouble{TroubleKind::unfinished,
-                 context_.program->kernel +
-                     ": the instructions that may be executed for it were used up"});
+         Diagnostic{DiagnosticKind::unfinished,
+                    context_.program->kernel +
+                        ": the instructions that may be executed for it were used up"});
     drop(waiting_, 0);
     drop(interrupted_, 0);
   }
@@ -219,10 +219,10 @@ class GridRun {
     std::erase_if(from, [](const Flight& flight) { return flight.cluster == nullptr; });
   }
 
-  void note(std::uint64_t number, std::optional<Trouble> trouble) {
-    if (!trouble || (trouble_ && number >= first_failed_)) return;
+  void note(std::uint64_t number, std::optional<Diagnostic> diagnostic) {
+    if (!diagnostic || (diagnostic_ && number >= first_failed_)) return;
     first_failed_ = number;
-    trouble_ = std::move(trouble);
+    diagnostic_ = std::move(diagnostic);
   }
 
   std::uint64_t allowance() const {
@@ -251,7 +251,7 @@ class GridRun {
   bool waits_seen_ = false;
   std::uint64_t vain_looks_ = 0;  // since anybody went on
   std::uint64_t first_failed_ = 0;
-  std::optional<Trouble> trouble_;
+  std::optional<Diagnostic> diagnostic_;
   Record record_;
 };
 
@@ -266,16 +266,16 @@ void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
 
 }  // namespace
 
-std::optional<Trouble> run_grid(const LaunchContext& context, int threads, Record* record) {
+std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Record* record) {
   GridRun run(
       context,
       ClusterOrder(context.config.cluster_count(), Schedule(context.schedule, ~std::uint64_t{0}),
                    std::min(context.resident, kFew)),
       record == nullptr ? Recording::none : Recording::all, 0);
   work_in_threads(run, context, threads);
-  auto trouble = run.finish();
+  auto diagnostic = run.finish();
   if (record != nullptr) *record = std::move(run.record());
-  return trouble;
+  return diagnostic;
 }
 
 Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& sampling,
@@ -283,9 +283,9 @@ Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& s
   GridRun run(context, ClusterOrder(context.config.cluster_count(), sampling.clusters),
               Recording::sample, sampling.whole_up_to);
   work_in_threads(run, context, threads);
-  auto trouble = run.finish();
+  auto diagnostic = run.finish();
   record = std::move(run.record());
-  return {std::move(trouble), run.whole()};
+  return {std::move(diagnostic), run.whole()};
 }
 
 std::vector<std::uint64_t> sample_evenly(std::uint64_t total, std::uint64_t most) {

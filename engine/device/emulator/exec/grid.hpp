@@ -13,10 +13,10 @@ namespace fa_tune::emulator {
 // CTAs meet in order-dependent atomics runs on one thread. Clusters begin in order, in schedules
 // from 3 on in another one, which is drawn within stretches that the device holds at once. One that
 // waits for another is put aside, as many as the device holds, and goes on after others have: so
-// look-back and barriers of the whole grid run, where a device runs them. Of several clusters in
-// trouble the one with the lowest number is reported. What was counted is put into `record` if that
+// look-back and barriers of the whole grid run, where a device runs them. Of several clusters that
+// failed the one with the lowest number is reported. What was counted is put into `record` if that
 // is not null.
-std::optional<Trouble> run_grid(const LaunchContext& context, int threads, Record* record);
+std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Record* record);
 
 // Which clusters of a launch are recorded, and whether the others run too.
 struct Sampling {
@@ -26,7 +26,7 @@ struct Sampling {
   std::uint64_t whole_up_to = 0;
 };
 struct Sampled {
-  std::optional<Trouble> trouble;
+  std::optional<Diagnostic> diagnostic;
   bool whole = false;  // all clusters have run
 };
 // The same for what a time is predicted from.

@@ -17,24 +17,24 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   const int lane = std::countr_zero(path.mask);
   const std::uint32_t id = slot(warp, op.r[1])[lane];
   if (id >= barriers_.size()) {
-    cta_.report(TroubleKind::barrier, warp, op, lane, fmt::format("there is no barrier {}", id));
+    cta_.report(DiagnosticKind::barrier, warp, op, lane, fmt::format("there is no barrier {}", id));
     return;
   }
   Barrier& barrier = barriers_[id];
   const std::uint32_t expected = op.r[2] == no_operand ? 0 : slot(warp, op.r[2])[lane];
   if (expected % warp_size != 0) {
-    cta_.report(TroubleKind::barrier, warp, op, lane,
+    cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
     return;
   }
   if (expected > cta_.warps().size() * warp_size) {
-    cta_.report(TroubleKind::barrier, warp, op, lane,
+    cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("waits for {} threads at barrier {}; the block has {}", expected, id,
                             cta_.context().config.block.count()));
     return;
   }
   if (barrier.in_use && barrier.expected != expected) {
-    cta_.report(TroubleKind::barrier, warp, op, lane,
+    cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("barrier {} waits for {} threads and this one expects {}", id,
                             barrier.expected, expected));
     return;
@@ -47,7 +47,7 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   barrier.arrived +=
       op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(path.mask));
   if (expected != 0 && barrier.arrived > expected) {
-    cta_.report(TroubleKind::barrier, warp, op, lane,
+    cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("{} threads have come to barrier {}, which waits for {}",
                             barrier.arrived, id, expected));
     return;

@@ -73,7 +73,7 @@ void report_waiting(Cta& cta, const std::string& why) {
     if (!warp.polls.in_vain() || warp.paths.empty()) continue;
     const auto chosen = std::max(choose_path(warp), 0);
     const DivergentPath& path = warp.paths[static_cast<std::size_t>(chosen)];
-    cta.report(TroubleKind::deadlock, warp, program.ops[warp.polls.pc()],
+    cta.report(DiagnosticKind::deadlock, warp, program.ops[warp.polls.pc()],
                std::countr_zero(path.mask), why);
     return;
   }
@@ -85,14 +85,14 @@ void report_stuck(Cta& cta) {
   for (const Warp& warp : cta.warps()) {
     for (const DivergentPath& path : warp.paths) {
       if (path.state != DivergentPath::State::at_reconvergence) continue;
-      cta.report(TroubleKind::barrier, warp, program.ops[path.pc], std::countr_zero(path.mask),
+      cta.report(DiagnosticKind::barrier, warp, program.ops[path.pc], std::countr_zero(path.mask),
                  "only a part of the threads it needs has come: " + whereabouts(cta));
       return;
     }
   }
   for (const Warp& warp : cta.warps()) {
     for (const DivergentPath& path : warp.paths) {
-      cta.report(TroubleKind::deadlock, warp, program.ops[path.pc], std::countr_zero(path.mask),
+      cta.report(DiagnosticKind::deadlock, warp, program.ops[path.pc], std::countr_zero(path.mask),
                  "no warp can go on: " + whereabouts(cta));
       return;
     }

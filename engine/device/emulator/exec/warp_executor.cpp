@@ -105,7 +105,7 @@ bool WarpExecutor::run_warp(Warp& warp, std::uint64_t turn) {
 template <bool Counting>
 void WarpExecutor::take_turn(Warp& warp, std::uint64_t turn) {
   const std::uint64_t begin = cta_.executed();
-  while (!cluster_.in_trouble() && !turn_over_ && !warp.polls.turn_is_over() &&
+  while (!cluster_.has_failed() && !turn_over_ && !warp.polls.turn_is_over() &&
          cta_.executed() - begin < turn) {
     const int chosen = choose_path(warp);
     if (chosen < 0) return;
@@ -127,7 +127,7 @@ void WarpExecutor::take_turn(Warp& warp, std::uint64_t turn) {
     }
     if (cta_.executed() > context_.budget && !warp.paths.empty()) {
       const DivergentPath& path = warp.paths.front();
-      cta_.report(TroubleKind::timeout, warp, context_.program->ops[path.pc],
+      cta_.report(DiagnosticKind::timeout, warp, context_.program->ops[path.pc],
                   std::countr_zero(path.mask),
                   "the block has executed more instructions than a launch may: it does not end");
     }
@@ -172,7 +172,7 @@ void WarpExecutor::run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel) 
       }
     } else if (op.kind == Kind::memory) {
       if (active != 0) op.run(warp, op, active);
-      if (cluster_.in_trouble()) break;
+      if (cluster_.has_failed()) break;
       ++pc;
       if (warp.polls.turn_is_over()) break;
     } else {
@@ -236,7 +236,7 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
       exit_lanes(warp, chosen);
       return;
     default:
-      cta_.report(TroubleKind::trap, warp, op, std::countr_zero(path.mask),
+      cta_.report(DiagnosticKind::trap, warp, op, std::countr_zero(path.mask),
                   "the kernel stopped itself");
       return;
   }
@@ -269,7 +269,7 @@ bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op
       outside |= ~masks[lane] & (1U << lane) & here;
     }
     if (outside != 0) {
-      cta_.report(TroubleKind::barrier, warp, op, std::countr_zero(outside),
+      cta_.report(DiagnosticKind::barrier, warp, op, std::countr_zero(outside),
                   "the thread is not in the member mask that it gives");
       return false;
     }
@@ -306,7 +306,7 @@ void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) 
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     if ((warp.paths[chosen].mask >> lane & 1U) == 0) continue;
     if (index[lane] >= table.size()) {
-      cta_.report(TroubleKind::trap, warp, op, static_cast<int>(lane),
+      cta_.report(DiagnosticKind::trap, warp, op, static_cast<int>(lane),
                   "the index is beyond the branch targets");
       return;
     }

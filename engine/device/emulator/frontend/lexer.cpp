@@ -9,11 +9,11 @@
 namespace fa_tune::emulator {
 
 void fail_load(int line, const std::string& message) {
-  throw LoadError{{TroubleKind::load_failed, fmt::format("PTX line {}: {}", line, message)}};
+  throw LoadError{{DiagnosticKind::load_failed, fmt::format("PTX line {}: {}", line, message)}};
 }
 
 void fail_unknown(int line, const std::string& instruction) {
-  throw LoadError{{TroubleKind::unknown_instruction,
+  throw LoadError{{DiagnosticKind::unknown_instruction,
                    fmt::format("PTX line {}: the emulator does not know '{}'", line, instruction)}};
 }
 

@@ -11,7 +11,7 @@ namespace fa_tune::emulator {
 // Thrown inside the loader and caught by load_program, which returns it: a recursive descent with a
 // return value at every step would hide the grammar. It never leaves this part.
 struct LoadError {
-  Trouble trouble;
+  Diagnostic diagnostic;
 };
 [[noreturn]] void fail_load(int line, const std::string& message);
 [[noreturn]] void fail_unknown(int line, const std::string& instruction);

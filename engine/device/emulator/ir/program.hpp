@@ -40,7 +40,7 @@ using Handler = void (*)(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // How the executor treats an instruction.
 enum class Kind : std::uint8_t {
   lanes,      // run() and go on; cannot fail
-  memory,     // run(), which may report trouble
+  memory,     // run(), which may report a diagnostic
   converge,   // like memory, but first wait until the lanes it names have come
   warp_sync,  // bar.warp.sync: the same, then their earlier memory accesses are ordered
   wait,       // like memory, but run() may say in Warp::outcome that it must be tried again

@@ -57,7 +57,7 @@ constexpr std::uint64_t aligned_up(std::uint64_t address, std::uint64_t alignmen
 }
 
 // What went wrong, in the emulator's own words: it knows nothing of devices. Mirrors FaultKind.
-enum class TroubleKind : std::uint8_t {
+enum class DiagnosticKind : std::uint8_t {
   load_failed,
   unknown_instruction,
   resources,
@@ -75,8 +75,8 @@ enum class TroubleKind : std::uint8_t {
   unfinished,  // what the launch may execute was used up: says nothing of the kernel
 };
 
-struct Trouble {
-  TroubleKind kind = TroubleKind::load_failed;
+struct Diagnostic {
+  DiagnosticKind kind = DiagnosticKind::load_failed;
   std::string message;  // one line
 };
 

@@ -51,7 +51,7 @@ void count_tensor(LaneFile& lanes, const Op& op) {
 bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
   if (mask == full_mask) return true;
   warp.cta->report(
-      TroubleKind::barrier, warp, op, std::countr_zero(mask),
+      DiagnosticKind::barrier, warp, op, std::countr_zero(mask),
       fmt::format("only {} threads of the warp are left; it wants all 32", std::popcount(mask)));
   return false;
 }

@@ -153,7 +153,7 @@ bool admit(Warp& warp, const Op& op, const Side& side, const Completion* complet
     const std::byte* memory = chunk_at(warp, address);
     if (memory == nullptr) {
       warp.cta->report(
-          TroubleKind::out_of_bounds, warp, op, 0,
+          DiagnosticKind::out_of_bounds, warp, op, 0,
           fmt::format(
               "reads a matrix at shared address 0x{:x}; outside the block's {} bytes at 0x{:x}",
               address, warp.cta->shared().size(), shared_reserved));
@@ -175,7 +175,7 @@ bool fenced(Warp& warp, const Op& op, const WgmmaForm& form) {
     wrong |= flight.unfenced.has(op.r[i]);
   }
   if (wrong) {
-    warp.cta->report(TroubleKind::sync, warp, op, 0,
+    warp.cta->report(DiagnosticKind::sync, warp, op, 0,
                      flight.fenced ? "its registers have been written since the last wgmma.fence"
                                    : "no wgmma.fence has come before it");
   }
@@ -259,7 +259,7 @@ bool check_wgmma_registers(Warp& warp, std::uint32_t pc) {
   const bool moves = program.names[op.name].starts_with("mov.");
   if (flight.sums.meets(reads) || flight.sums.meets(writes)) {
     if (!moves && checked(warp)) {
-      warp.cta->report(TroubleKind::sync, warp, op, 0,
+      warp.cta->report(DiagnosticKind::sync, warp, op, 0,
                        fmt::format("touches a sum of {} at line {}, which has not been waited for",
                                    program.names[flight.operations.front().op->name],
                                    flight.operations.front().op->line));

@@ -41,7 +41,7 @@ class Resolver {
     if (space == Space::generic) space = space_of(address);
     const std::uint32_t align = access_.align != 0 ? access_.align : access_.bytes;
     if (address % align != 0) {
-      report(TroubleKind::misaligned, lane, space, given,
+      report(DiagnosticKind::misaligned, lane, space, given,
              fmt::format("which is no multiple of {}", align));
       return nullptr;
     }
@@ -68,7 +68,7 @@ class Resolver {
     if (offset < memory.size() && memory.size() - offset >= access_.bytes) {
       return memory.data() + offset;
     }
-    report(TroubleKind::out_of_bounds, lane, Space::shared, address,
+    report(DiagnosticKind::out_of_bounds, lane, Space::shared, address,
            fmt::format("outside the block's {} bytes at 0x{:x}", memory.size(), shared_reserved));
     return nullptr;
   }
@@ -80,13 +80,13 @@ class Resolver {
     if (above == 0) return shared(cta_, lane, address);
     const auto ctas = cta_.cluster().ctas();
     if (above > ctas.size()) {
-      report(TroubleKind::out_of_bounds, lane, Space::cluster, address,
+      report(DiagnosticKind::out_of_bounds, lane, Space::cluster, address,
              fmt::format("of block {} of a cluster of {}", above - 1, ctas.size()));
       return nullptr;
     }
     Cta& owner = *ctas[above - 1];
     if (!owner.alive()) {
-      report(TroubleKind::out_of_bounds, lane, Space::cluster, address,
+      report(DiagnosticKind::out_of_bounds, lane, Space::cluster, address,
              fmt::format("block {} of the cluster has ended, and its shared memory with it",
                          owner.rank()));
       return nullptr;
@@ -100,7 +100,7 @@ class Resolver {
     if (address < size && size - address >= access_.bytes) {
       return warp_.local + static_cast<std::uint64_t>(lane) * size + address;
     }
-    report(TroubleKind::out_of_bounds, lane, Space::local, address,
+    report(DiagnosticKind::out_of_bounds, lane, Space::local, address,
            fmt::format("outside the thread's {} bytes", size));
     return nullptr;
   }
@@ -111,7 +111,7 @@ class Resolver {
     if (!access_.write && offset < memory.size() && memory.size() - offset >= access_.bytes) {
       return const_cast<std::byte*>(memory.data() + offset);
     }
-    report(TroubleKind::out_of_bounds, lane, Space::param, address,
+    report(DiagnosticKind::out_of_bounds, lane, Space::param, address,
            fmt::format("outside the kernel's {} bytes of parameters, or written", memory.size()));
     return nullptr;
   }
@@ -124,23 +124,23 @@ class Resolver {
     }
     const GlobalMemory& memory = *cta_.context().memory;
     if (allocation == nullptr) {
-      report(memory.released(address) ? TroubleKind::freed : TroubleKind::out_of_bounds, lane,
+      report(memory.released(address) ? DiagnosticKind::freed : DiagnosticKind::out_of_bounds, lane,
              Space::global, address, memory.describe(address));
       return nullptr;
     }
     const std::uint64_t offset = address - allocation->address;
     if (access_.write && allocation->lent) {
-      report(TroubleKind::read_only, lane, Space::global, address, "it wrote to an input");
+      report(DiagnosticKind::read_only, lane, Space::global, address, "it wrote to an input");
       return nullptr;
     }
     if (allocation->size - offset < access_.bytes || (access_.write && !allocation->writable)) {
-      report(TroubleKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
+      report(DiagnosticKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
       return nullptr;
     }
     return allocation->bytes + offset;
   }
 
-  void report(TroubleKind kind, int lane, Space space, std::uint64_t address,
+  void report(DiagnosticKind kind, int lane, Space space, std::uint64_t address,
               const std::string& why) {
     cta_.report(
         kind, warp_, op_, lane,

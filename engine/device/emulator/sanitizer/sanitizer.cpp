@@ -77,12 +77,12 @@ void Sanitizer::start(std::uint64_t index) {
   }
 }
 
-std::optional<Trouble> Sanitizer::judge(std::optional<Trouble> trouble) {
-  if (!trouble || !unwritten_ || trouble->kind == TroubleKind::race) return trouble;
+std::optional<Diagnostic> Sanitizer::finalize(std::optional<Diagnostic> diagnostic) {
+  if (!diagnostic || !unwritten_ || diagnostic->kind == DiagnosticKind::race) return diagnostic;
   return std::exchange(unwritten_, std::nullopt);
 }
 
-std::optional<Trouble> Sanitizer::finish() { return std::exchange(unwritten_, std::nullopt); }
+std::optional<Diagnostic> Sanitizer::finish() { return std::exchange(unwritten_, std::nullopt); }
 
 bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
                        const Addresses& addresses) {
@@ -270,7 +270,7 @@ void Sanitizer::synchronize(const Current& at, std::uint64_t key, bool global) {
 }
 
 // Whether a store writes what is there already; compute-sanitizer calls such a race harmless too.
-bool Sanitizer::harmless(const Conflict& conflict) {
+bool Sanitizer::is_benign(const Conflict& conflict) {
   const Current& at = current_;
   if (conflict.writes && conflict.before_writes && conflict.before.time != Stamp::unfinished &&
       conflict.before.agent < clocks_.warps() && !at.asynchronous) {

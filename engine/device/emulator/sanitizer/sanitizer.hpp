@@ -30,7 +30,7 @@ enum class AsyncKind : std::uint8_t { bulk, wgmma };
 // races, misused asynchronous operations. One for the clusters of a launch that run one after the
 // other; those that wait for each other each have one. Instructions tell it what they do; what it
 // finds it reports through Cta::report. It never changes what the kernel does.
-class Sanitizer final : private RaceJudge {
+class Sanitizer final : private RaceFilter {
  public:
   // The CTAs that run together.
   Sanitizer(const LaunchContext& context, std::uint32_t ctas);
@@ -43,9 +43,9 @@ class Sanitizer final : private RaceJudge {
 
   // A cluster has ended so. A read of what nobody has written is told only if nothing explains it
   // better: where a barrier is missing, whether the reader comes before the writer is chance.
-  std::optional<Trouble> judge(std::optional<Trouble> trouble);
+  std::optional<Diagnostic> finalize(std::optional<Diagnostic> diagnostic);
   // The launch has ended.
-  std::optional<Trouble> finish();
+  std::optional<Diagnostic> finish();
 
   // An access that is within its memory. False after a report.
   bool access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
@@ -99,7 +99,7 @@ class Sanitizer final : private RaceJudge {
     Clock coming;  // of those who have arrived
     Clock over;    // of the phases that are complete
   };
-  // What the judge needs to know of the access that it is asked about.
+  // What the filter needs to know of the access that it is asked about.
   struct Current {
     Warp* warp = nullptr;
     const Op* op = nullptr;
@@ -128,7 +128,7 @@ class Sanitizer final : private RaceJudge {
   void end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::uint32_t lane,
                 std::uint16_t agent, std::uint32_t time);
 
-  bool harmless(const Conflict& conflict) override;
+  bool is_benign(const Conflict& conflict) override;
   bool same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
                   const std::byte* memory, std::size_t skip, std::size_t bytes) const;
 
@@ -153,7 +153,7 @@ class Sanitizer final : private RaceJudge {
   std::uint64_t cluster_ = 0;
   Current current_;
   const Allocation* nearest_ = nullptr;  // of the last global access
-  std::optional<Trouble> unwritten_;     // the first read of what nobody had written
+  std::optional<Diagnostic> unwritten_;  // the first read of what nobody had written
 
   VectorClocks clocks_;
   std::vector<RaceCells> cells_;                             // a CTA

@@ -26,14 +26,14 @@ RaceCells::RaceCells(std::size_t bytes, std::uint32_t readers)
 }
 
 bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
-                          const Place& place, RaceJudge& judge) {
+                          const Place& place, RaceFilter& filter) {
   Cell& cell = place.cells->cells[place.index];
   const std::uint32_t writer = 1U << cell.write.lane;
   if (!ordered(viewer, cell.write, writer, lanes) && !(stamp.strong && cell.write.strong)) {
     const bool own = cell.write.agent == viewer.agent && (lanes & ~writer) != 0;
     const auto lane =
         own ? static_cast<std::uint32_t>(std::countr_zero(lanes & ~writer)) : stamp.lane;
-    if (!judge.harmless({cell.write, true, false, lane, place.offset, place.bytes})) return false;
+    if (!filter.is_benign({cell.write, true, false, lane, place.offset, place.bytes})) return false;
   }
   const std::size_t slot = stamp.agent & (slots_ - 1);
   const std::uint64_t bit = std::uint64_t{1} << slot;
@@ -52,11 +52,11 @@ bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_
 }
 
 bool RaceCells::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
-                            RaceJudge& judge) {
+                            RaceFilter& filter) {
   const Cell& cell = place.cells->cells[place.index];
   if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane) &&
       !(stamp.strong && cell.write.strong) &&
-      !judge.harmless({cell.write, true, true, stamp.lane, place.offset, place.bytes})) {
+      !filter.is_benign({cell.write, true, true, stamp.lane, place.offset, place.bytes})) {
     return false;
   }
   for (std::uint64_t rest = cell.readers; rest != 0; rest &= rest - 1) {
@@ -70,7 +70,7 @@ bool RaceCells::check_write(const Viewer& viewer, const Stamp& stamp, const Plac
     const std::uint32_t others = read.lanes & ~(1U << stamp.lane);
     conflict.before.lane =
         static_cast<std::uint8_t>(std::countr_zero(others != 0 ? others : read.lanes));
-    if (!judge.harmless(conflict)) return false;
+    if (!filter.is_benign(conflict)) return false;
   }
   return true;
 }
@@ -100,16 +100,16 @@ bool RaceCells::each_cell(std::size_t offset, std::size_t bytes, Act&& act) {
 }
 
 bool RaceCells::read(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
-                     std::size_t offset, std::size_t bytes, RaceJudge& judge) {
+                     std::size_t offset, std::size_t bytes, RaceFilter& filter) {
   return each_cell(offset, bytes, [&](const Place& place) {
-    return read_cell(viewer, stamp, lanes, place, judge);
+    return read_cell(viewer, stamp, lanes, place, filter);
   });
 }
 
 bool RaceCells::write(const Viewer& viewer, const Stamp& stamp, std::size_t offset,
-                      std::size_t bytes, RaceJudge& judge) {
+                      std::size_t bytes, RaceFilter& filter) {
   const bool right = each_cell(offset, bytes, [&](const Place& place) {
-    if (!check_write(viewer, stamp, place, judge)) return false;
+    if (!check_write(viewer, stamp, place, filter)) return false;
     Cell& cell = place.cells->cells[place.index];
     cell.write = stamp;
     cell.readers = 0;

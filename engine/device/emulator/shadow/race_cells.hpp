@@ -31,12 +31,12 @@ struct Conflict {
   std::size_t bytes = 0;
 };
 
-// Decides what a conflict means.
-class RaceJudge {
+// Says which conflicts are no races.
+class RaceFilter {
  public:
-  virtual ~RaceJudge() = default;
+  virtual ~RaceFilter() = default;
   // False ends the access.
-  virtual bool harmless(const Conflict& conflict) = 0;
+  virtual bool is_benign(const Conflict& conflict) = 0;
 };
 
 // Who makes an access, or starts one, and what it knows, with which everything is compared.
@@ -57,16 +57,16 @@ class RaceCells {
 
   // One lane's access of `bytes` (1 to 16, or a multiple of 16) at a multiple of as much (of 16).
   // Recorded as `stamp`, which is the viewer's own or that of the agent that makes it for the
-  // viewer. False if the judge says so.
+  // viewer. False if the filter says so.
   bool read(const Viewer& viewer, const Stamp& stamp, std::size_t offset, std::size_t bytes,
-            RaceJudge& judge) {
-    return read(viewer, stamp, 1U << stamp.lane, offset, bytes, judge);
+            RaceFilter& filter) {
+    return read(viewer, stamp, 1U << stamp.lane, offset, bytes, filter);
   }
   // The same by all of `lanes`, of which the stamp names one.
   bool read(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes, std::size_t offset,
-            std::size_t bytes, RaceJudge& judge);
+            std::size_t bytes, RaceFilter& filter);
   bool write(const Viewer& viewer, const Stamp& stamp, std::size_t offset, std::size_t bytes,
-             RaceJudge& judge);
+             RaceFilter& filter);
   // The unfinished write that `stamp` describes ends: it is now known as `done`.
   void finish(const Stamp& stamp, const Stamp& done, std::size_t offset, std::size_t bytes);
 
@@ -94,8 +94,9 @@ class RaceCells {
   };
 
   bool read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes, const Place& place,
-                 RaceJudge& judge);
-  bool check_write(const Viewer& viewer, const Stamp& stamp, const Place& place, RaceJudge& judge);
+                 RaceFilter& filter);
+  bool check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
+                   RaceFilter& filter);
   void narrow(std::size_t unit);
   void part(std::size_t index);
   // Calls `act` with every cell of [offset, offset + bytes) until it returns false.

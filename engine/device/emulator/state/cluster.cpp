@@ -33,10 +33,10 @@ void Cluster::begin(std::uint64_t index, Record* record) {
   }
 }
 
-std::optional<Trouble> Cluster::end() {
+std::optional<Diagnostic> Cluster::end() {
   operations_.clear();
   if (record_ != nullptr) record_->end_blocks();
-  return std::exchange(trouble_, std::nullopt);
+  return std::exchange(diagnostic_, std::nullopt);
 }
 
 bool Cluster::complete_next() {
@@ -61,7 +61,7 @@ void Cluster::start(AsyncOperation operation) {
 }
 
 void Cluster::finish_groups(const Warp& warp, int lane, std::uint32_t end, Finish what) {
-  for (std::size_t i = 0; i < operations_.size() && !in_trouble();) {
+  for (std::size_t i = 0; i < operations_.size() && !has_failed();) {
     const AsyncOperation& each = operations_[i];
     const bool covered = each.warp == &warp && each.lane == lane && each.group < end;
     if (covered && what == Finish::reads && each.read_source) each.read_source();
@@ -86,7 +86,8 @@ void Cluster::wake() {
 
 bool Cluster::arrive(Warp& warp, const Op& op, std::uint32_t mask) {
   if ((warp.in_cluster_phase & mask) != 0) {
-    warp.cta->report(TroubleKind::barrier, warp, op, std::countr_zero(warp.in_cluster_phase & mask),
+    warp.cta->report(DiagnosticKind::barrier, warp, op,
+                     std::countr_zero(warp.in_cluster_phase & mask),
                      "the thread arrives at the cluster's barrier twice without a wait");
     return false;
   }

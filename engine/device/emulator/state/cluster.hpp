@@ -36,10 +36,10 @@ class Cluster {
   // Begins cluster number `index` of the grid (x fastest).
   void begin(std::uint64_t index, Record* record);
   // After it has ended, or instead: what went wrong, if anything did.
-  std::optional<Trouble> end();
+  std::optional<Diagnostic> end();
 
-  bool in_trouble() const { return trouble_.has_value(); }
-  void trouble_with(Trouble trouble) { trouble_ = std::move(trouble); }
+  bool has_failed() const { return diagnostic_.has_value(); }
+  void fail(Diagnostic diagnostic) { diagnostic_ = std::move(diagnostic); }
   Schedule& schedule() { return schedule_; }
   std::span<const std::unique_ptr<Cta>> ctas() const { return ctas_; }
   std::span<Warp* const> warps() const { return warps_; }
@@ -68,7 +68,7 @@ class Cluster {
   Schedule schedule_;
   Record* record_ = nullptr;
   std::uint32_t phase_ = 0;  // of barrier.cluster
-  std::optional<Trouble> trouble_;
+  std::optional<Diagnostic> diagnostic_;
 };
 
 }  // namespace fa_tune::emulator

@@ -177,8 +177,8 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
   }
 }
 
-Trouble Cta::describe(TroubleKind kind, const Warp& warp, const Op& op, int lane,
-                      const std::string& what) const {
+Diagnostic Cta::describe(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
+                         const std::string& what) const {
   const Dim3& block = context_.config.block;
   const std::uint32_t thread = warp.index * warp_size + static_cast<std::uint32_t>(lane);
   return {kind, fmt::format("{}, {}: {}, block ({},{},{}), thread ({},{},{}): {}",
@@ -188,9 +188,9 @@ Trouble Cta::describe(TroubleKind kind, const Warp& warp, const Op& op, int lane
                             thread / block.x / block.y, what)};
 }
 
-void Cta::report(TroubleKind kind, const Warp& warp, const Op& op, int lane,
+void Cta::report(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
                  const std::string& what) {
-  if (!cluster_.in_trouble()) cluster_.trouble_with(describe(kind, warp, op, lane, what));
+  if (!cluster_.has_failed()) cluster_.fail(describe(kind, warp, op, lane, what));
 }
 
 void Cta::note_exits() {

@@ -125,10 +125,11 @@ class Cta {
   bool alive() const { return alive_; }
   void note_exits();
   // Words what is wrong with `lane`'s instruction.
-  Trouble describe(TroubleKind kind, const Warp& warp, const Op& op, int lane,
-                   const std::string& what) const;
+  Diagnostic describe(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
+                      const std::string& what) const;
   // Reports what is wrong with `lane`'s instruction; the first report stands.
-  void report(TroubleKind kind, const Warp& warp, const Op& op, int lane, const std::string& what);
+  void report(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
+              const std::string& what);
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
   std::uint64_t executed() const { return executed_; }

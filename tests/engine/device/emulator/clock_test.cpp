@@ -46,8 +46,8 @@ struct Ran {
     context.config.grid.x = blocks;
     context.config.block.x = threads;
     launch = context.config;
-    const auto trouble = run_grid(context, 1, &record);
-    const std::string what = trouble ? trouble->message : "";
+    const auto diagnostic = run_grid(context, 1, &record);
+    const std::string what = diagnostic ? diagnostic->message : "";
     REQUIRE(what == "");
   }
 

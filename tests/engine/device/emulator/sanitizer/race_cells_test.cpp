@@ -6,9 +6,9 @@ using namespace fa_tune::emulator;
 
 namespace {
 
-class Recorder final : public RaceJudge {
+class Recorder final : public RaceFilter {
  public:
-  bool harmless(const Conflict& conflict) override {
+  bool is_benign(const Conflict& conflict) override {
     conflicts.push_back(conflict);
     return false;
   }
@@ -26,11 +26,11 @@ struct SharedScene {
   Viewer viewer(std::uint16_t warp) const { return {warp, &clocks.known(warp)}; }
   bool read(std::uint16_t warp, std::uint8_t lane, std::size_t offset, std::size_t bytes,
             bool strong = false) {
-    return cells.read(viewer(warp), stamp(warp, lane, strong), offset, bytes, judge);
+    return cells.read(viewer(warp), stamp(warp, lane, strong), offset, bytes, filter);
   }
   bool write(std::uint16_t warp, std::uint8_t lane, std::size_t offset, std::size_t bytes,
              bool strong = false) {
-    return cells.write(viewer(warp), stamp(warp, lane, strong), offset, bytes, judge);
+    return cells.write(viewer(warp), stamp(warp, lane, strong), offset, bytes, filter);
   }
   void barrier() {
     Clock met;
@@ -40,7 +40,7 @@ struct SharedScene {
 
   VectorClocks clocks;
   RaceCells cells;
-  Recorder judge;
+  Recorder filter;
 };
 
 }  // namespace
@@ -51,8 +51,8 @@ TEST_CASE("warps race where no barrier orders them") {
   CHECK(scene.read(0, 3, 16, 4));
   CHECK(scene.read(1, 0, 20, 4));
   CHECK_FALSE(scene.read(1, 0, 16, 4));
-  REQUIRE(scene.judge.conflicts.size() == 1);
-  const Conflict& conflict = scene.judge.conflicts[0];
+  REQUIRE(scene.filter.conflicts.size() == 1);
+  const Conflict& conflict = scene.filter.conflicts[0];
   CHECK(conflict.before_writes);
   CHECK_FALSE(conflict.writes);
   CHECK(conflict.before.agent == 0);
@@ -74,7 +74,7 @@ TEST_CASE("a write waits for every reader, not only for the last") {
   for (const std::uint32_t warp : {0U, 2U, 3U}) scene.clocks.release(warp, met);
   scene.clocks.acquire(0, met);
   CHECK_FALSE(scene.write(0, 0, 0, 16));
-  CHECK(scene.judge.conflicts[0].before.agent == 1);
+  CHECK(scene.filter.conflicts[0].before.agent == 1);
   scene.clocks.release(1, met);
   scene.clocks.acquire(0, met);
   CHECK(scene.write(0, 0, 0, 16));
@@ -90,7 +90,7 @@ TEST_CASE("lanes of a warp are ordered where they have met") {
   CHECK(scene.read(0, 1, 0, 4));
   CHECK(scene.read(0, 0, 0, 4));
   CHECK_FALSE(scene.write(0, 0, 0, 4));
-  CHECK(scene.judge.conflicts.back().before.lane == 1);
+  CHECK(scene.filter.conflicts.back().before.lane == 1);
   scene.clocks.tick(0);
   CHECK(scene.write(0, 0, 0, 4));
 }
@@ -107,12 +107,12 @@ TEST_CASE("wide and narrow accesses meet byte by byte") {
   scene.barrier();
   CHECK(scene.write(0, 5, 0, 16));  // whole again
   CHECK_FALSE(scene.read(1, 0, 15, 1));
-  CHECK(scene.judge.conflicts.back().before.lane == 5);
+  CHECK(scene.filter.conflicts.back().before.lane == 5);
   scene.barrier();
   CHECK(scene.read(1, 0, 15, 1));
   CHECK(scene.write(0, 0, 14, 1));
   CHECK_FALSE(scene.write(0, 0, 0, 16));
-  CHECK(scene.judge.conflicts.back().offset == 15);
+  CHECK(scene.filter.conflicts.back().offset == 15);
 }
 
 TEST_CASE("two strong accesses never race, a strong and a weak one do") {
@@ -128,7 +128,7 @@ TEST_CASE("what an agent writes is known to those who learned its time") {
   SharedScene scene(2);
   const std::uint16_t agent = scene.clocks.add_agent();
   const std::uint32_t phase = scene.clocks.advance(agent);
-  CHECK(scene.cells.write(scene.viewer(0), {phase, 9, agent, 0, false}, 32, 32, scene.judge));
+  CHECK(scene.cells.write(scene.viewer(0), {phase, 9, agent, 0, false}, 32, 32, scene.filter));
   CHECK_FALSE(scene.read(0, 0, 32, 4));
   CHECK_FALSE(scene.read(1, 0, 48, 16));
   scene.clocks.learn(1, agent, phase);
@@ -140,7 +140,7 @@ TEST_CASE("what an agent writes is known to those who learned its time") {
 TEST_CASE("an unfinished write races with everyone until it ends") {
   SharedScene scene(2);
   const Stamp copy{Stamp::unfinished, 4, 0, 2, false};
-  CHECK(scene.cells.write(scene.viewer(0), copy, 64, 16, scene.judge));
+  CHECK(scene.cells.write(scene.viewer(0), copy, 64, 16, scene.filter));
   CHECK_FALSE(scene.read(0, 2, 64, 16));
   scene.barrier();
   CHECK_FALSE(scene.read(1, 0, 68, 4));
@@ -157,7 +157,7 @@ TEST_CASE("what threads write is for the asynchronous proxy only behind a fence"
   const auto fetch = [&](std::uint16_t warp) {
     const Stamp stamp{scene.clocks.advance(agent), 9, agent, 0, false};
     return scene.cells.read({Viewer::nobody, &scene.clocks.proxied(warp)}, stamp, 0, 16,
-                            scene.judge);
+                            scene.filter);
   };
   CHECK(scene.write(1, 0, 0, 16));
   scene.clocks.fence_proxy(0);  // who has not seen the write
@@ -186,15 +186,15 @@ TEST_CASE("a cluster that begins is ordered after the one before") {
 TEST_CASE("lanes that read one place as one are told apart all the same") {
   SharedScene scene(1);
   const auto read = [&](std::uint32_t lanes, std::uint8_t first) {
-    return scene.cells.read(scene.viewer(0), scene.stamp(0, first), lanes, 0, 4, scene.judge);
+    return scene.cells.read(scene.viewer(0), scene.stamp(0, first), lanes, 0, 4, scene.filter);
   };
   CHECK(scene.write(0, 1, 0, 4));
   CHECK(read(0x2, 1));
   CHECK_FALSE(read(0x6, 1));
-  CHECK(scene.judge.conflicts.back().lane == 2);
+  CHECK(scene.filter.conflicts.back().lane == 2);
   CHECK_FALSE(read(0x4, 2));
   scene.clocks.tick(0);
   CHECK(read(0xff, 0));
   CHECK_FALSE(scene.write(0, 0, 0, 4));
-  CHECK(scene.judge.conflicts.back().before.lane == 1);
+  CHECK(scene.filter.conflicts.back().before.lane == 1);
 }
