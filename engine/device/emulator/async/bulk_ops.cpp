@@ -182,7 +182,7 @@ void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
         std::int64_t{warp.bulk_committed[static_cast<std::size_t>(lane)]} - op.immediate;
     if (end > 0) {
       if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
-        sanitizer->wait_groups(warp, lane, static_cast<std::uint32_t>(end), AsyncKind::bulk);
+        sanitizer->wait_groups(warp, lane, static_cast<std::uint32_t>(end), AsyncGroupKind::bulk);
       }
       warp.cta->cluster().finish_groups(warp, lane, static_cast<std::uint32_t>(end), what);
     }

@@ -38,7 +38,7 @@ bool watch_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkT
     const Access barrier{.space = Space::cluster, .bytes = 8, .write = true};
     const std::byte* mbarrier = resolve_one(warp, op, lane, barrier, each.barrier);
     if (mbarrier == nullptr) return false;
-    const Completion end = sanitizer->by_phase(mbarrier);
+    const CompletionToken end = sanitizer->by_phase(mbarrier);
     if (source != nullptr && !sanitizer->async_shared(warp, op, lane, end, source, bytes, shared)) {
       return false;
     }
@@ -58,7 +58,7 @@ bool watch_bulk_store(Warp& warp, const Op& op, int lane, const std::byte* sourc
   Sanitizer* const sanitizer = warp.cta->sanitizer();
   if (sanitizer == nullptr) return true;
   const std::uint32_t group = warp.bulk_committed[static_cast<std::size_t>(lane)];
-  const Completion end = sanitizer->by_group(warp, lane, group, AsyncKind::bulk, op);
+  const CompletionToken end = sanitizer->by_group(warp, lane, group, AsyncGroupKind::bulk, op);
   const Access from{.space = Space::shared, .bytes = bytes};
   return sanitizer->async_shared(warp, op, lane, end, source, bytes, from) &&
          watch_global(warp, op, lane, pieces, written(op, Space::global, bytes));

@@ -147,7 +147,7 @@ void complete_all(Warp& warp) {
 }
 
 // Bounds, and what a checked launch wants to know.
-bool admit(Warp& warp, const Op& op, const Side& side, const Completion* completion) {
+bool admit(Warp& warp, const Op& op, const Side& side, const CompletionToken* completion) {
   const Access access{.space = Space::shared, .bytes = chunk_bytes};
   return side.each_chunk([&](std::uint32_t address) {
     const std::byte* memory = chunk_at(warp, address);
@@ -196,10 +196,10 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const std::uint32_t adds = lanes.predicates[op.r[6]];
   operation.accumulate = ((op.m[0] != 0 ? ~adds : adds) & 1U) != 0;
   operation.b = slot64(lanes, op.r[5])[0];
-  Completion completion;
-  const Completion* told = nullptr;
+  CompletionToken completion;
+  const CompletionToken* told = nullptr;
   if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
-    completion = sanitizer->by_group(warp, 0, flight.committed, AsyncKind::wgmma, op);
+    completion = sanitizer->by_group(warp, 0, flight.committed, AsyncGroupKind::wgmma, op);
     told = &completion;
   }
   if (!admit(warp, op, side_b(form, operation.b), told)) return;
@@ -245,7 +245,7 @@ void run_wgmma_wait(LaneFile& lanes, const Op& op, std::uint32_t) {
     for (const std::uint16_t sum : form_of(warp, *each.op).sums) flight.sums.set(sum);
   }
   if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
-    sanitizer->wait_groups(warp, 0, static_cast<std::uint32_t>(end), AsyncKind::wgmma);
+    sanitizer->wait_groups(warp, 0, static_cast<std::uint32_t>(end), AsyncGroupKind::wgmma);
   }
 }
 

@@ -18,13 +18,13 @@
 namespace fa_tune::emulator {
 
 // When an asynchronous access has ended for sure: see VectorClocks.
-struct Completion {
+struct CompletionToken {
   std::uint16_t agent = 0;
   std::uint32_t time = 0;
 };
 
 // Asynchronous operations that groups count.
-enum class AsyncKind : std::uint8_t { bulk, wgmma };
+enum class AsyncGroupKind : std::uint8_t { bulk, wgmma };
 
 // Watches a launch for what bounds and alignment do not show: reads of what nobody has written,
 // races, misused asynchronous operations. One for the clusters of a launch that run one after the
@@ -61,17 +61,17 @@ class Sanitizer final : private RaceFilter {
 
   // Bulk copies, tensor copies and wgmma: pieces of what a lane starts, told when it is issued.
   // What they do is done for sure when the phase of an mbarrier at hand, or a group, is over.
-  Completion by_phase(const std::byte* mbarrier);
+  CompletionToken by_phase(const std::byte* mbarrier);
   // `group`: how many groups the lane has committed before this operation.
-  Completion by_group(const Warp& warp, int lane, std::uint32_t group, AsyncKind kind,
-                      const Op& op);
+  CompletionToken by_group(const Warp& warp, int lane, std::uint32_t group, AsyncGroupKind kind,
+                           const Op& op);
   // `memory` is in some CTA's shared memory, `bytes` a multiple of 16 or a power of two below.
-  bool async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
+  bool async_shared(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
                     const std::byte* memory, std::uint32_t bytes, const Access& access);
   bool async_global(Warp& warp, const Op& op, int lane, std::uint64_t address, std::uint32_t bytes,
                     const Access& access);
   // The lane has waited for its operations in groups before `end`.
-  void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind);
+  void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind);
 
   // Lanes of the warp have met at a barrier of theirs.
   void converge(const Warp& warp);
@@ -94,7 +94,7 @@ class Sanitizer final : private RaceFilter {
   bool exit(Warp& warp, const Op& op, std::uint32_t mask);
 
  private:
-  struct Phases {
+  struct PhaseClocks {
     std::uint16_t agent = 0;
     Clock coming;  // of those who have arrived
     Clock over;    // of the phases that are complete
@@ -145,7 +145,7 @@ class Sanitizer final : private RaceFilter {
   SharedPlace place(const Warp& warp, std::uint64_t address) const;
   Viewer viewer(std::uint32_t warp) const;
   std::uint32_t index_of(const Op& op) const;
-  Phases& phases(const std::byte* mbarrier);
+  PhaseClocks& phases(const std::byte* mbarrier);
 
   const LaunchContext& context_;
   CheckSet checks_;
@@ -161,7 +161,7 @@ class Sanitizer final : private RaceFilter {
   std::vector<InitMap> local_written_;                       // a warp
   std::vector<CopyLedger> copies_;                           // a warp
   std::vector<std::array<Clock, barriers_a_cta>> barriers_;  // a CTA
-  std::unordered_map<const std::byte*, Phases> mbarriers_;
+  std::unordered_map<const std::byte*, PhaseClocks> mbarriers_;
   Clock cluster_coming_;
   Clock cluster_over_;
   std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
@@ -178,7 +178,7 @@ class Sanitizer final : private RaceFilter {
     std::uint16_t agent = 0;
     std::vector<Part> parts;
   };
-  std::array<std::vector<Grouped>, 2> grouped_;  // by AsyncKind, a warp
+  std::array<std::vector<Grouped>, 2> grouped_;  // by AsyncGroupKind, a warp
 };
 
 }  // namespace fa_tune::emulator

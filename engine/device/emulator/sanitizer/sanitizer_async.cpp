@@ -8,13 +8,13 @@
 
 namespace fa_tune::emulator {
 
-Completion Sanitizer::by_phase(const std::byte* mbarrier) {
+CompletionToken Sanitizer::by_phase(const std::byte* mbarrier) {
   const std::uint16_t agent = phases(mbarrier).agent;
   return {agent, clocks_.time(agent) + 1};
 }
 
-Completion Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group, AsyncKind kind,
-                               const Op& op) {
+CompletionToken Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group,
+                                    AsyncGroupKind kind, const Op& op) {
   Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
   if (own.agent == 0) own.agent = clocks_.add_agent();
   const std::uint32_t time = clocks_.advance(own.agent);
@@ -22,7 +22,7 @@ Completion Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group, 
   return {own.agent, time};
 }
 
-void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind) {
+void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind) {
   Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
   std::erase_if(own.parts, [&](const Grouped::Part& part) {
     if (part.lane != lane || part.group >= end) return false;
@@ -31,7 +31,7 @@ void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, Async
   });
 }
 
-bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
+bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
                              const std::byte* memory, std::uint32_t bytes, const Access& access) {
   const auto ctas = warp.cta->cluster().ctas();
   const auto owner = std::find_if(ctas.begin(), ctas.end(), [&](const auto& cta) {

@@ -38,7 +38,7 @@ void Sanitizer::leave_cluster(const Warp& warp) {
   close_time(own);
 }
 
-Sanitizer::Phases& Sanitizer::phases(const std::byte* mbarrier) {
+Sanitizer::PhaseClocks& Sanitizer::phases(const std::byte* mbarrier) {
   const auto [found, is_new] = mbarriers_.try_emplace(mbarrier);
   if (is_new) found->second.agent = clocks_.add_agent();
   return found->second;
@@ -49,13 +49,13 @@ void Sanitizer::arrive_mbarrier(const Warp& warp, const std::byte* mbarrier) {
 }
 
 void Sanitizer::complete_mbarrier(const std::byte* mbarrier) {
-  Phases& phases = this->phases(mbarrier);
+  PhaseClocks& phases = this->phases(mbarrier);
   phases.over = phases.coming;
   clocks_.advance(phases.agent);
 }
 
 void Sanitizer::pass_mbarrier(const Warp& warp, const std::byte* mbarrier) {
-  const Phases& phases = this->phases(mbarrier);
+  const PhaseClocks& phases = this->phases(mbarrier);
   clocks_.acquire(number(warp), phases.over);
   clocks_.learn(number(warp), phases.agent, clocks_.time(phases.agent));
 }
