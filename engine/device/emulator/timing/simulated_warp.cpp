@@ -6,8 +6,8 @@ namespace fa_tune::emulator {
 
 void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   trace = &of;
-  stretch = 0;
-  at = of.stretches.empty() ? 0 : of.stretches[0].begin;
+  range = 0;
+  at = of.ranges.empty() ? 0 : of.ranges[0].begin;
   block = nullptr;
   ready = false;
   free = at_time;
@@ -19,8 +19,8 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
 
 double SimulatedWarp::instructions_left() const {
   double left = 0;
-  for (std::size_t i = stretch; i < trace->stretches.size(); ++i) {
-    left += trace->stretches[i].end - (i == stretch ? at : trace->stretches[i].begin);
+  for (std::size_t i = range; i < trace->ranges.size(); ++i) {
+    left += trace->ranges[i].end - (i == range ? at : trace->ranges[i].begin);
   }
   return left;
 }
@@ -32,15 +32,15 @@ bool SimulatedWarp::enter_block(const MachineCode& code) {
       if (op >= begin && op < end) live[output.value] = done[output.step];
     }
   }
-  const auto& stretches = trace->stretches;
-  while (stretch < stretches.size() && at == stretches[stretch].end) {
-    ++stretch;
-    if (stretch < stretches.size()) at = stretches[stretch].begin;
+  const auto& ranges = trace->ranges;
+  while (range < ranges.size() && at == ranges[range].end) {
+    ++range;
+    if (range < ranges.size()) at = ranges[range].begin;
   }
-  if (stretch >= stretches.size()) return false;
+  if (range >= ranges.size()) return false;
   block = &code.blocks[code.block_of[at]];
   begin = at;
-  end = std::min(block->end, stretches[stretch].end);
+  end = std::min(block->end, ranges[range].end);
   at = end;
   step = 0;
   if (done.size() < block->steps.size()) done.resize(block->steps.size());

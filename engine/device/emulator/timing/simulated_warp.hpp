@@ -41,10 +41,10 @@ struct SimulatedWarp {
   const WarpTrace* trace = nullptr;
   std::size_t slot = 0;  // of its CTA
   std::size_t partition = 0;
-  std::size_t stretch = 0;
-  std::uint32_t at = 0;  // the first instruction of the stretch that is behind `block`
+  std::size_t range = 0;
+  std::uint32_t at = 0;  // the first instruction of the range that is behind `block`
   const MachineBlock* block = nullptr;
-  std::uint32_t begin = 0;  // the part of the block that the stretch covers
+  std::uint32_t begin = 0;  // the part of the block that the range covers
   std::uint32_t end = 0;
   std::size_t step = 0;
   bool ready = false;  // `step` is an instruction that is issued

@@ -7,7 +7,7 @@ namespace fa_tune::emulator {
 namespace {
 
 // More than any simulation of an SM looks at; bounds what is kept of a kernel without end.
-constexpr std::size_t most_stretches = 200'000;
+constexpr std::size_t most_ranges = 200'000;
 constexpr std::size_t first_size = 4096;  // a power of two
 
 constexpr std::uint64_t Counters::*pipe_counters[] = {
@@ -82,11 +82,11 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
   }
 
   WarpTrace& trace = blocks_[first_open_ + slot].warps[warp];
-  if (!trace.stretches.empty()) {
-    Stretch& latest = trace.stretches.back();
+  if (!trace.ranges.empty()) {
+    PcRange& latest = trace.ranges.back();
     if (latest.end == pc) {
       trace.instructions += 1;
-      if (trace.stretches.size() < most_stretches) {
+      if (trace.ranges.size() < most_ranges) {
         latest.end = pc + 1;
         trace.kept += 1;
       }
@@ -98,8 +98,8 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
     if (waits && latest.end == pc + 1) return;
   }
   trace.instructions += 1;
-  if (trace.stretches.size() >= most_stretches) return;
-  trace.stretches.push_back({pc, pc + 1});
+  if (trace.ranges.size() >= most_ranges) return;
+  trace.ranges.push_back({pc, pc + 1});
   trace.kept += 1;
 }
 

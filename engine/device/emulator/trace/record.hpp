@@ -22,7 +22,7 @@ struct OpCounters {
 };
 
 // Instructions that a warp executed one after the other: [begin, end) of Program::ops.
-struct Stretch {
+struct PcRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
@@ -30,7 +30,7 @@ struct Stretch {
 // The way of a warp through the program. Lanes that part go their ways one after the other, as on
 // the hardware. Kept up to a limit: `instructions` counts all.
 struct WarpTrace {
-  std::vector<Stretch> stretches;
+  std::vector<PcRange> ranges;
   std::uint64_t kept = 0;
   std::uint64_t instructions = 0;
 };
