@@ -38,12 +38,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
-constexpr double kUnseen = 1.16;
+constexpr double kModelBias = 1.16;
 // Where many CTAs read the same lines at about the same time, L2 serves several SMs at once: so
 // much faster than its rate for lines that are read once, where lines are read at least so many
 // times.
-constexpr double kCommonGain = 1.45;
-constexpr double kCommonReads = 12;
+constexpr double kSharedLineGain = 1.45;
+constexpr double kSharedLineReads = 12;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
 // in two clocks (microbenchmark: straight code of 64 KB and more).
 constexpr double kInstructionBytes = 16;
@@ -90,7 +90,7 @@ Traffic traffic_of(const Counters& grid, double reachable_bytes) {
 
 double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
   const double reads = traffic.read / std::max(traffic.distinct, 1.0);
-  const double gain = std::clamp(reads / kCommonReads * kCommonGain, 1.0, kCommonGain);
+  const double gain = std::clamp(reads / kSharedLineReads * kSharedLineGain, 1.0, kSharedLineGain);
   const double share = profile.l2_bytes_per_clock_sm * profile.sms * gain / busy_sms;
   return std::min(profile.l2_port_bytes_per_clock_sm, share);
 }
@@ -172,7 +172,7 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
   const SmTime sm = simulate_sm(code, record, profile, work);
 
-  const double us_per_clock = kUnseen / profile.clock_mhz;
+  const double us_per_clock = kModelBias / profile.clock_mhz;
   const double sm_us = sm.clocks * us_per_clock;
   const double whole = us_per_clock / std::max(sm.share, 1e-9);  // of a clock that was simulated
   std::vector<Part> units;
