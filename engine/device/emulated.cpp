@@ -396,7 +396,7 @@ class EmulatorDevice final : public Device {
     context.budget = instruction_budget;
     context.resident = resident(found->second, launch.config);
     context.allowance = &allowance_;
-    context.schedule = launch.schedule;
+    context.interleaving = launch.schedule;
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
     // Only a checked launch keeps account of what it writes.
     if (!launch.checks.initialized) memory_.track_no_more();

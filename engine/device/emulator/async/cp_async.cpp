@@ -96,7 +96,7 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       copy.valid[i] = 0;
     }
   }
-  if (cta.cluster().schedule().early()) {
+  if (cta.cluster().interleaving().early()) {
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       commit_writes(copy, static_cast<std::size_t>(std::countr_zero(rest)));
     }

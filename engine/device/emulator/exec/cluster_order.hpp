@@ -15,10 +15,10 @@ namespace fa_tune::emulator {
 class ClusterOrder {
  public:
   // All of `total`: in order, or drawn within stretches of `stretch`.
-  ClusterOrder(std::uint64_t total, const Schedule& schedule, std::uint64_t stretch)
+  ClusterOrder(std::uint64_t total, const Interleaving& interleaving, std::uint64_t stretch)
       : total_(total),
-        schedule_(schedule),
-        stretch_(schedule.mixes_blocks() ? std::max<std::uint64_t>(stretch, 1) : 0) {}
+        interleaving_(interleaving),
+        stretch_(interleaving.mixes_blocks() ? std::max<std::uint64_t>(stretch, 1) : 0) {}
   // Those of `sample`, then no more; take_all() has all others follow.
   ClusterOrder(std::uint64_t total, std::vector<std::uint64_t> sample)
       : total_(total), sample_(std::move(sample)), sampled_only_(true) {}
@@ -58,7 +58,7 @@ class ClusterOrder {
       drawn_.resize(count);
       for (std::uint64_t i = 0; i < count; ++i) drawn_[i] = position + i;
       for (std::size_t i = drawn_.size(); i > 1; --i)
-        std::swap(drawn_[i - 1], drawn_[schedule_.below(static_cast<std::uint32_t>(i))]);
+        std::swap(drawn_[i - 1], drawn_[interleaving_.below(static_cast<std::uint32_t>(i))]);
     }
     return drawn_[place];
   }
@@ -68,7 +68,7 @@ class ClusterOrder {
   bool sampled_only_ = false;
   std::uint64_t sample_begun_ = 0;  // of the sample, when the others followed
   std::uint64_t rest_ = 0;
-  Schedule schedule_;
+  Interleaving interleaving_;
   std::uint64_t stretch_ = 0;  // 0: in order
   std::vector<std::uint64_t> drawn_;
   std::uint64_t begun_ = 0;

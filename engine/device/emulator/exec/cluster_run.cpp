@@ -64,11 +64,11 @@ std::optional<Diagnostic> ClusterRun::finish() {
 
 ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
   std::uint64_t left = most;
-  Schedule& schedule = cluster_.schedule();
+  Interleaving& interleaving = cluster_.interleaving();
   for (std::uint32_t idle_rounds = 0;;) {
-    if (!schedule.plain()) {
+    if (!interleaving.plain()) {
       for (std::size_t i = order_.size(); i > 1; --i) {
-        std::swap(order_[i - 1], order_[schedule.below(static_cast<std::uint32_t>(i))]);
+        std::swap(order_[i - 1], order_[interleaving.below(static_cast<std::uint32_t>(i))]);
       }
     }
     bool progress = false;
@@ -79,7 +79,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
       if (choose_path(*warp) >= 0) {
         const std::uint64_t before = warp->cta->effort();
         const bool went_on =
-            executors_[warp->cta->rank()].run_warp(*warp, std::min(schedule.turn(), left));
+            executors_[warp->cta->rank()].run_warp(*warp, std::min(interleaving.turn(), left));
         (went_on ? progress : yielded) = true;
         if (cluster_.has_failed()) return Pause::ended;
         left -= std::min(left, warp->cta->effort() - before);

@@ -11,8 +11,8 @@
 
 namespace fa_tune::emulator {
 
-// Runs a cluster: all its warps take turns, in the order that the launch's schedule draws. Used for
-// one cluster of the grid after the other; those that wait for each other each have one.
+// Runs a cluster: all its warps take turns, in the order that the launch's interleaving draws. Used
+// for one cluster of the grid after the other; those that wait for each other each have one.
 class ClusterRun {
  public:
   explicit ClusterRun(const LaunchContext& context);

@@ -267,11 +267,11 @@ void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
 }  // namespace
 
 std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Record* record) {
-  GridRun run(
-      context,
-      ClusterOrder(context.config.cluster_count(), Schedule(context.schedule, ~std::uint64_t{0}),
-                   std::min(context.resident, kFew)),
-      record == nullptr ? Recording::none : Recording::all, 0);
+  GridRun run(context,
+              ClusterOrder(context.config.cluster_count(),
+                           Interleaving(context.interleaving, ~std::uint64_t{0}),
+                           std::min(context.resident, kFew)),
+              record == nullptr ? Recording::none : Recording::all, 0);
   work_in_threads(run, context, threads);
   auto diagnostic = run.finish();
   if (record != nullptr) *record = std::move(run.record());

@@ -64,7 +64,7 @@ class SlotSet {
 };
 
 // The wgmma operations of a warp that nothing has waited for. They read shared memory, and write
-// their sums, at once or when a wait covers them, as the schedule has it.
+// their sums, at once or when a wait covers them, as the interleaving has it.
 struct WgmmaFlight {
   struct Operation {
     const Op* op = nullptr;

@@ -217,7 +217,7 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
   flight.operations.push_back(operation);
   for (const std::uint16_t each : form.sums) flight.sums.set(each);
-  if (warp.cta->cluster().schedule().early()) complete_all(warp);
+  if (warp.cta->cluster().interleaving().early()) complete_all(warp);
 }
 
 void run_wgmma_fence(LaneFile& lanes, const Op&, std::uint32_t) {

@@ -22,7 +22,7 @@ void Cluster::begin(std::uint64_t index, Record* record) {
   const Dim3 first{static_cast<std::uint32_t>(index % wide) * size.x,
                    static_cast<std::uint32_t>(index / wide % high) * size.y,
                    static_cast<std::uint32_t>(index / wide / high) * size.z};
-  schedule_ = Schedule(context_.schedule, index);
+  interleaving_ = Interleaving(context_.interleaving, index);
   phase_ = 0;
   operations_.clear();
   for (const auto& cta : ctas_) {
@@ -42,7 +42,8 @@ std::optional<Diagnostic> Cluster::end() {
 bool Cluster::complete_next() {
   if (operations_.empty()) return false;
   const std::size_t chosen =
-      schedule_.plain() ? 0 : schedule_.below(static_cast<std::uint32_t>(operations_.size()));
+      interleaving_.plain() ? 0
+                            : interleaving_.below(static_cast<std::uint32_t>(operations_.size()));
   const AsyncOperation operation = std::move(operations_[chosen]);
   operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(chosen));
   operation.complete();
@@ -51,12 +52,12 @@ bool Cluster::complete_next() {
 }
 
 void Cluster::start(AsyncOperation operation) {
-  if (schedule_.early()) {
+  if (interleaving_.early()) {
     operation.complete();
     wake();
     return;
   }
-  if (operation.read_source && schedule_.early()) operation.read_source();
+  if (operation.read_source && interleaving_.early()) operation.read_source();
   operations_.push_back(std::move(operation));
 }
 

@@ -40,10 +40,10 @@ class Cluster {
 
   bool has_failed() const { return diagnostic_.has_value(); }
   void fail(Diagnostic diagnostic) { diagnostic_ = std::move(diagnostic); }
-  Schedule& schedule() { return schedule_; }
+  Interleaving& interleaving() { return interleaving_; }
   std::span<const std::unique_ptr<Cta>> ctas() const { return ctas_; }
   std::span<Warp* const> warps() const { return warps_; }
-  // Has the operation complete now or later, as the schedule says.
+  // Has the operation complete now or later, as the interleaving says.
   void start(AsyncOperation operation);
   // Completes one of those that were left for later; false if there is none.
   bool complete_next();
@@ -65,7 +65,7 @@ class Cluster {
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<Warp*> warps_;  // of all CTAs
   std::vector<AsyncOperation> operations_;
-  Schedule schedule_;
+  Interleaving interleaving_;
   Record* record_ = nullptr;
   std::uint32_t phase_ = 0;  // of barrier.cluster
   std::optional<Diagnostic> diagnostic_;

@@ -37,9 +37,9 @@ struct DivergentPath {
   bool can_join() const { return state == State::ready || state == State::at_reconvergence; }
 };
 
-// A cp.async that has been issued and whose bytes have not moved yet. Unless the schedule has them
-// move at once, they are read and written when a wait covers them: as late as the ISA allows, so
-// that a missing wait shows.
+// A cp.async that has been issued and whose bytes have not moved yet. Unless the interleaving has
+// them move at once, they are read and written when a wait covers them: as late as the ISA allows,
+// so that a missing wait shows.
 struct PendingCopy {
   std::uint64_t number = 0;  // of the warp's copies
   std::uint32_t mask = 0;
@@ -92,8 +92,8 @@ struct LaunchContext {
   LaunchConfig config;
   std::span<const std::byte> parameters;
   const GlobalMemory* memory = nullptr;
-  std::uint64_t budget = 0;    // warp instructions a CTA may execute
-  std::uint64_t schedule = 0;  // see Schedule
+  std::uint64_t budget = 0;        // warp instructions a CTA may execute
+  std::uint64_t interleaving = 0;  // the number of an Interleaving
   CheckSet checks = {};
   // Clusters that the device holds at once: those that have begun may wait for each other.
   std::uint64_t resident = 1024;

@@ -18,19 +18,19 @@ std::uint64_t mixed(std::uint64_t z) {
 
 }  // namespace
 
-Schedule::Schedule(std::uint64_t number, std::uint64_t cluster)
+Interleaving::Interleaving(std::uint64_t number, std::uint64_t cluster)
     : number_(number), state_(mixed(number * kStep) ^ mixed(cluster + kStep)) {}
 
-std::uint64_t Schedule::draw() {
+std::uint64_t Interleaving::draw() {
   state_ += kStep;
   return mixed(state_);
 }
 
-std::uint32_t Schedule::below(std::uint32_t n) {
+std::uint32_t Interleaving::below(std::uint32_t n) {
   return static_cast<std::uint32_t>((draw() >> 32) * n >> 32);
 }
 
-bool Schedule::early() {
+bool Interleaving::early() {
   if (number_ == all_early) return true;
   if (number_ == 0 || number_ == all_late) return false;
   return (draw() >> 63) != 0;
@@ -38,7 +38,7 @@ bool Schedule::early() {
 
 // Mostly short, so that warps overtake each other everywhere; sometimes long, so that one runs far
 // ahead.
-std::uint64_t Schedule::turn() {
+std::uint64_t Interleaving::turn() {
   if (number_ == 0) return plain_turn;
   const std::uint64_t drawn = draw();
   return 1 + (drawn >> 32) % ((drawn & 7) == 0 ? 4096 : 64);

@@ -10,10 +10,10 @@ namespace fa_tune::emulator {
 // asynchronous operation whether it happens at once or at the last legal moment; 1 has all of them
 // early and 2 all late. From 3 on the order in which blocks begin is drawn too. The draws depend on
 // the number and the cluster alone.
-class Schedule {
+class Interleaving {
  public:
-  Schedule() = default;
-  Schedule(std::uint64_t number, std::uint64_t cluster);
+  Interleaving() = default;
+  Interleaving(std::uint64_t number, std::uint64_t cluster);
 
   bool plain() const { return number_ == 0; }
   bool mixes_blocks() const { return number_ >= 3; }

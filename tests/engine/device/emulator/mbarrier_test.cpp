@@ -8,8 +8,8 @@
 
 // What kernels wait on and the order they run in, by themselves; cluster_test.cpp has both at work.
 
+using fa_tune::emulator::Interleaving;
 using fa_tune::emulator::Mbarrier;
-using fa_tune::emulator::Schedule;
 
 TEST_CASE("an mbarrier counts arrivals and bytes, and a phase ends when none is pending") {
   Mbarrier barrier = Mbarrier::initialized(2);
@@ -45,15 +45,16 @@ TEST_CASE("memory that nobody initialized is no mbarrier") {
 
 TEST_CASE("a schedule is drawn from its number and its cluster") {
   const auto draws = [](std::uint64_t number, std::uint64_t cluster) {
-    Schedule schedule(number, cluster);
+    Interleaving interleaving(number, cluster);
     std::vector<std::uint64_t> drawn;
-    for (int i = 0; i < 20; ++i) drawn.push_back(schedule.turn() * 2 + (schedule.early() ? 1 : 0));
+    for (int i = 0; i < 20; ++i)
+      drawn.push_back(interleaving.turn() * 2 + (interleaving.early() ? 1 : 0));
     return drawn;
   };
   CHECK(draws(3, 0) == draws(3, 0));
   CHECK(draws(3, 0) != draws(4, 0));
   CHECK(draws(3, 0) != draws(3, 1));
-  CHECK(Schedule(1, 0).early());
-  CHECK_FALSE(Schedule(2, 0).early());
-  CHECK_FALSE(Schedule(0, 0).early());
+  CHECK(Interleaving(1, 0).early());
+  CHECK_FALSE(Interleaving(2, 0).early());
+  CHECK_FALSE(Interleaving(0, 0).early());
 }
