@@ -23,8 +23,8 @@ struct Scope {
 };
 
 // The grammar. Statements are in parser_body.cpp, their operands in parser_operands.cpp,
-// declarations in parser.cpp, initial values in parser_values.cpp, line information in
-// parser_source.cpp.
+// declarations in parser.cpp, initial values in initializers.cpp, line information in
+// debug_info.cpp.
 class Parser {
  public:
   explicit Parser(std::string_view source) : tokens_(tokenize(source)) { scopes_.emplace_back(); }
@@ -47,7 +47,7 @@ class Parser {
   std::vector<const Symbol*> formal_parameters(Function& function, bool is_entry);
   void variables(Space space, bool is_extern, Function* function);
   Symbol& declare(Symbol symbol);
-  // parser_values.cpp: initial values.
+  // initializers.cpp: initial values.
   void initializer(Symbol& symbol, int element_size);
   void initial_value(Symbol& symbol, int element_size);
   std::uint64_t scalar(int element_size);

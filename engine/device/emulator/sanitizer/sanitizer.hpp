@@ -17,7 +17,8 @@
 
 namespace fa_tune::emulator {
 
-// When an asynchronous access has ended for sure: see VectorClocks.
+// The clock value of an agent (VectorClocks) at which an asynchronous access is known to be
+// complete.
 struct CompletionToken {
   std::uint16_t agent = 0;
   std::uint32_t time = 0;
@@ -54,7 +55,7 @@ class Sanitizer final : private RaceFilter {
   // cp.async: lanes of `mask` write to shared addresses `to`, those of `reading` read from `from`.
   bool begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const Addresses& to,
                   std::uint32_t reading, const Addresses& from);
-  // cp.async.wait_*; op.immediate as in async_ops.cpp.
+  // cp.async.wait_*; op.immediate as in async/cp_async.cpp.
   void wait_copies(Warp& warp, const Op& op, std::uint32_t mask);
   // cp.async.mbarrier.arrive: the lane's copies so far end with the mbarrier's phase.
   void hand_copies(const Warp& warp, int lane, const std::byte* mbarrier);

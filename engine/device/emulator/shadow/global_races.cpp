@@ -137,7 +137,8 @@ bool GlobalRaces::write(std::uint64_t address, std::uint32_t bytes, const Global
     conflict = {cell.many, false, address};
     right = false;
   }
-  // Who has not seen what was here before has not seen this either.
+  // An unordered reader of the old write would also race with this one, so the old write need not
+  // be kept.
   for (Part& part : cell.writes) {
     if (part.stamp.actor != actor_) part.bytes = static_cast<std::uint16_t>(part.bytes & ~mask);
   }

@@ -56,7 +56,7 @@ struct Cost {
 };
 
 // The cost of every instruction of a program, as ptxas may be expected to translate it: which ones
-// vanish is said at the top of translation.cpp. Rates and latencies come from the profile.
+// vanish is said at the top of ptx_cost.cpp. Rates and latencies come from the profile.
 std::vector<Cost> translate(const Program& program, const DeviceProfile& profile);
 
 // One instruction of a block in the order that ptxas may be expected to give it.

@@ -1,14 +1,14 @@
 // A time from a run. The model, step by step:
 //
 // 1. CTAs of the grid run in the emulator, which keeps of some the way of every warp through the
-//    program and what each instruction did to shared and global memory (record.hpp).
+//    program and what each instruction did to shared and global memory (trace/record.hpp).
 // 2. The program is translated to what the machine will execute: what ptxas leaves out, what each
-//    instruction costs, in which order a block's instructions come (clock/translation.cpp,
-//    clock/machine_code.cpp).
+//    instruction costs, in which order a block's instructions come (ptx_cost.cpp,
+//    pseudo_sass.cpp).
 // 3. One SM is simulated, the busiest: it runs ceil(blocks / SMs) CTAs, as many at a time as
 //    registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when inputs,
 //    unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers join warps
-//    (clock/sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are not
+//    (sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are not
 //    formulas but follow from that. Of CTAs of different lengths the longest counts where each has
 //    an SM to itself; where SMs run several, an even mixture.
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold. A kernel is timed over and over on the
