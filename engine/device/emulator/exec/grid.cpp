@@ -14,7 +14,7 @@
 
 #include "engine/device/emulator/exec/cluster_order.hpp"
 #include "engine/device/emulator/exec/cluster_run.hpp"
-#include "engine/device/emulator/shadow/global_races.hpp"
+#include "engine/device/emulator/shadow/global_shadow.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -237,7 +237,7 @@ class GridRun {
   }
 
   LaunchContext context_;
-  GlobalRaces between_blocks_;
+  GlobalShadow between_blocks_;
   std::mutex mutex_;
   std::condition_variable changed_;
   ClusterOrder order_;

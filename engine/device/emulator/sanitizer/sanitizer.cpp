@@ -54,18 +54,18 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
   }
   if (checks_.initialized) {
     local_written_.assign(clocks_.warps(),
-                          InitMap(std::size_t{context.program->local_bytes} * warp_size));
+                          InitShadow(std::size_t{context.program->local_bytes} * warp_size));
   }
 }
 
 void Sanitizer::start(std::uint64_t index) {
   cluster_ = index;
   clocks_.restart();
-  for (InitMap& map : shared_written_) map.clear();
-  for (InitMap& map : local_written_) map.clear();
+  for (InitShadow& map : shared_written_) map.clear();
+  for (InitShadow& map : local_written_) map.clear();
   for (auto& barriers : barriers_) barriers.fill({});
   for (Clock& clock : fenced_) clock.clear();
-  for (CopyLedger& copies : copies_) copies.clear();
+  for (PendingCopies& copies : copies_) copies.clear();
   for (auto& warps : grouped_) {
     for (Grouped& grouped : warps) grouped.parts.clear();
   }
@@ -149,7 +149,7 @@ bool Sanitizer::access_shared(const Current& at) {
     }
     const auto [rank, offset] = place(*at.warp, address);
     if (checks_.initialized) {
-      InitMap& map = shared_written_[rank];
+      InitShadow& map = shared_written_[rank];
       if (access.reads()) read_written(at, lane, Space::shared, address, map, offset, false);
       if (access.write) map.mark(offset, access.bytes);
     }
@@ -171,7 +171,7 @@ bool Sanitizer::access_shared(const Current& at) {
 bool Sanitizer::access_local(const Current& at) {
   if (!checks_.initialized) return true;
   const Access& access = *at.access;
-  InitMap& map = local_written_[number(*at.warp)];
+  InitShadow& map = local_written_[number(*at.warp)];
   for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
@@ -199,7 +199,7 @@ bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address)
     if (nearest_ == nullptr || address - nearest_->address >= nearest_->size) {
       nearest_ = context_.memory->find(address);
     }
-    InitMap* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
+    InitShadow* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
     if (map != nullptr) {
       const std::size_t offset = address - nearest_->address;
       if (access.reads()) read_written(at, lane, Space::global, address, *map, offset, false);
@@ -214,16 +214,16 @@ bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address)
 // Local memory holds structures that are copied whole, padding and all: there a value is missing
 // only if none of its bytes has been written.
 void Sanitizer::read_written(const Current& at, int lane, Space space, std::uint64_t address,
-                             const InitMap& map, std::size_t offset, bool elementwise) {
+                             const InitShadow& map, std::size_t offset, bool elementwise) {
   const std::uint32_t bytes = at.access->bytes;
-  const std::uint32_t missing = InitMap::low(bytes) & ~map.written(offset, bytes);
+  const std::uint32_t missing = InitShadow::low(bytes) & ~map.written(offset, bytes);
   if (missing == 0 || unwritten_) return;
   if (elementwise) {
     const auto values = std::max<std::uint32_t>(at.op->m[4], 1);
     const std::uint32_t width = std::max(bytes / values, 1U);
     bool some = false;
     for (std::uint32_t i = 0; i + width <= bytes; i += width) {
-      const std::uint32_t value = InitMap::low(width) << i;
+      const std::uint32_t value = InitShadow::low(width) << i;
       some |= (missing & value) == value;
     }
     if (!some) return;

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/device/emulator/shadow/copy_ledger.hpp"
-#include "engine/device/emulator/shadow/global_races.hpp"
-#include "engine/device/emulator/shadow/init_map.hpp"
-#include "engine/device/emulator/shadow/race_cells.hpp"
+#include "engine/device/emulator/shadow/global_shadow.hpp"
+#include "engine/device/emulator/shadow/init_shadow.hpp"
+#include "engine/device/emulator/shadow/pending_copies.hpp"
+#include "engine/device/emulator/shadow/shared_shadow.hpp"
 #include "engine/device/emulator/shadow/vector_clocks.hpp"
 #include "engine/device/emulator/state/access.hpp"
 #include "engine/device/emulator/state/cta.hpp"
@@ -120,13 +120,13 @@ class Sanitizer final : private RaceFilter {
   bool access_global(const Current& at);
   bool check_global(const Current& at, int lane, std::uint64_t address);
   void read_written(const Current& at, int lane, Space space, std::uint64_t address,
-                    const InitMap& map, std::size_t offset, bool elementwise);
+                    const InitShadow& map, std::size_t offset, bool elementwise);
   bool race_global(const Current& at, int lane, std::uint64_t address);
   // A fence: what the warp knows and has done so far can be published.
   void close_time(std::uint32_t warp);
   void synchronize(const Current& at, std::uint64_t key, bool global);
 
-  void end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::uint32_t lane,
+  void end_copy(const Warp& warp, const PendingCopies::Copy& copy, std::uint32_t lane,
                 std::uint16_t agent, std::uint32_t time);
 
   bool is_benign(const Conflict& conflict) override;
@@ -137,7 +137,7 @@ class Sanitizer final : private RaceFilter {
   void report_race(const Conflict& conflict);
   void report_global_race(const Current& at, int lane, const GlobalConflict& conflict);
   void note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                      const InitMap::Missing& missing);
+                      const InitShadow::Missing& missing);
   void report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy);
   std::string thread_text(std::uint32_t thread) const;
   std::string where_text(std::uint32_t op) const;
@@ -157,17 +157,17 @@ class Sanitizer final : private RaceFilter {
   std::optional<Diagnostic> unwritten_;  // the first read of what nobody had written
 
   VectorClocks clocks_;
-  std::vector<RaceCells> cells_;                             // a CTA
-  std::vector<InitMap> shared_written_;                      // a CTA
-  std::vector<InitMap> local_written_;                       // a warp
-  std::vector<CopyLedger> copies_;                           // a warp
+  std::vector<SharedShadow> cells_;                          // a CTA
+  std::vector<InitShadow> shared_written_;                   // a CTA
+  std::vector<InitShadow> local_written_;                    // a warp
+  std::vector<PendingCopies> copies_;                        // a warp
   std::vector<std::array<Clock, barriers_a_cta>> barriers_;  // a CTA
   std::unordered_map<const std::byte*, PhaseClocks> mbarriers_;
   Clock cluster_coming_;
   Clock cluster_over_;
   std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
   std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
-  GlobalRaces& global_;                             // the launch's
+  GlobalShadow& global_;                            // the launch's
   // What a warp has under way in groups of a kind; who makes its accesses, 0 while there are none.
   struct Grouped {
     struct Part {

@@ -54,7 +54,7 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completio
     if (!right) return false;
   }
   if (!checks_.initialized) return true;
-  InitMap& map = shared_written_[rank];
+  InitShadow& map = shared_written_[rank];
   if (access.reads() && !unwritten_ && !map.all(offset, bytes)) {
     const Current at = current_;
     note_unwritten(at, lane, Space::shared, shared_reserved + offset, map.missing(offset, bytes));

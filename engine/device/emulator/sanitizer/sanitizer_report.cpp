@@ -97,7 +97,7 @@ void Sanitizer::report_global_race(const Current& at, int lane, const GlobalConf
 }
 
 void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                               const InitMap::Missing& missing) {
+                               const InitShadow::Missing& missing) {
   const std::uint32_t bytes = at.access->bytes;
   std::string what = missing.count == bytes ? std::string("which nobody has written")
                      : missing.count == 1

@@ -17,7 +17,7 @@ namespace fa_tune::emulator {
 
 class Cluster;
 class Cta;
-class GlobalRaces;
+class GlobalShadow;
 class Sanitizer;
 
 // Lanes of a warp that are at the same instruction: one path of a warp that has diverged.
@@ -100,7 +100,7 @@ struct LaunchContext {
   // Effort that is left for this launch and all that follow; null: there is no end.
   std::atomic<std::uint64_t>* allowance = nullptr;
   // What a checked launch knows of accesses of different CTAs; set by run_grid.
-  GlobalRaces* between_blocks = nullptr;
+  GlobalShadow* between_blocks = nullptr;
 };
 
 // One CTA: its warps and their memory. It lives in a Cluster; a WarpExecutor has its warps run.

@@ -44,7 +44,7 @@ void GlobalMemory::release(std::uint64_t address) {
 
 void GlobalMemory::track(std::uint64_t address) {
   Allocation& allocation = allocations_.at(address);
-  allocation.written = std::make_shared<InitMap>(allocation.size);
+  allocation.written = std::make_shared<InitShadow>(allocation.size);
 }
 
 void GlobalMemory::lend(std::uint64_t address) {

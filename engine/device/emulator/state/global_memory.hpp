@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/device/emulator/shadow/init_map.hpp"
+#include "engine/device/emulator/shadow/init_shadow.hpp"
 
 namespace fa_tune::emulator {
 
@@ -20,7 +20,7 @@ struct Allocation {
   std::unique_ptr<std::byte[]> storage;
   std::byte* bytes = nullptr;  // in storage, aligned to 256
   // Which bytes have been written; null: all of them, or nobody knows.
-  std::shared_ptr<InitMap> written;
+  std::shared_ptr<InitShadow> written;
 };
 
 // The device's global memory: allocations at made-up addresses with wide gaps between them, never

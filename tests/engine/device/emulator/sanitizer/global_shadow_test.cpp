@@ -1,6 +1,6 @@
-#include "engine/device/emulator/shadow/global_races.hpp"
-
 #include <doctest/doctest.h>
+
+#include "engine/device/emulator/shadow/global_shadow.hpp"
 
 using namespace fa_tune::emulator;
 
@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t base = 0x7000'0000'1000;
 
 struct Scene {
-  GlobalRaces races;
+  GlobalShadow races;
   GlobalConflict conflict;
 
   GlobalStamp stamp(bool strong) const { return {races.actor(), races.time(), 5, 1, strong}; }

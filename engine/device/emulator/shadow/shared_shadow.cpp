@@ -1,4 +1,4 @@
-#include "engine/device/emulator/shadow/race_cells.hpp"
+#include "engine/device/emulator/shadow/shared_shadow.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,15 +18,15 @@ bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lan
 
 }  // namespace
 
-RaceCells::RaceCells(std::size_t bytes, std::uint32_t readers)
+SharedShadow::SharedShadow(std::size_t bytes, std::uint32_t readers)
     : slots_(std::bit_ceil(std::clamp(readers, 1U, 64U))) {
   const std::size_t count = (bytes + chunk - 1) / chunk;
   chunks_.cells.resize(count);
   chunks_.reads.resize(count * slots_);
 }
 
-bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
-                          const Place& place, RaceFilter& filter) {
+bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
+                             const Place& place, RaceFilter& filter) {
   Cell& cell = place.cells->cells[place.index];
   const std::uint32_t writer = 1U << cell.write.lane;
   if (!ordered(viewer, cell.write, writer, lanes) && !(stamp.strong && cell.write.strong)) {
@@ -51,8 +51,8 @@ bool RaceCells::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_
   return true;
 }
 
-bool RaceCells::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
-                            RaceFilter& filter) {
+bool SharedShadow::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
+                               RaceFilter& filter) {
   const Cell& cell = place.cells->cells[place.index];
   if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane) &&
       !(stamp.strong && cell.write.strong) &&
@@ -76,7 +76,7 @@ bool RaceCells::check_write(const Viewer& viewer, const Stamp& stamp, const Plac
 }
 
 template <class Act>
-bool RaceCells::each_cell(std::size_t offset, std::size_t bytes, Act&& act) {
+bool SharedShadow::each_cell(std::size_t offset, std::size_t bytes, Act&& act) {
   if (bytes < unit_) narrow(bytes);
   if (bytes < chunk) {
     const std::size_t index = offset / chunk;
@@ -99,15 +99,15 @@ bool RaceCells::each_cell(std::size_t offset, std::size_t bytes, Act&& act) {
   return true;
 }
 
-bool RaceCells::read(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
-                     std::size_t offset, std::size_t bytes, RaceFilter& filter) {
+bool SharedShadow::read(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes,
+                        std::size_t offset, std::size_t bytes, RaceFilter& filter) {
   return each_cell(offset, bytes, [&](const Place& place) {
     return read_cell(viewer, stamp, lanes, place, filter);
   });
 }
 
-bool RaceCells::write(const Viewer& viewer, const Stamp& stamp, std::size_t offset,
-                      std::size_t bytes, RaceFilter& filter) {
+bool SharedShadow::write(const Viewer& viewer, const Stamp& stamp, std::size_t offset,
+                         std::size_t bytes, RaceFilter& filter) {
   const bool right = each_cell(offset, bytes, [&](const Place& place) {
     if (!check_write(viewer, stamp, place, filter)) return false;
     Cell& cell = place.cells->cells[place.index];
@@ -126,8 +126,8 @@ bool RaceCells::write(const Viewer& viewer, const Stamp& stamp, std::size_t offs
   return true;
 }
 
-void RaceCells::finish(const Stamp& stamp, const Stamp& done, std::size_t offset,
-                       std::size_t bytes) {
+void SharedShadow::finish(const Stamp& stamp, const Stamp& done, std::size_t offset,
+                          std::size_t bytes) {
   each_cell(offset, bytes, [&](const Place& place) {
     Stamp& write = place.cells->cells[place.index].write;
     const bool same = write.time == stamp.time && write.op == stamp.op &&
@@ -137,7 +137,7 @@ void RaceCells::finish(const Stamp& stamp, const Stamp& done, std::size_t offset
   });
 }
 
-void RaceCells::narrow(std::size_t unit) {
+void SharedShadow::narrow(std::size_t unit) {
   const std::size_t bytes = chunks_.cells.size() * chunk;
   Cells finer;
   finer.cells.resize(bytes / unit);
@@ -154,7 +154,7 @@ void RaceCells::narrow(std::size_t unit) {
   }
 }
 
-void RaceCells::part(std::size_t index) {
+void SharedShadow::part(std::size_t index) {
   Cell& whole = chunks_.cells[index];
   whole.parted = true;
   for (std::size_t i = index * chunk / unit_; i < (index + 1) * chunk / unit_; ++i) {

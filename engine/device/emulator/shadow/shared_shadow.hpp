@@ -50,10 +50,10 @@ struct Viewer {
 // last read of each agent. Kept for 16 bytes as one while they are only accessed as one, else for
 // cells as wide as the narrowest access so far. Lanes of one warp are ordered where their warp's
 // time differs; at the same time only each lane's own accesses are.
-class RaceCells {
+class SharedShadow {
  public:
   // `readers`: agents whose reads are told apart; of more, some are forgotten.
-  RaceCells(std::size_t bytes, std::uint32_t readers);
+  SharedShadow(std::size_t bytes, std::uint32_t readers);
 
   // One lane's access of `bytes` (1 to 16, or a multiple of 16) at a multiple of as much (of 16).
   // Recorded as `stamp`, which is the viewer's own or that of the agent that makes it for the

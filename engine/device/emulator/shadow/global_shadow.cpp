@@ -1,4 +1,4 @@
-#include "engine/device/emulator/shadow/global_races.hpp"
+#include "engine/device/emulator/shadow/global_shadow.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,22 +19,22 @@ void set_threads(std::array<std::uint16_t, 4>& threads, std::uint16_t bytes, std
 
 }  // namespace
 
-GlobalConflict GlobalRaces::conflict_with(const Part& part, bool writes, std::uint64_t address) {
+GlobalConflict GlobalShadow::conflict_with(const Part& part, bool writes, std::uint64_t address) {
   GlobalConflict conflict{part.stamp, writes, address};
   conflict.before.thread = part.threads[address % chunk / 4];
   return conflict;
 }
 
-void GlobalRaces::enter(std::uint32_t actor) {
+void GlobalShadow::enter(std::uint32_t actor) {
   actor_ = actor;
   const auto found = aside_.find(actor);
   own_ = found == aside_.end() ? Own() : std::move(found->second);
   if (found != aside_.end()) aside_.erase(found);
 }
 
-void GlobalRaces::put_aside() { aside_[actor_] = std::exchange(own_, {}); }
+void GlobalShadow::put_aside() { aside_[actor_] = std::exchange(own_, {}); }
 
-GlobalRaces::Chunk& GlobalRaces::at(std::uint64_t address) {
+GlobalShadow::Chunk& GlobalShadow::at(std::uint64_t address) {
   const std::uint64_t number = address / (chunk * chunks_a_page);
   if (number != last_number_) {
     std::unique_ptr<Page>& page = pages_[number];
@@ -45,7 +45,7 @@ GlobalRaces::Chunk& GlobalRaces::at(std::uint64_t address) {
   return (*last_)[address / chunk % chunks_a_page];
 }
 
-bool GlobalRaces::ordered(const GlobalStamp& before) const {
+bool GlobalShadow::ordered(const GlobalStamp& before) const {
   if (before.actor == actor_) return true;
   const auto found = own_.known.find(before.actor);
   return found != own_.known.end() && before.time <= found->second;
@@ -53,8 +53,8 @@ bool GlobalRaces::ordered(const GlobalStamp& before) const {
 
 // Bytes that an actor accesses again are known by their last time. Where no part is free, the
 // actor's other part takes them at its own, earlier time; else another actor is forgotten.
-void GlobalRaces::record(std::array<Part, 2>& parts, const GlobalStamp& stamp,
-                         std::uint16_t bytes) {
+void GlobalShadow::record(std::array<Part, 2>& parts, const GlobalStamp& stamp,
+                          std::uint16_t bytes) {
   Part* own = nullptr;
   Part* free = nullptr;
   for (Part& part : parts) {
@@ -86,8 +86,8 @@ void GlobalRaces::record(std::array<Part, 2>& parts, const GlobalStamp& stamp,
   }
 }
 
-bool GlobalRaces::read(std::uint64_t address, std::uint32_t bytes, const GlobalStamp& stamp,
-                       GlobalConflict& conflict) {
+bool GlobalShadow::read(std::uint64_t address, std::uint32_t bytes, const GlobalStamp& stamp,
+                        GlobalConflict& conflict) {
   Chunk& cell = at(address);
   const std::uint16_t mask = bits_of(address, bytes);
   bool right = true;
@@ -116,8 +116,8 @@ bool GlobalRaces::read(std::uint64_t address, std::uint32_t bytes, const GlobalS
   return right;
 }
 
-bool GlobalRaces::write(std::uint64_t address, std::uint32_t bytes, const GlobalStamp& stamp,
-                        GlobalConflict& conflict) {
+bool GlobalShadow::write(std::uint64_t address, std::uint32_t bytes, const GlobalStamp& stamp,
+                         GlobalConflict& conflict) {
   Chunk& cell = at(address);
   const std::uint16_t mask = bits_of(address, bytes);
   bool right = true;
@@ -146,9 +146,9 @@ bool GlobalRaces::write(std::uint64_t address, std::uint32_t bytes, const Global
   return right;
 }
 
-void GlobalRaces::fence() { own_.fenced = own_.time++; }
+void GlobalShadow::fence() { own_.fenced = own_.time++; }
 
-void GlobalRaces::publish(std::uint64_t address, bool releases) {
+void GlobalShadow::publish(std::uint64_t address, bool releases) {
   if (releases) fence();
   if (own_.fenced == 0) return;
   Times& times = published_[address];
@@ -156,7 +156,7 @@ void GlobalRaces::publish(std::uint64_t address, bool releases) {
   times[actor_] = std::max(times[actor_], own_.fenced);
 }
 
-void GlobalRaces::learn(std::uint64_t address) {
+void GlobalShadow::learn(std::uint64_t address) {
   const auto found = published_.find(address);
   if (found == published_.end()) return;
   for (const auto& [actor, time] : found->second) {

@@ -10,7 +10,7 @@ namespace fa_tune::emulator {
 
 // The cp.async of a warp that its threads have not waited for yet, whenever the bytes move: what
 // counts is when a thread may know that they have.
-class CopyLedger {
+class PendingCopies {
  public:
   struct Copy {
     std::uint32_t op = 0;                            // index of the instruction

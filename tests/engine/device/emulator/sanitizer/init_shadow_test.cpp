@@ -1,11 +1,11 @@
-#include "engine/device/emulator/shadow/init_map.hpp"
-
 #include <doctest/doctest.h>
+
+#include "engine/device/emulator/shadow/init_shadow.hpp"
 
 using namespace fa_tune::emulator;
 
-TEST_CASE("an InitMap knows each byte") {
-  InitMap map(300);
+TEST_CASE("an InitShadow knows each byte") {
+  InitShadow map(300);
   CHECK_FALSE(map.all(0, 1));
   CHECK(map.all(7, 0));
   map.mark(60, 140);  // across words

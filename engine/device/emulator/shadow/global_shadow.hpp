@@ -29,7 +29,7 @@ struct GlobalConflict {
 // written). For each 16 bytes up to two CTAs are remembered byte by byte as writers and two as
 // readers; what more than one has read or written is remembered without them. So nothing right is
 // accused, and a race of three or more CTAs within 16 bytes may be missed.
-class GlobalRaces {
+class GlobalShadow {
  public:
   // The accesses that follow are `actor`'s, which begins, or goes on if it was put aside. Its
   // threads' order is not looked at.

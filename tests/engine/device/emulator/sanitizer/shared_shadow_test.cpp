@@ -1,6 +1,6 @@
-#include "engine/device/emulator/shadow/race_cells.hpp"
-
 #include <doctest/doctest.h>
+
+#include "engine/device/emulator/shadow/shared_shadow.hpp"
 
 using namespace fa_tune::emulator;
 
@@ -39,7 +39,7 @@ struct SharedScene {
   }
 
   VectorClocks clocks;
-  RaceCells cells;
+  SharedShadow cells;
   Recorder filter;
 };
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/shadow/init_map.hpp"
+#include "engine/device/emulator/shadow/init_shadow.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ std::uint64_t bits_of(std::size_t from, std::size_t count) {
 
 }  // namespace
 
-void InitMap::mark(std::size_t offset, std::size_t bytes) {
+void InitShadow::mark(std::size_t offset, std::size_t bytes) {
   const std::size_t end = offset + bytes;
   while (offset < end) {
     const std::size_t count = std::min(64 - offset % 64, end - offset);
@@ -21,7 +21,7 @@ void InitMap::mark(std::size_t offset, std::size_t bytes) {
   }
 }
 
-InitMap::Missing InitMap::missing(std::size_t offset, std::size_t bytes) const {
+InitShadow::Missing InitShadow::missing(std::size_t offset, std::size_t bytes) const {
   Missing missing;
   for (std::size_t i = 0; i < bytes; ++i) {
     if (written(offset + i, 1) != 0) continue;
@@ -30,7 +30,7 @@ InitMap::Missing InitMap::missing(std::size_t offset, std::size_t bytes) const {
   return missing;
 }
 
-bool InitMap::all(std::size_t offset, std::size_t bytes) const {
+bool InitShadow::all(std::size_t offset, std::size_t bytes) const {
   const std::size_t end = offset + bytes;
   while (offset < end) {
     const std::size_t count = std::min(64 - offset % 64, end - offset);

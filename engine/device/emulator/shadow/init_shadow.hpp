@@ -7,9 +7,9 @@
 namespace fa_tune::emulator {
 
 // Which bytes of a piece of memory have been written: a bit a byte.
-class InitMap {
+class InitShadow {
  public:
-  explicit InitMap(std::size_t bytes = 0) : bits_((bytes + 63) / 64) {}
+  explicit InitShadow(std::size_t bytes = 0) : bits_((bytes + 63) / 64) {}
 
   void clear() { bits_.assign(bits_.size(), 0); }
   void mark(std::size_t offset, std::size_t bytes);
