@@ -11,11 +11,11 @@ namespace fa_tune::emulator {
 // Runs all clusters of a launch (of one CTA each mostly) over `threads` hardware threads. Results
 // do not depend on the number of threads unless the kernel has a race between CTAs; a kernel whose
 // CTAs meet in order-dependent atomics runs on one thread. Clusters begin in order, in
-// interleavings from 3 on in another one, which is drawn within stretches that the device holds at once. One that
-// waits for another is put aside, as many as the device holds, and goes on after others have: so
-// look-back and barriers of the whole grid run, where a device runs them. Of several clusters that
-// failed the one with the lowest number is reported. What was counted is put into `record` if that
-// is not null.
+// interleavings from 3 on in another one, which is drawn within stretches that the device holds at
+// once. One that waits for another is put aside, as many as the device holds, and goes on after
+// others have: so look-back and barriers of the whole grid run, where a device runs them. Of
+// several clusters that failed the one with the lowest number is reported. What was counted is put
+// into `record` if that is not null.
 std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Record* record);
 
 // Which clusters of a launch are recorded, and whether the others run too.
