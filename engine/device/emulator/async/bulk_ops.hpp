@@ -27,20 +27,22 @@ void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // Bits of r[i] of a lane, of m[1]'s width; i is 0 to 3.
 std::uint64_t bulk_operand(const LaneFile& lanes, const Op& op, std::size_t i, int lane);
 
-// Where a copy into shared memory ends up: an address of shared::cluster and its mbarrier's.
+// Where a copy into shared memory goes: addresses of shared::cluster, of the data and of the
+// mbarrier that it completes on.
 struct BulkTarget {
   std::uint64_t address = 0;
   std::uint64_t barrier = 0;
 };
 // The targets of a lane: one, or one in every CTA that its mask names, at the same place in each.
 std::vector<BulkTarget> bulk_targets(const LaneFile& lanes, const Op& op, int lane);
-// Counts `bytes` as come on a target's mbarrier. False after a report.
+// Completes `bytes` of the phase of a target's mbarrier (complete-tx). False after a report.
 bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
                    std::uint32_t bytes);
 void count_bulk(Warp& warp, std::uint64_t bytes);
 
-// bulk_watch.cpp: a copy that has been found legal, for the Sanitizer if there is one. `source` is
-// in shared memory, or null; `pieces` are what it touches in global memory. False after a report.
+// bulk_watch.cpp: tells the Sanitizer, if there is one, of a copy whose addresses are right.
+// `source` is in shared memory, or null; `pieces` are what it accesses in global memory. False
+// after a report.
 struct GlobalPiece {
   std::uint64_t address = 0;
   std::uint32_t bytes = 0;

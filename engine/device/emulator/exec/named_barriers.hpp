@@ -16,7 +16,7 @@ class NamedBarriers {
   void clear() { barriers_.fill({}); }
   // Path number `chosen` of the warp comes to the barrier that `op` names.
   void arrive(Warp& warp, std::size_t chosen, const Op& op);
-  // Opens those for which everybody has come who still runs.
+  // Releases those that all threads they wait for have reached.
   void complete();
 
  private:

@@ -21,10 +21,11 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
 std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
                        std::uint64_t address);
 
-// Of where lanes looked and what they found there: a number that tells whether it is as before.
-class FoundThere {
+// A hash of the addresses that lanes have read and of the values found there. It stays the same
+// while a poll sees nothing new.
+class PollHash {
  public:
-  explicit FoundThere(std::uint32_t mask) : value_(mask) {}
+  explicit PollHash(std::uint32_t mask) : value_(mask) {}
   void add(std::uint64_t number) {
     value_ = (value_ ^ number) * 0x9e3779b97f4a7c15;
     value_ ^= value_ >> 29;
@@ -35,12 +36,12 @@ class FoundThere {
   std::uint64_t value_;
 };
 
-// Whether the first lane of `mask` is at global memory, where another block may write.
+// Whether the first lane of `mask` accesses global memory, where another block may write.
 inline bool is_global(const Addresses& addresses, std::uint32_t mask) {
   return addresses[static_cast<std::size_t>(std::countr_zero(mask))] >= global_begin;
 }
 
-// An instruction that another block can be waited for with has found this.
+// A read by which a warp may wait for another block has found `found`, a PollHash.
 void note_poll(Warp& warp, const Op& op, std::uint64_t found);
 
 // Counters of one access: shared-memory wavefronts, sectors, local accesses.

@@ -176,7 +176,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     if (index == no_operand) return 0;
     return op.m[5] == 8 ? std::uint64_t{slot64(lanes, index)[lane]} : slot(lanes, index)[lane];
   };
-  FoundThere found(mask);
+  PollHash found(mask);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     std::byte* pointer = pointers[static_cast<std::size_t>(lane)];

@@ -76,9 +76,9 @@ bool looks_elsewhere(const Op& op) {
 }
 
 // What lanes of `mask` have just loaded, and from where, as one number.
-std::uint64_t found_by(const LaneFile& lanes, const Op& op, std::uint32_t mask,
-                       const Addresses& addresses) {
-  FoundThere found(mask);
+std::uint64_t poll_hash(const LaneFile& lanes, const Op& op, std::uint32_t mask,
+                        const Addresses& addresses) {
+  PollHash found(mask);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     found.add(addresses[static_cast<std::size_t>(lane)]);
@@ -189,7 +189,7 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     }
   }
   if (looks_elsewhere(op) && is_global(addresses, mask))
-    note_poll(warp, op, found_by(lanes, op, mask, addresses));
+    note_poll(warp, op, poll_hash(lanes, op, mask, addresses));
 }
 
 void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {

@@ -60,8 +60,8 @@ class Sanitizer final : private RaceFilter {
   // cp.async.mbarrier.arrive: the lane's copies so far end with the mbarrier's phase.
   void hand_copies(const Warp& warp, int lane, const std::byte* mbarrier);
 
-  // Bulk copies, tensor copies and wgmma: pieces of what a lane starts, told when it is issued.
-  // What they do is done for sure when the phase of an mbarrier at hand, or a group, is over.
+  // Bulk copies, tensor copies and wgmma: each piece is told when a lane issues it. It is known to
+  // be complete when the mbarrier's phase under way is over, or the group has been waited for.
   CompletionToken by_phase(const std::byte* mbarrier);
   // `group`: how many groups the lane has committed before this operation.
   CompletionToken by_group(const Warp& warp, int lane, std::uint32_t group, AsyncGroupKind kind,
@@ -74,9 +74,10 @@ class Sanitizer final : private RaceFilter {
   // The lane has waited for its operations in groups before `end`.
   void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind);
 
-  // Lanes of the warp have met at a barrier of theirs.
+  // bar.warp.sync: the lanes of the warp have converged.
   void converge(const Warp& warp);
-  // Barrier `id` of the warp's CTA: the warp comes, goes on, and the barrier begins anew.
+  // Barrier `id` of the warp's CTA: the warp arrives; it goes on; the barrier is ready for its next
+  // use.
   void arrive(const Warp& warp, std::uint32_t id);
   void leave(const Warp& warp, std::uint32_t id);
   void reopen(const Cta& cta, std::uint32_t id);

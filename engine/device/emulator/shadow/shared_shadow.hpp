@@ -39,7 +39,7 @@ class RaceFilter {
   virtual bool is_benign(const Conflict& conflict) = 0;
 };
 
-// Who makes an access, or starts one, and what it knows, with which everything is compared.
+// Who makes or starts an access, and the clock with which earlier accesses are compared.
 struct Viewer {
   static constexpr std::uint16_t nobody = 0xffff;  // its own warp is one among others
   std::uint16_t agent = 0;

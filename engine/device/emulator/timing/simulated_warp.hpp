@@ -7,7 +7,7 @@
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
-// A warp on its way through its trace. When it issues is for the simulation of the SM to decide.
+// A warp that replays its trace. The simulation of the SM decides when it issues.
 
 namespace fa_tune::emulator {
 
