@@ -7,7 +7,7 @@
 #include "db/check.hpp"
 #include "db/migrate.hpp"
 #include "db/store.hpp"
-#include "engine/report/story.hpp"
+#include "engine/report/run_fingerprint.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
@@ -45,7 +45,7 @@ int check_file(const DbArguments& arguments) {
     std::vector<RunRow> runs = store.runs();
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
       const std::string state = standing(store, *run);
-      const std::string story = story_hash(store, run->id);
+      const std::string story = run_fingerprint(store, run->id);
       json["runs"].push_back({{"run", run->id}, {"state", state}, {"story", story}});
       text += fmt::format("run {:<6} {:<22} story {}\n", run->id, state, story);
     }

@@ -89,7 +89,7 @@ class CompilePool {
 
   std::future<CompileOutcome> submit(CompileRequest request);
   // What has not begun is not wanted any more, as by the destructor.
-  void drop_waiting();
+  void cancel_waiting();
 
  private:
   struct State;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/gate/reference_run.hpp"
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/tuner/self_test/fault_file.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/task/variant.hpp"

@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/report/export.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"

@@ -22,7 +22,7 @@ struct RemoteBuffer {
 // mostly of the same sizes as the one before, and each costs a question and an answer, and a driver
 // longer than a kernel runs. The only list of its kind. Whoever puts one here has had it wiped: no
 // kernel may find there what another has left, which may be the result that it is to compute.
-class ParkedBuffers {
+class BufferFreeList {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
 

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/gate/bound_ranks.hpp"
 #include "engine/gate/compare.hpp"
-#include "engine/gate/limit_ranks.hpp"
 #include "engine/util/half.hpp"
 #include "engine/util/parallel.hpp"
 
@@ -19,9 +19,9 @@ constexpr std::size_t kRows = 2048;
 
 // Which groups of kRows rows have something outside; without a branch an element, as this reads all
 // that a kernel has written.
-std::vector<std::uint8_t> groups_outside(std::span<const std::byte> bytes, const Limits& limits,
-                                         DType type) {
-  const LimitRanks ranks(limits, type);
+std::vector<std::uint8_t> groups_outside(std::span<const std::byte> bytes,
+                                         const ValueBounds& limits, DType type) {
+  const BoundRanks ranks(limits, type);
   const std::size_t rows = limits.range_of_row.size(), length = limits.row_elements;
   std::vector<std::uint8_t> outside((rows + kRows - 1) / kRows);
   in_parallel(outside.size(), [&](std::size_t group) {
@@ -33,7 +33,7 @@ std::vector<std::uint8_t> groups_outside(std::span<const std::byte> bytes, const
       for (std::size_t i = 0; i < length; ++i) {
         std::uint16_t bits = 0;
         std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-        const std::int16_t rank = LimitRanks::rank_of(bits);
+        const std::int16_t rank = BoundRanks::rank_of(bits);
         any |= static_cast<std::uint16_t>((rank < least[i] ? 1 : 0) | (rank > most[i] ? 1 : 0));
       }
     }
@@ -62,7 +62,7 @@ struct Outside {
 
 }  // namespace
 
-LimitRanks::LimitRanks(const Limits& limits, DType type)
+BoundRanks::BoundRanks(const ValueBounds& limits, DType type)
     : least(limits.least.size()), most(limits.most.size()) {
   const auto round = [type](float value) {
     const auto exact = static_cast<double>(value);
@@ -79,7 +79,7 @@ LimitRanks::LimitRanks(const Limits& limits, DType type)
 }
 
 Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> bytes,
-                               const Limits& limits) {
+                               const ValueBounds& limits) {
   const std::size_t rows = limits.range_of_row.size(), length = limits.row_elements;
   const bool halves = output.type == DType::f16 || output.type == DType::bf16;
   const auto suspect = halves ? groups_outside(bytes, limits, output.type)

@@ -7,13 +7,13 @@
 
 namespace fa_tune {
 
-// Limits of numbers of 16 bits as integers that are larger where the numbers are, each rounded
+// ValueBounds of numbers of 16 bits as integers that are larger where the numbers are, each rounded
 // outwards by as much as a step; what has finite limits and is NaN or infinite is outside them. A
 // range of zeros alone, of rows that see nothing, stays as narrow as that.
-struct LimitRanks {
-  std::vector<std::int16_t> least, most;  // as in Limits
+struct BoundRanks {
+  std::vector<std::int16_t> least, most;  // as in ValueBounds
 
-  LimitRanks(const Limits& limits, DType type);
+  BoundRanks(const ValueBounds& limits, DType type);
 
   // NaN are beyond infinity on either side; -0 is below +0.
   static std::int16_t rank_of(std::uint16_t bits) {

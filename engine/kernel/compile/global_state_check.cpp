@@ -1,4 +1,4 @@
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/worker/frame.hpp"
+#include "engine/worker/wire_format.hpp"
 
 #include <array>
 #include <cstring>

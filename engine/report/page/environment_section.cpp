@@ -10,7 +10,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 #include "engine/report/page/svg.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {
@@ -162,7 +162,7 @@ std::string cost(const RunFacts& facts) {
 
 }  // namespace
 
-std::string machine_section(const RunFacts& facts) {
+std::string environment_section(const RunFacts& facts) {
   return section("machine", "What ran, and how it was timed",
                  machine_facts(facts) + text_element("p", how_measured(facts)) + cost(facts));
 }

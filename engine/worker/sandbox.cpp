@@ -1,4 +1,4 @@
-#include "engine/worker/limits.hpp"
+#include "engine/worker/sandbox.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 #include "engine/report/profile.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {
@@ -44,7 +44,7 @@ std::string profile_markup(const ProfileRow& row) {
 }  // namespace
 
 // The winner's profiles with all they have, the other trials' in a line each.
-std::string limits_section(const RunFacts& facts) {
+std::string bottleneck_section(const RunFacts& facts) {
   std::string body;
   std::vector<ProfileRow> others;
   for (const ProfileRow& row : facts.profiles) {

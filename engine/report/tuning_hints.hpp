@@ -15,7 +15,7 @@ namespace fa_tune {
 
 // Another value of a gene, and what the trial's run knows of it. Ratios are of screens to the
 // trial's own, below 1 where they were faster.
-struct MoveOption {
+struct HintOption {
   Value value;
   std::vector<GeneChange> also;  // what else must change for it to be valid
   Config config;
@@ -32,23 +32,23 @@ struct MoveOption {
 
 // A gene that moves the limit, as the template's manifest says. A manifest knows the direction of
 // no gene on any machine, so these are things to try and no promises.
-struct NextMove {
+struct TuningHint {
   std::string gene;
   Value value;                      // the trial's
-  std::vector<MoveOption> options;  // not yet tried first, then nearest first
+  std::vector<HintOption> options;  // not yet tried first, then nearest first
 };
 
 // What might be tried next where `limit` is what limits a trial.
-struct NextMoves {
+struct TuningHints {
   Bottleneck limit = Bottleneck::latency;
   bool known = false;  // the manifest says what its genes move
-  std::vector<NextMove> moves;
+  std::vector<TuningHint> moves;
 };
 
 // A table within kPageWidth columns under a line that says what it is.
-std::string next_moves_text(const NextMoves& next);
+std::string next_moves_text(const TuningHints& next);
 // [{"gene","value","options":[{"value","also":[{"gene","from","to"}],"config","trial","outcome",
 // "finding","ratio","trials","right","best_ratio"}]}]; what is missing is null.
-nlohmann::ordered_json next_moves_json(const NextMoves& next);
+nlohmann::ordered_json next_moves_json(const TuningHints& next);
 
 }  // namespace fa_tune

@@ -1,4 +1,4 @@
-#include "engine/problem/attention/limits.hpp"
+#include "engine/problem/attention/value_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -108,7 +108,7 @@ float longest_row(const AttentionShape& shape, const Elements& from, const RowOr
 
 }  // namespace
 
-Limits output_limits(const AttentionShape& shape, const Instance& instance, double growth) {
+ValueBounds output_limits(const AttentionShape& shape, const Instance& instance, double growth) {
   const auto D = static_cast<std::size_t>(shape.D), Lq = static_cast<std::size_t>(shape.Lq);
   const auto kv_heads = static_cast<std::size_t>(shape.B * shape.kv_heads());
   const auto heads = static_cast<std::size_t>(shape.B * shape.H);
@@ -116,10 +116,10 @@ Limits output_limits(const AttentionShape& shape, const Instance& instance, doub
   const Elements v(shape, instance, "V");
   // The last range is that of rows that see nothing.
   const std::size_t ranges = kv_heads * blocks + 1;
-  Limits limits{.row_elements = D,
-                .range_of_row = std::vector<std::uint32_t>(heads * Lq),
-                .least = std::vector<float>(ranges * D),
-                .most = std::vector<float>(ranges * D)};
+  ValueBounds limits{.row_elements = D,
+                     .range_of_row = std::vector<std::uint32_t>(heads * Lq),
+                     .least = std::vector<float>(ranges * D),
+                     .most = std::vector<float>(ranges * D)};
   in_parallel(kv_heads, [&](std::size_t kv_head) {
     const std::vector<Range> of_keys = ranges_of_keys(shape, v, kv_head);
     ranges_of_queries(shape, of_keys, [&](std::size_t block, const Range& range) {
@@ -137,7 +137,7 @@ Limits output_limits(const AttentionShape& shape, const Instance& instance, doub
   return limits;
 }
 
-Limits lse_limits(const AttentionShape& shape, const Instance& instance) {
+ValueBounds lse_limits(const AttentionShape& shape, const Instance& instance) {
   const auto Lq = static_cast<std::size_t>(shape.Lq);
   const auto heads = static_cast<std::size_t>(shape.B * shape.H);
   const Elements q(shape, instance, "Q"), k(shape, instance, "K");
@@ -145,10 +145,11 @@ Limits lse_limits(const AttentionShape& shape, const Instance& instance) {
   if (shape.alibi)
     std::memcpy(slopes.data(), find_tensor(instance, "alibi_slopes").bytes.data(),
                 slopes.size() * sizeof(float));
-  Limits limits{.row_elements = 1,
-                .range_of_row = std::vector<std::uint32_t>(heads * Lq),
-                .least = std::vector<float>(heads + 1, -std::numeric_limits<float>::infinity()),
-                .most = std::vector<float>(heads + 1, -std::numeric_limits<float>::infinity())};
+  ValueBounds limits{
+      .row_elements = 1,
+      .range_of_row = std::vector<std::uint32_t>(heads * Lq),
+      .least = std::vector<float>(heads + 1, -std::numeric_limits<float>::infinity()),
+      .most = std::vector<float>(heads + 1, -std::numeric_limits<float>::infinity())};
   in_parallel(heads, [&](std::size_t head) {
     const float product = longest_row(shape, q, query_rows(shape), head, shape.Lq) *
                           longest_row(shape, k, key_rows(shape), kv_head_of(shape, head), shape.Lk);

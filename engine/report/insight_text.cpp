@@ -1,4 +1,4 @@
-#include "engine/report/insights_words.hpp"
+#include "engine/report/insight_text.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "engine/report/story.hpp"
+#include "engine/report/run_fingerprint.hpp"
 
 #include <map>
 
@@ -9,7 +9,7 @@
 
 namespace fa_tune {
 
-std::vector<std::string> story_lines(const Store& store, std::int64_t run) {
+std::vector<std::string> run_fingerprint_lines(const Store& store, std::int64_t run) {
   const auto row = store.run(run);
   if (!row) throw UserError(fmt::format("there is no run {}", run));
   std::map<std::int64_t, std::int64_t> numbers;  // by id
@@ -31,9 +31,9 @@ std::vector<std::string> story_lines(const Store& store, std::int64_t run) {
   return lines;
 }
 
-std::string story_hash(const Store& store, std::int64_t run) {
+std::string run_fingerprint(const Store& store, std::int64_t run) {
   std::string text;
-  for (const std::string& line : story_lines(store, run)) text += line + "\n";
+  for (const std::string& line : run_fingerprint_lines(store, run)) text += line + "\n";
   return sha256(text);
 }
 

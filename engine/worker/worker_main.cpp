@@ -1,4 +1,4 @@
-#include "engine/worker/serve.hpp"
+#include "engine/worker/worker_main.hpp"
 
 #include <array>
 #include <cerrno>

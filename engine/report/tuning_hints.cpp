@@ -1,4 +1,4 @@
-#include "engine/report/next_moves.hpp"
+#include "engine/report/tuning_hints.hpp"
 
 #include <algorithm>
 
@@ -15,13 +15,13 @@ using Json = nlohmann::ordered_json;
 // Of each gene, tried or not.
 constexpr int kOptionsShown = 2;
 
-std::string change_words(const NextMove& move, const MoveOption& option) {
+std::string change_words(const TuningHint& move, const HintOption& option) {
   std::string text = fmt::format("{} -> {}", to_text(move.value), to_text(option.value));
   if (!option.also.empty()) text += ", with it " + changes_text(option.also);
   return text;
 }
 
-std::string known_words(const MoveOption& option) {
+std::string known_words(const HintOption& option) {
   if (option.trial) {
     if (option.ratio) return fmt::format("tried, trial {}: {:.3f}", *option.trial, *option.ratio);
     return fmt::format("tried, trial {}: {}{}", *option.trial, option.outcome,
@@ -34,7 +34,7 @@ std::string known_words(const MoveOption& option) {
   return text;
 }
 
-Json json_of(const MoveOption& option) {
+Json json_of(const HintOption& option) {
   Json also = Json::array();
   for (const GeneChange& change : option.also)
     also.push_back({{"gene", change.gene},
@@ -56,7 +56,7 @@ Json json_of(const MoveOption& option) {
 
 }  // namespace
 
-std::string next_moves_text(const NextMoves& next) {
+std::string next_moves_text(const TuningHints& next) {
   const std::string limit = words(next.limit);
   if (!next.known) return "to try: the template's manifest does not say what its genes move\n";
   if (next.moves.empty())
@@ -65,17 +65,17 @@ std::string next_moves_text(const NextMoves& next) {
                {"to try", Align::wrap},
                {"what this run knows of it, as a multiple of this trial's time", Align::wrap}});
   bool some = false;
-  for (const NextMove& move : next.moves) {
+  for (const TuningHint& move : next.moves) {
     int fresh = 0;
     int tried = 0;
-    for (const MoveOption& option : move.options) {
+    for (const HintOption& option : move.options) {
       if ((option.trial ? tried : fresh)++ >= kOptionsShown) continue;
       table.add({move.gene, change_words(move, option), known_words(option)});
       some = true;
     }
   }
   std::string genes;
-  for (const NextMove& move : next.moves)
+  for (const TuningHint& move : next.moves)
     if (move.options.empty())
       genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene, to_text(move.value));
   std::string text;
@@ -93,11 +93,11 @@ std::string next_moves_text(const NextMoves& next) {
   return text;
 }
 
-Json next_moves_json(const NextMoves& next) {
+Json next_moves_json(const TuningHints& next) {
   Json moves = Json::array();
-  for (const NextMove& move : next.moves) {
+  for (const TuningHint& move : next.moves) {
     Json options = Json::array();
-    for (const MoveOption& option : move.options) options.push_back(json_of(option));
+    for (const HintOption& option : move.options) options.push_back(json_of(option));
     moves.push_back({{"gene", move.gene},
                      {"value", Json::parse(to_json(move.value))},
                      {"options", std::move(options)}});

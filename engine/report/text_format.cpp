@@ -1,4 +1,4 @@
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>

@@ -1,11 +1,11 @@
-#include "engine/report/page/facts.hpp"
+#include "engine/report/page/page_data.hpp"
 
 #include <algorithm>
 
 #include <fmt/core.h>
 
 #include "engine/report/cost.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

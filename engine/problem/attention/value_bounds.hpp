@@ -17,10 +17,10 @@ namespace fa_tune {
 // `growth`: how much larger errors are than attention_tolerance.hpp's noise says, as the sampled
 // rows show it. The range is widened by growth times the bound of the largest element that it can
 // hold, so by no less than what is allowed where the truth is known. Rows that see nothing are 0.
-Limits output_limits(const AttentionShape& shape, const Instance& instance, double growth);
+ValueBounds output_limits(const AttentionShape& shape, const Instance& instance, double growth);
 
 // |LSE| <= the largest possible |score| of the head + log(Lk), -inf for a row that sees nothing.
 // Scores: scale |q| |k| + the bias (or the cap + the bias), each at its largest in the head.
-Limits lse_limits(const AttentionShape& shape, const Instance& instance);
+ValueBounds lse_limits(const AttentionShape& shape, const Instance& instance);
 
 }  // namespace fa_tune

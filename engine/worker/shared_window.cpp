@@ -1,4 +1,4 @@
-#include "engine/worker/window.hpp"
+#include "engine/worker/shared_window.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
