@@ -70,7 +70,7 @@ class ProposerArm {
   const Space& space_;
   ProposerBriefing briefing_;
   ProposerOptions options_;
-  ProposerLog& transcript_;
+  ProposerLog& proposer_log_;
   const std::atomic<bool>* stop_;
   std::vector<Decision> decisions_;  // of the run that is resumed
   std::unique_ptr<ProposerProcess> conversation_;

@@ -40,7 +40,7 @@ ProposerProcess::ProposerProcess(const std::vector<std::string>& words,
                                  std::chrono::milliseconds deadline, ProposerLog& transcript,
                                  const std::atomic<bool>* stop)
     : deadline_(deadline),
-      transcript_(transcript),
+      proposer_log_(transcript),
       stop_(stop),
       name_(default_name(words.front())) {
   try {
@@ -63,11 +63,11 @@ void ProposerProcess::pass_on(std::string_view error_line) {
 
 void ProposerProcess::send(const std::string& line) {
   if (over()) return;
-  transcript_.add(Direction::sent, line);
+  proposer_log_.add(Direction::sent, line);
   child_->send(line);
 }
 
-void ProposerProcess::note(const std::string& text) { transcript_.add(Direction::note, text); }
+void ProposerProcess::note(const std::string& text) { proposer_log_.add(Direction::note, text); }
 
 void ProposerProcess::refuse(int id, std::optional<int> idx, const std::string& reason) {
   send(refused_line(id, idx, reason));
@@ -97,7 +97,7 @@ std::optional<Answer> ProposerProcess::await(int id) {
       case ChildProcess::Heard::stopped:
         return std::nullopt;
     }
-    transcript_.add(Direction::received, printable(line, kMostKept));
+    proposer_log_.add(Direction::received, printable(line, kMostKept));
     auto answer = read_answer(line);
     if (!answer) {
       refuse(id, {}, answer.error());

@@ -44,7 +44,7 @@ class ProposerProcess {
   void dismiss(const std::string& why);
 
   std::chrono::milliseconds deadline_;
-  ProposerLog& transcript_;
+  ProposerLog& proposer_log_;
   const std::atomic<bool>* stop_;
   std::string name_;
   std::unique_ptr<ChildProcess> child_;
