@@ -95,10 +95,11 @@ struct Draw {
 // What Inputs::large_logits does to a tensor.
 enum class LargeLogits {
   outliers,  // a few elements are 30 times as large
-  low_rows,  // half of the rows lie 130 deviations below the others, where expf gives 0
+  low_rows,  // half of the rows lie 105 deviations and more below the others: expf gives 0 there
   none,      // as drawn: products of low rows and outliers would leave what fp16 holds
 };
-constexpr double kLow = 130;
+// Spread by 60: of numbers that are almost equal a variance by squares is no longer to be had.
+constexpr double kLow = 105, kLowSpread = 60;
 
 // A number below the normal ones of its type; either sign.
 double below_normal(DType type, double share) {
@@ -131,7 +132,8 @@ double normal_value(const Distribution& fill, Inputs inputs, LargeLogits logits,
   if (inputs == Inputs::negated) deviations = -deviations;
   if (inputs == Inputs::large_logits) {
     if (logits == LargeLogits::outliers && large < 1.0 / 64) deviations *= 30;
-    if (logits == LargeLogits::low_rows && row < 0.5) deviations -= kLow;
+    if (logits == LargeLogits::low_rows && row < 0.5)
+      deviations = -kLow - kLowSpread * std::abs(drawn);
   }
   if (inputs == Inputs::distinct_rows) deviations = 4 * row - 2;
   // Where it has numbers of one sign alone they keep it.
