@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulator/profile.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune {

@@ -37,6 +37,6 @@ Comparison compare_rows(const Tensor& output, std::span<const std::byte> rows,
 
 // Elements that are not finite where the limits are, or outside them: not_finite or wrong.
 Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> bytes,
-                               const Limits& limits);
+                               const ValueBounds& limits);
 
 }  // namespace fa_tune

@@ -191,7 +191,7 @@ std::shared_ptr<const DeviceInputCache::RanksOf> DeviceInputCache::ranks_of(
   auto ranks = known.lock();
   if (ranks == nullptr) {
     ranks = std::make_shared<const RanksOf>(
-        RanksOf{expectation, LimitRanks(expectation->limits, type)});
+        RanksOf{expectation, BoundRanks(expectation->limits, type)});
     known = ranks;
   }
   return ranks;
@@ -200,7 +200,7 @@ std::shared_ptr<const DeviceInputCache::RanksOf> DeviceInputCache::ranks_of(
 std::expected<bool, Fault> DeviceInputCache::within_limits(
     const Place& place, const Tensor& output,
     const std::shared_ptr<const Expectation>& expectation) {
-  const Limits& limits = expectation->limits;
+  const ValueBounds& limits = expectation->limits;
   const auto ranks = ranks_of(expectation, output.type);
   const auto range_of_row =
       keep(expectation, 0, [&] { return std::as_bytes(std::span(limits.range_of_row)); });

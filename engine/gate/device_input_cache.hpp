@@ -14,9 +14,9 @@
 
 #include "engine/device/device.hpp"
 #include "engine/gate/arguments.hpp"
+#include "engine/gate/bound_ranks.hpp"
 #include "engine/gate/device_buffer.hpp"
 #include "engine/gate/host_memory.hpp"
-#include "engine/gate/limit_ranks.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
@@ -83,7 +83,7 @@ class DeviceInputCache {
 
   struct RanksOf {
     std::shared_ptr<const Expectation> expectation;
-    LimitRanks ranks;
+    BoundRanks ranks;
   };
 
   void drop();

@@ -16,7 +16,7 @@ std::string copy();
 std::string differ();
 // (u64 values, u64 range_of_row, u64 least, u64 most, u64 found, u64 elements, u64 length): of
 // numbers of 16 bits in rows of `length`, the first that is not between the limits of its row, as
-// LimitRanks has them; at `found` as above, in elements.
+// BoundRanks has them; at `found` as above, in elements.
 std::string limits();
 // (u64 values, u64 rows, u64 to, u64 elements, u64 length): the rows that are listed, of `length`
 // numbers of 16 bits each, one after another; `elements` are theirs.

@@ -65,7 +65,7 @@ std::size_t bytes_of(const TruthCache::Entry& entry) {
   for (const Tensor& tensor : entry.instance.tensors) bytes += tensor.bytes.capacity();
   for (const Expectation& expectation : entry.expectations) {
     bytes += (expectation.exact.capacity() + expectation.bound.capacity()) * sizeof(double);
-    const Limits& limits = expectation.limits;
+    const ValueBounds& limits = expectation.limits;
     bytes += (limits.least.capacity() + limits.most.capacity()) * sizeof(float);
     bytes += (limits.range_of_row.capacity() + expectation.rows.capacity()) * sizeof(std::uint32_t);
   }
@@ -76,7 +76,7 @@ std::size_t bytes_of(const TruthCache::Entry& entry) {
 std::size_t elements_to_know(const Tensor& output, const Expectation& expectation) {
   const auto elements = static_cast<std::size_t>(output.elements());
   if (!expectation.sampled()) return elements;
-  const Limits& limits = expectation.limits;
+  const ValueBounds& limits = expectation.limits;
   const std::size_t rows = limits.range_of_row.size();
   const bool whole = limits.row_elements > 0 && rows * limits.row_elements == elements &&
                      limits.least.size() == limits.most.size();

@@ -78,7 +78,7 @@ struct Instance {
 
 // Between what the elements of a tensor must lie, known of all of them where the truth itself would
 // cost too much. Rows of memory, `row_elements` long, share ranges.
-struct Limits {
+struct ValueBounds {
   std::size_t row_elements = 0;
   std::vector<std::uint32_t> range_of_row;  // of each row of the tensor, as they lie in memory
   std::vector<float> least, most;           // [ranges][row_elements]; both may be met
@@ -103,7 +103,7 @@ struct Expectation {
   // memory, in units of limits.row_elements. What lies elsewhere must be within the limits. Empty
   // where they are of every element, and then there are no limits.
   std::vector<std::uint32_t> rows = {};
-  Limits limits = {};
+  ValueBounds limits = {};
   // Whether the bounds were found by measuring, so that a space could state others.
   bool measured = false;
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {

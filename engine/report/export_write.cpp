@@ -6,7 +6,7 @@
 #include "engine/report/export.hpp"
 #include "engine/report/export_format.hpp"
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"
 #include "engine/yaml/yaml.hpp"

@@ -8,11 +8,11 @@
 
 #include "engine/measure/statistics.hpp"
 #include "engine/measure/timing.hpp"
-#include "engine/report/insights_words.hpp"
+#include "engine/report/insight_text.hpp"
 #include "engine/report/profile.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {

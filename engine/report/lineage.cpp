@@ -7,7 +7,7 @@
 #include "engine/measure/timing.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {

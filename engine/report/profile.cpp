@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "engine/measure/timing.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

@@ -10,7 +10,7 @@
 #include "engine/report/profile.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 namespace fa_tune {
 namespace {

@@ -151,10 +151,10 @@ class Evolution {
   }
 
   void open_proposer(const ProposerOptions& options) {
-    transcript_ = std::make_unique<StoredTranscript>(store_, result_.run);
+    proposer_log_ = std::make_unique<StoredProposerLog>(store_, result_.run);
     proposer_ = std::make_unique<ProposerArm>(
         task_.space, brief_proposer(task_, info_, seed_, options_.trials, options_.seconds),
-        options, *transcript_, transcript_->decisions(), &stop_);
+        options, *proposer_log_, proposer_log_->decisions(), &stop_);
   }
 
   // A device for the finals, or nullptr if none is left.
@@ -202,7 +202,7 @@ class Evolution {
   const std::atomic<bool>& stop_;
   TaskQueue queue_;
   CompilePool pool_;
-  std::unique_ptr<StoredTranscript> transcript_;
+  std::unique_ptr<StoredProposerLog> proposer_log_;
   std::unique_ptr<ProposerArm> proposer_;
   EvolveResult result_;
   BatchPolicy policy_;

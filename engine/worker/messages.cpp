@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/worker/archive.hpp"
+#include "engine/worker/serializer.hpp"
 
 namespace fa_tune {
 

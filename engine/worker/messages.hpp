@@ -8,7 +8,7 @@
 
 #include "engine/device/device.hpp"
 #include "engine/kernel/compile/compiler.hpp"
-#include "engine/worker/frame.hpp"
+#include "engine/worker/wire_format.hpp"
 
 // What is said between the engine and a worker. A worker opens what it is for and says so, or why
 // it cannot; then it answers requests, one at a time, in order.

@@ -11,8 +11,8 @@
 #include "engine/device/gpu_lease.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/parallel_bytes.hpp"
-#include "engine/worker/parked_buffers.hpp"
-#include "engine/worker/window.hpp"
+#include "engine/worker/buffer_free_list.hpp"
+#include "engine/worker/shared_window.hpp"
 #include "engine/worker/worker_supervisor.hpp"
 
 namespace fa_tune {
@@ -75,7 +75,7 @@ class RemoteDevice final : public Device {
     const RemoteBuffer gone = found->second;
     buffers_.erase(found);
     if (!worker_.is_here(gone.generation)) return;
-    const bool parks = parks_buffers_ && gone.bytes <= ParkedBuffers::kMost;
+    const bool parks = parks_buffers_ && gone.bytes <= BufferFreeList::kMost;
     if (!parks) {
       worker().tell(message::Release{gone.handle});
       return;
@@ -368,7 +368,7 @@ class RemoteDevice final : public Device {
   std::uint64_t last_handle_ = 0;
   std::map<KernelHandle, Kernel> kernels_;
   std::map<BufferHandle, RemoteBuffer> buffers_;
-  ParkedBuffers parked_;
+  BufferFreeList parked_;
   message::Fill fills_;  // in the worker's own handles
   int fills_generation_ = 0;
   std::map<std::string, std::vector<std::byte>> maps_;  // by request

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "engine/worker/limits.hpp"
-#include "engine/worker/serve.hpp"
+#include "engine/worker/sandbox.hpp"
+#include "engine/worker/worker_main.hpp"
 
 namespace fa_tune {
 

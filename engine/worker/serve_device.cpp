@@ -5,9 +5,9 @@
 
 #include "engine/util/error.hpp"
 #include "engine/worker/health.hpp"
-#include "engine/worker/limits.hpp"
-#include "engine/worker/serve.hpp"
-#include "engine/worker/window.hpp"
+#include "engine/worker/sandbox.hpp"
+#include "engine/worker/shared_window.hpp"
+#include "engine/worker/worker_main.hpp"
 
 namespace fa_tune {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/lexer.hpp"
-#include "engine/device/emulator/loader.hpp"
-#include "engine/device/emulator/syntax.hpp"
+#include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
+#include "engine/device/emulator/frontend/ast.hpp"
+#include "engine/device/emulator/frontend/lexer.hpp"
 
 namespace fa_tune::test {
 namespace {
@@ -35,7 +35,7 @@ std::vector<std::string> kernels_of(std::string_view text, std::string& why) {
     }
     if (names.empty()) why = "has no kernel";
   } catch (const LoadError& error) {
-    why = error.trouble.message;
+    why = error.diagnostic.message;
   }
   return names;
 }
@@ -55,8 +55,8 @@ std::string run(const Program& program, GlobalMemory& memory) {
   context.parameters = parameters;
   context.memory = &memory;
   context.budget = budget;
-  const auto trouble = run_grid(context, 1, nullptr);
-  return trouble ? trouble->message : "ran";
+  const auto diagnostic = run_grid(context, 1, nullptr);
+  return diagnostic ? diagnostic->message : "ran";
 }
 
 }  // namespace

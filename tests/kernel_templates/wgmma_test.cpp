@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/tuner/trial/trial.hpp"
+#include "engine/tuner/trial/compile_stage.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
 using namespace fa_tune;
@@ -100,9 +100,9 @@ TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   const Config config = Config::from_json(test::replace(
       kBase, {{R"("CONSUMERS":2)", R"("CONSUMERS":3)"}, {R"("BLOCK_N":32)", R"("BLOCK_N":144)"}}));
   CHECK_FALSE(place.task.space.index_of(config).has_value());
-  Admission runner(place.task, place.bench.device(), place.bench.pool());
+  CompileStage compile_stage(place.task, place.bench.device(), place.bench.pool());
   FinishedTrial trial;
-  CHECK_FALSE(runner.admit(*runner.prepare(config), trial));
+  CHECK_FALSE(compile_stage.pass(*compile_stage.prepare(config), trial));
   CHECK(trial.row.stage == "compile");
   CHECK(trial.row.finding == "not_as_written");
   CHECK_MESSAGE(trial.row.message.starts_with("C7512: "), trial.row.message);

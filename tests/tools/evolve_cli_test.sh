@@ -153,10 +153,10 @@ second=$(sed -n 's/^best: trial \([0-9]*\) of run 2,.*/\1/p' "$out")
 check 'what to do next is with its trial' contains "$out" "fa-tune export $second --db fa.db"
 check 'and its run' contains "$out" "fa-tune best --run 2 --db fa.db"
 check 'with as many trials' equal "$(sql fa.db 'SELECT count(*) FROM trials WHERE run = 2')" "$trials"
-story='SELECT number, config, operation, stage, outcome, finding, source_hash, code_hash, screen_us,
+rows='SELECT number, config, operation, stage, outcome, finding, source_hash, code_hash, screen_us,
   final_us, worst_ratio FROM trials WHERE run ='
-check 'the first holds nothing else' equal "$(sql fa.db "$story 1 EXCEPT $story 2")" ''
-check 'nor does the second' equal "$(sql fa.db "$story 2 EXCEPT $story 1")" ''
+check 'the first holds nothing else' equal "$(sql fa.db "$rows 1 EXCEPT $rows 2")" ''
+check 'nor does the second' equal "$(sql fa.db "$rows 2 EXCEPT $rows 1")" ''
 stop_early TERM other.db --space small.yaml --device emulator:l4 --budget 1h --seed 4
 stop_early TERM other.db --device emulator:l4 --resume 1
 check 'another seed is another search' is_not test \

@@ -102,13 +102,13 @@ check 'the search left alone succeeds' equal "$status" 0
 columns='number, config, operation, stage, outcome, finding, message, source_hash, code_hash, screen_us,
   final_us, worst_ratio, (SELECT p.number FROM NAME.lineage_edges e JOIN NAME.trials p ON p.id = e.parent
   WHERE e.trial = t.id AND ordinal = 0)'
-story() { echo "SELECT ${columns//NAME/$1} FROM $1.trials t"; }
-lost=$(ask "ATTACH 'whole.db' AS whole; $(story whole) EXCEPT $(story main)")
-gained=$(ask "ATTACH 'whole.db' AS whole; $(story main) EXCEPT $(story whole)")
+rows() { echo "SELECT ${columns//NAME/$1} FROM $1.trials t"; }
+lost=$(ask "ATTACH 'whole.db' AS whole; $(rows whole) EXCEPT $(rows main)")
+gained=$(ask "ATTACH 'whole.db' AS whole; $(rows main) EXCEPT $(rows whole)")
 check 'nothing is missing' equal "$lost" ''
 check 'nothing is there besides' equal "$gained" ''
 check 'the comparison compares something' equal \
-  "$(ask "ATTACH 'whole.db' AS whole; SELECT count(*) FROM ($(story whole) INTERSECT $(story main))")" \
+  "$(ask "ATTACH 'whole.db' AS whole; SELECT count(*) FROM ($(rows whole) INTERSECT $(rows main))")" \
   "$trials"
 
 echo "killed with$moments trials recorded"

@@ -32,8 +32,8 @@ check 'and how to go on' contains "$work/words" "--resume 1 --proposer '...'"
 stop_early TERM part.db --resume 1 --device emulator:l4 --proposer "$random"
 try "$program" evolve --db part.db --resume 1 --device emulator:l4 --proposer "$random"
 check 'it goes on' equal "$status" 0
-story='SELECT number, config, operation, outcome, screen_us FROM trials'
-check 'to the same end' equal "$(sql part.db "$story")" "$(sql fa.db "$story")"
+rows='SELECT number, config, operation, outcome, screen_us FROM trials'
+check 'to the same end' equal "$(sql part.db "$rows")" "$(sql fa.db "$rows")"
 
 try "$program" evolve --db part.db --resume 1 --device emulator:l4
 check 'without its proposer it does not go on' equal "$status" 2

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/tuner/comparison/kernel_comparison.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/tuner/comparison/baseline.hpp"
 #include "engine/tuner/comparison/kernel_comparison.hpp"
 #include "engine/util/error.hpp"

@@ -7,7 +7,7 @@
 #include "db/check.hpp"
 #include "db/migrate.hpp"
 #include "db/store.hpp"
-#include "engine/report/story.hpp"
+#include "engine/report/run_fingerprint.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
@@ -45,9 +45,9 @@ int check_file(const DbArguments& arguments) {
     std::vector<RunRow> runs = store.runs();
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
       const std::string state = standing(store, *run);
-      const std::string story = story_hash(store, run->id);
-      json["runs"].push_back({{"run", run->id}, {"state", state}, {"story", story}});
-      text += fmt::format("run {:<6} {:<22} story {}\n", run->id, state, story);
+      const std::string fingerprint = run_fingerprint(store, run->id);
+      json["runs"].push_back({{"run", run->id}, {"state", state}, {"fingerprint", fingerprint}});
+      text += fmt::format("run {:<6} {:<22} fingerprint {}\n", run->id, state, fingerprint);
     }
     text += fmt::format("{}: sound; schema {}{}, {} runs, {} trials, {} series of samples\n",
                         arguments.file, report.schema,

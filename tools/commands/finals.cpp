@@ -9,7 +9,7 @@
 
 #include "engine/report/final.hpp"
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/tuner/finals/finalists.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/table.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"

@@ -76,8 +76,8 @@ Place place_of(const ProfileArguments& arguments, const DeviceProfile& target) {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-NextMoves moves_for(const Profiled& profiled, const ProfileArguments& arguments, Bottleneck limit,
-                    const std::filesystem::path& root) {
+TuningHints moves_for(const Profiled& profiled, const ProfileArguments& arguments, Bottleneck limit,
+                      const std::filesystem::path& root) {
   if (profiled.trial) {
     const Store store(arguments.db, Store::Mode::read);
     const RunRow& run = profiled.trial->run;
@@ -90,7 +90,8 @@ NextMoves moves_for(const Profiled& profiled, const ProfileArguments& arguments,
                     exported.config, limit);
 }
 
-void print(const Profiled& profiled, const Profile& profile, const NextMoves& next, bool as_json) {
+void print(const Profiled& profiled, const Profile& profile, const TuningHints& next,
+           bool as_json) {
   if (as_json) {
     nlohmann::ordered_json json = profile_json(profile);
     json["kernel"] = profiled.name;

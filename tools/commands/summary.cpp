@@ -7,7 +7,7 @@
 
 #include "engine/report/final.hpp"
 #include "engine/report/rows.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
 
 namespace fa_tune {

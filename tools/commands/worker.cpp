@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "engine/device/local/open.hpp"
-#include "engine/worker/serve.hpp"
+#include "engine/worker/worker_main.hpp"
 #include "tools/commands/command.hpp"
 
 namespace fa_tune {

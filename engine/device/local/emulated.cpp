@@ -11,22 +11,21 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster.hpp"
-#include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/loader.hpp"
-#include "engine/device/emulator/occupancy.hpp"
-#include "engine/device/emulator/tensor_map_bits.hpp"
-#include "engine/device/emulator/timing_model.hpp"
+#include "engine/device/emulator/async/tensor_map_bits.hpp"
+#include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
+#include "engine/device/emulator/target/occupancy.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {
 
+using emulator::Diagnostic;
+using emulator::DiagnosticKind;
 using emulator::GlobalMemory;
 using emulator::LaunchContext;
 using emulator::Program;
-using emulator::Trouble;
-using emulator::TroubleKind;
 
 // A CTA that has executed so many warp instructions does not end: the longest honest ones, a serial
 // loop over thousands of keys in 32 warps, stay below half of it. Some ten seconds here.
@@ -55,37 +54,37 @@ emulator::KernelResources to_emulator(const KernelResources& resources) {
           resources.stack_bytes, resources.static_shared_bytes};
 }
 
-FaultKind kind_of(TroubleKind kind) {
+FaultKind kind_of(DiagnosticKind kind) {
   switch (kind) {
-    case TroubleKind::load_failed:
+    case DiagnosticKind::load_failed:
       return FaultKind::load_failed;
-    case TroubleKind::unknown_instruction:
+    case DiagnosticKind::unknown_instruction:
       return FaultKind::unknown_instruction;
-    case TroubleKind::resources:
+    case DiagnosticKind::resources:
       return FaultKind::resources;
-    case TroubleKind::out_of_bounds:
+    case DiagnosticKind::out_of_bounds:
       return FaultKind::out_of_bounds;
-    case TroubleKind::misaligned:
+    case DiagnosticKind::misaligned:
       return FaultKind::misaligned;
-    case TroubleKind::freed:
+    case DiagnosticKind::freed:
       return FaultKind::freed;
-    case TroubleKind::uninitialized:
+    case DiagnosticKind::uninitialized:
       return FaultKind::uninitialized;
-    case TroubleKind::race:
+    case DiagnosticKind::race:
       return FaultKind::race;
-    case TroubleKind::barrier:
+    case DiagnosticKind::barrier:
       return FaultKind::barrier;
-    case TroubleKind::sync:
+    case DiagnosticKind::sync:
       return FaultKind::sync;
-    case TroubleKind::deadlock:
+    case DiagnosticKind::deadlock:
       return FaultKind::deadlock;
-    case TroubleKind::timeout:
+    case DiagnosticKind::timeout:
       return FaultKind::timeout;
-    case TroubleKind::trap:
+    case DiagnosticKind::trap:
       return FaultKind::trap;
-    case TroubleKind::read_only:
+    case DiagnosticKind::read_only:
       return FaultKind::read_only;
-    case TroubleKind::unfinished:
+    case DiagnosticKind::unfinished:
       return FaultKind::unfinished;
   }
   return FaultKind::load_failed;
@@ -204,7 +203,7 @@ class EmulatorDevice final : public Device {
     for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
       if (auto changed = make_changes(*changes); !changed) return std::unexpected(changed.error());
     emulator::Record record;
-    const std::uint64_t clusters = emulator::cluster_count(to_emulator(launch.config));
+    const std::uint64_t clusters = to_emulator(launch.config).cluster_count();
     const std::uint64_t wanted =
         std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
     const emulator::Sampling sampling{
@@ -214,7 +213,7 @@ class EmulatorDevice final : public Device {
     const auto outcome = run(launch, [&](const LaunchContext& context) {
       emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
       whole = sampled.whole;
-      return std::move(sampled.trouble);
+      return std::move(sampled.diagnostic);
     });
     if (!outcome) return std::unexpected(outcome.error());
     const Kernel& kernel = kernels_.at(launch.kernel);
@@ -397,7 +396,7 @@ class EmulatorDevice final : public Device {
     context.budget = instruction_budget;
     context.resident = resident(found->second, launch.config);
     context.allowance = &allowance_;
-    context.schedule = launch.schedule;
+    context.interleaving = launch.schedule;
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
     // Only a checked launch keeps account of what it writes.
     if (!launch.checks.initialized) memory_.track_no_more();
@@ -409,9 +408,9 @@ class EmulatorDevice final : public Device {
       lent.push_back(held->second->address);
     }
     for (const std::uint64_t address : lent) memory_.lend(address);
-    const std::optional<Trouble> trouble = run_blocks(context);
+    const std::optional<Diagnostic> diagnostic = run_blocks(context);
     for (const std::uint64_t address : lent) memory_.take_back(address);
-    if (trouble) return refuse(kind_of(trouble->kind), trouble->message);
+    if (diagnostic) return refuse(kind_of(diagnostic->kind), diagnostic->message);
     return {};
   }
 

@@ -50,6 +50,6 @@ std::future<CompileOutcome> CompilePool::submit(CompileRequest request) {
   return future;
 }
 
-void CompilePool::drop_waiting() { state_->waiting.take_all(); }
+void CompilePool::cancel_waiting() { state_->waiting.take_all(); }
 
 }  // namespace fa_tune

@@ -22,7 +22,7 @@ struct CompileRequest {
 
 struct Compiled {
   KernelImage image;                  // resources as ptxas reports them, for PTX too
-  std::vector<std::string> warnings;  // ptxas's, and that of persistent_state.hpp
+  std::vector<std::string> warnings;  // ptxas's, and that of global_state_check.hpp
   double milliseconds = 0;            // spent in the compiler now; 0 if from the cache
   bool from_cache = false;
   // Equal for two variants whose machine code is equal: SHA-256 of the kernel's .text section with
@@ -89,7 +89,7 @@ class CompilePool {
 
   std::future<CompileOutcome> submit(CompileRequest request);
   // What has not begun is not wanted any more, as by the destructor.
-  void drop_waiting();
+  void cancel_waiting();
 
  private:
   struct State;

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include "engine/problem/attention/inputs.hpp"
-#include "engine/problem/attention/limits.hpp"
 #include "engine/problem/attention/oracle.hpp"
 #include "engine/problem/attention/tolerance.hpp"
+#include "engine/problem/attention/value_bounds.hpp"
 
 namespace fa_tune {
 namespace {

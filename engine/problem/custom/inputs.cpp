@@ -92,6 +92,15 @@ struct Draw {
   double row = 0;    // its row's, in [0, 1)
 };
 
+// What Inputs::large_logits does to a tensor.
+enum class LargeLogits {
+  outliers,  // a few elements are 30 times as large
+  low_rows,  // half of the rows lie 105 deviations and more below the others: expf gives 0 there
+  none,      // as drawn: products of low rows and outliers would leave what fp16 holds
+};
+// Spread by 60: of numbers that are almost equal a variance by squares is no longer to be had.
+constexpr double kLow = 105, kLowSpread = 60;
+
 // A number below the normal ones of its type; either sign.
 double below_normal(DType type, double share) {
   const int exponent = type == DType::f16 ? -14 : type == DType::f64 ? -1022 : -126;
@@ -110,18 +119,27 @@ std::optional<double> rare_value(DType type, double least, double most, const Dr
   return std::nullopt;
 }
 
-double normal_value(const Distribution& fill, Inputs inputs, double drawn, double large,
-                    double row) {
+// Whether its numbers have both signs.
+bool is_centred(const Distribution& fill) {
+  return std::abs(fill.first) < kMostDeviations * fill.second;
+}
+
+double normal_value(const Distribution& fill, Inputs inputs, LargeLogits logits, double drawn,
+                    double large, double row) {
   double deviations = drawn;
   if (inputs == Inputs::tripled) deviations *= 3;
   if (inputs == Inputs::small) deviations *= 0.01;
   if (inputs == Inputs::negated) deviations = -deviations;
-  if (inputs == Inputs::large_logits && large < 1.0 / 64) deviations *= 30;
+  if (inputs == Inputs::large_logits) {
+    if (logits == LargeLogits::outliers && large < 1.0 / 64) deviations *= 30;
+    if (logits == LargeLogits::low_rows && row < 0.5)
+      deviations = -kLow - kLowSpread * std::abs(drawn);
+  }
   if (inputs == Inputs::distinct_rows) deviations = 4 * row - 2;
   // Where it has numbers of one sign alone they keep it.
-  const bool both_signs = std::abs(fill.first) < kMostDeviations * fill.second;
   if (inputs == Inputs::extreme && large < 1.0 / 64)
-    deviations = (drawn < 0 ? -1 : 1) * (both_signs ? 100 + large * 64 * 900 : kMostDeviations);
+    deviations =
+        (drawn < 0 ? -1 : 1) * (is_centred(fill) ? 100 + large * 64 * 900 : kMostDeviations);
   return fill.first + fill.second * deviations;
 }
 
@@ -148,7 +166,8 @@ double bounded_share(Inputs inputs, double drawn, double large, double row) {
   return drawn;
 }
 
-double value_of(DType type, const Distribution& fill, Inputs inputs, Random& random, double row) {
+double value_of(DType type, const Distribution& fill, Inputs inputs, LargeLogits logits,
+                Random& random, double row) {
   using Kind = Distribution::Kind;
   if (fill.kind == Kind::value) return fill.first;
   const bool normal = fill.kind == Kind::normal;
@@ -160,14 +179,15 @@ double value_of(DType type, const Distribution& fill, Inputs inputs, Random& ran
     const double most = normal ? fill.first + reach : fill.second;
     if (const auto value = rare_value(type, least, most, draw)) return *value;
   }
-  if (normal) return normal_value(fill, inputs, draw.drawn, draw.large, row);
+  if (normal) return normal_value(fill, inputs, logits, draw.drawn, draw.large, row);
   const double share = bounded_share(inputs, draw.drawn, draw.large, row);
   if (fill.kind == Kind::uniform) return fill.first + share * (fill.second - fill.first);
   return fill.first + std::floor(share * (fill.second - fill.first + 1));
 }
 
 // In pieces with seeds of their own, so that several threads can draw a large tensor.
-void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t seed) {
+void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, LargeLogits logits,
+          std::uint64_t seed) {
   constexpr std::size_t piece = std::size_t{1} << 20;
   const auto count = static_cast<std::size_t>(tensor.elements());
   const std::size_t size = size_of(tensor.type);
@@ -182,10 +202,22 @@ void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, std::uint64_t
       const double share = share_of_row(row, seed);
       for (const std::size_t end_of_row = std::min((row + 1) * row_length, end); at < end_of_row;
            ++at)
-        put_number(tensor.type, value_of(tensor.type, fill, inputs, random, share),
+        put_number(tensor.type, value_of(tensor.type, fill, inputs, logits, random, share),
                    tensor.bytes.data() + at * size);
     }
   });
+}
+
+// The tensor that has low rows, or none: every other seed has outliers everywhere.
+std::string tensor_with_low_rows(const CustomSpec& spec, std::uint64_t seed) {
+  std::vector<std::string> centred;
+  for (const CustomArgument& argument : spec.arguments)
+    if (argument.role && is_given(*argument.role) &&
+        argument.fill.kind == Distribution::Kind::normal && is_centred(argument.fill))
+      centred.push_back(argument.name);
+  const std::uint64_t drawn = derive_seed(seed, "low rows");
+  if (centred.empty() || drawn % 2 == 0) return {};
+  return centred[drawn / 2 % centred.size()];
 }
 
 // Another value of a scalar, for a kernel that was written for the one that is stated.
@@ -272,14 +304,18 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
                    redrawn(argument, get_number(scalar.type, scalar.bytes.data()), seed),
                    scalar.bytes.data());
     }
+  const std::string low = tensor_with_low_rows(spec, seed);
   for (Tensor& tensor : instance.tensors) {
     if (!is_given(tensor.role)) continue;
+    const auto logits = low.empty()          ? LargeLogits::outliers
+                        : low == tensor.name ? LargeLogits::low_rows
+                                             : LargeLogits::none;
     const Distribution& fill =
         std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill;
     if (fill.kind == Distribution::Kind::file)
       tensor.bytes = array_bytes(spec, fill.file, tensor);
     else
-      draw(tensor, fill, inputs, seed);
+      draw(tensor, fill, inputs, logits, seed);
   }
   return instance;
 }

@@ -48,8 +48,8 @@ std::string run_page(const Store& store, std::int64_t run, PageExtras extras) {
       text_element("p", kind + " " + state, facts.measured() ? "kind" : "kind predicted");
   body += result_section(facts) + funnel_section(facts) + progress_section(facts) +
           lineage_section(facts) + effects_section(facts, insights_of(store, run)) +
-          ablation_section(facts) + roofline_section(facts) + limits_section(facts) +
-          machine_section(facts);
+          ablation_section(facts) + roofline_section(facts) + bottleneck_section(facts) +
+          environment_section(facts);
   return "<!DOCTYPE html>\n"
          "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head>"
          "<meta charset=\"utf-8\"/>"

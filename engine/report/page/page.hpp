@@ -4,7 +4,7 @@
 #include <string>
 
 #include "db/store.hpp"
-#include "engine/report/page/facts.hpp"
+#include "engine/report/page/page_data.hpp"
 
 namespace fa_tune {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/report/page/facts.hpp"
+#include "engine/report/page/page_data.hpp"
 #include "engine/search/analysis/insights.hpp"
 
 namespace fa_tune {
@@ -16,8 +16,8 @@ std::string lineage_section(const RunFacts& facts);   // how the winner came abo
 std::string effects_section(const RunFacts& facts, const Insights& insights);
 std::string ablation_section(const RunFacts& facts);
 std::string roofline_section(const RunFacts& facts);
-std::string limits_section(const RunFacts& facts);   // what profiles say of trials
-std::string machine_section(const RunFacts& facts);  // what ran, how it was timed, what it cost
+std::string bottleneck_section(const RunFacts& facts);   // what profiles say of trials
+std::string environment_section(const RunFacts& facts);  // what ran, how it was timed, what it cost
 
 // What they are put together with.
 std::string section(const std::string& id, const std::string& title, const std::string& body);

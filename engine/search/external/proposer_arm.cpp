@@ -16,7 +16,7 @@ namespace fa_tune {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Direction = ProposerTranscript::Direction;
+using Direction = ProposerLog::Direction;
 
 // Elites in an ask: enough to cross over, few enough to read.
 constexpr std::size_t kElitesShown = 8;
@@ -25,12 +25,12 @@ constexpr std::size_t kMostReason = 400;
 }  // namespace
 
 ProposerArm::ProposerArm(const Space& space, ProposerBriefing briefing, ProposerOptions options,
-                         ProposerTranscript& transcript, const std::vector<std::string>& decisions,
+                         ProposerLog& transcript, const std::vector<std::string>& decisions,
                          const std::atomic<bool>* stop)
     : space_(space),
       briefing_(std::move(briefing)),
       options_(std::move(options)),
-      transcript_(transcript),
+      proposer_log_(transcript),
       stop_(stop) {
   for (const std::string& text : decisions) decisions_.push_back(from_json(text));
   for (const Preset& preset : space.presets()) presets_.insert(preset.config.to_json());
@@ -113,8 +113,8 @@ ProposerArm::Decision ProposerArm::decide(int n, const std::string& remaining_js
   if (static_cast<std::size_t>(id_) <= decisions_.size())
     return decisions_[static_cast<std::size_t>(id_) - 1];
   if (conversation_ == nullptr) {
-    conversation_ = std::make_unique<ProposerConversation>(options_.words, options_.deadline,
-                                                           transcript_, stop_);
+    conversation_ =
+        std::make_unique<ProposerProcess>(options_.words, options_.deadline, proposer_log_, stop_);
     conversation_->send(hello_line(space_, briefing_));
     tell_news();
   }
@@ -126,8 +126,8 @@ ProposerArm::Decision ProposerArm::decide(int n, const std::string& remaining_js
     if (stop_ != nullptr && *stop_) return decision;
     if (answer) decision = judge(*answer, n);
   }
-  transcript_.add(Direction::taken, to_json(id_, decision));
-  transcript_.keep();
+  proposer_log_.add(Direction::taken, to_json(id_, decision));
+  proposer_log_.keep();
   return decision;
 }
 
@@ -200,7 +200,7 @@ void ProposerArm::tell_news() {
 void ProposerArm::end(const std::string& reason) {
   if (conversation_ == nullptr) return;
   conversation_->part(reason);
-  transcript_.keep();
+  proposer_log_.keep();
 }
 
 }  // namespace fa_tune

@@ -34,7 +34,7 @@ class ProposerArm {
   // `decisions` are the texts of the transcript's `taken` lines of a run that is resumed, in order.
   // Throws UserError if they are none. All must outlive the arm; `stop` may be null.
   ProposerArm(const Space& space, ProposerBriefing briefing, ProposerOptions options,
-              ProposerTranscript& transcript, const std::vector<std::string>& decisions,
+              ProposerLog& transcript, const std::vector<std::string>& decisions,
               const std::atomic<bool>* stop);
 
   // A generation of up to n, as Strategy::ask gives it; the strategy's part and the program's by
@@ -70,10 +70,10 @@ class ProposerArm {
   const Space& space_;
   ProposerBriefing briefing_;
   ProposerOptions options_;
-  ProposerTranscript& transcript_;
+  ProposerLog& proposer_log_;
   const std::atomic<bool>* stop_;
   std::vector<Decision> decisions_;  // of the run that is resumed
-  std::unique_ptr<ProposerConversation> conversation_;
+  std::unique_ptr<ProposerProcess> conversation_;
   int id_ = 0;  // of the last ask
   std::unordered_set<std::string> tried_;
   std::unordered_set<std::string> presets_;

@@ -6,7 +6,7 @@ namespace fa_tune {
 
 // Where a conversation with a proposer is written down. What was `taken` decides the run and is
 // read again when it is resumed; the rest is for people.
-class ProposerTranscript {
+class ProposerLog {
  public:
   enum class Direction {
     sent,      // a line to the proposer
@@ -15,7 +15,7 @@ class ProposerTranscript {
     taken,     // the decision of one ask, one each and in order (ProposerArm)
   };
 
-  virtual ~ProposerTranscript() = default;
+  virtual ~ProposerLog() = default;
   virtual void add(Direction direction, const std::string& text) = 0;
   // All that was added is on disk when this returns.
   virtual void keep() = 0;

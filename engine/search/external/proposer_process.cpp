@@ -13,7 +13,7 @@
 namespace fa_tune {
 namespace {
 
-using Direction = ProposerTranscript::Direction;
+using Direction = ProposerLog::Direction;
 
 // A proposer that needs longer than this to come round is not worth the wait at each generation.
 constexpr int kMostUnanswered = 3;
@@ -36,12 +36,11 @@ std::string default_name(const std::string& program) {
 
 }  // namespace
 
-ProposerConversation::ProposerConversation(const std::vector<std::string>& words,
-                                           std::chrono::milliseconds deadline,
-                                           ProposerTranscript& transcript,
-                                           const std::atomic<bool>* stop)
+ProposerProcess::ProposerProcess(const std::vector<std::string>& words,
+                                 std::chrono::milliseconds deadline, ProposerLog& transcript,
+                                 const std::atomic<bool>* stop)
     : deadline_(deadline),
-      transcript_(transcript),
+      proposer_log_(transcript),
       stop_(stop),
       name_(default_name(words.front())) {
   try {
@@ -52,9 +51,9 @@ ProposerConversation::ProposerConversation(const std::vector<std::string>& words
   }
 }
 
-ProposerConversation::~ProposerConversation() = default;
+ProposerProcess::~ProposerProcess() = default;
 
-void ProposerConversation::pass_on(std::string_view error_line) {
+void ProposerProcess::pass_on(std::string_view error_line) {
   if (error_lines_ > kMostErrorLines) return;
   if (error_lines_++ == kMostErrorLines)
     log_warning("proposer {}: more on its standard error is not shown", name_);
@@ -62,19 +61,19 @@ void ProposerConversation::pass_on(std::string_view error_line) {
     log_info("proposer {}: {}", name_, printable(error_line, kMostErrorLine));
 }
 
-void ProposerConversation::send(const std::string& line) {
+void ProposerProcess::send(const std::string& line) {
   if (over()) return;
-  transcript_.add(Direction::sent, line);
+  proposer_log_.add(Direction::sent, line);
   child_->send(line);
 }
 
-void ProposerConversation::note(const std::string& text) { transcript_.add(Direction::note, text); }
+void ProposerProcess::note(const std::string& text) { proposer_log_.add(Direction::note, text); }
 
-void ProposerConversation::refuse(int id, std::optional<int> idx, const std::string& reason) {
+void ProposerProcess::refuse(int id, std::optional<int> idx, const std::string& reason) {
   send(refused_line(id, idx, reason));
 }
 
-std::optional<Answer> ProposerConversation::await(int id) {
+std::optional<Answer> ProposerProcess::await(int id) {
   if (over()) return std::nullopt;
   const auto until = ChildProcess::Clock::now() + deadline_;
   for (int odd = 0; odd < kMostOddLines; ++odd) {
@@ -98,7 +97,7 @@ std::optional<Answer> ProposerConversation::await(int id) {
       case ChildProcess::Heard::stopped:
         return std::nullopt;
     }
-    transcript_.add(Direction::received, printable(line, kMostKept));
+    proposer_log_.add(Direction::received, printable(line, kMostKept));
     auto answer = read_answer(line);
     if (!answer) {
       refuse(id, {}, answer.error());
@@ -115,14 +114,14 @@ std::optional<Answer> ProposerConversation::await(int id) {
   return std::nullopt;
 }
 
-void ProposerConversation::unanswered(const std::string& why) {
+void ProposerProcess::unanswered(const std::string& why) {
   note(why);
   if (++unanswered_ == kMostUnanswered)
     dismiss(fmt::format("left {} questions in a row unanswered, the last one: {}", kMostUnanswered,
                         why));
 }
 
-void ProposerConversation::dismiss(const std::string& why) {
+void ProposerProcess::dismiss(const std::string& why) {
   std::string end;
   // No farewell: it has gone, or it does not listen. What ended on its own has an exit code to tell
   // after a moment.
@@ -133,7 +132,7 @@ void ProposerConversation::dismiss(const std::string& why) {
   log_warning("the proposer {} {}{}: the search goes on without it", name_, why, end);
 }
 
-void ProposerConversation::part(const std::string& reason) {
+void ProposerProcess::part(const std::string& reason) {
   if (over()) return;
   send(bye_line(reason));
   note(child_->end(ChildProcess::Clock::now() + kFarewell));

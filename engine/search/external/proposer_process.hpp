@@ -17,14 +17,14 @@ namespace fa_tune {
 // deadline; what it says besides the answer is refused with a reason, sent and written down. One
 // that has gone, does not listen, or left several questions in a row unanswered is dismissed with
 // one warning, and is not asked again.
-class ProposerConversation {
+class ProposerProcess {
  public:
   // Starts the program; where that fails, the conversation is over before it began. `stop`, which
   // may be null, ends a wait. All must outlive the conversation.
-  ProposerConversation(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
-                       ProposerTranscript& transcript, const std::atomic<bool>* stop);
+  ProposerProcess(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
+                  ProposerLog& transcript, const std::atomic<bool>* stop);
   // Ends the proposer, if it has not been told goodbye, without waiting for it.
-  ~ProposerConversation();
+  ~ProposerProcess();
 
   bool over() const { return child_ == nullptr; }
   // What it calls itself; before that, its program's name.
@@ -44,7 +44,7 @@ class ProposerConversation {
   void dismiss(const std::string& why);
 
   std::chrono::milliseconds deadline_;
-  ProposerTranscript& transcript_;
+  ProposerLog& proposer_log_;
   const std::atomic<bool>* stop_;
   std::string name_;
   std::unique_ptr<ChildProcess> child_;

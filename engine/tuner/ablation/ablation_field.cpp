@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/report/rows.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/tuner/finals/final_race.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
 #include "engine/util/error.hpp"

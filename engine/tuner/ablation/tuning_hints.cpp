@@ -28,7 +28,7 @@ class RunBeside {
     }
   }
 
-  void tell(const std::string& gene, const Value& template_name, MoveOption& option) const {
+  void tell(const std::string& gene, const Value& template_name, HintOption& option) const {
     for (std::size_t i = 0; i < trials_.size(); ++i) {
       const TrialRow& row = trials_[i];
       const auto ratio = ratios_.find(row.id);
@@ -66,41 +66,41 @@ std::ptrdiff_t distance(const Parameter& parameter, const Value& a, const Value&
 
 }  // namespace
 
-NextMoves next_moves(const Template& from, const Config& config, Bottleneck limit) {
-  NextMoves next{.limit = limit, .known = !from.moves().empty(), .moves = {}};
-  std::vector<std::pair<std::ptrdiff_t, NextMove>> found;
+TuningHints next_moves(const Template& from, const Config& config, Bottleneck limit) {
+  TuningHints next{.limit = limit, .known = !from.moves().empty(), .moves = {}};
+  std::vector<std::pair<std::ptrdiff_t, TuningHint>> found;
   for (const GeneMoves& gene : from.moves()) {
     const auto place = std::ranges::find(gene.limits, limit);
     const Value* value = config.find(gene.gene);
     if (place == gene.limits.end() || value == nullptr) continue;
-    found.emplace_back(place - gene.limits.begin(), NextMove{gene.gene, *value, {}});
+    found.emplace_back(place - gene.limits.begin(), TuningHint{gene.gene, *value, {}});
   }
-  std::ranges::stable_sort(found, {}, &std::pair<std::ptrdiff_t, NextMove>::first);
+  std::ranges::stable_sort(found, {}, &std::pair<std::ptrdiff_t, TuningHint>::first);
   for (auto& [place, move] : found) next.moves.push_back(std::move(move));
   return next;
 }
 
-NextMoves next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
-                     Bottleneck limit) {
+TuningHints next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
+                       Bottleneck limit) {
   const Config config = Config::from_json(trial.config_json);
-  NextMoves next = next_moves(task.template_of(config), config, limit);
+  TuningHints next = next_moves(task.template_of(config), config, limit);
   if (next.moves.empty()) return next;
   const Value& template_name = *config.find("template");
   const RunBeside run(store, trial);
   const AblationPlan plan(task, config, config, kNearestSeed);
   const auto& parameters = task.space.parts().parameters;
-  for (NextMove& move : next.moves) {
+  for (TuningHint& move : next.moves) {
     const auto parameter = std::ranges::find(parameters, move.gene, &Parameter::name);
     if (parameter == parameters.end()) continue;
     for (AblationRow& row : plan.others(move.gene)) {
       if (!row.config) continue;
-      MoveOption& option = move.options.emplace_back();
+      HintOption& option = move.options.emplace_back();
       option.value = *row.wanted.front().to;
       option.also = std::move(row.also);
       option.config = std::move(*row.config);
       run.tell(move.gene, template_name, option);
     }
-    std::ranges::stable_sort(move.options, {}, [&](const MoveOption& option) {
+    std::ranges::stable_sort(move.options, {}, [&](const HintOption& option) {
       return std::pair(option.trial.has_value(), distance(*parameter, move.value, option.value));
     });
   }

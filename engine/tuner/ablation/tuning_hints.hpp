@@ -2,19 +2,19 @@
 
 #include "db/store.hpp"
 #include "engine/kernel/template/template.hpp"
-#include "engine/report/next_moves.hpp"
+#include "engine/report/tuning_hints.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
 namespace fa_tune {
 
 // The genes of `from` that move `limit`, those that it moves most first, with the values that a
 // config has. Nothing is known of other values: for a kernel without its space.
-NextMoves next_moves(const Template& from, const Config& config, Bottleneck limit);
+TuningHints next_moves(const Template& from, const Config& config, Bottleneck limit);
 
 // The same with the other values of the space `task`, which is the trial's, each in the valid
 // config nearest to the trial's, and what the trials of its run came to. Values that no valid
 // config has are left out.
-NextMoves next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
-                     Bottleneck limit);
+TuningHints next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
+                       Bottleneck limit);
 
 }  // namespace fa_tune

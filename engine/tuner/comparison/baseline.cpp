@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

@@ -85,35 +85,35 @@ bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& 
   return std::ranges::any_of(races, [&](const auto& race) { return race.second == wanted; });
 }
 
-// What an emulator sees in each, by trial; nothing where none looks. All of it is over when this
-// returns: nothing may run beside a clock. False if `stop` was set.
-bool look_at_all(const TuningTask& task, const Device& device, CompilePool& pool,
-                 const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
-                 std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
-                 std::map<std::int64_t, SanitizerResult>& looks) {
+// What the sanitizer check says of each, by trial; nothing where there is none. All of it is over
+// when this returns: nothing may run beside a clock. False if `stop` was set.
+bool sanitize_all(const TuningTask& task, const Device& device, CompilePool& pool,
+                  const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+                  std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
+                  std::map<std::int64_t, SanitizerResult>& results) {
   constexpr std::chrono::milliseconds kPause{100};
   if (device.info().checks) return true;
-  SanitizerCheck watch(task, device, pool, emulator, seed);
+  SanitizerCheck check(task, device, pool, emulator, seed);
   std::vector<std::future<SanitizerResult>> under_way;
   for (const TrialRow& trial : finalists) {
     const Config config = Config::from_json(trial.config_json);
-    under_way.push_back(watch.look(task.template_of(config), config));
+    under_way.push_back(check.start(task.template_of(config), config));
   }
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     while (under_way[i].wait_for(kPause) != std::future_status::ready)
       if (stop) return false;
-    const SanitizerResult look = under_way[i].get();
-    if (!look.whole() && !look.rejection)
-      log_info("trial {} on an emulator: {}", finalists[i].id, look.text());
-    if (look.of > 0) looks[finalists[i].id] = look;
+    const SanitizerResult result = under_way[i].get();
+    if (!result.whole() && !result.rejection)
+      log_info("trial {} on an emulator: {}", finalists[i].id, result.text());
+    if (result.of > 0) results[finalists[i].id] = result;
     listener.step("looked at", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
   }
   return !stop;
 }
 
-std::string with_result(const std::string& detail_json, const SanitizerResult& look) {
+std::string with_result(const std::string& detail_json, const SanitizerResult& result) {
   auto detail = nlohmann::ordered_json::parse(detail_json);
-  if (detail.is_object()) detail["looked_at"] = look.text();
+  if (detail.is_object()) detail["looked_at"] = result.text();
   return detail.dump();
 }
 
@@ -154,8 +154,8 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
   if (!device.renew()) return round;
   FinalistGate gate(task, device, pool, seed, suites);
   for (const TrialRow& trial : finalists) gate.prepare(trial);
-  std::map<std::int64_t, SanitizerResult> looks;
-  if (!look_at_all(task, device, pool, emulator, finalists, seed, stop, listener, looks))
+  std::map<std::int64_t, SanitizerResult> results;
+  if (!sanitize_all(task, device, pool, emulator, finalists, seed, stop, listener, results))
     return round;
   gate.finish_preparing();
   std::vector<TrialRow> standing;
@@ -163,8 +163,9 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     TrialRow trial = finalists[i];
     if (stop) return round;
-    if (const auto look = looks.find(trial.id); look != looks.end() && look->second.rejection) {
-      refuse(trial, *look->second.rejection);
+    if (const auto result = results.find(trial.id);
+        result != results.end() && result->second.rejection) {
+      refuse(trial, *result->second.rejection);
       listener.refused(trial);
       continue;
     }
@@ -198,8 +199,8 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
     round.rows = without_race(standing, verdicts);
   }
   for (FinalRow& row : round.rows) {
-    if (const auto look = looks.find(row.trial); look != looks.end())
-      row.detail_json = with_result(row.detail_json, look->second);
+    if (const auto result = results.find(row.trial); result != results.end())
+      row.detail_json = with_result(row.detail_json, result->second);
     const auto& cold = verdicts.at(row.trial).cold;
     if (!cold) continue;
     row.cold = FinalTime{cold->time_us};

@@ -13,15 +13,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kTaken = "taken";
 
-const char* direction_text(ProposerTranscript::Direction direction) {
+const char* direction_text(ProposerLog::Direction direction) {
   switch (direction) {
-    case ProposerTranscript::Direction::sent:
+    case ProposerLog::Direction::sent:
       return "sent";
-    case ProposerTranscript::Direction::received:
+    case ProposerLog::Direction::received:
       return "received";
-    case ProposerTranscript::Direction::note:
+    case ProposerLog::Direction::note:
       return "note";
-    case ProposerTranscript::Direction::taken:
+    case ProposerLog::Direction::taken:
       break;
   }
   return kTaken;
@@ -29,17 +29,17 @@ const char* direction_text(ProposerTranscript::Direction direction) {
 
 }  // namespace
 
-void StoredTranscript::add(Direction direction, const std::string& text) {
+void StoredProposerLog::add(Direction direction, const std::string& text) {
   unkept_.push_back({direction_text(direction),
                      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), text});
 }
 
-void StoredTranscript::keep() {
+void StoredProposerLog::keep() {
   store_.record_proposer_messages(run_, unkept_);
   unkept_.clear();
 }
 
-std::vector<std::string> StoredTranscript::decisions() const {
+std::vector<std::string> StoredProposerLog::decisions() const {
   std::vector<std::string> decisions;
   for (ProposerMessageRow& message : store_.proposer_messages(run_))
     if (message.direction == kTaken) decisions.push_back(std::move(message.text));

@@ -13,10 +13,10 @@
 // comes from rows.
 namespace fa_tune {
 
-class StoredTranscript : public ProposerTranscript {
+class StoredProposerLog : public ProposerLog {
  public:
   // The store must outlive the transcript.
-  StoredTranscript(Store& store, std::int64_t run) : store_(store), run_(run) {}
+  StoredProposerLog(Store& store, std::int64_t run) : store_(store), run_(run) {}
 
   void add(Direction direction, const std::string& text) override;
   void keep() override;

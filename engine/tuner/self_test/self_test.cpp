@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/gate/reference_run.hpp"
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/tuner/self_test/fault_file.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/task/variant.hpp"
@@ -20,8 +20,8 @@ namespace {
 
 using Sort = SelfTestRow::Sort;
 
-// Compiled and watched ahead of the device.
-constexpr std::size_t kTasksAhead = 64;
+// Compiled and checked ahead of the device.
+constexpr std::size_t kEntriesAhead = 64;
 
 // A task with a device and all that judges kernels there.
 class Place {
@@ -59,25 +59,25 @@ class Place {
 
   std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
     auto variant = make_variant(task_, from, config, pool_, *device_);
-    // What is seen at run time has to stand without that look.
+    // What is seen at run time has to stand without that check.
     variant->bind_even_if_it_keeps_state();
     variant->begin();
     return variant;
   }
 
-  std::future<SanitizerResult> watch(const Template& from, const Config& config) {
-    return check_->look(from, config);
+  std::future<SanitizerResult> start_check(const Template& from, const Config& config) {
+    return check_->start(from, config);
   }
 
   // What is seen at run time comes first.
-  Rejection judge(Variant& variant, std::future<SanitizerResult>& watched) {
+  Rejection run(Variant& variant, std::future<SanitizerResult>& check) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.right()) return verdict.rejection();
     const auto bound = variant.bind(task_.problem->shape());
     if (!bound) return {Finding::not_bound, bound.error()};
     if (const auto timed = timer_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
-    if (auto seen = watched.get(); seen.rejection) return *std::move(seen.rejection);
+    if (auto seen = check.get(); seen.rejection) return *std::move(seen.rejection);
     return {Finding::right, ""};
   }
 
@@ -276,17 +276,17 @@ class Tester {
 
   void work_off(std::vector<Entry>& entries) {
     std::vector<std::unique_ptr<Variant>> variants(entries.size());
-    std::vector<std::future<SanitizerResult>> watched(entries.size());
+    std::vector<std::future<SanitizerResult>> checks(entries.size());
     std::size_t begun = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      for (; begun < std::min(i + kTasksAhead, entries.size()); ++begun) {
+      for (; begun < std::min(i + kEntriesAhead, entries.size()); ++begun) {
         const Entry& next = entries[begun];
-        watched[begun] = next.place->watch(next.from(), next.config);
+        checks[begun] = next.place->start_check(next.from(), next.config);
         variants[begun] = next.place->begin(next.from(), next.config);
       }
       Entry& entry = entries[i];
       const Stopwatch watch;
-      entry.row.rejection = entry.place->judge(*variants[i], watched[i]);
+      entry.row.rejection = entry.place->run(*variants[i], checks[i]);
       entry.row.seconds = watch.milliseconds() / 1000;
       entry.row.passed = passes(entry);
       result_.rows.push_back(entry.row);

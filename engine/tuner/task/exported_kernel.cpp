@@ -1,6 +1,6 @@
 #include "engine/tuner/task/exported_kernel.hpp"
 
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/hash.hpp"
 

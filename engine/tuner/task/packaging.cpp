@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/report/export.hpp"
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 std::string origin_of(const ExportFacts& facts, bool as_timed) {
   std::string text =
-      fmt::format("{}; trial {} of run {}, space {}",  // what it is, whence it is
+      fmt::format("{}; trial {} of run {}, space {}",  // what it is, and where it comes from
                   settings_text(facts.config.to_json()), facts.trial, facts.run, facts.space);
   if (as_timed && facts.time)
     text += fmt::format(", {} us {} on {}", time_text(facts.time->value), facts.time_kind,

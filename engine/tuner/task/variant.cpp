@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

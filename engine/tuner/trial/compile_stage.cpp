@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/kernel/compile/persistent_state.hpp"
+#include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/tuner/trial/resource_check.hpp"
 #include "engine/util/fault_point.hpp"
 

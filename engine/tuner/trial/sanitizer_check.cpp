@@ -69,8 +69,8 @@ SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, Com
         left_out_);
 }
 
-std::future<SanitizerResult> SanitizerCheck::look(const Template& from, const Config& config) {
-  if (!watches()) {
+std::future<SanitizerResult> SanitizerCheck::start(const Template& from, const Config& config) {
+  if (!enabled()) {
     std::promise<SanitizerResult> nothing;
     SanitizerResult none;
     if (left_out_ > 0) none.cut_short = "its cases are too large";
@@ -91,17 +91,17 @@ std::future<SanitizerResult> SanitizerCheck::look(const Template& from, const Co
 }
 
 SanitizerResult SanitizerCheck::run(const Template& from, const Config& config) {
-  SanitizerResult look;
-  look.of = static_cast<int>(cases_.size()) + left_out_;
+  SanitizerResult result;
+  result.of = static_cast<int>(cases_.size()) + left_out_;
   for (int i = 0; i < CrashPolicy::kMostDeaths && !over_; ++i) {
     try {
       if (auto seen = try_to_run(from, config)) return *seen;
-      look.cut_short = "the emulator's process died";
+      result.cut_short = "the emulator's process died";
     } catch (const MachineError& error) {
-      look.cut_short = error.what();
+      result.cut_short = error.what();
     }
   }
-  return look;
+  return result;
 }
 
 std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from,
@@ -110,18 +110,18 @@ std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from,
   const auto variant = make_variant(task_, from, config, pool_, *emulator);
   const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
   if (!emulator->deaths().empty()) return std::nullopt;
-  SanitizerResult look;
-  look.cases = verdict.cases - (verdict.right() ? 0 : 1);
-  look.of = static_cast<int>(cases_.size()) + left_out_;
+  SanitizerResult result;
+  result.cases = verdict.cases - (verdict.right() ? 0 : 1);
+  result.of = static_cast<int>(cases_.size()) + left_out_;
   if (verdict.right()) {
-    if (left_out_ > 0) look.cut_short = "the others are too large";
+    if (left_out_ > 0) result.cut_short = "the others are too large";
   } else if (is_of_the_kernel(verdict)) {
-    look.rejection = verdict.rejection();
-    look.rejection->message.insert(0, "on " + emulator->info().id + ": ");
+    result.rejection = verdict.rejection();
+    result.rejection->message.insert(0, "on " + emulator->info().id + ": ");
   } else {
-    look.cut_short = verdict.message;
+    result.cut_short = verdict.message;
   }
-  return look;
+  return result;
 }
 
 }  // namespace fa_tune

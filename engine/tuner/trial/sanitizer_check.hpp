@@ -23,20 +23,20 @@ namespace fa_tune {
 using EmulatorOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& profile,
                                                              std::uint64_t instructions)>;
 
-// What became of a look at one kernel.
+// What the emulator's checks say of one kernel.
 struct SanitizerResult {
   std::optional<Rejection> rejection;  // what is against the kernel, if anything is
-  int cases = 0;                       // looked at to their end
+  int cases = 0;                       // run to their end
   int of = 0;
-  std::string cut_short;  // why not all of them; empty if they were, or where there is no look
+  std::string cut_short;  // why not all of them; empty if all were, or if there is no check
 
   bool whole() const { return cut_short.empty(); }
   // "all 6 cases", "2 of 6 cases: ...", "not looked at: ...".
   std::string text() const;
 };
 
-// A kernel that a GPU is to vouch for, looked at once more where more is seen: on the emulator,
-// with all its checks and in other orders of events. A race that goes well by chance, a barrier
+// Runs a kernel that a GPU is to vouch for on the emulator too, which sees more: with all of its
+// checks and in other orders of events. A race that goes well by chance, a barrier
 // that one warp does not reach, a copy that nobody waits for: a GPU may run such a kernel right for
 // years.
 class SanitizerCheck {
@@ -47,23 +47,23 @@ class SanitizerCheck {
   static constexpr std::uint64_t kInstructions = 400'000'000;
   static constexpr double kMostBytes = 256.0 * (1 << 20);
 
-  // `device`: the one that kernels run on. Nothing is watched where that is an emulator itself, or
+  // `device`: the one that kernels run on. Nothing is checked where that is an emulator itself, or
   // no profile in search_spaces/devices is for it, or there is no `open`, which is logged. Cases
   // that need more than kMostBytes are left out. The task and the pool must outlive this and
   // every answer.
   SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool,
                  EmulatorOpener open, std::uint64_t seed,
                  std::uint64_t instructions = kInstructions);
-  // Lets looks that have not begun be.
+  // Checks that have not begun are dropped.
   ~SanitizerCheck() { over_ = true; }
   SanitizerCheck(const SanitizerCheck&) = delete;
   SanitizerCheck& operator=(const SanitizerCheck&) = delete;
 
-  bool watches() const { return profile_ && !cases_.empty(); }
+  bool enabled() const { return profile_ && !cases_.empty(); }
   // Begins, on a thread of its own, to run the suite `quick`; as many at once as there are cores.
   // What the emulator does not know, as an instruction of a newer GPU, is nothing against a kernel,
-  // nor is that its process died: then it was not looked at.
-  std::future<SanitizerResult> look(const Template& from, const Config& config);
+  // nor is that its process died: then it was not checked.
+  std::future<SanitizerResult> start(const Template& from, const Config& config);
 
  private:
   SanitizerResult run(const Template& from, const Config& config);

@@ -66,7 +66,7 @@ void teach_sampling(FakeDevice& device) {
     for (std::uint64_t i = scalar(call, 0); i-- > 0;) {
       const std::uint64_t length = scalar(call, 1);
       const std::uint64_t place = at(call.pointers[1], i / length, 0U) * length + i % length;
-      const auto rank = LimitRanks::rank_of(at(call.pointers[0], i, std::uint16_t{}));
+      const auto rank = BoundRanks::rank_of(at(call.pointers[0], i, std::uint16_t{}));
       if (rank < at(call.pointers[2], place, std::int16_t{}) ||
           rank > at(call.pointers[3], place, std::int16_t{}))
         std::memcpy(call.pointers[4], &i, sizeof i);

@@ -189,7 +189,7 @@ namespace {
 // Four numbers of which the truth is of the first two, with what limits a test gives.
 class HalfKnown final : public test::FourNumbers {
  public:
-  Limits limits{.row_elements = 2, .range_of_row = {0, 0}, .least = {0, 0}, .most = {2, 2}};
+  ValueBounds limits{.row_elements = 2, .range_of_row = {0, 0}, .least = {0, 0}, .most = {2, 2}};
   std::vector<std::uint32_t> rows = {0};
 
   std::string kind() const override { return "half known"; }

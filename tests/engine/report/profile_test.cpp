@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/insights.hpp"
-#include "engine/report/next_moves.hpp"
 #include "engine/report/page/page.hpp"
 #include "engine/report/show.hpp"
 #include "engine/report/table.hpp"
+#include "engine/report/tuning_hints.hpp"
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
@@ -130,17 +130,17 @@ TEST_CASE("a profile goes through JSON whole") {
 }
 
 TEST_CASE("what to try is a table, or says why there is none") {
-  NextMoves next;
+  TuningHints next;
   CHECK(has(next_moves_text(next), "does not say"));
   next.known = true;
   CHECK(has(next_moves_text(next), "no gene of the template is known to move latency"));
-  MoveOption fresh;
+  HintOption fresh;
   fresh.value = std::int64_t{3};
   fresh.also = {{"BLOCK_N", Value(std::int64_t{64}), Value(std::int64_t{32})}};
   fresh.trials = 4;
   fresh.right = 3;
   fresh.best_ratio = 1.0312;
-  MoveOption tried;
+  HintOption tried;
   tried.value = std::int64_t{1};
   tried.trial = 9;
   tried.outcome = "refused";

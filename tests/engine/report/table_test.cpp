@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/report/words.hpp"
+#include "engine/report/text_format.hpp"
 
 using namespace fa_tune;
 

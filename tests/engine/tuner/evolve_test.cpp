@@ -110,7 +110,7 @@ class Metered : public test::ForwardingDevice {
 
 // What a run found, without what differs from one clock to another; with `finals`, also who came to
 // the finals.
-std::vector<std::string> story(const Store& store, std::int64_t run, bool finals = true) {
+std::vector<std::string> fingerprint(const Store& store, std::int64_t run, bool finals = true) {
   std::vector<std::string> lines;
   for (const TrialRow& trial : store.trials(run)) {
     std::string line = std::to_string(trial.number) + trial.config_json + trial.operation +
@@ -156,7 +156,7 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
   CHECK_FALSE(whole.interrupted);
   CHECK(whole.counts.trials == 28);
   CHECK(whole.counts.right > 14);
-  const auto expected = story(store, whole.run);
+  const auto expected = fingerprint(store, whole.run);
   REQUIRE(expected.size() == 28);
   CHECK(store.run(whole.run)->state == "done");
 
@@ -172,22 +172,22 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
   again.resume = part.run;
   CHECK(run(store, again, 12).interrupted);
   CHECK_FALSE(run(store, again).interrupted);
-  CHECK(story(store, part.run) == expected);
+  CHECK(fingerprint(store, part.run) == expected);
 
-  CHECK(story(store, run(store, trials(10, 4)).run) !=
+  CHECK(fingerprint(store, run(store, trials(10, 4)).run) !=
         std::vector<std::string>(expected.begin(), expected.begin() + 10));
 }
 
 TEST_CASE("a finished run can be given more budget and goes on as if it had had it") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const auto expected = story(store, run(store, trials(24)).run);
+  const auto expected = fingerprint(store, run(store, trials(24)).run);
   EvolveOptions options = trials(13);
   const std::int64_t first = run(store, options).run;
   options.trials = 24;
   options.resume = first;
   run(store, options);
-  const auto found = story(store, first);
+  const auto found = fingerprint(store, first);
   // The finals of the shorter run may have moved a trial's stage on; everything else agrees.
   REQUIRE(found.size() == expected.size());
   int differing = 0;
@@ -215,7 +215,7 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   const std::int64_t whole = run(store, trials(24)).run;
-  const auto expected = story(store, whole, false);
+  const auto expected = fingerprint(store, whole, false);
 
   Fragile device(open_device("emulator:l4", small().target, test::root()), 100);
   Quiet listener;
@@ -234,7 +234,7 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   EvolveOptions options = trials(24);
   options.resume = broken.run;
   CHECK_FALSE(run(store, options).device_lost);
-  const auto found = story(store, broken.run, false);
+  const auto found = fingerprint(store, broken.run, false);
   REQUIRE(found.size() == 24);
   // Within its generation only the one that was charged, and what had been its duplicate.
   const std::int64_t charged = store.trial(whole, kept.back().number)->id;

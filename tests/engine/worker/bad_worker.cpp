@@ -29,7 +29,7 @@
 #include "engine/kernel/compile/code_hash.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
-#include "engine/worker/serve.hpp"
+#include "engine/worker/worker_main.hpp"
 #include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;

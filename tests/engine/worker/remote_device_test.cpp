@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/util/error.hpp"
-#include "engine/worker/parked_buffers.hpp"
-#include "engine/worker/window.hpp"
+#include "engine/worker/buffer_free_list.hpp"
+#include "engine/worker/shared_window.hpp"
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
@@ -234,8 +234,8 @@ TEST_CASE("buffers are wiped together, before whatever could tell") {
 }
 
 TEST_CASE("buffers are parked up to a limit, then let go") {
-  ParkedBuffers parked;
-  constexpr std::size_t kHalf = ParkedBuffers::kMost / 2;
+  BufferFreeList parked;
+  constexpr std::size_t kHalf = BufferFreeList::kMost / 2;
   CHECK(parked.put({BufferHandle{1}, 1, 0, kHalf}));
   CHECK(parked.put({BufferHandle{2}, 1, 0, kHalf}));
   CHECK_FALSE(parked.put({BufferHandle{3}, 1, 0, 1}));

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 namespace fa_tune::bench {
 

@@ -5,8 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/device/emulator/cluster.hpp"
-#include "engine/device/emulator/ops.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // Accesses to memory. What orders them is in sanitizer_order.cpp, the words are in
 // sanitizer_report.cpp.
@@ -55,18 +54,18 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
   }
   if (checks_.initialized) {
     local_written_.assign(clocks_.warps(),
-                          InitMap(std::size_t{context.program->local_bytes} * warp_size));
+                          InitShadow(std::size_t{context.program->local_bytes} * warp_size));
   }
 }
 
 void Sanitizer::start(std::uint64_t index) {
   cluster_ = index;
   clocks_.restart();
-  for (InitMap& map : shared_written_) map.clear();
-  for (InitMap& map : local_written_) map.clear();
+  for (InitShadow& map : shared_written_) map.clear();
+  for (InitShadow& map : local_written_) map.clear();
   for (auto& barriers : barriers_) barriers.fill({});
   for (Clock& clock : fenced_) clock.clear();
-  for (CopyLedger& copies : copies_) copies.clear();
+  for (PendingCopies& copies : copies_) copies.clear();
   for (auto& warps : grouped_) {
     for (Grouped& grouped : warps) grouped.parts.clear();
   }
@@ -78,12 +77,12 @@ void Sanitizer::start(std::uint64_t index) {
   }
 }
 
-std::optional<Trouble> Sanitizer::judge(std::optional<Trouble> trouble) {
-  if (!trouble || !unwritten_ || trouble->kind == TroubleKind::race) return trouble;
+std::optional<Diagnostic> Sanitizer::finalize(std::optional<Diagnostic> diagnostic) {
+  if (!diagnostic || !unwritten_ || diagnostic->kind == DiagnosticKind::race) return diagnostic;
   return std::exchange(unwritten_, std::nullopt);
 }
 
-std::optional<Trouble> Sanitizer::finish() { return std::exchange(unwritten_, std::nullopt); }
+std::optional<Diagnostic> Sanitizer::finish() { return std::exchange(unwritten_, std::nullopt); }
 
 bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
                        const Addresses& addresses) {
@@ -150,7 +149,7 @@ bool Sanitizer::access_shared(const Current& at) {
     }
     const auto [rank, offset] = place(*at.warp, address);
     if (checks_.initialized) {
-      InitMap& map = shared_written_[rank];
+      InitShadow& map = shared_written_[rank];
       if (access.reads()) read_written(at, lane, Space::shared, address, map, offset, false);
       if (access.write) map.mark(offset, access.bytes);
     }
@@ -172,13 +171,13 @@ bool Sanitizer::access_shared(const Current& at) {
 bool Sanitizer::access_local(const Current& at) {
   if (!checks_.initialized) return true;
   const Access& access = *at.access;
-  InitMap& map = local_written_[number(*at.warp)];
+  InitShadow& map = local_written_[number(*at.warp)];
   for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
     const std::size_t offset = static_cast<std::size_t>(lane) * context_.program->local_bytes +
                                static_cast<std::uint32_t>(address);
-    if (access.reads() && access.manner != Manner::copy) {
+    if (access.reads() && access.order != MemoryOrder::copy) {
       read_written(at, lane, Space::local, address, map, offset, true);
     }
     if (access.write) map.mark(offset, access.bytes);
@@ -200,7 +199,7 @@ bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address)
     if (nearest_ == nullptr || address - nearest_->address >= nearest_->size) {
       nearest_ = context_.memory->find(address);
     }
-    InitMap* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
+    InitShadow* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
     if (map != nullptr) {
       const std::size_t offset = address - nearest_->address;
       if (access.reads()) read_written(at, lane, Space::global, address, *map, offset, false);
@@ -215,16 +214,16 @@ bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address)
 // Local memory holds structures that are copied whole, padding and all: there a value is missing
 // only if none of its bytes has been written.
 void Sanitizer::read_written(const Current& at, int lane, Space space, std::uint64_t address,
-                             const InitMap& map, std::size_t offset, bool elementwise) {
+                             const InitShadow& map, std::size_t offset, bool elementwise) {
   const std::uint32_t bytes = at.access->bytes;
-  const std::uint32_t missing = InitMap::low(bytes) & ~map.written(offset, bytes);
+  const std::uint32_t missing = InitShadow::low(bytes) & ~map.written(offset, bytes);
   if (missing == 0 || unwritten_) return;
   if (elementwise) {
     const auto values = std::max<std::uint32_t>(at.op->m[4], 1);
     const std::uint32_t width = std::max(bytes / values, 1U);
     bool some = false;
     for (std::uint32_t i = 0; i + width <= bytes; i += width) {
-      const std::uint32_t value = InitMap::low(width) << i;
+      const std::uint32_t value = InitShadow::low(width) << i;
       some |= (missing & value) == value;
     }
     if (!some) return;
@@ -271,7 +270,7 @@ void Sanitizer::synchronize(const Current& at, std::uint64_t key, bool global) {
 }
 
 // Whether a store writes what is there already; compute-sanitizer calls such a race harmless too.
-bool Sanitizer::harmless(const Conflict& conflict) {
+bool Sanitizer::is_benign(const Conflict& conflict) {
   const Current& at = current_;
   if (conflict.writes && conflict.before_writes && conflict.before.time != Stamp::unfinished &&
       conflict.before.agent < clocks_.warps() && !at.asynchronous) {
@@ -294,7 +293,7 @@ bool Sanitizer::harmless(const Conflict& conflict) {
 
 bool Sanitizer::same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
                            const std::byte* memory, std::size_t skip, std::size_t bytes) const {
-  if (at.op->run != run_store || at.access->manner != Manner::plain) return false;
+  if (!at.access->stores_registers || at.access->order != MemoryOrder::plain) return false;
   const auto stored = stored_bytes(*at.warp, *at.op, lane);
   if (same_instruction) {
     const auto before = stored_bytes(*at.warp, *at.op, before_lane);

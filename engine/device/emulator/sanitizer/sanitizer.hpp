@@ -7,29 +7,31 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/device/emulator/access.hpp"
-#include "engine/device/emulator/sanitizer/copy_ledger.hpp"
-#include "engine/device/emulator/sanitizer/global_races.hpp"
-#include "engine/device/emulator/sanitizer/init_map.hpp"
-#include "engine/device/emulator/sanitizer/race_cells.hpp"
-#include "engine/device/emulator/sanitizer/vector_clocks.hpp"
+#include "engine/device/emulator/shadow/global_shadow.hpp"
+#include "engine/device/emulator/shadow/init_shadow.hpp"
+#include "engine/device/emulator/shadow/pending_copies.hpp"
+#include "engine/device/emulator/shadow/shared_shadow.hpp"
+#include "engine/device/emulator/shadow/vector_clocks.hpp"
+#include "engine/device/emulator/state/access.hpp"
+#include "engine/device/emulator/state/cta.hpp"
 
 namespace fa_tune::emulator {
 
-// When an asynchronous access has ended for sure: see VectorClocks.
-struct Completion {
+// The clock value of an agent (VectorClocks) at which an asynchronous access is known to be
+// complete.
+struct CompletionToken {
   std::uint16_t agent = 0;
   std::uint32_t time = 0;
 };
 
 // Asynchronous operations that groups count.
-enum class AsyncKind : std::uint8_t { bulk, wgmma };
+enum class AsyncGroupKind : std::uint8_t { bulk, wgmma };
 
 // Watches a launch for what bounds and alignment do not show: reads of what nobody has written,
 // races, misused asynchronous operations. One for the clusters of a launch that run one after the
 // other; those that wait for each other each have one. Instructions tell it what they do; what it
 // finds it reports through Cta::report. It never changes what the kernel does.
-class Sanitizer final : private RaceJudge {
+class Sanitizer final : private RaceFilter {
  public:
   // The CTAs that run together.
   Sanitizer(const LaunchContext& context, std::uint32_t ctas);
@@ -42,9 +44,9 @@ class Sanitizer final : private RaceJudge {
 
   // A cluster has ended so. A read of what nobody has written is told only if nothing explains it
   // better: where a barrier is missing, whether the reader comes before the writer is chance.
-  std::optional<Trouble> judge(std::optional<Trouble> trouble);
+  std::optional<Diagnostic> finalize(std::optional<Diagnostic> diagnostic);
   // The launch has ended.
-  std::optional<Trouble> finish();
+  std::optional<Diagnostic> finish();
 
   // An access that is within its memory. False after a report.
   bool access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
@@ -53,28 +55,29 @@ class Sanitizer final : private RaceJudge {
   // cp.async: lanes of `mask` write to shared addresses `to`, those of `reading` read from `from`.
   bool begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const Addresses& to,
                   std::uint32_t reading, const Addresses& from);
-  // cp.async.wait_*; op.immediate as in async_ops.cpp.
+  // cp.async.wait_*; op.immediate as in async/cp_async.cpp.
   void wait_copies(Warp& warp, const Op& op, std::uint32_t mask);
   // cp.async.mbarrier.arrive: the lane's copies so far end with the mbarrier's phase.
   void hand_copies(const Warp& warp, int lane, const std::byte* mbarrier);
 
-  // Bulk copies, tensor copies and wgmma: pieces of what a lane starts, told when it is issued.
-  // What they do is done for sure when the phase of an mbarrier at hand, or a group, is over.
-  Completion by_phase(const std::byte* mbarrier);
+  // Bulk copies, tensor copies and wgmma: each piece is told when a lane issues it. It is known to
+  // be complete when the mbarrier's phase under way is over, or the group has been waited for.
+  CompletionToken by_phase(const std::byte* mbarrier);
   // `group`: how many groups the lane has committed before this operation.
-  Completion by_group(const Warp& warp, int lane, std::uint32_t group, AsyncKind kind,
-                      const Op& op);
+  CompletionToken by_group(const Warp& warp, int lane, std::uint32_t group, AsyncGroupKind kind,
+                           const Op& op);
   // `memory` is in some CTA's shared memory, `bytes` a multiple of 16 or a power of two below.
-  bool async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
+  bool async_shared(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
                     const std::byte* memory, std::uint32_t bytes, const Access& access);
   bool async_global(Warp& warp, const Op& op, int lane, std::uint64_t address, std::uint32_t bytes,
                     const Access& access);
   // The lane has waited for its operations in groups before `end`.
-  void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind);
+  void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind);
 
-  // Lanes of the warp have met at a barrier of theirs.
+  // bar.warp.sync: the lanes of the warp have converged.
   void converge(const Warp& warp);
-  // Barrier `id` of the warp's CTA: the warp comes, goes on, and the barrier begins anew.
+  // Barrier `id` of the warp's CTA: the warp arrives; it goes on; the barrier is ready for its next
+  // use.
   void arrive(const Warp& warp, std::uint32_t id);
   void leave(const Warp& warp, std::uint32_t id);
   void reopen(const Cta& cta, std::uint32_t id);
@@ -93,12 +96,12 @@ class Sanitizer final : private RaceJudge {
   bool exit(Warp& warp, const Op& op, std::uint32_t mask);
 
  private:
-  struct Phases {
+  struct PhaseClocks {
     std::uint16_t agent = 0;
     Clock coming;  // of those who have arrived
     Clock over;    // of the phases that are complete
   };
-  // What the judge needs to know of the access that it is asked about.
+  // What the filter needs to know of the access that it is asked about.
   struct Current {
     Warp* warp = nullptr;
     const Op* op = nullptr;
@@ -118,16 +121,16 @@ class Sanitizer final : private RaceJudge {
   bool access_global(const Current& at);
   bool check_global(const Current& at, int lane, std::uint64_t address);
   void read_written(const Current& at, int lane, Space space, std::uint64_t address,
-                    const InitMap& map, std::size_t offset, bool elementwise);
+                    const InitShadow& map, std::size_t offset, bool elementwise);
   bool race_global(const Current& at, int lane, std::uint64_t address);
   // A fence: what the warp knows and has done so far can be published.
   void close_time(std::uint32_t warp);
   void synchronize(const Current& at, std::uint64_t key, bool global);
 
-  void end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::uint32_t lane,
+  void end_copy(const Warp& warp, const PendingCopies::Copy& copy, std::uint32_t lane,
                 std::uint16_t agent, std::uint32_t time);
 
-  bool harmless(const Conflict& conflict) override;
+  bool is_benign(const Conflict& conflict) override;
   bool same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
                   const std::byte* memory, std::size_t skip, std::size_t bytes) const;
 
@@ -135,7 +138,7 @@ class Sanitizer final : private RaceJudge {
   void report_race(const Conflict& conflict);
   void report_global_race(const Current& at, int lane, const GlobalConflict& conflict);
   void note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                      const InitMap::Missing& missing);
+                      const InitShadow::Missing& missing);
   void report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy);
   std::string thread_text(std::uint32_t thread) const;
   std::string where_text(std::uint32_t op) const;
@@ -144,7 +147,7 @@ class Sanitizer final : private RaceJudge {
   SharedPlace place(const Warp& warp, std::uint64_t address) const;
   Viewer viewer(std::uint32_t warp) const;
   std::uint32_t index_of(const Op& op) const;
-  Phases& phases(const std::byte* mbarrier);
+  PhaseClocks& phases(const std::byte* mbarrier);
 
   const LaunchContext& context_;
   CheckSet checks_;
@@ -152,20 +155,20 @@ class Sanitizer final : private RaceJudge {
   std::uint64_t cluster_ = 0;
   Current current_;
   const Allocation* nearest_ = nullptr;  // of the last global access
-  std::optional<Trouble> unwritten_;     // the first read of what nobody had written
+  std::optional<Diagnostic> unwritten_;  // the first read of what nobody had written
 
   VectorClocks clocks_;
-  std::vector<RaceCells> cells_;                             // a CTA
-  std::vector<InitMap> shared_written_;                      // a CTA
-  std::vector<InitMap> local_written_;                       // a warp
-  std::vector<CopyLedger> copies_;                           // a warp
+  std::vector<SharedShadow> cells_;                          // a CTA
+  std::vector<InitShadow> shared_written_;                   // a CTA
+  std::vector<InitShadow> local_written_;                    // a warp
+  std::vector<PendingCopies> copies_;                        // a warp
   std::vector<std::array<Clock, barriers_a_cta>> barriers_;  // a CTA
-  std::unordered_map<const std::byte*, Phases> mbarriers_;
+  std::unordered_map<const std::byte*, PhaseClocks> mbarriers_;
   Clock cluster_coming_;
   Clock cluster_over_;
   std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
   std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
-  GlobalRaces& global_;                             // the launch's
+  GlobalShadow& global_;                            // the launch's
   // What a warp has under way in groups of a kind; who makes its accesses, 0 while there are none.
   struct Grouped {
     struct Part {
@@ -177,7 +180,7 @@ class Sanitizer final : private RaceJudge {
     std::uint16_t agent = 0;
     std::vector<Part> parts;
   };
-  std::array<std::vector<Grouped>, 2> grouped_;  // by AsyncKind, a warp
+  std::array<std::vector<Grouped>, 2> grouped_;  // by AsyncGroupKind, a warp
 };
 
 }  // namespace fa_tune::emulator

@@ -1,20 +1,20 @@
 #include <algorithm>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // Bulk copies, tensor copies and wgmma. They reach memory through the asynchronous proxy, at any
 // time between their issue and the end of a group or of an mbarrier's phase.
 
 namespace fa_tune::emulator {
 
-Completion Sanitizer::by_phase(const std::byte* mbarrier) {
+CompletionToken Sanitizer::by_phase(const std::byte* mbarrier) {
   const std::uint16_t agent = phases(mbarrier).agent;
   return {agent, clocks_.time(agent) + 1};
 }
 
-Completion Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group, AsyncKind kind,
-                               const Op& op) {
+CompletionToken Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group,
+                                    AsyncGroupKind kind, const Op& op) {
   Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
   if (own.agent == 0) own.agent = clocks_.add_agent();
   const std::uint32_t time = clocks_.advance(own.agent);
@@ -22,7 +22,7 @@ Completion Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group, 
   return {own.agent, time};
 }
 
-void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncKind kind) {
+void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind) {
   Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
   std::erase_if(own.parts, [&](const Grouped::Part& part) {
     if (part.lane != lane || part.group >= end) return false;
@@ -31,7 +31,7 @@ void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, Async
   });
 }
 
-bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completion& completion,
+bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
                              const std::byte* memory, std::uint32_t bytes, const Access& access) {
   const auto ctas = warp.cta->cluster().ctas();
   const auto owner = std::find_if(ctas.begin(), ctas.end(), [&](const auto& cta) {
@@ -54,7 +54,7 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completio
     if (!right) return false;
   }
   if (!checks_.initialized) return true;
-  InitMap& map = shared_written_[rank];
+  InitShadow& map = shared_written_[rank];
   if (access.reads() && !unwritten_ && !map.all(offset, bytes)) {
     const Current at = current_;
     note_unwritten(at, lane, Space::shared, shared_reserved + offset, map.missing(offset, bytes));

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/device/emulator/cluster.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // What orders accesses: barriers, mbarriers, fences, waits for copies.
 
@@ -38,7 +38,7 @@ void Sanitizer::leave_cluster(const Warp& warp) {
   close_time(own);
 }
 
-Sanitizer::Phases& Sanitizer::phases(const std::byte* mbarrier) {
+Sanitizer::PhaseClocks& Sanitizer::phases(const std::byte* mbarrier) {
   const auto [found, is_new] = mbarriers_.try_emplace(mbarrier);
   if (is_new) found->second.agent = clocks_.add_agent();
   return found->second;
@@ -49,13 +49,13 @@ void Sanitizer::arrive_mbarrier(const Warp& warp, const std::byte* mbarrier) {
 }
 
 void Sanitizer::complete_mbarrier(const std::byte* mbarrier) {
-  Phases& phases = this->phases(mbarrier);
+  PhaseClocks& phases = this->phases(mbarrier);
   phases.over = phases.coming;
   clocks_.advance(phases.agent);
 }
 
 void Sanitizer::pass_mbarrier(const Warp& warp, const std::byte* mbarrier) {
-  const Phases& phases = this->phases(mbarrier);
+  const PhaseClocks& phases = this->phases(mbarrier);
   clocks_.acquire(number(warp), phases.over);
   clocks_.learn(number(warp), phases.agent, clocks_.time(phases.agent));
 }
@@ -75,7 +75,7 @@ bool Sanitizer::begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const A
   const Access written{Space::shared, op.m[1], true};
   current_ = {&warp, &op, &written, &to, mask, warp.cta, false};
   const std::uint32_t own = number(warp);
-  CopyLedger::Copy copy;
+  PendingCopies::Copy copy;
   copy.op = index_of(op);
   copy.lanes = mask;
   copy.bytes = op.m[1];
@@ -86,7 +86,7 @@ bool Sanitizer::begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const A
     if (!checks_.races) continue;
     const Stamp stamp{Stamp::unfinished, copy.op, static_cast<std::uint16_t>(own),
                       static_cast<std::uint8_t>(lane), false};
-    RaceCells& cells = cells_[warp.cta->rank()];
+    SharedShadow& cells = cells_[warp.cta->rank()];
     if (!cells.write(viewer(own), stamp, copy.offsets[lane], copy.bytes, *this)) return false;
   }
   copies_[own].begin(copy);
@@ -95,24 +95,25 @@ bool Sanitizer::begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const A
 
 void Sanitizer::wait_copies(Warp& warp, const Op& op, std::uint32_t mask) {
   const std::uint32_t own = number(warp);
-  const auto covered = [&](const CopyLedger::Copy& copy, std::uint32_t lane) {
+  const auto covered = [&](const PendingCopies::Copy& copy, std::uint32_t lane) {
     return op.immediate < 0 ||
            std::int64_t{copy.groups[lane]} + op.immediate < std::int64_t{warp.committed[lane]};
   };
-  copies_[own].end(mask, covered, [&](const CopyLedger::Copy& copy, std::uint32_t lane) {
+  copies_[own].end(mask, covered, [&](const PendingCopies::Copy& copy, std::uint32_t lane) {
     end_copy(warp, copy, lane, static_cast<std::uint16_t>(own), clocks_.time(own));
   });
 }
 
 void Sanitizer::hand_copies(const Warp& warp, int lane, const std::byte* mbarrier) {
   const std::uint16_t agent = phases(mbarrier).agent;
-  const auto all = [](const CopyLedger::Copy&, std::uint32_t) { return true; };
-  copies_[number(warp)].end(1U << lane, all, [&](const CopyLedger::Copy& copy, std::uint32_t own) {
-    end_copy(warp, copy, own, agent, clocks_.time(agent) + 1);
-  });
+  const auto all = [](const PendingCopies::Copy&, std::uint32_t) { return true; };
+  copies_[number(warp)].end(1U << lane, all,
+                            [&](const PendingCopies::Copy& copy, std::uint32_t own) {
+                              end_copy(warp, copy, own, agent, clocks_.time(agent) + 1);
+                            });
 }
 
-void Sanitizer::end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::uint32_t lane,
+void Sanitizer::end_copy(const Warp& warp, const PendingCopies::Copy& copy, std::uint32_t lane,
                          std::uint16_t agent, std::uint32_t time) {
   const std::uint32_t rank = warp.cta->rank();
   const std::uint32_t offset = copy.offsets[lane];
@@ -127,7 +128,7 @@ void Sanitizer::end_copy(const Warp& warp, const CopyLedger::Copy& copy, std::ui
 bool Sanitizer::exit(Warp& warp, const Op& op, std::uint32_t mask) {
   if (!checks_.sync) return true;
   const std::uint32_t own = number(warp);
-  if (const CopyLedger::Copy* copy = copies_[own].of_lanes(mask)) {
+  if (const PendingCopies::Copy* copy = copies_[own].of_lanes(mask)) {
     report_exit(warp, op, std::countr_zero(copy->lanes & mask), copy->op);
     return false;
   }

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/cluster.hpp"
+#include "engine/device/emulator/ir/source_lines.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
-#include "engine/device/emulator/source_lines.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
 
 // What a report says. Cta::report puts the instruction, the block and the thread before it.
 
@@ -76,7 +76,7 @@ void Sanitizer::report_race(const Conflict& conflict) {
         fmt::format("{} {} it {}{}", who, past(conflict.before_writes), where_text(before.op), how);
   }
   at.warp->cta->report(
-      TroubleKind::race, *at.warp, *at.op, lane,
+      DiagnosticKind::race, *at.warp, *at.op, lane,
       fmt::format("{} {} bytes at shared address 0x{:x}, byte {} of the block's {}; {}",
                   verb(conflict.writes), at.access->bytes, conflict.offset + shared_reserved,
                   conflict.offset, at.owner->shared().size(), what));
@@ -86,7 +86,7 @@ void Sanitizer::report_global_race(const Current& at, int lane, const GlobalConf
   const auto threads = static_cast<std::uint32_t>(context_.config.block.count());
   const GlobalStamp& before = conflict.before;
   at.warp->cta->report(
-      TroubleKind::race, *at.warp, *at.op, lane,
+      DiagnosticKind::race, *at.warp, *at.op, lane,
       fmt::format("{} {} bytes at global address 0x{:x}, {}; block {}, {} {} it {}, and nothing "
                   "orders the two",
                   verb(at.access->write), at.access->bytes, conflict.address,
@@ -97,7 +97,7 @@ void Sanitizer::report_global_race(const Current& at, int lane, const GlobalConf
 }
 
 void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                               const InitMap::Missing& missing) {
+                               const InitShadow::Missing& missing) {
   const std::uint32_t bytes = at.access->bytes;
   std::string what = missing.count == bytes ? std::string("which nobody has written")
                      : missing.count == 1
@@ -114,13 +114,13 @@ void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::ui
     what += fmt::format("; byte {} of the thread's {}", static_cast<std::uint32_t>(address),
                         context_.program->local_bytes);
   }
-  unwritten_ = at.warp->cta->describe(TroubleKind::uninitialized, *at.warp, *at.op, lane,
+  unwritten_ = at.warp->cta->describe(DiagnosticKind::uninitialized, *at.warp, *at.op, lane,
                                       fmt::format("reads {} bytes at {} address 0x{:x}, {}", bytes,
                                                   space_name(space), address, what));
 }
 
 void Sanitizer::report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy) {
-  warp.cta->report(TroubleKind::sync, warp, op, lane,
+  warp.cta->report(DiagnosticKind::sync, warp, op, lane,
                    "exits while what it has begun is under way, " + where_text(copy));
 }
 

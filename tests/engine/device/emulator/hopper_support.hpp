@@ -9,7 +9,7 @@
 
 namespace fa_tune::test {
 
-// Schedules that every right kernel is run in; see Schedule.
+// Interleavings that every right kernel is run in; see Interleaving.
 inline constexpr std::uint64_t schedules = 6;
 
 class HopperBench {

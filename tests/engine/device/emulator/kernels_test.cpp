@@ -2,11 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/half.hpp"
 #include "engine/util/random.hpp"
-#include "engine/device/emulator/grid.hpp"
-#include "engine/device/emulator/loader.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // Whole kernels as the compiler writes them, the device around them, and what is counted.
@@ -188,9 +188,9 @@ TEST_CASE("an endless loop ends as a timeout") {
   REQUIRE(program);
   const std::vector<std::byte> parameters(8);
   emulator::LaunchContext context{&*program, {}, parameters, &memory, 100000};
-  const auto trouble = emulator::run_grid(context, 1, nullptr);
-  REQUIRE(trouble);
-  CHECK(trouble->kind == emulator::TroubleKind::timeout);
+  const auto diagnostic = emulator::run_grid(context, 1, nullptr);
+  REQUIRE(diagnostic);
+  CHECK(diagnostic->kind == emulator::DiagnosticKind::timeout);
 }
 
 TEST_CASE("counters are of pipes, wavefronts and sectors") {
@@ -209,8 +209,8 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
     emulator::LaunchContext context{&*program, {}, parameters, &memory, 100000};
     context.config.block = {32, 1, 1};
     emulator::Record record;
-    const auto trouble = emulator::run_grid(context, 1, &record);
-    REQUIRE_FALSE(trouble);
+    const auto diagnostic = emulator::run_grid(context, 1, &record);
+    REQUIRE_FALSE(diagnostic);
     return record.totals;
   };
   const auto plain = count("add.f32 %r3, %r1, %r1; ex2.approx.f32 %r4, %r3; bar.sync 0;");

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/device/emulator/tensor_core.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core.hpp"
 #include "engine/util/half.hpp"
 
 // Where the elements of a fragment lie, written down from the PTX ISA, and small whole numbers as

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/occupancy.hpp"
+#include "engine/device/emulator/target/occupancy.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/tensor_core_avx2.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_avx2.hpp"
 #include "engine/util/random.hpp"
 #include "tests/helpers.hpp"
 #include "warp.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/tensor_core_reference.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
 #include "tests/engine/device/math/fragments.hpp"
 #include "warp.hpp"
 

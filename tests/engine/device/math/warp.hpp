@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "engine/device/emulator/tensor_core_reference.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
 
 namespace fa_tune::emulator {
 

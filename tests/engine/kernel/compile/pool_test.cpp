@@ -99,7 +99,7 @@ TEST_CASE("pool: what waits can be dropped, and more be asked for") {
   auto running = pool.submit(pool_request("wait"));
   compiler.wait_until_asked(1);
   auto dropped = pool.submit(pool_request("later"));
-  pool.drop_waiting();
+  pool.cancel_waiting();
   CHECK_THROWS_AS((void)dropped.get(), std::future_error);
   auto after = pool.submit(pool_request("after"));
   compiler.release();

@@ -8,10 +8,10 @@
 #include <doctest/doctest.h>
 
 #include "engine/problem/attention/attention.hpp"
-#include "engine/problem/attention/limits.hpp"
 #include "engine/problem/attention/oracle.hpp"
 #include "engine/problem/attention/rows.hpp"
 #include "engine/problem/attention/tolerance.hpp"
+#include "engine/problem/attention/value_bounds.hpp"
 
 using namespace fa_tune;
 
@@ -186,7 +186,7 @@ TEST_CASE("limits: hold whatever a right kernel may give, and little more") {
       const AttentionTruth truth = attention_oracle(shape, in, RowSample::all(shape));
       const double growth = largest_growth(shape, RowSample::all(shape), truth);
       const auto expected = problem.expect(in, Truth::usual);
-      std::vector<Limits> limits = {output_limits(shape, in, growth)};
+      std::vector<ValueBounds> limits = {output_limits(shape, in, growth)};
       if (shape.lse) limits.push_back(lse_limits(shape, in));
       INFO(problem.describe(problem.shape()) << " " << to_text(inputs));
       for (std::size_t n = 0; n < limits.size(); ++n) {

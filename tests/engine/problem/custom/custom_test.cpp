@@ -13,7 +13,7 @@
 #include "engine/tuner/task/exported_kernel.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/tuner/task/variant.hpp"
-#include "engine/tuner/trial/trial.hpp"
+#include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
@@ -50,8 +50,8 @@ TEST_CASE(
   const auto device = open_device("emulator:h100", task.target, test::root());
   AskedCompiler compiler;
   CompilePool pool(compiler, 2);
-  Admission admission(task, *device, pool, cases_of_trials(task, *device, {1, 2}));
-  const auto variant = admission.prepare(task.space.at(0));
+  CompileStage compile_stage(task, *device, pool, cases_of_trials(task, *device, {1, 2}));
+  const auto variant = compile_stage.prepare(task.space.at(0));
   while (!variant->ready()) std::this_thread::yield();
   const auto asked = compiler.asked();
   CHECK(asked.size() == 4);

@@ -116,22 +116,24 @@ TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
   const EmulatorOpener emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
     return open_emulator(profile, 1, instructions);
   };
-  Watch watch(task, device, pool, emulator, 1);
-  REQUIRE(watch.watches());
+  SanitizerCheck check(task, device, pool, emulator, 1);
+  REQUIRE(check.enabled());
   const auto manifest = test::root() / "kernel_templates" / "convolution" / "tile.yaml";
   const auto path = fault_file_of(manifest);
   for (const PlantedFault& fault : parse_fault_file(read_file(path), path, "tile")) {
     if (fault.name != "reads beyond the image") continue;
-    const auto seen = watch.look(plant(task.templates[0], fault), fault.config).get();
+    const auto seen = check.start(plant(task.templates[0], fault), fault.config).get();
     REQUIRE(seen.rejection);
     CHECK_MESSAGE(test::has(seen.rejection->message, "past the end of"), seen.rejection->message);
     // Where next to nothing may be executed, there is nothing to say.
-    Watch hurried(task, device, pool, emulator, 1, 10);
-    const Look glimpse = hurried.look(plant(task.templates[0], fault), fault.config).get();
+    SanitizerCheck hurried(task, device, pool, emulator, 1, 10);
+    const SanitizerResult glimpse =
+        hurried.start(plant(task.templates[0], fault), fault.config).get();
     CHECK_FALSE(glimpse.rejection);
     CHECK_MESSAGE(test::has(glimpse.text(), "unfinished"), glimpse.text());
   }
-  const Look right = watch.look(task.templates[0], task.space.presets()[0].config).get();
+  const SanitizerResult right =
+      check.start(task.templates[0], task.space.presets()[0].config).get();
   CHECK_FALSE(right.rejection);
   CHECK(right.whole());
 }

@@ -12,7 +12,7 @@
 #include "tests/helpers.hpp"
 
 using namespace fa_tune;
-using Direction = ProposerTranscript::Direction;
+using Direction = ProposerLog::Direction;
 
 namespace {
 
@@ -33,7 +33,7 @@ Space cube() {
   return Space::build(std::move(parts));
 }
 
-struct Written : ProposerTranscript {
+struct Written : ProposerLog {
   std::vector<std::pair<Direction, std::string>> lines;
   std::size_t kept = 0;
 

@@ -58,7 +58,7 @@ class RunOfTrials {
     return store_.record_trial(row, {}, samples, "kernel");
   }
 
-  NextMoves next(Bottleneck limit) const {
+  TuningHints next(Bottleneck limit) const {
     return next_moves(store_, *store_.trial(1), l4(), limit);
   }
 
@@ -69,14 +69,14 @@ class RunOfTrials {
   std::int64_t last_ = 0;
 };
 
-const NextMove& move_of(const NextMoves& next, const std::string& gene) {
-  const auto found = std::ranges::find(next.moves, gene, &NextMove::gene);
+const TuningHint& move_of(const TuningHints& next, const std::string& gene) {
+  const auto found = std::ranges::find(next.moves, gene, &TuningHint::gene);
   REQUIRE(found != next.moves.end());
   return *found;
 }
 
-const MoveOption& option_of(const NextMove& move, const Value& value) {
-  const auto found = std::ranges::find(move.options, value, &MoveOption::value);
+const HintOption& option_of(const TuningHint& move, const Value& value) {
+  const auto found = std::ranges::find(move.options, value, &HintOption::value);
   REQUIRE(found != move.options.end());
   return *found;
 }
@@ -90,23 +90,23 @@ TEST_CASE("the genes that move a limit, what was tried behind what was not, the 
   const std::int64_t staged = run.add(fa2_with({{"BLOCK_N", number(64)}}), 90);
   const std::int64_t refused = run.add(fa2_with({{"BLOCK_N", number(80)}}), std::nullopt);
   run.add(fa2_with({{"BLOCK_N", number(96)}, {"EPILOGUE", std::string("direct")}}), 120);
-  const NextMoves next = run.next(Bottleneck::shared_memory);
+  const TuningHints next = run.next(Bottleneck::shared_memory);
   CHECK(next.known);
   CHECK(move_of(next, "LAYOUT").value == Value(std::string("swizzled")));
   // What says shared memory first comes first; what says nothing of it is not there.
   CHECK(next.moves.front().gene == "LAYOUT");
-  CHECK(std::ranges::find(next.moves, "STAGES", &NextMove::gene) == next.moves.end());
+  CHECK(std::ranges::find(next.moves, "STAGES", &TuningHint::gene) == next.moves.end());
 
-  const NextMove& block = move_of(next, "BLOCK_N");
-  const MoveOption& faster = option_of(block, number(64));
+  const TuningHint& block = move_of(next, "BLOCK_N");
+  const HintOption& faster = option_of(block, number(64));
   CHECK(faster.trial == staged);
   CHECK(*faster.ratio == doctest::Approx(0.9));
-  const MoveOption& failed = option_of(block, number(80));
+  const HintOption& failed = option_of(block, number(80));
   CHECK(failed.trial == refused);
   CHECK(failed.outcome == "refused");
   CHECK(failed.finding == "spill");
   CHECK(!failed.ratio);
-  const MoveOption& other = option_of(block, number(96));
+  const HintOption& other = option_of(block, number(96));
   CHECK(!other.trial);
   CHECK(other.trials == 1);
   CHECK(other.right == 1);
@@ -121,8 +121,8 @@ TEST_CASE("each option is a valid config, which says what else it changes") {
   const RunOfTrials run;
   for (const Bottleneck limit :
        {Bottleneck::latency, Bottleneck::shared_memory, Bottleneck::parallelism, Bottleneck::l2})
-    for (const NextMove& move : run.next(limit).moves)
-      for (const MoveOption& option : move.options) {
+    for (const TuningHint& move : run.next(limit).moves)
+      for (const HintOption& option : move.options) {
         CAPTURE(option.config.to_json());
         CHECK(!l4().space.why_invalid(option.config));
         CHECK(*option.config.find(move.gene) == option.value);
@@ -139,9 +139,9 @@ TEST_CASE(
   CHECK(run.next(Bottleneck::launch).known);
   CHECK(run.next(Bottleneck::launch).moves.empty());
   const Config config = l4().space.preset("fa2")->config;
-  const NextMoves alone = next_moves(l4().template_of(config), config, Bottleneck::latency);
+  const TuningHints alone = next_moves(l4().template_of(config), config, Bottleneck::latency);
   CHECK(alone.moves.size() >= 5);
-  for (const NextMove& move : alone.moves) CHECK(move.options.empty());
+  for (const TuningHint& move : alone.moves) CHECK(move.options.empty());
   const Template silent =
       Template::parse("t",
                       "source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\narguments: [x]\n"

@@ -15,7 +15,7 @@
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
 #include "engine/measure/process_series.hpp"
-#include "engine/report/story.hpp"
+#include "engine/report/run_fingerprint.hpp"
 #include "engine/tuner/finals/final_places.hpp"
 #include "engine/tuner/finals/finalists.hpp"
 #include "engine/util/error.hpp"
@@ -89,7 +89,7 @@ int outcome_of_child(const std::filesystem::path& database, const std::string& d
 // All that finals leave behind, figures included.
 std::string found(const std::filesystem::path& database) {
   const Store store(database, Store::Mode::read);
-  std::string text = store.run(1)->state + " " + story_hash(store, 1);
+  std::string text = store.run(1)->state + " " + run_fingerprint(store, 1);
   for (const FinalRow& row : store.finals(1))
     text += fmt::format(" {}.{}: {} {} {}", row.race, row.place, row.trial, row.time.us.value,
                         row.cold->us.value);

@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
-#include "engine/report/story.hpp"
+#include "engine/report/run_fingerprint.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/tuner/loop/run_options.hpp"
 #include "engine/util/error.hpp"
@@ -132,15 +132,15 @@ struct Kept {
   Store store{folder / "a.db", Store::Mode::write};
 };
 
-// The story of a run on one device.
+// The fingerprint of a run on one device.
 const std::vector<std::string>& alone() {
-  static const std::vector<std::string> story = [] {
+  static const std::vector<std::string> fingerprint = [] {
     Kept kept;
     Staged device;
     run(kept.store, {&device}, trials());
-    return story_lines(kept.store, 1);
+    return run_fingerprint_lines(kept.store, 1);
   }();
-  return story;
+  return fingerprint;
 }
 
 // The longest a test waits for what is bound to happen.
@@ -165,7 +165,7 @@ TEST_CASE("a search on several devices finds what it finds on one, byte for byte
     for (std::size_t i = 0; i < executor; ++i)
       pointers.push_back(devices.emplace_back(std::make_unique<Staged>()).get());
     const EvolveResult result = run(kept.store, pointers, trials());
-    CHECK(story_lines(kept.store, 1) == alone());
+    CHECK(run_fingerprint_lines(kept.store, 1) == alone());
     CHECK(result.breakdown.devices.size() == executor);
     CHECK(result.breakdown.trials == kTrials);
   }
@@ -213,7 +213,7 @@ TEST_CASE("a device that is lost is set aside, and the others go on with its tri
   Staged lasts;
   const EvolveResult result = run(kept.store, {&breaks, &lasts}, trials());
   CHECK_FALSE(result.device_lost);
-  CHECK(story_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
   CHECK(kept.store.run(1)->state == "done");
 }
 
@@ -237,15 +237,15 @@ TEST_CASE("a run whose last device is lost goes on where it was, with as many as
     const EvolveResult result = run(kept.store, {&a, &b}, trials());
     CHECK(result.device_lost);
     CHECK(kept.store.run(1)->state == "interrupted");
-    const auto kept_story = story_lines(kept.store, 1);
-    REQUIRE(kept_story.size() < kTrials);
-    CHECK(std::equal(kept_story.begin(), kept_story.end(), alone().begin()));
+    const auto kept_fingerprint = run_fingerprint_lines(kept.store, 1);
+    REQUIRE(kept_fingerprint.size() < kTrials);
+    CHECK(std::equal(kept_fingerprint.begin(), kept_fingerprint.end(), alone().begin()));
   }
   EvolveOptions options = trials();
   options.resume = 1;
   Staged one;
   CHECK_FALSE(run(kept.store, {&one}, options).device_lost);
-  CHECK(story_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
 }
 
 TEST_CASE("a run that is stopped goes on with another number of devices") {
@@ -256,7 +256,7 @@ TEST_CASE("a run that is stopped goes on with another number of devices") {
   options.resume = 1;
   CHECK(run(kept.store, {&a, &b, &c}, options, 20).interrupted);
   CHECK_FALSE(run(kept.store, {&a}, options).interrupted);
-  CHECK(story_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
 }
 
 TEST_CASE("a kernel that ends the process of two devices is charged, and it alone") {
@@ -305,7 +305,7 @@ TEST_CASE("a device on which die what others bear is set aside, and no kernel is
   const EvolveResult result = run(kept.store, {&bad, &good}, trials());
   CHECK(result.trouble.empty());
   CHECK_FALSE(result.device_lost);
-  CHECK(story_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
   // Three for the verdict, and what was handed out by then.
   CHECK(bad.died.size() <= 3 + 2 * 4);
 }
@@ -358,11 +358,11 @@ TEST_CASE("a run keeps its policy; one from before there was any is gone on with
   EvolveOptions options = trials();
   options.policy = {.generation = 16, .ahead = 0};
   ::run(kept.store, {&device}, options);
-  const auto whole = story_lines(kept.store, 1);
+  const auto whole = run_fingerprint_lines(kept.store, 1);
   CHECK(whole != alone());
   ::run(kept.store, {&device}, options, 21);
   options.policy = {};
   options.resume = 2;
   ::run(kept.store, {&device}, options);
-  CHECK(story_lines(kept.store, 2) == whole);
+  CHECK(run_fingerprint_lines(kept.store, 2) == whole);
 }

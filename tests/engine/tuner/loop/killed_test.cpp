@@ -15,7 +15,7 @@
 #include "db/backup.hpp"
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
-#include "engine/report/story.hpp"
+#include "engine/report/run_fingerprint.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/hash.hpp"
@@ -79,7 +79,7 @@ int outcome_of(pid_t child) {
   return outcome_in(status);
 }
 
-// What there is to compare: the story, and what was learned from it.
+// What there is to compare: the fingerprint, and what was learned from it.
 std::string found(const std::filesystem::path& database) {
   const Store store(database, Store::Mode::read);
   const auto runs = store.runs();
@@ -88,7 +88,7 @@ std::string found(const std::filesystem::path& database) {
   for (const InsightRow& insight : store.insights(1))
     // What operators cost is a matter of the clock.
     insights += insight.kind + (insight.kind == "operator" ? "" : insight.insight_json);
-  return runs.front().state + " " + story_hash(store, 1) + " " + sha256(insights);
+  return runs.front().state + " " + run_fingerprint(store, 1) + " " + sha256(insights);
 }
 
 const std::string& left_alone() {
@@ -145,7 +145,7 @@ void check_as_left_alone(const test::ScratchFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("the toy's search meets every outcome, and tells its story twice alike") {
+TEST_CASE("the toy's search meets every outcome, and has one fingerprint, twice") {
   const test::ScratchFolder folder(test::memory_folder());
   begin_or_resume(folder.path());
   CHECK(found(folder / "a.db") == left_alone());

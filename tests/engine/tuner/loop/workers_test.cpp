@@ -79,7 +79,7 @@ class Plan {
 };
 
 // What a trial came to, but for clocks; the stage only up to the screen.
-std::string story(const TrialRow& trial) {
+std::string fingerprint(const TrialRow& trial) {
   return trial.config_json + trial.operation + trial.outcome + trial.finding + trial.message +
          trial.code_hash + std::to_string(trial.screen_time ? trial.screen_time->us.value : 0) +
          std::to_string(trial.worst_ratio) + std::to_string(trial.duplicate_of);
@@ -109,7 +109,8 @@ std::vector<TrialRow> right_ones() {
 void check_sound(const Store& store, std::size_t count) {
   const auto found = store.trials(1);
   REQUIRE(found.size() == count);
-  for (std::size_t i = 0; i < count; ++i) CHECK(story(found[i]) == story(sound().at(i)));
+  for (std::size_t i = 0; i < count; ++i)
+    CHECK(fingerprint(found[i]) == fingerprint(sound().at(i)));
 }
 
 int attempts(const Store& store, const TrialRow& trial) {
@@ -174,7 +175,8 @@ TEST_CASE("kernels that end their process are charged, and only they") {
         accident->second == "segfault_once") {
       // A flood is read and forgotten; a single death is no verdict.
       if (!duplicates.contains(trial.number))
-        CHECK(story(trial) == story(sound().at(static_cast<std::size_t>(trial.number - 1))));
+        CHECK(fingerprint(trial) ==
+              fingerprint(sound().at(static_cast<std::size_t>(trial.number - 1))));
       if (accident != planned.end())
         CHECK(attempts(store, trial) == (accident->second == "flood" ? 1 : 2));
       continue;

@@ -90,13 +90,13 @@ class Dying final : public test::ForwardingDevice {
   std::vector<Fault> deaths_;
 };
 
-SanitizerResult look_at(Compiler& compiler, const EmulatorOpener& open,
-                        std::uint64_t instructions) {
+SanitizerResult sanitize(Compiler& compiler, const EmulatorOpener& open,
+                         std::uint64_t instructions) {
   const TuningTask task = test::toy_project();
   const NewerGpu gpu(task);
   CompilePool pool(compiler, 1);
-  SanitizerCheck watch(task, gpu, pool, open, 1, instructions);
-  return watch.look(task.templates[0], task.space.presets()[0].config).get();
+  SanitizerCheck check(task, gpu, pool, open, 1, instructions);
+  return check.start(task.templates[0], task.space.presets()[0].config).get();
 }
 
 std::unique_ptr<Device> plain(const DeviceProfile& profile, std::uint64_t instructions) {
@@ -107,27 +107,27 @@ std::unique_ptr<Device> plain(const DeviceProfile& profile, std::uint64_t instru
 
 TEST_CASE("what the emulator does not know is nothing against a kernel that a GPU runs") {
   NewerCompiler newer;
-  const SanitizerResult look = look_at(newer, plain, SanitizerCheck::kInstructions);
-  CHECK_FALSE(look.rejection);
-  CHECK(look.cases == 0);
-  CHECK_MESSAGE(test::has(look.text(), "not looked at: unknown_instruction"), look.text());
+  const SanitizerResult result = sanitize(newer, plain, SanitizerCheck::kInstructions);
+  CHECK_FALSE(result.rejection);
+  CHECK(result.cases == 0);
+  CHECK_MESSAGE(test::has(result.text(), "not looked at: unknown_instruction"), result.text());
   const auto known = test::toy_compiler();
-  const SanitizerResult all = look_at(*known, plain, SanitizerCheck::kInstructions);
+  const SanitizerResult all = sanitize(*known, plain, SanitizerCheck::kInstructions);
   CHECK_FALSE(all.rejection);
   CHECK(all.text() == "all 6 cases");
 }
 
 TEST_CASE("how far a look goes depends on instructions, and it says how far") {
   const auto compiler = test::toy_compiler();
-  const SanitizerResult none = look_at(*compiler, plain, 10);
+  const SanitizerResult none = sanitize(*compiler, plain, 10);
   CHECK_FALSE(none.rejection);
   CHECK_MESSAGE(test::has(none.text(), "not looked at: unfinished"), none.text());
   // A launch of the first case, of 33 elements, takes some 2,700; there are three and one changed.
-  const SanitizerResult some = look_at(*compiler, plain, 20'000);
+  const SanitizerResult some = sanitize(*compiler, plain, 20'000);
   CHECK_FALSE(some.rejection);
   CHECK(some.cases > 0);
   CHECK_MESSAGE(test::has(some.text(), " of 6 cases: unfinished"), some.text());
-  CHECK(look_at(*compiler, plain, 20'000).text() == some.text());
+  CHECK(sanitize(*compiler, plain, 20'000).text() == some.text());
 }
 
 TEST_CASE("an emulator's process that dies says nothing of the kernel; it is asked once more") {
@@ -137,16 +137,16 @@ TEST_CASE("an emulator's process that dies says nothing of the kernel; it is ask
     ++opened;
     return std::make_unique<Dying>(open_emulator(profile, 1, instructions));
   };
-  const SanitizerResult look = look_at(*compiler, dying, SanitizerCheck::kInstructions);
-  CHECK_FALSE(look.rejection);
-  CHECK(look.text() == "not looked at: the emulator's process died");
+  const SanitizerResult result = sanitize(*compiler, dying, SanitizerCheck::kInstructions);
+  CHECK_FALSE(result.rejection);
+  CHECK(result.text() == "not looked at: the emulator's process died");
   CHECK(opened == 2);
   opened = 0;
   const EmulatorOpener once = [&](const DeviceProfile& profile, std::uint64_t instructions) {
     if (++opened > 1) return plain(profile, instructions);
     return std::unique_ptr<Device>(std::make_unique<Dying>(plain(profile, instructions)));
   };
-  CHECK(look_at(*compiler, once, SanitizerCheck::kInstructions).text() == "all 6 cases");
+  CHECK(sanitize(*compiler, once, SanitizerCheck::kInstructions).text() == "all 6 cases");
 }
 
 TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs") {
@@ -201,9 +201,9 @@ TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM")
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   for (std::uint64_t seed = 1; seed < 9; ++seed) {
-    SanitizerCheck watch(task, gpu, pool, plain, seed);
-    const SanitizerResult look = watch.look(racy, config).get();
-    CHECK_MESSAGE(look.rejection, look.text());
+    SanitizerCheck check(task, gpu, pool, plain, seed);
+    const SanitizerResult result = check.start(racy, config).get();
+    CHECK_MESSAGE(result.rejection, result.text());
   }
 }
 
@@ -221,10 +221,10 @@ TEST_CASE("a barrier that only a block with keys passes is seen") {
   const auto compiler = open_nvrtc();
   CompilePool pool(*compiler, 2);
   for (std::uint64_t seed = 1; seed < 5; ++seed) {
-    SanitizerCheck watch(task, gpu, pool, plain, seed);
-    const SanitizerResult wrong = watch.look(racy, config).get();
+    SanitizerCheck check(task, gpu, pool, plain, seed);
+    const SanitizerResult wrong = check.start(racy, config).get();
     CHECK_MESSAGE(wrong.rejection, wrong.text());
-    const SanitizerResult right = watch.look(sound, config).get();
+    const SanitizerResult right = check.start(sound, config).get();
     CHECK_MESSAGE((right.whole() && !right.rejection), right.text());
   }
 }

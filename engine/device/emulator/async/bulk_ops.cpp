@@ -1,0 +1,192 @@
+#include "engine/device/emulator/async/bulk_ops.hpp"
+
+#include <memory>
+
+#include "engine/device/emulator/async/mbarrier_ops.hpp"
+#include "engine/device/emulator/memory/atomic_ops.hpp"
+
+// Bulk copies of plain bytes, and bulk groups. Addresses are checked when the copy is issued and
+// again when it completes: a CTA may have ended, a buffer may be gone.
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::uint32_t bulk_unit = 16;  // bytes: every address and size is a multiple
+
+// What a copy from shared memory carries once it has read it.
+struct BulkPayload {
+  std::vector<std::byte> bytes;
+  bool read = false;
+};
+
+class BulkCopy {
+ public:
+  BulkCopy(Warp& warp, const Op& op, int lane)
+      : warp_(warp),
+        op_(op),
+        lane_(lane),
+        bytes_(static_cast<std::uint32_t>(bulk_operand(warp, op, 2, lane))),
+        source_(bulk_operand(warp, op, 1, lane)) {}
+
+  // False after a report.
+  bool start() {
+    if (bytes_ % bulk_unit != 0) {
+      warp_.cta->report(DiagnosticKind::misaligned, warp_, op_, lane_,
+                        fmt::format("copies {} bytes, no multiple of {}", bytes_, bulk_unit));
+      return false;
+    }
+    count_bulk(warp_, bytes_);
+    return static_cast<Route>(op_.m[0]) == Route::store ? start_store() : start_load();
+  }
+
+ private:
+  const std::byte* source(const Warp&) const {
+    const bool from_global = static_cast<Route>(op_.m[0]) == Route::load;
+    const Access access{
+        .space = from_global ? Space::global : Space::shared, .bytes = bytes_, .align = bulk_unit};
+    return resolve_one(warp_, op_, lane_, access, source_);
+  }
+  std::byte* target(Space space, std::uint64_t address) const {
+    return resolve_one(warp_, op_, lane_,
+                       {.space = space, .bytes = bytes_, .write = true, .align = bulk_unit},
+                       address);
+  }
+  void put(std::byte* to, const std::byte* from) const {
+    if (op_.m[2] == 0) {
+      std::memmove(to, from, bytes_);
+    } else {
+      reduce_elements(static_cast<Atomic>(op_.m[2] - 1), static_cast<Type>(op_.m[3]), to, from,
+                      bytes_);
+    }
+  }
+
+  bool start_load() {
+    const std::vector<BulkTarget> targets = bulk_targets(warp_, op_, lane_);
+    if (source(warp_) == nullptr) return false;
+    for (const BulkTarget& each : targets) {
+      if (target(Space::cluster, each.address) == nullptr) return false;
+    }
+    const GlobalPiece piece{source_, bytes_};
+    const bool from_global = static_cast<Route>(op_.m[0]) == Route::load;
+    const std::span<const GlobalPiece> pieces(&piece, from_global ? 1 : 0);
+    const std::byte* from_shared = from_global ? nullptr : source(warp_);
+    if (!watch_bulk_load(warp_, op_, lane_, targets, from_shared, pieces, bytes_)) return false;
+    warp_.cta->cluster().start(
+        {&warp_,
+         &op_,
+         lane_,
+         AsyncOperation::no_group,
+         [copy = *this, targets] {
+           const std::byte* from = copy.source(copy.warp_);
+           for (const BulkTarget& each : targets) {
+             std::byte* to = from == nullptr ? nullptr : copy.target(Space::cluster, each.address);
+             if (to == nullptr) return;
+             copy.put(to, from);
+             if (!complete_bulk(copy.warp_, copy.op_, copy.lane_, each, copy.bytes_)) return;
+           }
+         },
+         {}});
+    return !warp_.cta->cluster().has_failed();
+  }
+
+  bool start_store() {
+    const std::uint64_t address = bulk_operand(warp_, op_, 0, lane_);
+    if (source(warp_) == nullptr || target(Space::global, address) == nullptr) return false;
+    const GlobalPiece piece{address, bytes_};
+    if (!watch_bulk_store(warp_, op_, lane_, source(warp_), {&piece, 1}, bytes_)) return false;
+    const auto payload = std::make_shared<BulkPayload>();
+    const auto read_source = [copy = *this, payload] {
+      if (payload->read) return;
+      const std::byte* from = copy.source(copy.warp_);
+      if (from == nullptr) return;
+      payload->bytes.assign(from, from + copy.bytes_);
+      payload->read = true;
+    };
+    const std::uint32_t group = warp_.bulk_committed[static_cast<std::size_t>(lane_)];
+    warp_.cta->cluster().start({&warp_, &op_, lane_, group,
+                                [copy = *this, payload, read_source, address] {
+                                  read_source();
+                                  std::byte* to = copy.target(Space::global, address);
+                                  if (payload->read && to != nullptr) {
+                                    copy.put(to, payload->bytes.data());
+                                  }
+                                },
+                                read_source});
+    return !warp_.cta->cluster().has_failed();
+  }
+
+  Warp& warp_;
+  const Op& op_;
+  int lane_;
+  std::uint32_t bytes_;
+  std::uint64_t source_;
+};
+
+}  // namespace
+
+std::uint64_t bulk_operand(const LaneFile& lanes, const Op& op, std::size_t i, int lane) {
+  if ((op.m[1] >> i & 1U) != 0) return slot64(lanes, op.r[i])[lane];
+  return slot(lanes, op.r[i])[lane];
+}
+
+std::vector<BulkTarget> bulk_targets(const LaneFile& lanes, const Op& op, int lane) {
+  const BulkTarget given{bulk_operand(lanes, op, 0, lane), bulk_operand(lanes, op, 3, lane)};
+  if (op.r[4] == no_operand) return {given};
+  std::vector<BulkTarget> targets;
+  const std::uint32_t ctas = slot(lanes, op.r[4])[lane] & 0xffffU;
+  for (std::uint32_t rest = ctas; rest != 0; rest &= rest - 1) {
+    const auto rank = static_cast<std::uint64_t>(std::countr_zero(rest));
+    const std::uint64_t high = (rank + 1) << cluster_rank_at;
+    targets.push_back(
+        {(given.address & shared_offset_mask) | high, (given.barrier & shared_offset_mask) | high});
+  }
+  return targets;
+}
+
+bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
+                   std::uint32_t bytes) {
+  std::byte* where = resolve_one(
+      warp, op, lane, {.space = Space::cluster, .bytes = 8, .write = true}, target.barrier);
+  if (where == nullptr) return false;
+  return change_mbarrier(warp, op, lane, where,
+                         [bytes](Mbarrier& barrier) { return barrier.complete_bytes(bytes); })
+      .has_value();
+}
+
+void count_bulk(Warp& warp, std::uint64_t bytes) {
+  if (Counters* counters = warp.cta->counters()) {
+    counters->bulk_copies += 1;
+    counters->bulk_bytes += bytes;
+  }
+}
+
+void run_bulk_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    if (!BulkCopy(warp_of(lanes), op, std::countr_zero(rest)).start()) return;
+  }
+}
+
+void run_bulk_commit(LaneFile& lanes, const Op&, std::uint32_t mask) {
+  Warp& warp = warp_of(lanes);
+  for (std::size_t lane = 0; lane < warp_size; ++lane)
+    warp.bulk_committed[lane] += mask >> lane & 1U;
+}
+
+void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  Warp& warp = warp_of(lanes);
+  if (Counters* counters = warp.cta->counters()) counters->async_waits += 1;
+  const auto what = op.m[0] != 0 ? Cluster::Finish::reads : Cluster::Finish::all;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::int64_t end =
+        std::int64_t{warp.bulk_committed[static_cast<std::size_t>(lane)]} - op.immediate;
+    if (end > 0) {
+      if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
+        sanitizer->wait_groups(warp, lane, static_cast<std::uint32_t>(end), AsyncGroupKind::bulk);
+      }
+      warp.cta->cluster().finish_groups(warp, lane, static_cast<std::uint32_t>(end), what);
+    }
+  }
+}
+
+}  // namespace fa_tune::emulator

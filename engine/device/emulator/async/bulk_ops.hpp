@@ -1,0 +1,56 @@
+#pragma once
+
+#include "engine/device/emulator/memory/address_resolution.hpp"
+
+namespace fa_tune::emulator {
+
+// Bulk copies and reductions: cp.async.bulk, cp.reduce.async.bulk, their tensor forms, st.async and
+// red.async (PTX ISA 9.0, "Data Movement and Conversion Instructions: Asynchronous copy"). Fields
+// of Op; whoever has 64 bits is said by m[1]:
+//   r[0] target address           r[1] source address           r[2] bytes
+//   r[3] mbarrier's address       r[4] mask of CTAs, or none    r[5..9] coordinates
+//   r[10] tensor map's address    r[11..14] values of st.async and red.async
+//   m[0] Route    m[1] bit i: r[i] has 64 bits, bit 4: r[11..] have    m[2] 0: copy, else 1 +
+//   Atomic m[3] Type     m[4] dimensions, or values of st.async
+enum class Route : std::uint8_t {
+  load,   // global to the shared memory of a CTA or, with a mask, of several; ends on an mbarrier
+  peer,   // shared memory to that of a CTA of the cluster; ends on an mbarrier there
+  store,  // shared to global memory; ends with its bulk group
+};
+
+void run_bulk_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_tensor_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_bulk_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
+// immediate: groups that may stay; m[0]: 1 if it waits for the reading of the sources alone.
+void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// Bits of r[i] of a lane, of m[1]'s width; i is 0 to 3.
+std::uint64_t bulk_operand(const LaneFile& lanes, const Op& op, std::size_t i, int lane);
+
+// Where a copy into shared memory goes: addresses of shared::cluster, of the data and of the
+// mbarrier that it completes on.
+struct BulkTarget {
+  std::uint64_t address = 0;
+  std::uint64_t barrier = 0;
+};
+// The targets of a lane: one, or one in every CTA that its mask names, at the same place in each.
+std::vector<BulkTarget> bulk_targets(const LaneFile& lanes, const Op& op, int lane);
+// Completes `bytes` of the phase of a target's mbarrier (complete-tx). False after a report.
+bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
+                   std::uint32_t bytes);
+void count_bulk(Warp& warp, std::uint64_t bytes);
+
+// bulk_watch.cpp: tells the Sanitizer, if there is one, of a copy whose addresses are right.
+// `source` is in shared memory, or null; `pieces` are what it accesses in global memory. False
+// after a report.
+struct GlobalPiece {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+};
+bool watch_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkTarget>& targets,
+                     const std::byte* source, std::span<const GlobalPiece> pieces,
+                     std::uint32_t bytes);
+bool watch_bulk_store(Warp& warp, const Op& op, int lane, const std::byte* source,
+                      std::span<const GlobalPiece> pieces, std::uint32_t bytes);
+
+}  // namespace fa_tune::emulator

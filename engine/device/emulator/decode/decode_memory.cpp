@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <bit>
+
+#include "engine/device/emulator/decode/decoder.hpp"
+
+// Loads, stores, atomics and asynchronous copies.
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::int64_t all_groups = -1;
+
+// The types that memory holds: not those of an instruction's arithmetic alone.
+bool is_plain(Type type) { return type <= Type::f64; }
+
+}  // namespace
+
+// What run_load and run_store find in Op::m: the space, the bytes a lane, the type and number of
+// its values and the bytes of the register that holds one.
+void Decoder::set_values(Op& op, Space where, Type type, std::size_t count, int width) {
+  op.m[0] = static_cast<std::uint8_t>(where);
+  op.m[1] = static_cast<std::uint8_t>(count * static_cast<std::size_t>(size_of(type)));
+  op.m[3] = static_cast<std::uint8_t>(type);
+  op.m[4] = static_cast<std::uint8_t>(count);
+  op.m[5] = static_cast<std::uint8_t>(width);
+}
+
+Space Decoder::space() {
+  if (has("global")) return Space::global;
+  if (has("shared") || has("shared::cta")) return Space::shared;
+  if (has("shared::cluster")) return Space::cluster;
+  if (has("local")) return Space::local;
+  if (has("const")) return Space::constant;
+  if (has("param") || has("param::entry") || has("param::func")) return Space::param;
+  return Space::generic;
+}
+
+// What says how fast or how visible an access is; here every access is visible at once.
+MemoryOrder Decoder::cache_modifiers() {
+  MemoryOrder order = MemoryOrder::plain;
+  for (const std::string_view word : {"volatile", "relaxed", "acquire"}) {
+    if (has(word)) order = MemoryOrder::strong;
+  }
+  for (const std::string_view word : {"release", "acq_rel"}) {
+    if (has(word)) order = MemoryOrder::releasing;
+  }
+  for (const std::string_view word : {"weak", "cta", "gpu", "sys", "cluster", "mmio", "ca", "cg",
+                                      "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
+    has(word);
+  }
+  for (std::size_t i = 1; i < words_.size(); ++i) {
+    if (words_[i].starts_with("L1::") || words_[i].starts_with("L2::")) understood_[i] = true;
+  }
+  return order;
+}
+
+// A function's parameters are local memory.
+Space Decoder::loaded_space(Space where, const Operand& from) const {
+  if (where != Space::param) return where;
+  const Symbol* symbol = from.parts[0].symbol;
+  const bool local = symbol != nullptr ? symbol->space == Space::local : !function_->is_entry;
+  return local ? Space::local : where;
+}
+
+bool Decoder::load() {
+  const Type type = last_type();
+  if (type == Type::b128) return load_quad();
+  Space where = space();
+  const MemoryOrder order = cache_modifiers();
+  const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
+  const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
+  if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
+  want_operands(2, 3);  // the third is a cache policy
+  const Operand& from = operand(1);
+  if (from.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
+  where = loaded_space(where, from);
+  std::vector<Operand> parts = {operand(0)};
+  if (count > 1) {
+    if (operand(0).kind != Operand::Kind::vector) malformed("a vector is expected");
+    parts = operand(0).parts;
+  }
+  if (parts.size() != count) malformed("the vector has another number of values");
+  std::vector<Ref> refs;
+  int width = 0;
+  for (const Operand& part : parts) {
+    int own = 0;
+    refs.push_back(target_at_least(part, type, own));
+    if (part.kind == Operand::Kind::sink) {
+      refs.back() = {};
+      continue;
+    }
+    if (width != 0 && own != width) malformed("the vector's registers differ in width");
+    width = own;
+  }
+  if (width == 0) width = width_of(type);
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_load);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (refs[i].kind != Ref::Kind::none) write(draft, i, refs[i]);
+  }
+  address(draft, from, 8, 2);
+  set_values(draft.op, where, type, count, width);
+  draft.op.m[6] = static_cast<std::uint8_t>(order);
+  return true;
+}
+
+bool Decoder::store() {
+  if (std::find(words_.begin(), words_.end(), "async") != words_.end()) return async_store();
+  const Type type = last_type();
+  if (type == Type::b128) return store_quad();
+  Space where = space();
+  if (where == Space::param) where = Space::local;  // an argument of a call
+  if (where == Space::constant) return false;
+  const MemoryOrder order = cache_modifiers();
+  const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
+  const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
+  if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
+  want_operands(2, 3);
+  std::vector<Operand> parts = {operand(1)};
+  if (count > 1) {
+    if (operand(1).kind != Operand::Kind::vector) malformed("a vector is expected");
+    parts = operand(1).parts;
+  }
+  if (parts.size() != count) malformed("the vector has another number of values");
+  // Registers of a vector may be mixed with constants, which come as wide as the others.
+  int width = 0;
+  for (const Operand& part : parts) {
+    if (part.kind != Operand::Kind::reg) continue;
+    int own = 0;
+    source_at_least(part, type, own);
+    if (width != 0 && (own == 8) != (width == 8))
+      malformed("the vector's registers differ in width");
+    width = own;
+  }
+  if (width == 0) width = width_of(type);
+  std::vector<Ref> refs;
+  for (const Operand& part : parts) {
+    int own = 0;
+    const bool is_register = part.kind == Operand::Kind::reg || part.kind == Operand::Kind::special;
+    refs.push_back(is_register ? source_at_least(part, type, own)
+                               : constant(constant_bits(part, type), width));
+    if (part.kind == Operand::Kind::special && width == 8) malformed("mixed widths");
+  }
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_store);
+  for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
+  address(draft, operand(0), 8, 2);
+  set_values(draft.op, where, type, count, width);
+  draft.op.m[6] = static_cast<std::uint8_t>(order);
+  return true;
+}
+
+bool Decoder::isspacep() {
+  const Space where = space();
+  if (where == Space::generic) return false;
+  want_operands(2, 2);
+  const Ref p = predicate_target(operand(0));
+  const Ref a = source(operand(1), Type::u64);
+  Draft& draft = emit(Kind::memory, Pipe::alu, run_isspacep);
+  write(draft, 0, p);
+  read(draft, 1, a);
+  draft.op.m[0] = static_cast<std::uint8_t>(where);
+  return true;
+}
+
+// cp.async.{ca,cg}.shared.global [to], [from], bytes{, bytes to read | ignore}{, policy}
+bool Decoder::async() {
+  if (has("mbarrier")) return async_arrive();
+  if (std::find(words_.begin(), words_.end(), "bulk") != words_.end()) return bulk();
+  if (!has("async")) return false;
+  if (has("commit_group")) {
+    want_operands(0, 0);
+    emit(Kind::memory, Pipe::load_store, run_async_commit);
+    return true;
+  }
+  const bool all = has("wait_all");
+  if (all || has("wait_group")) {
+    want_operands(all ? 0 : 1, all ? 0 : 1);
+    std::int64_t left = all_groups;
+    if (!all) {
+      if (operand(0).kind != Operand::Kind::integer || operand(0).value < 0) {
+        malformed("a number of groups is expected");
+      }
+      left = operand(0).value;
+    }
+    Draft& draft = emit(Kind::memory, Pipe::control, run_async_wait);
+    draft.op.immediate = left;
+    return true;
+  }
+  const bool near_global = has("cg");
+  if (!near_global && !has("ca")) return false;
+  if (!(has("shared") || has("shared::cta")) || !has("global")) return false;
+  bool has_policy = false;
+  for (std::size_t i = 1; i < words_.size(); ++i) {
+    if (!words_[i].starts_with("L2::")) continue;
+    understood_[i] = true;
+    has_policy |= words_[i] == "L2::cache_hint";
+  }
+  const std::size_t count = operand_count() - (has_policy && operand_count() > 3 ? 1 : 0);
+  if (count != 3 && count != 4) malformed("three or four operands are expected");
+  const std::int64_t bytes = operand(2).value;
+  const bool legal = operand(2).kind == Operand::Kind::integer &&
+                     (bytes == 16 || (!near_global && (bytes == 4 || bytes == 8)));
+  if (!legal) malformed("copies 16 bytes, with .ca also 4 or 8");
+  Ref valid;
+  Ref ignore;
+  bool negated = false;
+  if (count == 4) {
+    const Operand& last = operand(3);
+    const bool is_predicate =
+        last.kind == Operand::Kind::reg &&
+        function_->registers[static_cast<std::size_t>(last.index)] == Type::pred;
+    if (is_predicate) {
+      ignore = predicate_source(last, negated);
+    } else {
+      valid = source(last, Type::u32);
+    }
+  }
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_async_copy);
+  // Two addresses: the second one's offset goes to `target`.
+  address(draft, operand(1), 1, 3);
+  const std::int64_t offset = draft.op.immediate;
+  if (draft.op.m[3] == 0 || offset != static_cast<std::int32_t>(offset)) {
+    // A constant address in global memory is written by no compiler.
+    malformed("the source wants a register");
+  }
+  address(draft, operand(0), 0, 2);
+  draft.op.target = static_cast<std::uint32_t>(static_cast<std::int32_t>(offset));
+  read(draft, 2, valid);
+  read(draft, 3, ignore);
+  draft.op.m[1] = static_cast<std::uint8_t>(bytes);
+  draft.op.m[4] = static_cast<std::uint8_t>(Space::global);
+  draft.op.m[5] = negated ? 1 : 0;
+  return true;
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,62 @@
+#include "engine/device/emulator/frontend/line_info.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace fa_tune::emulator {
+namespace {
+
+constexpr std::size_t longest_chain = 64;
+
+// "mma.cu": folders make a line of a report long and say little.
+std::string_view file_name(const Module& module, std::uint64_t number) {
+  const auto found = module.files.find(number);
+  if (found == module.files.end()) return "?";
+  std::string_view name = found->second;
+  return name.substr(name.find_last_of('/') + 1);
+}
+
+// What is shown of a chain of calls: where the instruction is, and the innermost call in the
+// kernel's own file.
+std::string text_of(const Module& module, int index) {
+  std::vector<const SourcePlace*> chain = {&module.places[static_cast<std::size_t>(index)]};
+  while (chain.back()->inlined_at >= 0 && chain.size() < longest_chain)
+    chain.push_back(&module.places[static_cast<std::size_t>(chain.back()->inlined_at)]);
+  const SourcePlace& place = *chain.front();
+  std::string text = fmt::format("{}:{}", file_name(module, place.file), place.line);
+  if (chain.size() == 1) return text;
+  const auto in_kernel_file = [&](const SourcePlace* call) {
+    return call->file == chain.back()->file;
+  };
+  const SourcePlace& call = **std::find_if(chain.begin() + 1, chain.end(), in_kernel_file);
+  return text + fmt::format(" in {}:{}", file_name(module, call.file), call.line);
+}
+
+}  // namespace
+
+SourceLines source_lines_of(const Module& module, const std::vector<int>& places) {
+  SourceLines lines;
+  if (module.places.empty()) return lines;
+  std::map<int, std::uint32_t> by_place;
+  std::map<std::string, std::uint32_t> by_text;
+  for (const int place : places) {
+    if (place < 0) {
+      lines.of_ops.push_back(SourceLines::unknown);
+      continue;
+    }
+    const auto [known, is_new] = by_place.try_emplace(place, 0);
+    if (is_new) {
+      const std::string text = text_of(module, place);
+      const auto [same, first] =
+          by_text.try_emplace(text, static_cast<std::uint32_t>(lines.texts.size()));
+      if (first) lines.texts.push_back(text);
+      known->second = same->second;
+    }
+    lines.of_ops.push_back(known->second);
+  }
+  return lines;
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,204 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/device/emulator/ir/def_use.hpp"
+#include "engine/device/emulator/ir/source_lines.hpp"
+#include "engine/device/emulator/ir/types.hpp"
+#include "engine/device/emulator/ir/wgmma.hpp"
+
+namespace fa_tune::emulator {
+
+inline constexpr int warp_size = 32;
+inline constexpr std::uint32_t full_mask = 0xffffffffU;
+
+// Registers of a warp as structures of arrays. A slot is 32 words of 32 bits, a word a lane; a
+// value of 16 bits is stored zero-extended; a value of 64 bits takes two slots as 32 words of 64
+// bits. An operand index counts slots; its top bit says that the slot is among the program's
+// constants, which all warps share. Predicates are words with a bit a lane.
+struct LaneFile {
+  std::uint32_t* base[2] = {nullptr, nullptr};  // registers, constants
+  std::uint32_t* predicates = nullptr;
+};
+
+inline constexpr std::uint16_t no_operand = 0xffff;
+inline constexpr std::uint16_t constant_bit = 0x8000;
+// Predicates 0 and 1 are false and true and are never written.
+inline constexpr std::uint16_t predicate_false = 0;
+inline constexpr std::uint16_t predicate_true = 1;
+
+struct Op;
+// Executes one instruction for the lanes of `mask`, which is never 0. Other lanes keep their
+// values.
+using Handler = void (*)(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// How the executor treats an instruction.
+enum class Kind : std::uint8_t {
+  lanes,      // run() and go on; cannot fail
+  memory,     // run(), which may report a diagnostic
+  converge,   // like memory, but first wait until the lanes it names have come
+  warp_sync,  // bar.warp.sync: the same, then their earlier memory accesses are ordered
+  wait,       // like memory, but run() may say in Warp::outcome that it must be tried again
+  branch,
+  branch_indexed,
+  call,
+  ret,  // from a function
+  exit,
+  trap,
+  barrier,
+};
+
+// How an access orders others, for the sanitizer.
+enum class MemoryOrder : std::uint8_t {
+  plain,
+  strong,     // volatile, relaxed, acquire; an mbarrier's own
+  releasing,  // release, acq_rel
+  update,     // atomic: reads and writes
+  releasing_update,
+  copy,       // of an argument to a call: it may copy what nobody has written
+  unwatched,  // whoever makes it tells the Sanitizer more
+};
+
+// The pipe that executes it, for the counters.
+enum class Pipe : std::uint8_t {
+  tensor,
+  fma_f32,
+  half,
+  alu,
+  special,
+  convert,
+  control,
+  shuffle,
+  load_store,
+};
+
+struct Op {
+  Handler run = nullptr;
+  std::int64_t immediate = 0;  // an address offset, lop3's table, the depth of a wait, ...
+  std::array<std::uint16_t, 16> r{};
+  std::uint32_t line = 0;    // of the PTX text
+  std::uint32_t target = 0;  // of a branch or a call: an instruction; of brx: an index of tables
+  std::uint16_t guard = predicate_true;
+  std::uint16_t name = 0;  // in Program::names
+  Kind kind = Kind::lanes;
+  Pipe pipe = Pipe::alu;
+  bool guard_negated = false;
+  // Small parameters; who reads them says what they are (see the decode_*.cpp files).
+  std::array<std::uint8_t, 7> m{};
+};
+
+inline const std::uint32_t* slot(const LaneFile& lanes, std::uint16_t index) {
+  return lanes.base[index >> 15] + std::size_t{index & 0x7fffU} * warp_size;
+}
+inline std::uint32_t* target_slot(LaneFile& lanes, std::uint16_t index) {
+  return lanes.base[0] + std::size_t{index} * warp_size;
+}
+using Word64 [[gnu::may_alias]] = std::uint64_t;
+inline const Word64* slot64(const LaneFile& lanes, std::uint16_t index) {
+  return reinterpret_cast<const Word64*>(slot(lanes, index));
+}
+inline Word64* target_slot64(LaneFile& lanes, std::uint16_t index) {
+  return reinterpret_cast<Word64*>(target_slot(lanes, index));
+}
+
+// %tid.x and the like. Those before `clock` are written into slots when a warp starts.
+enum class Special : std::uint8_t {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  cluster_ctarank,
+  cluster_nctarank,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  count,
+};
+
+// A kernel ready to run.
+struct Program {
+  std::string kernel;
+  std::vector<Op> ops;
+  DefUse def_use;                        // of each instruction
+  SourceLines sources;                   // of each instruction
+  ValueDefUse value_def_use;             // of each instruction
+  std::uint32_t values = 0;              // that value_def_use may name
+  std::vector<std::string> names;        // opcodes, for messages
+  std::vector<std::uint32_t> constants;  // slots
+  std::vector<std::vector<std::uint32_t>> branch_tables;
+  std::vector<WgmmaForm> wgmma;
+  std::array<std::uint16_t, static_cast<std::size_t>(Special::count)> special_slots{};  // or none
+  std::uint32_t entry = 0;
+  std::uint32_t slots = 0;       // a warp
+  std::uint32_t predicates = 0;  // a warp
+  std::uint32_t parameter_bytes = 0;
+  std::vector<std::uint32_t> parameter_sizes;    // each argument's bytes
+  std::vector<std::uint32_t> parameter_offsets;  // and where it goes
+  std::uint32_t local_bytes = 0;                 // a thread
+  std::uint32_t shared_begin = 0;                // address of the first byte
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_begin = 0;                   // address
+  std::vector<std::uint64_t> globals;                       // addresses of the module's variables
+  std::map<std::string, std::uint64_t> constant_variables;  // addresses of those a host may fill
+  // Atomic operations on global memory whose outcome depends on the order of CTAs: such a grid runs
+  // on one thread, in order, so that its result is one.
+  bool order_dependent = false;
+};
+
+// Windows of the generic address space. Every one is 4 GiB, so that the low half of an address is
+// the address within the space. Global allocations lie elsewhere.
+inline constexpr std::uint64_t shared_window = 0x0000'0100'0000'0000;
+inline constexpr std::uint64_t local_window = 0x0000'0200'0000'0000;
+inline constexpr std::uint64_t param_window = 0x0000'0300'0000'0000;
+inline constexpr std::uint64_t code_window = 0x0000'0400'0000'0000;  // functions; no memory
+inline constexpr std::uint64_t global_begin = 0x0000'7000'0000'0000;
+inline bool in_window(std::uint64_t address, std::uint64_t window) {
+  return (address >> 32) == (window >> 32);
+}
+// Within the shared window, and in 32-bit addresses of shared::cluster, the top byte of 32 is 0 for
+// the CTA's own memory, else 1 and the rank of another CTA of the cluster.
+inline constexpr int cluster_rank_at = 24;
+inline constexpr std::uint32_t shared_offset_mask = (1U << cluster_rank_at) - 1;
+// Bytes of shared memory at the front of a CTA that the system keeps for itself, as since sm_80.
+inline constexpr std::uint32_t shared_reserved = 1024;
+
+// "mma.cu:123 (PTX line 40)" or, without line information, "PTX line 40": where an instruction
+// of the program stands.
+std::string line_text(const Program& program, const Op& op);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,318 @@
+#include "engine/device/emulator/memory/address_resolution.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "engine/device/emulator/sanitizer/sanitizer.hpp"
+#include "engine/device/emulator/state/cluster.hpp"
+
+namespace fa_tune::emulator {
+
+void note_poll(Warp& warp, const Op& op, std::uint64_t found) {
+  const Op* const first = warp.cta->context().program->ops.data();
+  warp.polls.note(static_cast<std::uint32_t>(&op - first), found);
+}
+namespace {
+
+// A generic address's space, and the address within it.
+Space space_of(std::uint64_t& address) {
+  if (in_window(address, shared_window)) {
+    address -= shared_window;
+    return Space::cluster;
+  }
+  if (in_window(address, local_window)) {
+    address -= local_window;
+    return Space::local;
+  }
+  return in_window(address, param_window) ? Space::param : Space::global;
+}
+
+class Resolver {
+ public:
+  Resolver(Warp& warp, const Op& op, const Access& access)
+      : warp_(warp), cta_(*warp.cta), op_(op), access_(access) {}
+
+  // Null after a report.
+  std::byte* resolve(int lane, std::uint64_t address) {
+    const std::uint64_t given = address;
+    Space space = access_.space;
+    if (space == Space::generic) space = space_of(address);
+    const std::uint32_t align = access_.align != 0 ? access_.align : access_.bytes;
+    if (address % align != 0) {
+      report(DiagnosticKind::misaligned, lane, space, given,
+             fmt::format("which is no multiple of {}", align));
+      return nullptr;
+    }
+    switch (space) {
+      case Space::shared:
+        return shared(cta_, lane, address);
+      case Space::cluster:
+        return peer(lane, address);
+      case Space::local:
+        return local(lane, address);
+      case Space::param:
+        return parameter(lane, address);
+      default:
+        return global(lane, address);
+    }
+  }
+
+ private:
+  std::byte* shared(Cta& owner, int lane, std::uint64_t address) {
+    // A 64-bit register may still carry the window.
+    if (in_window(address, shared_window)) address -= shared_window;
+    const std::span<std::byte> memory = owner.shared();
+    const std::uint64_t offset = address - shared_reserved;
+    if (offset < memory.size() && memory.size() - offset >= access_.bytes) {
+      return memory.data() + offset;
+    }
+    report(DiagnosticKind::out_of_bounds, lane, Space::shared, address,
+           fmt::format("outside the block's {} bytes at 0x{:x}", memory.size(), shared_reserved));
+    return nullptr;
+  }
+
+  // An address of shared::cluster: see cluster_rank_at.
+  std::byte* peer(int lane, std::uint64_t address) {
+    if (in_window(address, shared_window)) address -= shared_window;
+    const std::uint64_t above = address >> cluster_rank_at;
+    if (above == 0) return shared(cta_, lane, address);
+    const auto ctas = cta_.cluster().ctas();
+    if (above > ctas.size()) {
+      report(DiagnosticKind::out_of_bounds, lane, Space::cluster, address,
+             fmt::format("of block {} of a cluster of {}", above - 1, ctas.size()));
+      return nullptr;
+    }
+    Cta& owner = *ctas[above - 1];
+    if (!owner.alive()) {
+      report(DiagnosticKind::out_of_bounds, lane, Space::cluster, address,
+             fmt::format("block {} of the cluster has ended, and its shared memory with it",
+                         owner.rank()));
+      return nullptr;
+    }
+    return shared(owner, lane, address & shared_offset_mask);
+  }
+
+  std::byte* local(int lane, std::uint64_t address) {
+    const std::uint64_t size = cta_.context().program->local_bytes;
+    if (in_window(address, local_window)) address -= local_window;
+    if (address < size && size - address >= access_.bytes) {
+      return warp_.local + static_cast<std::uint64_t>(lane) * size + address;
+    }
+    report(DiagnosticKind::out_of_bounds, lane, Space::local, address,
+           fmt::format("outside the thread's {} bytes", size));
+    return nullptr;
+  }
+
+  std::byte* parameter(int lane, std::uint64_t address) {
+    const std::span<const std::byte> memory = cta_.context().parameters;
+    const std::uint64_t offset = address - param_window;
+    if (!access_.write && offset < memory.size() && memory.size() - offset >= access_.bytes) {
+      return const_cast<std::byte*>(memory.data() + offset);
+    }
+    report(DiagnosticKind::out_of_bounds, lane, Space::param, address,
+           fmt::format("outside the kernel's {} bytes of parameters, or written", memory.size()));
+    return nullptr;
+  }
+
+  std::byte* global(int lane, std::uint64_t address) {
+    const Allocation* allocation = cta_.last_allocation;
+    if (allocation == nullptr || address - allocation->address >= allocation->size) {
+      allocation = cta_.context().memory->find(address);
+      if (allocation != nullptr) cta_.last_allocation = allocation;
+    }
+    const GlobalMemory& memory = *cta_.context().memory;
+    if (allocation == nullptr) {
+      report(memory.released(address) ? DiagnosticKind::freed : DiagnosticKind::out_of_bounds, lane,
+             Space::global, address, memory.describe(address));
+      return nullptr;
+    }
+    const std::uint64_t offset = address - allocation->address;
+    if (access_.write && allocation->lent) {
+      report(DiagnosticKind::read_only, lane, Space::global, address, "it wrote to an input");
+      return nullptr;
+    }
+    if (allocation->size - offset < access_.bytes || (access_.write && !allocation->writable)) {
+      report(DiagnosticKind::out_of_bounds, lane, Space::global, address, memory.describe(address));
+      return nullptr;
+    }
+    return allocation->bytes + offset;
+  }
+
+  void report(DiagnosticKind kind, int lane, Space space, std::uint64_t address,
+              const std::string& why) {
+    cta_.report(
+        kind, warp_, op_, lane,
+        fmt::format("{} {} bytes at {} address 0x{:x}; {}", access_.write ? "writes" : "reads",
+                    access_.bytes, space_name(space), address, why));
+  }
+
+  Warp& warp_;
+  Cta& cta_;
+  const Op& op_;
+  const Access& access_;
+};
+
+// All lanes within one stretch of memory: one test for the whole warp, without branches.
+bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t begin,
+                std::uint64_t size, std::uint32_t bytes, std::byte* memory, Pointers& out) {
+  if (size < bytes || mask != full_mask) return false;
+  const std::uint64_t last = size - bytes;
+  // As an integer: an offset that is wrong must not be added to a pointer.
+  const auto where = reinterpret_cast<std::uintptr_t>(memory);
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < warp_size; ++i) {
+    const std::uint64_t offset = addresses[i] - begin;
+    wrong |= static_cast<std::uint64_t>(offset > last) | (addresses[i] & (bytes - 1));
+    out[i] = reinterpret_cast<std::byte*>(where + offset);
+  }
+  return wrong == 0;
+}
+
+}  // namespace
+
+void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, int base_bytes,
+                       Addresses& out) {
+  const auto offset = static_cast<std::uint64_t>(op.immediate);
+  if (base_bytes == 8) {
+    const Word64* words = slot64(lanes, base);
+    for (std::size_t i = 0; i < warp_size; ++i) out[i] = words[i] + offset;
+  } else if (base_bytes == 4) {
+    const std::uint32_t* words = slot(lanes, base);
+    const auto low = static_cast<std::uint32_t>(offset);
+    for (std::size_t i = 0; i < warp_size; ++i) {
+      out[i] = static_cast<std::uint32_t>(words[i] + low);
+    }
+  } else {
+    out.fill(offset);
+  }
+}
+
+namespace {
+
+bool find(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+          const Addresses& addresses, Pointers& out) {
+  Cta& cta = *warp.cta;
+  if (access.space == Space::shared || access.space == Space::cluster) {
+    const std::span<std::byte> memory = cta.shared();
+    if (all_within(mask, addresses, shared_reserved, memory.size(), access.bytes, memory.data(),
+                   out)) {
+      return true;
+    }
+  } else if (cta.last_allocation != nullptr &&
+             (access.space == Space::global || access.space == Space::generic)) {
+    const Allocation& allocation = *cta.last_allocation;
+    if ((allocation.writable || !access.write) &&
+        all_within(mask, addresses, allocation.address, allocation.size, access.bytes,
+                   allocation.bytes, out)) {
+      return true;
+    }
+  }
+  Resolver resolver(warp, op, access);
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto i = static_cast<std::size_t>(lane);
+    out[i] = resolver.resolve(lane, addresses[i]);
+    if (out[i] == nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+             const Addresses& addresses, Pointers& out) {
+  if (!find(warp, op, mask, access, addresses, out)) return false;
+  Sanitizer* const sanitizer = warp.cta->sanitizer();
+  return sanitizer == nullptr || access.order == MemoryOrder::unwatched ||
+         sanitizer->access(warp, op, mask, access, addresses);
+}
+
+std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
+                       std::uint64_t address) {
+  return Resolver(warp, op, access).resolve(lane, address);
+}
+
+void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
+                  const Addresses& addresses) {
+  // 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16: as many as the
+  // 128 bytes of all banks have pieces. Pieces are aligned, so each has its banks for itself or
+  // shares all of them with another.
+  const std::uint32_t piece = std::clamp(bytes, 4U, 16U);
+  const std::uint32_t pieces = 128 / piece;
+  for (std::uint32_t begin = 0; begin < warp_size; begin += pieces) {
+    std::array<std::array<std::uint64_t, warp_size>, warp_size> held;  // different pieces by banks
+    std::array<std::uint32_t, warp_size> counts{};
+    std::uint32_t worst = 0;
+    for (std::uint32_t lane = begin; lane < begin + pieces; ++lane) {
+      if ((mask >> lane & 1U) == 0) continue;
+      const std::uint64_t wanted = addresses[lane] / piece;
+      const std::size_t place = wanted % pieces;
+      const auto first = held[place].begin();
+      const auto end = first + counts[place];
+      if (std::find(first, end, wanted) != end) continue;  // one piece serves all who want it
+      held[place][counts[place]++] = wanted;
+      worst = std::max(worst, counts[place]);
+    }
+    if (worst == 0) continue;
+    counters.shared_wavefronts += worst;
+    counters.shared_wavefronts_ideal += 1;
+  }
+}
+
+std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to) {
+  constexpr std::uint64_t line = 128;
+  std::array<std::pair<std::uint64_t, std::uint64_t>, warp_size> pairs{};
+  std::size_t count = 0;
+  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    if ((mask >> lane & 1U) != 0) pairs[count++] = {from[lane] / line, to[lane] / line};
+  }
+  const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(count);
+  std::sort(pairs.begin(), end);
+  return static_cast<std::uint64_t>(std::unique(pairs.begin(), end) - pairs.begin());
+}
+
+void count_access(Record& record, std::uint32_t mask, const Access& access,
+                  const Addresses& addresses) {
+  Counters& counters = record.totals;
+  Space space = access.space;
+  Addresses within = addresses;
+  if (space == Space::generic) {
+    std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+    space = space_of(first);
+    if (space == Space::cluster || space == Space::local) {
+      for (std::uint64_t& address : within) address &= 0xffffffffU;
+    }
+  }
+  switch (space) {
+    case Space::shared:
+    case Space::cluster:
+      count_shared(counters, mask, access.bytes, within);
+      return;
+    case Space::local:
+      counters.local_accesses += 1;
+      return;
+    case Space::global: {
+      std::array<std::uint64_t, warp_size> sectors{};
+      std::size_t count = 0;
+      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+        if ((mask >> lane & 1U) != 0) sectors[count++] = within[lane] / 32;
+      }
+      std::sort(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count));
+      const auto distinct = static_cast<std::uint64_t>(
+          std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) -
+          sectors.begin());
+      counters.global_requests += 1;
+      (access.write ? counters.global_sectors_written : counters.global_sectors_read) += distinct;
+      for (std::size_t i = 0; i < distinct && !access.write; ++i) {
+        counters.global_sectors_again += record.first_read(sectors[i]) ? 0 : 1;
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/device/emulator/ir/program.hpp"
+
+// How an instruction reaches memory. Fields of Op for every memory instruction:
+//   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:
+//   none m[3] Type            m[4] values in a vector            m[5] bytes of a data register
+//   m[6] MemoryOrder, of ld and st
+//   r[0..3] data         r[8] base address                  immediate: offset
+
+namespace fa_tune::emulator {
+
+using Addresses = std::array<std::uint64_t, warp_size>;
+using Pointers = std::array<std::byte*, warp_size>;
+
+// How many bytes, and whether they are to be written.
+struct Access {
+  Space space = Space::generic;
+  std::uint32_t bytes = 0;
+  bool write = false;
+  MemoryOrder order = MemoryOrder::plain;
+  std::uint32_t align = 0;        // what the address must be a multiple of; 0: of `bytes`
+  bool stores_registers = false;  // st: stored_bytes tells what each lane writes
+
+  bool updates() const {
+    return order == MemoryOrder::update || order == MemoryOrder::releasing_update;
+  }
+  bool reads() const { return !write || updates(); }
+  // Atomic and the like: two of them never race (PTX ISA, memory consistency model).
+  bool strong() const { return order != MemoryOrder::plain && order != MemoryOrder::copy; }
+  bool releases() const {
+    return order == MemoryOrder::releasing || order == MemoryOrder::releasing_update;
+  }
+};
+
+// "shared", for messages.
+std::string_view space_name(Space space);
+
+// What one lane of a store writes; as many bytes as it has, from the front.
+std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,77 @@
+#include "engine/device/emulator/timing/simulated_warp.hpp"
+
+#include <algorithm>
+
+namespace fa_tune::emulator {
+
+void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
+  trace = &of;
+  range = 0;
+  at = of.ranges.empty() ? 0 : of.ranges[0].begin;
+  block = nullptr;
+  ready = false;
+  free = at_time;
+  next = at_time;
+  copies = {};
+  products = {};
+  std::fill(live.begin(), live.end(), Result{});
+}
+
+double SimulatedWarp::instructions_left() const {
+  double left = 0;
+  for (std::size_t i = range; i < trace->ranges.size(); ++i) {
+    left += trace->ranges[i].end - (i == range ? at : trace->ranges[i].begin);
+  }
+  return left;
+}
+
+bool SimulatedWarp::enter_block(const MachineCode& code) {
+  if (block != nullptr) {
+    for (const MachineBlock::Output& output : block->outputs) {
+      const std::uint32_t op = block->steps[output.step].op;
+      if (op >= begin && op < end) live[output.value] = done[output.step];
+    }
+  }
+  const auto& ranges = trace->ranges;
+  while (range < ranges.size() && at == ranges[range].end) {
+    ++range;
+    if (range < ranges.size()) at = ranges[range].begin;
+  }
+  if (range >= ranges.size()) return false;
+  block = &code.blocks[code.block_of[at]];
+  begin = at;
+  end = std::min(block->end, ranges[range].end);
+  at = end;
+  step = 0;
+  if (done.size() < block->steps.size()) done.resize(block->steps.size());
+  return true;
+}
+
+bool SimulatedWarp::find_next(const MachineCode& code) {
+  for (;;) {
+    if (block == nullptr || step == block->steps.size()) {
+      if (!enter_block(code)) return false;
+    }
+    const Step& candidate = block->steps[step];
+    if (candidate.op < begin || candidate.op >= end) {
+      done[step++] = {};
+      continue;
+    }
+    Result latest;
+    for (std::uint32_t i = candidate.inputs_begin; i < candidate.inputs_end; ++i) {
+      const std::int32_t from = block->inputs[i];
+      const std::int32_t kept = ~from;
+      const Result& result =
+          from >= 0 ? done[static_cast<std::size_t>(from)] : live[static_cast<std::size_t>(kept)];
+      if (result.at > latest.at) latest = result;
+    }
+    if (code.costs[candidate.op].issues > 0) {
+      input = latest;
+      next = std::max(free, latest.at);
+      return true;
+    }
+    done[step++] = latest;
+  }
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/trace/record.hpp"
+
+// A warp that replays its trace. The simulation of the SM decides when it issues.
+
+namespace fa_tune::emulator {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// A result: when it is there, and what made it.
+struct Result {
+  double at = 0;
+  Wait cause = Wait::arithmetic;
+};
+
+// Asynchronous operations of a warp, in groups that it commits and waits for.
+struct Groups {
+  std::vector<double> done;  // when each group and those before it are
+  double open = 0;           // of what is not committed
+
+  void add(double at) { open = std::max(open, at); }
+  void commit() {
+    done.push_back(std::max(open, done.empty() ? 0 : done.back()));
+    open = 0;
+  }
+  // When all but the last `depth` groups are done; below zero: all, and what is not committed.
+  double all_but(int depth) const {
+    if (depth < 0) return std::max(open, done.empty() ? 0 : done.back());
+    const auto kept = static_cast<std::size_t>(depth);
+    return done.size() > kept ? done[done.size() - 1 - kept] : 0;
+  }
+};
+
+struct SimulatedWarp {
+  const WarpTrace* trace = nullptr;
+  std::size_t slot = 0;  // of its CTA
+  std::size_t partition = 0;
+  std::size_t range = 0;
+  std::uint32_t at = 0;  // the first instruction of the range that is behind `block`
+  const MachineBlock* block = nullptr;
+  std::uint32_t begin = 0;  // the part of the block that the range covers
+  std::uint32_t end = 0;
+  std::size_t step = 0;
+  bool ready = false;  // `step` is an instruction that is issued
+  double free = 0;     // when it has issued the one before
+  double next = kNever;
+  std::vector<Result> done;  // by step of the block
+  std::vector<Result> live;  // by value that lives across blocks
+  Groups copies;
+  Groups products;  // of wgmma
+  Result input;     // the latest input of the instruction that is ready
+
+  // Starts on a new trace, free from `at` on.
+  void begin_trace(const WarpTrace& of, double at);
+  // Finds the next instruction that is issued, and when its inputs are there: `step`, `input`,
+  // `next`. False: there is none.
+  bool find_next(const MachineCode& code);
+  double instructions_left() const;
+
+ private:
+  bool enter_block(const MachineCode& code);
+};
+
+}  // namespace fa_tune::emulator

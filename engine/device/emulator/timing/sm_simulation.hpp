@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/trace/record.hpp"
+
+namespace fa_tune::emulator {
+
+// What a warp waited for when it could not issue.
+enum class Wait : std::uint8_t {
+  arithmetic,  // a result of the fma, alu or half pipe
+  special,     // a result of the special-function unit
+  tensor,      // a result of the tensor cores
+  shared,      // a result from shared memory or another lane
+  global,      // a result from global memory
+  async,       // asynchronous copies
+  barrier,     // other warps
+  unit,        // its unit was busy
+  issue,       // another warp had the scheduler
+  count,
+};
+inline constexpr std::size_t wait_count = static_cast<std::size_t>(Wait::count);
+const char* name_of(Wait wait);
+
+// The part of a launch that one SM runs.
+struct SmWork {
+  std::uint64_t blocks = 1;  // CTAs, one after the other
+  int resident = 1;          // of them at the same time
+  double l2_bytes_per_clock = 0;
+  double spilled_words = 0;     // a thread, stores and loads
+  double clocks_per_issue = 1;  // more than 1 where instructions come too slowly
+};
+
+struct SmTime {
+  double clocks = 0;
+  double warps = 0;         // simulated, for averages
+  double instructions = 0;  // issued in the part that was simulated
+  double share = 1;         // of the work that was simulated; clocks are for the whole
+  // Of the part that was simulated.
+  std::array<double, unit_count> busy{};   // clocks of one unit; of four where there are four
+  double issues = 0;                       // slots
+  double l2_busy = 0;                      // clocks in which sectors came or went
+  std::array<double, wait_count> waits{};  // clocks, summed over warps
+};
+
+// Runs the recorded CTAs through a simulated SM: warps issue in the order of the machine code, one
+// instruction a clock and scheduler, when inputs, unit and scheduler are there. Deterministic.
+// Looks at a bounded number of instructions and takes the rest to go on like that.
+SmTime simulate_sm(const MachineCode& code, const Record& record, const DeviceProfile& profile,
+                   const SmWork& work);
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,133 @@
+#include "engine/device/emulator/trace/record.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace fa_tune::emulator {
+namespace {
+
+// More than any simulation of an SM looks at; bounds what is kept of a kernel without end.
+constexpr std::size_t most_ranges = 200'000;
+constexpr std::size_t first_size = 4096;  // a power of two
+
+constexpr std::uint64_t Counters::*pipe_counters[] = {
+    &Counters::tensor,  &Counters::fma_f32, &Counters::half,
+    &Counters::alu,     &Counters::special, &Counters::convert,
+    &Counters::control, &Counters::shuffle, &Counters::load_store};
+static_assert(std::size(pipe_counters) == static_cast<std::size_t>(Pipe::load_store) + 1,
+              "a counter for each pipe, in their order");
+
+}  // namespace
+
+OpCounters& OpCounters::operator+=(const OpCounters& other) {
+  executions += other.executions;
+  shared_wavefronts += other.shared_wavefronts;
+  shared_wavefronts_ideal += other.shared_wavefronts_ideal;
+  global_sectors += other.global_sectors;
+  sectors_again += other.sectors_again;
+  async_lines += other.async_lines;
+  bulk_bytes += other.bulk_bytes;
+  return *this;
+}
+
+SectorSet::SectorSet() : places_(first_size) {}
+
+void SectorSet::clear() {
+  ++epoch_;
+  held_ = 0;
+}
+
+bool SectorSet::insert(std::uint64_t sector) {
+  if (2 * held_ >= places_.size()) grow();
+  const std::size_t mask = places_.size() - 1;
+  // Fibonacci hashing: neighbouring sectors go far apart.
+  std::size_t at = (sector * 0x9e3779b97f4a7c15U) >> 20U & mask;
+  for (; places_[at].epoch == epoch_; at = (at + 1) & mask) {
+    if (places_[at].sector == sector) return false;
+  }
+  places_[at] = {sector, epoch_};
+  ++held_;
+  return true;
+}
+
+void SectorSet::grow() {
+  std::vector<Place> old(places_.size() * 4);
+  old.swap(places_);
+  const std::uint32_t epoch = epoch_;
+  epoch_ = 1;
+  held_ = 0;
+  for (const Place& place : old) {
+    if (place.epoch == epoch) insert(place.sector);
+  }
+}
+
+void Record::begin_block(std::uint64_t block, std::size_t warps) {
+  totals.blocks += 1;
+  totals.warps += warps;
+  blocks_.push_back({block, std::vector<WarpTrace>(warps)});
+  sectors_.clear();
+}
+
+void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
+  attribute();
+  totals.warp_instructions += 1;
+  totals.*pipe_counters[static_cast<std::size_t>(op.pipe)] += 1;
+  const auto pc = static_cast<std::uint32_t>(&op - first_op_);
+  ops_[pc].executions += 1;
+  // What stays within its lane adds nothing else to the totals.
+  any_ = op.kind != Kind::lanes;
+  if (any_) {
+    last_ = pc;
+    before_ = totals;
+  }
+
+  WarpTrace& trace = blocks_[first_open_ + slot].warps[warp];
+  if (!trace.ranges.empty()) {
+    PcRange& latest = trace.ranges.back();
+    if (latest.end == pc) {
+      trace.instructions += 1;
+      if (trace.ranges.size() < most_ranges) {
+        latest.end = pc + 1;
+        trace.kept += 1;
+      }
+      return;
+    }
+    // A second try of what had to wait.
+    const bool waits = op.kind == Kind::converge || op.kind == Kind::warp_sync ||
+                       op.kind == Kind::wait || op.kind == Kind::barrier;
+    if (waits && latest.end == pc + 1) return;
+  }
+  trace.instructions += 1;
+  if (trace.ranges.size() >= most_ranges) return;
+  trace.ranges.push_back({pc, pc + 1});
+  trace.kept += 1;
+}
+
+void Record::attribute() {
+  if (!any_) return;
+  OpCounters& op = ops_[last_];
+  op.shared_wavefronts += totals.shared_wavefronts - before_.shared_wavefronts;
+  op.shared_wavefronts_ideal += totals.shared_wavefronts_ideal - before_.shared_wavefronts_ideal;
+  op.global_sectors += totals.global_sectors_read - before_.global_sectors_read +
+                       totals.global_sectors_written - before_.global_sectors_written;
+  op.bulk_bytes += totals.bulk_bytes - before_.bulk_bytes;
+  op.async_lines += totals.async_lines - before_.async_lines;
+  op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;
+}
+
+void Record::end_blocks() {
+  attribute();
+  any_ = false;
+  first_open_ = blocks_.size();
+}
+
+void Record::join(Record&& other) {
+  totals += other.totals;
+  ops_.resize(std::max(ops_.size(), other.ops_.size()));
+  for (std::size_t i = 0; i < other.ops_.size(); ++i) ops_[i] += other.ops_[i];
+  std::move(other.blocks_.begin(), other.blocks_.end(), std::back_inserter(blocks_));
+  std::sort(blocks_.begin(), blocks_.end(),
+            [](const BlockTrace& a, const BlockTrace& b) { return a.block < b.block; });
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/device/emulator/ir/program.hpp"
+#include "engine/device/emulator/trace/counters.hpp"
+
+namespace fa_tune::emulator {
+
+// What one instruction of the program did, over all warps counted.
+struct OpCounters {
+  std::uint64_t executions = 0;  // warp instructions
+  std::uint64_t shared_wavefronts = 0;
+  std::uint64_t shared_wavefronts_ideal = 0;
+  std::uint64_t global_sectors = 0;  // read or written
+  std::uint64_t sectors_again = 0;   // of them, read before by the same CTA
+  std::uint64_t async_lines = 0;
+  std::uint64_t bulk_bytes = 0;
+
+  OpCounters& operator+=(const OpCounters& other);
+};
+
+// Instructions that a warp executed one after the other: [begin, end) of Program::ops.
+struct PcRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+// The way of a warp through the program. Lanes that part go their ways one after the other, as on
+// the hardware. Kept up to a limit: `instructions` counts all.
+struct WarpTrace {
+  std::vector<PcRange> ranges;
+  std::uint64_t kept = 0;
+  std::uint64_t instructions = 0;
+};
+
+struct BlockTrace {
+  std::uint64_t block = 0;  // number in the grid, x fastest
+  std::vector<WarpTrace> warps;
+};
+
+// Sectors of 32 bytes that a CTA has read: open addressing, emptied in no time.
+class SectorSet {
+ public:
+  SectorSet();
+  void clear();
+  bool insert(std::uint64_t sector);  // false if it was there
+
+ private:
+  void grow();
+
+  struct Place {
+    std::uint64_t sector = 0;
+    std::uint32_t epoch = 0;
+  };
+  std::vector<Place> places_;
+  std::uint32_t epoch_ = 1;
+  std::size_t held_ = 0;
+};
+
+// What a counting run keeps of the CTAs it ran: totals, what each instruction did, and the way of
+// every warp. Filled by one thread; those of several are joined.
+class Record {
+ public:
+  Counters totals;
+
+  Record() = default;
+  explicit Record(const Program& program) : ops_(program.ops.size()), first_op_(&program.ops[0]) {}
+
+  // For the executor. Begins a CTA of `warps` warps.
+  void begin_block(std::uint64_t block, std::size_t warps);
+  // Warp `warp` of the CTA `slot` (a cluster's rank) is about to issue `op`. Everything the totals
+  // gain from here to the next call is the instruction's own.
+  void issue(std::uint32_t slot, std::uint32_t warp, const Op& op);
+  // Global reads; true for those that the CTA has not made before.
+  bool first_read(std::uint64_t sector) { return sectors_.insert(sector); }
+  // The last instruction is over, and with it the cluster.
+  void end_blocks();
+
+  const std::vector<OpCounters>& ops() const { return ops_; }
+  // By number of the block.
+  const std::vector<BlockTrace>& blocks() const { return blocks_; }
+  void join(Record&& other);
+
+ private:
+  void attribute();
+
+  std::vector<OpCounters> ops_;
+  std::vector<BlockTrace> blocks_;
+  std::size_t first_open_ = 0;  // of blocks_: rank 0 of the cluster that runs
+  const Op* first_op_ = nullptr;
+  std::size_t last_ = 0;  // instruction issued last
+  bool any_ = false;
+  Counters before_;  // totals when it was issued
+  SectorSet sectors_;
+};
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,150 @@
+#include <fmt/core.h>
+
+#include "engine/report/page/bars.hpp"
+#include "engine/report/page/markup.hpp"
+#include "engine/report/page/sections.hpp"
+#include "engine/report/page/svg.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/report/text_format.hpp"
+
+namespace fa_tune {
+namespace {
+
+std::string card(const std::string& figure, const std::string& words) {
+  return element("div", text_element("b", figure) + text_element("span", words));
+}
+
+std::string tflops_text(double tflops) {
+  return tflops < 100 ? fmt::format("{:.3g} TFLOP/s", tflops)
+                      : fmt::format("{:.0f} TFLOP/s", tflops);
+}
+
+std::string interval_words(const TrialRow& trial) {
+  const Interval us = *shown_time(trial);
+  return fmt::format("[{}, {}]", time_text(known_end(us.low)), time_text(known_end(us.high)));
+}
+
+// Folded away: for who wants to choose another than the winner.
+std::string best_table(const RunFacts& facts) {
+  const bool raced = !facts.raced.empty();
+  std::vector<std::string> heads = {"config", "trial", facts.run.time_kind + " us"};
+  if (facts.measured()) heads.emplace_back("interval");
+  if (raced) heads.insert(heads.end(), {"cold L2 us", "standing"});
+  heads.insert(heads.end(), {"registers", "spilled"});
+  std::vector<std::vector<std::string>> rows = {heads};
+  for (const TrialRow& trial : facts.best) {
+    std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.number),
+                                    time_text(shown_us(trial))};
+    if (facts.measured()) row.push_back(interval_text(*shown_time(trial)));
+    if (raced) {
+      const auto found = facts.raced.find(trial.id);
+      const bool there = found != facts.raced.end();
+      row.push_back(there && found->second.row.cold ? time_text(found->second.row.cold->us.value)
+                                                    : "-");
+      row.push_back(there ? standing_text(found->second) : "not in the finals");
+    }
+    row.push_back(count_text(trial.registers));
+    row.push_back(count_text(trial.spill_bytes));
+    rows.push_back(std::move(row));
+  }
+  return element("details", text_element("summary", fmt::format("The best {}", facts.best.size())) +
+                                table_markup(rows));
+}
+
+std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
+  struct Rival {
+    std::string name;
+    double factor;  // its time over the winner's
+  };
+  std::vector<Rival> rivals;
+  std::string refused;
+  bool all_finals = winner.stage == "final";
+  for (const auto& [name, config] : facts.extras.presets) {
+    const TrialRow* trial = facts.trial_of(config);
+    if (trial == nullptr) continue;
+    const auto times = comparable_times(facts, winner, *trial);
+    if (!times) {
+      refused +=
+          text_element("p", fmt::format("The preset {} has no time: {}.", name,
+                                        trial->message.empty() ? trial->finding : trial->message));
+      continue;
+    }
+    all_finals = all_finals && trial->stage == "final";
+    rivals.push_back({name, times->second / times->first});
+  }
+  if (rivals.empty()) return refused;
+  std::vector<Bar> bars = {
+      {fmt::format("trial {}, the winner", winner.number), 1, "1.00", "", true}};
+  for (const Rival& rival : rivals)
+    bars.push_back(
+        {"preset " + rival.name, rival.factor, fmt::format("{:.2f}", rival.factor), "", false});
+  const std::string caption = fmt::format(
+      "{} time as a multiple of the winner's, shorter is faster. {}",
+      facts.measured() ? "Measured" : "Predicted",
+      !facts.measured() ? "No GPU was used."
+      : all_finals      ? "Both were timed in the finals."
+                        : "Each pair was timed in the same way, in the finals or by screens.");
+  return figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }),
+                caption) +
+         refused;
+}
+
+std::string rival_bars(const RunFacts& facts) {
+  if (!facts.extras.beside) return "";
+  const RivalRace& race = *facts.extras.beside;
+  const TrialRow* own = facts.trial_of(race.config.to_json());
+  std::vector<Bar> bars = {{own == nullptr ? "fa-tune" : fmt::format("trial {}", own->number), 1,
+                            time_text(race.us) + " us", "", true}};
+  for (const Rival& rival : race.rivals)
+    bars.push_back({rival.name, rival.factor,
+                    fmt::format("{:.3f} [{:.3f}, {:.3f}]", rival.factor, rival.low, rival.high), "",
+                    false});
+  const std::string caption = fmt::format(
+      "Measured beside others in one race of its own: time as a multiple of this kernel's there, "
+      "with 95% intervals; shorter is faster. {}, {}, {}; {}.",
+      race.device, race.software, race.date, race.method);
+  return figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }), caption);
+}
+
+}  // namespace
+
+std::string result_section(const RunFacts& facts) {
+  if (!facts.winner)
+    return section("result", "What was found",
+                   text_element("p", "No trial passed, so there is no winner."));
+  const TrialRow& winner = *facts.winner;
+  std::string cards =
+      card(time_text(shown_us(winner)) + " us",
+           facts.measured()
+               ? fmt::format("measured, {}, {}", winner.stage == "final" ? "final" : "as screened",
+                             interval_words(winner))
+               : "predicted, not measured");
+  if (!facts.extras.presets.empty()) {
+    const auto& [name, config] = facts.extras.presets.front();
+    const TrialRow* baseline = facts.trial_of(config);
+    const auto times =
+        baseline == nullptr ? std::nullopt : comparable_times(facts, winner, *baseline);
+    if (times)
+      cards += card(fmt::format("{:.2f}x", times->second / times->first),
+                    "the speed of the preset " + name + ", " + facts.run.time_kind);
+  }
+  if (facts.extras.roof)
+    cards += card(tflops_text(facts.extras.roof->flop / *shown_us(winner) / 1e6),
+                  "of the operations the shape needs, " + facts.run.time_kind);
+  int right = 0;
+  for (const TrialRow& trial : facts.trials) right += trial.outcome == "right";
+  cards += card(fmt::format("{} of {}", right, facts.trials.size()), "trials were right");
+  std::string body = element("div", cards, "cards");
+  if (const auto raced = facts.raced.find(winner.id); raced != facts.raced.end()) {
+    std::string words = "In the finals: " + standing_text(raced->second) + ".";
+    if (raced->second.row.cold)
+      words +=
+          fmt::format(" With a cold L2 cache {} us.", time_text(raced->second.row.cold->us.value));
+    body += text_element("p", words);
+  }
+  body += element("p", element("code", escaped(settings_text(winner.config_json))));
+  return section("result", "What was found",
+                 body + preset_bars(facts, winner) + rival_bars(facts) + best_table(facts));
+}
+
+}  // namespace fa_tune

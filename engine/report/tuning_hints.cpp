@@ -1,0 +1,108 @@
+#include "engine/report/tuning_hints.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/report/table.hpp"
+
+namespace fa_tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Of each gene, tried or not.
+constexpr int kOptionsShown = 2;
+
+std::string change_words(const TuningHint& move, const HintOption& option) {
+  std::string text = fmt::format("{} -> {}", to_text(move.value), to_text(option.value));
+  if (!option.also.empty()) text += ", with it " + changes_text(option.also);
+  return text;
+}
+
+std::string known_words(const HintOption& option) {
+  if (option.trial) {
+    if (option.ratio) return fmt::format("tried, trial {}: {:.3f}", *option.trial, *option.ratio);
+    return fmt::format("tried, trial {}: {}{}", *option.trial, option.outcome,
+                       option.finding.empty() ? "" : ", " + option.finding);
+  }
+  if (option.trials == 0) return "not tried; no trial of the run has this value";
+  std::string text =
+      fmt::format("not tried; {} of {} trials with this value right", option.right, option.trials);
+  if (option.best_ratio) text += fmt::format(", the fastest {:.3f}", *option.best_ratio);
+  return text;
+}
+
+Json json_of(const HintOption& option) {
+  Json also = Json::array();
+  for (const GeneChange& change : option.also)
+    also.push_back({{"gene", change.gene},
+                    {"from", change.from ? Json::parse(to_json(*change.from)) : Json()},
+                    {"to", change.to ? Json::parse(to_json(*change.to)) : Json()}});
+  const auto ratio = [](const std::optional<double>& each) { return each ? Json(*each) : Json(); };
+  const auto word = [](const std::string& each) { return each.empty() ? Json() : Json(each); };
+  return {{"value", Json::parse(to_json(option.value))},
+          {"also", std::move(also)},
+          {"config", Json::parse(option.config.to_json())},
+          {"trial", option.trial ? Json(*option.trial) : Json()},
+          {"outcome", word(option.outcome)},
+          {"finding", word(option.finding)},
+          {"ratio", ratio(option.ratio)},
+          {"trials", option.trials},
+          {"right", option.right},
+          {"best_ratio", ratio(option.best_ratio)}};
+}
+
+}  // namespace
+
+std::string next_moves_text(const TuningHints& next) {
+  const std::string limit = words(next.limit);
+  if (!next.known) return "to try: the template's manifest does not say what its genes move\n";
+  if (next.moves.empty())
+    return fmt::format("to try: no gene of the template is known to move {}\n", limit);
+  Table table({{"gene", Align::left},
+               {"to try", Align::wrap},
+               {"what this run knows of it, as a multiple of this trial's time", Align::wrap}});
+  bool some = false;
+  for (const TuningHint& move : next.moves) {
+    int fresh = 0;
+    int tried = 0;
+    for (const HintOption& option : move.options) {
+      if ((option.trial ? tried : fresh)++ >= kOptionsShown) continue;
+      table.add({move.gene, change_words(move, option), known_words(option)});
+      some = true;
+    }
+  }
+  std::string genes;
+  for (const TuningHint& move : next.moves)
+    if (move.options.empty())
+      genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene, to_text(move.value));
+  std::string text;
+  const std::string title = fmt::format(
+      "to try, since {} limits it: genes that move that, by what the template says of them; "
+      "whether "
+      "they help is not known",
+      limit);
+  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+  if (some) text += table.text();
+  if (!genes.empty()) {
+    text += some ? "no other valid value in the space: " : "";
+    text += genes + '\n';
+  }
+  return text;
+}
+
+Json next_moves_json(const TuningHints& next) {
+  Json moves = Json::array();
+  for (const TuningHint& move : next.moves) {
+    Json options = Json::array();
+    for (const HintOption& option : move.options) options.push_back(json_of(option));
+    moves.push_back({{"gene", move.gene},
+                     {"value", Json::parse(to_json(move.value))},
+                     {"options", std::move(options)}});
+  }
+  return moves;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,81 @@
+#include "engine/worker/worker_main.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <new>
+#include <stdexcept>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "engine/util/error.hpp"
+
+namespace fa_tune {
+
+WorkerEnd::WorkerEnd(pid_t parent) {
+  if (parent != 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // It may have ended before that.
+    if (getppid() != parent) _exit(1);
+  }
+  prctl(PR_SET_NAME, "fa-tune worker");
+  std::signal(SIGPIPE, SIG_IGN);
+  // A file that grows beyond its limit is an error of whoever writes it, not the end of the worker.
+  std::signal(SIGXFSZ, SIG_IGN);
+  out_ = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+void WorkerEnd::send(const message::Answer& answer) {
+  const std::string frame = encode(answer);
+  std::string_view left = frame;
+  while (!left.empty()) {
+    const ssize_t wrote = write(out_, left.data(), left.size());
+    if (wrote > 0)
+      left.remove_prefix(static_cast<std::size_t>(wrote));
+    else if (errno != EINTR)
+      _exit(1);  // nobody listens any more
+  }
+}
+
+std::optional<message::Request> WorkerEnd::receive() {
+  for (;;) {
+    auto frame = reader_.next();
+    if (!frame) throw std::runtime_error("the engine said " + frame.error());
+    if (*frame) {
+      auto request = message::decode_request(**frame);
+      if (!request) throw std::runtime_error("the engine said " + request.error());
+      return std::move(*request);
+    }
+    std::array<char, 65536> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init): read fills it
+    const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
+    if (got == 0) return std::nullopt;
+    if (got > 0) reader_.feed({piece.data(), static_cast<std::size_t>(got)});
+    if (got < 0 && errno != EINTR) return std::nullopt;
+  }
+}
+
+message::Answer answer_to(const std::function<message::Answer()>& call) {
+  using Whose = message::Failed::Whose;
+  try {
+    return call();
+  } catch (const UserError& error) {
+    return message::Failed{Whose::user, error.what()};
+  } catch (const OutOfMemory& error) {
+    return message::Failed{Whose::memory, error.what()};
+  } catch (const MachineError& error) {
+    return message::Failed{Whose::machine, error.what()};
+  } catch (const std::bad_alloc&) {
+    return message::Failed{Whose::own, "there is not so much memory"};
+  } catch (const std::exception& error) {
+    return message::Failed{Whose::own, error.what()};
+  }
+}
+
+int serve_list(WorkerEnd& end, const std::function<std::vector<DeviceInfo>()>& list) {
+  end.send(answer_to([&] { return message::GpusFound{message::kVersion, list()}; }));
+  return 0;
+}
+
+}  // namespace fa_tune

@@ -1,0 +1,305 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
+#include "engine/device/emulator/timing/counters_report.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+
+// The model of time on kernels small enough to work out by hand. test::small_profile has 4 SMs, one
+// f32 fma a clock and partition (latency 4), an alu that takes 2 clocks, a special unit that takes
+// 8 (latency 17), 4-byte accesses to shared memory of 23 clocks.
+
+using namespace fa_tune;
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr const char* declarations =
+    ".reg .b32 %r<40>; .reg .f32 %f<40>; .reg .b64 %rd<20>; .reg .pred %p<4>;\n"
+    ".shared .align 16 .b8 s[16384];\n";
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text + "\n";
+  return all;
+}
+
+// A kernel after a counting run of `blocks` blocks of `threads` threads.
+struct Ran {
+  Ran(const std::string& body, std::uint32_t threads, std::uint32_t blocks = 1) {
+    const auto& allocation = memory.allocate(1 << 20);
+    auto loaded = load_program(test::kernel(".param .u64 out", declarations + body), "k",
+                               TensorRule::ampere, memory);
+    const std::string message = loaded ? "" : loaded.error().message;
+    REQUIRE(message == "");
+    program = std::move(*loaded);
+    std::vector<std::byte> parameters(8);
+    std::memcpy(parameters.data(), &allocation.address, 8);
+    LaunchContext context;
+    context.program = &program;
+    context.parameters = parameters;
+    context.memory = &memory;
+    context.budget = 1'000'000;
+    context.config.grid.x = blocks;
+    context.config.block.x = threads;
+    launch = context.config;
+    const auto diagnostic = run_grid(context, 1, &record);
+    const std::string what = diagnostic ? diagnostic->message : "";
+    REQUIRE(what == "");
+  }
+
+  double clocks(const emulator::DeviceProfile& profile, SmWork work = {}) const {
+    return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
+  }
+  Prediction time(const emulator::DeviceProfile& profile,
+                  emulator::KernelResources resources = {}) const {
+    return predict(profile, resources, launch, program, record, 1 << 20);
+  }
+
+  GlobalMemory memory;
+  Program program;
+  Record record;
+  emulator::LaunchConfig launch;
+};
+
+const std::string dependent_fma = "fma.rn.f32 %f1, %f1, %f2, %f3;";
+
+}  // namespace
+
+TEST_CASE("a chain costs its latencies, independent work its issue slots") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  // 100 fma that wait for each other: 4 clocks each, and a few for the end of the kernel.
+  const double chain = Ran(repeated(dependent_fma, 100), 32).clocks(profile);
+  CHECK(chain >= 396);
+  CHECK(chain <= 410);
+  // Ten chains of ten: an fma a clock.
+  std::string independent;
+  for (int i = 0; i < 100; ++i) {
+    const std::string r = "%f" + std::to_string(4 + i % 10);
+    independent += "fma.rn.f32 " + r + ", " + r + ", %f2, %f3;\n";
+  }
+  const double parallel = Ran(independent, 32).clocks(profile);
+  CHECK(parallel >= 100);
+  CHECK(parallel <= 115);
+  // 50 exponentials, each of its own: 8 clocks each of the partition's unit.
+  std::string exponentials;
+  for (int i = 0; i < 50; ++i) {
+    const std::string r = "%f" + std::to_string(4 + i % 25);
+    exponentials += "ex2.approx.ftz.f32 " + r + ", " + r + ";\n";
+  }
+  const double special = Ran(exponentials, 32).clocks(profile);
+  CHECK(special >= 392);
+  CHECK(special <= 425);
+}
+
+TEST_CASE("warps of one partition share it, of four do not") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const std::string body = repeated(dependent_fma, 200);
+  const double one = Ran(body, 32).clocks(profile);
+  CHECK(Ran(body, 128).clocks(profile) == doctest::Approx(one).epsilon(0.02));
+  // Four warps a partition fill the latency of 4; eight take twice as long.
+  CHECK(Ran(body, 512).clocks(profile) == doctest::Approx(one).epsilon(0.05));
+  CHECK(Ran(body, 1024).clocks(profile) == doctest::Approx(2 * one).epsilon(0.05));
+}
+
+TEST_CASE("bank conflicts cost their wavefronts") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const auto loads = [](int shift) {
+    std::string body = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; shl.b32 %r1, %r1, " +
+                       std::to_string(shift) + "; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;\n";
+    for (int i = 0; i < 64; ++i)
+      body += "ld.shared.f32 %f" + std::to_string(4 + i % 30) + ", [%r1];\n";
+    return body;
+  };
+  // 128 threads load 64 times: 256 wavefronts, or 32 times as many from one bank.
+  const double free = Ran(loads(2), 128).clocks(profile);
+  const double conflicts = Ran(loads(7), 128).clocks(profile);
+  CHECK(free >= 256);
+  CHECK(free <= 330);
+  // The kernel ends when its last loads have been issued.
+  CHECK(conflicts >= 32 * 256 - 100);
+  CHECK(conflicts <= 33 * 256 + 200);
+}
+
+TEST_CASE("a barrier waits for the slowest warp") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const std::string slow = repeated(dependent_fma, 300);
+  const std::string body = "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra J;\n" + slow +
+                           "J: bar.sync 0;\n" + slow;
+  const Ran ran(body, 64);
+  const double clocks = ran.clocks(profile);
+  CHECK(clocks >= 2 * 1200);
+  CHECK(clocks <= 2 * 1200 + 80);
+  const SmTime time = simulate_sm(make_machine_code(ran.program, profile), ran.record, profile, {});
+  CHECK(time.waits[static_cast<std::size_t>(Wait::barrier)] == doctest::Approx(1200).epsilon(0.05));
+}
+
+TEST_CASE("what ptxas leaves out costs nothing") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const auto cost = [&](const std::string& body, const std::string& opcode) {
+    const Ran ran(body, 32);
+    const MachineCode code = make_machine_code(ran.program, profile);
+    double issues = 0;
+    for (std::size_t i = 0; i < ran.program.ops.size(); ++i) {
+      if (ran.program.names[ran.program.ops[i].name] == opcode) issues += code.costs[i].issues;
+    }
+    return issues;
+  };
+  CHECK(cost("mov.u32 %r1, %r2;", "mov.u32") == 0);
+  CHECK(cost("mul.f32 %f1, %f2, %f3; add.f32 %f4, %f1, %f5;", "mul.f32") == 0);
+  CHECK(cost("mul.f32 %f1, %f2, %f3; add.f32 %f4, %f1, %f1; sub.f32 %f5, %f1, %f4;", "mul.f32") ==
+        1);
+  CHECK(cost("mov.u32 %r2, s; add.u32 %r1, %r2, 64; ld.shared.f32 %f1, [%r1];", "add.u32") == 0);
+  CHECK(cost("add.u32 %r1, %r2, 64; add.u32 %r3, %r1, %r1;", "add.u32") == 2);
+  CHECK(cost("add.u64 %rd1, %rd2, %rd3;", "add.u64") == 2);
+  CHECK(cost("mul.wide.u32 %rd1, %r2, 4; add.u64 %rd2, %rd1, %rd3;", "mul.wide.u32") == 0);
+  // In a loop: %r3 does not change, %r4 does.
+  const std::string loop =
+      "mov.u32 %r1, 0; mov.u32 %r5, 9;\nL: xor.b32 %r3, %r5, 7; or.b32 %r4, %r1, 8;\n"
+      "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 4; @%p1 bra L;";
+  CHECK(cost(loop, "xor.b32") == 0);
+  CHECK(cost(loop, "or.b32") == 1);
+}
+
+TEST_CASE("loads move up to hide their latency, not over a store or a barrier") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  std::string apart;
+  std::string joined;
+  for (int i = 0; i < 8; ++i) {
+    const std::string f = "%f" + std::to_string(4 + i);
+    const std::string step = "ld.shared.f32 " + f + ", [s+" + std::to_string(4 * i) +
+                             "]; fma.rn.f32 %f1, " + f + ", " + f + ", %f1;\n";
+    apart += step;
+    joined += step + "st.shared.f32 [s+4096], %f1;\n";
+  }
+  CHECK(Ran(apart, 32).clocks(profile) < 110);      // one latency and eight fma
+  CHECK(Ran(joined, 32).clocks(profile) > 8 * 20);  // eight latencies
+}
+
+TEST_CASE("a grid pays by the busiest SM, in rounds of what it holds") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const std::string body = repeated(dependent_fma, 500);
+  emulator::KernelResources fat;
+  fat.registers = 255;  // one block of 256 threads an SM
+  const auto us = [&](std::uint32_t blocks) {
+    return Ran(body, 256, blocks).time(profile, fat).us;
+  };
+  CHECK(us(4) == doctest::Approx(us(1)).epsilon(0.01));
+  CHECK(us(5) - profile.launch_us == doctest::Approx(2 * (us(4) - profile.launch_us)).epsilon(0.1));
+  CHECK(us(8) == doctest::Approx(us(5)).epsilon(0.01));
+  emulator::KernelResources thin;
+  thin.registers = 32;  // two blocks at once
+  CHECK(Ran(body, 256, 8).time(profile, thin).us < 1.2 * us(4));
+}
+
+TEST_CASE("where each block has an SM to itself the longest counts, wherever it stands") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  // One of four blocks goes round twice.
+  const auto us = [&](const std::string& twice) {
+    return Ran("mov.u32 %r0, %ctaid.x; setp." + twice +
+                   "; mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nL:\n" + repeated(dependent_fma, 500) +
+                   "sub.u32 %r1, %r1, 1; setp.ne.u32 %p2, %r1, 0; @%p2 bra L;",
+               32, 4)
+               .time(profile)
+               .us -
+           profile.launch_us;
+  };
+  const double none = us("eq.u32 %p1, %r0, 4");
+  for (const char* which : {"0", "1", "3"}) {
+    CAPTURE(which);
+    CHECK(us(std::string("eq.u32 %p1, %r0, ") + which) == doctest::Approx(2 * none).epsilon(0.02));
+  }
+}
+
+TEST_CASE("fewer resources and spills never make it faster") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const Ran ran(repeated(dependent_fma + " bar.sync 0;", 20), 128, 64);
+  double before = 0;
+  for (int registers = 32; registers <= 255; registers += 16) {
+    emulator::KernelResources resources;
+    resources.registers = registers;
+    const double after = ran.time(profile, resources).us;
+    CHECK(after >= before * 0.98);  // blocks that start together meet less well
+    before = after;
+  }
+  emulator::KernelResources resources;
+  resources.registers = 64;
+  before = ran.time(profile, resources).us;
+  resources.spill_store_bytes = 64;
+  const double spilling = ran.time(profile, resources).us;
+  CHECK(spilling > before);
+  resources.spill_load_bytes = 256;
+  CHECK(ran.time(profile, resources).us > spilling);
+}
+
+TEST_CASE("a slower device is slower") {
+  const Ran ran(repeated(dependent_fma + " ex2.approx.ftz.f32 %f1, %f1; bar.sync 0;", 50), 256, 16);
+  const double base = ran.time(test::small_profile()).us;
+  const auto with = [&](double emulator::DeviceProfile::*field, double factor) {
+    emulator::DeviceProfile profile = test::small_profile();
+    profile.*field *= factor;
+    return ran.time(profile).us;
+  };
+  CHECK(with(&emulator::DeviceProfile::clock_mhz, 0.5) > 1.5 * base);
+  CHECK(with(&emulator::DeviceProfile::special_per_clock_sm, 0.25) > base);
+  CHECK(with(&emulator::DeviceProfile::arithmetic_latency, 4) > base);
+  CHECK(with(&emulator::DeviceProfile::barrier_latency, 4) > base);
+  CHECK(with(&emulator::DeviceProfile::launch_us, 3) == doctest::Approx(base + 2).epsilon(0.001));
+}
+
+TEST_CASE("an empty kernel costs its launch; what L2 cannot hold comes from DRAM") {
+  emulator::DeviceProfile profile = test::small_profile();
+  const Prediction empty = Ran("", 32).time(profile);
+  CHECK(empty.us == doctest::Approx(profile.launch_us).epsilon(0.03));
+  CHECK(empty.bound_by == "launch");
+  // Every thread of 64 blocks of 256 writes 4 bytes: 64 KB.
+  const Ran writer(
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r1, %r2, "
+      "256, %r1; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r1;",
+      256, 64);
+  CHECK(writer.record.totals.global_sectors_written == 64 * 256 * 4 / 32);
+  profile.l2_bytes = 1024;
+  profile.dram_gb_per_s = 0.001;  // a byte a nanosecond
+  const Prediction slow = writer.time(profile);
+  CHECK(slow.bound_by == "dram");
+  CHECK(slow.us == doctest::Approx(65536 + profile.launch_us).epsilon(0.001));
+}
+
+TEST_CASE("the detail and the table say what was found") {
+  const Ran ran(
+      "mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 7; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;\n"
+      "ld.shared.f32 %f1, [%r1];\nbar.sync 0;",
+      32, 8);
+  const Prediction prediction = ran.time(test::small_profile());
+  const auto detail = nlohmann::json::parse(prediction.detail_json);
+  CHECK(detail["counters"]["shared_wavefronts"] == 8 * 32);
+  CHECK(detail["counters"]["barriers"] == 8);
+  REQUIRE(detail["conflicts"].size() == 1);
+  CHECK(detail["conflicts"][0]["excess"] == 8 * 31);
+  CHECK(detail["conflicts"][0]["instruction"] == "ld.shared.f32");
+  CHECK(detail["occupancy"]["limited_by"] == "grid");
+  const std::string report = counters_report(prediction.detail_json);
+  CHECK(report.find("bound by: launch") != std::string::npos);
+  CHECK(report.find("256 wavefronts, 248 of them for bank conflicts (97%)") != std::string::npos);
+  CHECK(report.find("ld.shared.f32") != std::string::npos);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = report.find('\n', begin);
+    CHECK(std::min(end, report.size()) - begin <= 100);
+  }
+  CHECK(counters_report("nonsense").empty());
+}
+
+TEST_CASE("lanes that part are simulated one way after the other") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const std::string slow = repeated(dependent_fma, 100);
+  const auto body = [&](const std::string& condition) {
+    return "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, " + condition + "; @%p1 bra A;\n" + slow +
+           "bra.uni B;\nA: " + slow + "\nB: bar.warp.sync 0xffffffff;";
+  };
+  const double one_way = Ran(body("32"), 32).clocks(profile);
+  CHECK(Ran(body("16"), 32).clocks(profile) == doctest::Approx(2 * one_way).epsilon(0.1));
+}

@@ -1,0 +1,107 @@
+// What keeps the house in order: how many modules a folder may have, that no folder includes one
+// above it, and words that were given up.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/util/file.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = FA_TUNE_ROOT;
+
+bool is_cpp(const fs::path& path) {
+  return path.extension() == ".cpp" || path.extension() == ".hpp";
+}
+
+// Every file below one of `folders`, its path from the root. Recorded results are left out.
+std::vector<fs::path> files(const std::vector<std::string>& folders) {
+  std::vector<fs::path> found;
+  for (const std::string& folder : folders)
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const fs::path path = entry.path().lexically_relative(root);
+      if (entry.is_regular_file() && !path.string().starts_with("tools/bench/results"))
+        found.push_back(path);
+    }
+  return found;
+}
+
+// The folders that each folder includes.
+using Includes = std::map<std::string, std::set<std::string>>;
+
+Includes includes() {
+  static const std::regex line("#include \"((engine|db)/[^\"]*)/[^/\"]*\"");
+  Includes found;
+  for (const fs::path& path : files({"engine", "db"})) {
+    if (!is_cpp(path)) continue;
+    const std::string text = fa_tune::read_file(root / path);
+    const std::string folder = path.parent_path().string();
+    for (std::sregex_iterator each(text.begin(), text.end(), line), end; each != end; ++each)
+      if ((*each)[1] != folder) found[folder].insert((*each)[1]);
+  }
+  return found;
+}
+
+// A cycle that can be reached from `folder`, as "a -> b -> a"; empty if there is none.
+std::string cycle_from(const Includes& includes, const std::string& folder,
+                       std::vector<std::string>& path, std::set<std::string>& done) {
+  if (done.contains(folder)) return {};
+  if (std::ranges::find(path, folder) != path.end()) {
+    std::string text;
+    for (const std::string& each : path) text += each + " -> ";
+    return text + folder;
+  }
+  path.push_back(folder);
+  if (const auto found = includes.find(folder); found != includes.end())
+    for (const std::string& next : found->second)
+      if (auto cycle = cycle_from(includes, next, path, done); !cycle.empty()) return cycle;
+  path.pop_back();
+  done.insert(folder);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("house: a folder has at most 25 modules") {
+  std::map<std::string, std::set<std::string>> modules;
+  for (const fs::path& path : files({"engine", "db"}))
+    if (is_cpp(path)) modules[path.parent_path().string()].insert(path.stem().string());
+  CHECK(modules.size() > 50);
+  for (const auto& [folder, names] : modules)
+    CHECK_MESSAGE(names.size() <= 25, folder << " has " << names.size());
+}
+
+TEST_CASE("house: no folder includes one that includes it") {
+  const Includes found = includes();
+  CHECK(found.size() > 50);
+  std::set<std::string> done;
+  for (const auto& [folder, _] : found) {
+    std::vector<std::string> path;
+    CHECK(cycle_from(found, folder, path, done) == "");
+  }
+}
+
+TEST_CASE("house: words that were given up stay away") {
+  // As words of their own, in any case. What they were is in the history.
+  static const std::regex old_words(
+      "\\b(desk|ledger|duels?|contenders?|clocked|whence|taken_apart|worker_lives|try_once|"
+      "soften|soften_meanwhile|persistent_state|parked_buffers|limit_ranks)\\b",
+      std::regex::icase);
+  for (const fs::path& path : files({"engine", "db", "tools", "tests", "kernel_templates"})) {
+    static const std::set<std::string> kinds = {".cpp", ".hpp", ".cu", ".cuh", ".yaml",
+                                                ".md",  ".sh",  ".py", ".sql", ".txt"};
+    if (!kinds.contains(path.extension().string()) || path.filename() == "house_test.cpp") continue;
+    const std::string text = fa_tune::read_file(root / path);
+    std::smatch found;
+    const bool there = std::regex_search(text, found, old_words);
+    CHECK_MESSAGE(!there, path.string() << ": " << (there ? found.str() : ""));
+  }
+}
