@@ -4,27 +4,43 @@
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N. Its warps form a grid:
-// WARPS_M of them share the rows, WARPS_N share the keys of every tile. A warp keeps its scores, its
-// softmax state and its part of the output in registers; with WARPS_N > 1 the parts are joined once, at
-// the end, through shared memory.
+// A block owns BLOCK_M query rows. Its warps form a grid: WARPS_M of them share the rows, WARPS_N
+// the keys of every tile of BLOCK_N, and these join their parts once, at the end, through shared
+// memory. Each warp over two tiles, time to the right, with STAGES = 2 slots for K and for V
+// (mma_copies.cuh):
 //
-// K and V come through rings of STAGES buffers (mma_copies.cuh), by cp.async of all threads or by the copy engine.
+//   cp.async begun     K0 V0 K1     V1               K2               V2               K3
+//   block barriers                |                |                |                |
+//   tensor cores                    [ QK0 ]          [ PV0  ]         [ QK1 ]          [ PV1
+//   softmax                                 max0     [ exp0 ]                 max1     [ exp1
+//   passed when                   K0 is there      V0 is there      K1 is there      V1 is
+//   and free then                                  K0's slot        V0's slot        K1's
 //
-// Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
-// Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q
-// passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted,
-// threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared memory, for 16-byte stores);
-// MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
-// Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys need the mask);
-// SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before
-// those above them, which under a causal mask have fewer keys); L2_HINT (none, prefetch, keep) of K's and V's
-// copies, see copy.cuh; TENSOR_COPY: K and V come by the copy engine of sm_90 and later; K_PARTS: so many parts of
-// a tile of K are waited for one by one then; MASKED_TILES (among: each tile asks whether it has keys to hide;
-// apart: those that may have are another loop body, and the others need no branch, which products and
-// exponentials cannot pass).
-// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
-// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+// Scores, softmax state and output stay in registers. A step's exponentials stand beside the
+// products of the step before. With TENSOR_COPY one thread asks the copy engine, and mbarriers of
+// each slot take the place of the block's.
+//
+// Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared
+// memory; Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in
+// registers, and Q passes through the K and V buffers, so it takes no shared memory of its own);
+// RESCALE (always, voted, threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared
+// memory, for 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
+// Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys
+// need the mask); SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the
+// last rows of all heads before those above them, which under a causal mask have fewer keys);
+// L2_HINT (none, prefetch, keep) of K's and V's copies, see copy.cuh; TENSOR_COPY: K and V come by
+// the copy engine of sm_90 and later; K_PARTS: so many parts of a tile of K are waited for one by
+// one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
+// have are another loop body, and the others need no branch, which products and exponentials cannot
+// pass).
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
+// WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("mma_defaults.cuh")
+#include /* not flat */ "mma_defaults.cuh"
+#endif
 
 #include "copy.cuh"
 #include "element.cuh"
@@ -48,43 +64,45 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
                 q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
 }
 
-// Fragments of scores that are finished before the next are begun: enough for products that do not wait for each other. Where fragments of
-// Q are read again for each step, all.
+// Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
+// clocks). With Q in shared memory use all, so that each Q fragment is loaded once per step.
 constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
-constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
+constexpr int kInnerFragments =
+    kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
-// What is known of a tile before its scores are: kHides, that it may have keys which a row must not see; kFollows,
-// that the rows' maxima follow the products, while the tensor cores are busy with the next, which would be in vain
-// where keys are hidden afterwards.
+// kMayMask: the tile may contain masked keys. kFoldMax: fold row maxima into the QK loop; useless
+// where a mask changes scores afterwards.
 struct AnyTile {
-  static constexpr bool kHides = true;
-  static constexpr bool kFollows = !Mask::kLimitsLast && !WINDOW_LEFT;
+  static constexpr bool kMayMask = true;
+  static constexpr bool kFoldMax = !Mask::kLimitsLast && !WINDOW_LEFT;
 };
 struct MaskedTile {
-  static constexpr bool kHides = true;
-  static constexpr bool kFollows = false;
+  static constexpr bool kMayMask = true;
+  static constexpr bool kFoldMax = false;
 };
 struct WholeTile {
-  static constexpr bool kHides = false;
-  static constexpr bool kFollows = true;
+  static constexpr bool kMayMask = false;
+  static constexpr bool kFoldMax = true;
 };
 
-// scores += Q K^T for this warp's rows and part `part` of its keys. `largest`, if it follows: this thread's of each row.
-template <bool kFollows>
-__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
-                                             const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
-                                             unsigned k_tile, int warp_row, int warp_key, int lane) {
+// scores += Q K^T for this warp's rows and part `part` of its keys. With kFoldMax `largest` gets
+// this thread's row maxima.
+template <bool kFoldMax>
+__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2],
+                                             int part, const unsigned (&q_held)[kK][kM][4],
+                                             unsigned q_tile, unsigned k_tile, int warp_row,
+                                             int warp_key, int lane) {
   const int key = warp_key + lane % 8 + lane / 16 * 8;
 #pragma unroll
-  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kGroup)
+  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kInnerFragments)
 #pragma unroll
     for (int step = 0; step < kK; ++step) {
       unsigned q_read[kM][4];
       if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
       const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
-      for (int j = first; j < first + kGroup; j += 2) {
+      for (int j = first; j < first + kInnerFragments; j += 2) {
         unsigned k[4];
         ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
 #pragma unroll
@@ -93,15 +111,18 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
           mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
         }
       }
-      if (kFollows && step + 1 == kK) extend(largest, scores, first, first + kGroup);
+      if (kFoldMax && step + 1 == kK)
+        extend_row_max(largest, scores, first, first + kInnerFragments);
     }
 }
 
-// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand. Each step's
-// products stand beside the next one's exponentials: the tensor cores and the special function unit work at a time.
-__device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4], const float (&references)[kM][2],
-                                             float factor, unsigned v_tile, int warp_key, int lane) {
-  probabilities(p, state, 0, references, factor);
+// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16
+// operand. Each step's products stand beside the next one's exponentials: the tensor cores and the
+// special function unit work at a time.
+__device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
+                                             const float (&row_offsets)[kM][2], float factor,
+                                             unsigned v_tile, int warp_key, int lane) {
+  probabilities(p, state, 0, row_offsets, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
     unsigned a[kM][4];
@@ -113,7 +134,7 @@ __device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4]
         a[i][2 * part] = pack(fragment[0], fragment[1]);
         a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
       }
-    if (step + 1 < kN / 2) probabilities(p, state, step + 1, references, factor);
+    if (step + 1 < kN / 2) probabilities(p, state, step + 1, row_offsets, factor);
     const int key = warp_key + step * 16 + lane % 16;
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {
@@ -194,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
   }
 
-  State state;
+  WarpState state;
 #pragma unroll
   for (int i = 0; i < kM; ++i) {
 #pragma unroll
@@ -209,8 +230,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 
   const int thread_row = first_row + warp_row + lane / 4;
-  const auto take = [&](int tile, auto kind) {
-    constexpr bool kFollows = decltype(kind)::kFollows && !Scores::kShaped;
+  const auto process_tile = [&](int tile, auto kind) {
+    constexpr bool kFoldMax = decltype(kind)::kFoldMax && !Scores::kHasMod;
     const int first_key = copies.first_key(tile) + warp_key;
 
     copies.await_k(tile, 0);
@@ -221,31 +242,33 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k<kFollows>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
+      multiply_q_k<kFoldMax>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row,
+                             warp_key, lane);
     }
     copies.end_k(tile, lane);
 
-    if constexpr (Scores::kShaped) shape(scores, how, thread_row, first_key + lane % 4 * 2);
-    bool hides = false;
-    if constexpr (decltype(kind)::kHides) {
+    if constexpr (Scores::kHasMod)
+      apply_score_mod(scores, how, thread_row, first_key + lane % 4 * 2);
+    bool needs_mask = false;
+    if constexpr (decltype(kind)::kMayMask) {
       const bool past_end = first_key + kWarpKeys > lk;
       const bool past_last =
           Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
       const bool before_first =
           WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
-      hides = past_end || past_last || before_first;
-      if (hides) hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+      needs_mask = past_end || past_last || before_first;
+      if (needs_mask) apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
     }
-    if (hides || !kFollows) {
+    if (needs_mask || !kFoldMax) {
       copy(largest, state.maximum);
-      extend(largest, scores, 0, kN);
+      extend_row_max(largest, scores, 0, kN);
     }
-    float references[kM][2];
-    refer(largest, state, references, how.factor, tile == first_tile);
+    float row_offsets[kM][2];
+    update_row_max(largest, state, row_offsets, how.factor, tile == first_tile);
 
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);
-    multiply_p_v(state, scores, references, how.factor, copies.v_at(tile), warp_key, lane);
+    multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   };
   for (int tile = first_tile; tile < end_tile; ++tile) {
@@ -255,19 +278,20 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       const bool past_last = Mask::kLimitsLast && key + BLOCK_N - 1 > first_row + mask.last_shift;
       const bool before_first = WINDOW_LEFT && key < mask.first_key(first_row + BLOCK_M - 1);
       if (past_end || past_last || before_first) {
-        take(tile, MaskedTile());
+        process_tile(tile, MaskedTile());
       } else {
-        take(tile, WholeTile());
+        process_tile(tile, WholeTile());
       }
     } else {
-      take(tile, AnyTile());
+      process_tile(tile, AnyTile());
     }
   }
   wait_copies<0>();
 
   if constexpr (WARPS_N > 1)
-    join_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
-  if constexpr (kEpilogue == Epilogue::staged) __syncthreads();  // all have done with what lies there
+    combine_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
+  if constexpr (kEpilogue == Epilogue::staged)
+    __syncthreads();  // all have done with what lies there
   if (warp_n == 0)
     store(state, o, q_stride, lse + head * lq, memory,
           first_row, warp_row, lq, lane, how.factor);

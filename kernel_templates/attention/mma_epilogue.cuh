@@ -6,10 +6,11 @@
 #include "mma_state.cuh"
 #include "scores.cuh"
 
-// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
-// now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
-__device__ __forceinline__ void join_warps(State& state, float* exchange, int warp_m, int warp_n,
-                                           int lane, float factor) {
+// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory
+// (free by now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout
+// is needed.
+__device__ __forceinline__ void combine_warps(WarpState& state, float* exchange, int warp_m,
+                                              int warp_n, int lane, float factor) {
   constexpr int kWords = kM * (kD * 4 + 4);
   // Word w of lane l at w * 32 + l: no bank conflicts.
   const auto slot = [&](int n, int word) -> float& {
@@ -44,9 +45,9 @@ __device__ __forceinline__ void join_warps(State& state, float* exchange, int wa
         const float their_maximum = slot(n, word++);
         const float their_sum = slot(n, word++);
         const float largest = fmaxf(state.maximum[i][h], their_maximum);
-        const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
-        mine[h] = exp2_approx(state.maximum[i][h] * factor - reference);
-        theirs[h] = exp2_approx(their_maximum * factor - reference);
+        const float row_offset = largest == minus_infinity() ? 0.0f : largest * factor;
+        mine[h] = exp2_approx(state.maximum[i][h] * factor - row_offset);
+        theirs[h] = exp2_approx(their_maximum * factor - row_offset);
         state.maximum[i][h] = largest;
         state.sum[i][h] = state.sum[i][h] * mine[h] + their_sum * theirs[h];
       }
@@ -61,7 +62,7 @@ __device__ __forceinline__ void join_warps(State& state, float* exchange, int wa
 }
 
 // Divides by the row sums and stores this warp's rows, `stride` elements apart, and their LSE.
-__device__ __forceinline__ void store(State& state, Element* o, int stride, float* row_lses,
+__device__ __forceinline__ void store(WarpState& state, Element* o, int stride, float* row_lses,
                                       char* staging, int first_row, int warp_row, int lq, int lane,
                                       float factor) {
 #pragma unroll
@@ -95,7 +96,8 @@ __device__ __forceinline__ void store(State& state, Element* o, int stride, floa
       const int row = warp_row + index / Shared::kChunks;
       const int chunk = index % Shared::kChunks;
       if (first_row + row < lq)
-        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride + chunk * 8) =
+        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride +
+                                  chunk * 8) =
             *reinterpret_cast<const uint4*>(staging + Shared::offset(row, chunk));
     }
   }

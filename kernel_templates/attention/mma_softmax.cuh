@@ -6,29 +6,29 @@
 #include "mma_state.cuh"
 #include "scores.cuh"
 
-// Caps and biases. `first_row` and `first_key` belong to this thread's fragments.
-__device__ __forceinline__ void shape(float (&scores)[kM][kN][4], const Scores& how, int first_row,
-                                      int first_key) {
+// SOFTCAP and ALIBI. `first_row` and `first_key` belong to this thread's fragments.
+__device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const Scores& how,
+                                                int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        scores[i][j][e] = how.shaped(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
-                                     first_key + j * 8 + e % 2);
+        scores[i][j][e] = how.modified(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
+                                       first_key + j * 8 + e % 2);
 }
 
-// Hides the keys a row must not see.
-__device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
-                                     int first_key) {
+// Scores of keys a row must not see become -inf.
+__device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mask& mask,
+                                           int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
+        mask.apply(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
 }
 
 __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM][2]) {
@@ -38,8 +38,10 @@ __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM]
     for (int h = 0; h < 2; ++h) to[i][h] = from[i][h];
 }
 
-// `largest`: of each row, this thread's scores in fragments `first` to `end` too.
-__device__ __forceinline__ void extend(float (&largest)[kM][2], const float (&scores)[kM][kN][4], int first, int end) {
+// Folds this thread's scores in fragments [first, end) into its row maxima.
+__device__ __forceinline__ void extend_row_max(float (&largest)[kM][2],
+                                               const float (&scores)[kM][kN][4], int first,
+                                               int end) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -49,17 +51,21 @@ __device__ __forceinline__ void extend(float (&largest)[kM][2], const float (&sc
         largest[i][h] = fmaxf(largest[i][h], fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
 }
 
-// What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-__device__ __forceinline__ void scale_references(float (&references)[kM][2], const float (&maximum)[kM][2], float factor) {
+// What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum:
+// (-inf) - (-inf) would be NaN.
+__device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2],
+                                                  const float (&maximum)[kM][2], float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) references[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
+    for (int h = 0; h < 2; ++h)
+      row_offsets[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
 }
 
-// Whether a score of this warp's rows is so far above its row's reference that this must follow. Each lane asks for its own scores: a row
-// that stays needs no maximum over its four lanes.
-__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const State& state, float factor) {
+// True if any score in this warp exceeds its row's offset by more than 2^kGrowth. Per lane: no quad
+// reduction unless one does.
+__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const WarpState& state,
+                                         float factor) {
   bool grown = false;
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -68,12 +74,14 @@ __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const St
   return __any_sync(0xffffffffu, grown);
 }
 
-// Moves the state to the rows' maxima, of which `largest` has this thread's, or leaves it, see RESCALE. `references`: what `probabilities`
-// subtracts. Before the first tile the state is zero. Goes step by step for all rows, so that they wait together.
-__device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, float (&references)[kM][2], float factor,
-                                      bool first) {
+// Raises the running row maxima by `largest`, this thread's, and rescales the state, or leaves
+// both: see RESCALE. `row_offsets`: what `probabilities` subtracts. Before the first tile the state
+// is zero. Goes step by step for all rows, so that their latencies overlap.
+__device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpState& state,
+                                               float (&row_offsets)[kM][2], float factor,
+                                               bool first) {
   if (kRescale == Rescale::threshold && !first && !outgrown(largest, state, factor)) {
-    scale_references(references, state.maximum, factor);
+    scale_row_offsets(row_offsets, state.maximum, factor);
     return;
   }
   // The four lanes of a quad hold one row.
@@ -89,13 +97,13 @@ __device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, flo
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) moved |= largest[i][h] != state.maximum[i][h];
-  scale_references(references, largest, factor);
+  scale_row_offsets(row_offsets, largest, factor);
   if (!first && (kRescale != Rescale::voted || __any_sync(0xffffffffu, moved))) {
 #pragma unroll
     for (int i = 0; i < kM; ++i)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const float shrink = exp2_approx(state.maximum[i][h] * factor - references[i][h]);
+        const float shrink = exp2_approx(state.maximum[i][h] * factor - row_offsets[i][h]);
         state.sum[i][h] *= shrink;
 #pragma unroll
         for (int d = 0; d < kD; ++d) {
@@ -108,15 +116,16 @@ __device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, flo
 }
 
 // Turns the scores of 16 keys, those of step `step` of P V, into probabilities.
-__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], State& state, int step,
-                                              const float (&references)[kM][2], float factor) {
+__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpState& state,
+                                              int step, const float (&row_offsets)[kM][2],
+                                              float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int j = 2 * step; j < 2 * step + 2; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - references[i][e / 2]);
+        scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - row_offsets[i][e / 2]);
         state.sum[i][e / 2] += scores[i][j][e];
       }
 }

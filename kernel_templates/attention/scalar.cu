@@ -4,13 +4,21 @@
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A warp owns BLOCK_M / WARPS query rows. Keys come through shared memory in tiles of BLOCK_N. For each
-// 32 keys a lane computes one whole dot product a row; then the lanes own D / 32 output columns each and
-// the 32 probabilities go round by shuffle. The softmax is online (Milakov and Gimelshein 2018): a
-// running maximum and sum a row, the accumulator rescaled when the maximum moves.
+// A warp owns BLOCK_M / WARPS query rows. Keys come through shared memory in tiles of BLOCK_N. For
+// each 32 keys a lane computes one whole dot product a row; then the lanes own D / 32 output
+// columns each and the 32 probabilities go round by shuffle. The softmax is online (Milakov and
+// Gimelshein 2018): a running maximum and sum a row, the accumulator rescaled when the maximum
+// moves.
 //
-// Genes: BLOCK_M, BLOCK_N, WARPS. Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT,
-// DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+// Genes: BLOCK_M, BLOCK_N, WARPS. Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL,
+// CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP,
+// ALIBI.
+
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("scalar_defaults.cuh")
+#include /* not flat */ "scalar_defaults.cuh"
+#endif
 
 #include "element.cuh"
 #include "features.cuh"
@@ -30,8 +38,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
                      const Element* __restrict__ v, Element* __restrict__ o, int lq, int lk,
                      float scale FEATURE_PARAMETERS) {
   extern __shared__ float shared[];
-  float* const q_tile = shared;  // [BLOCK_M][HEAD_DIM], already scaled if that is all there is to do
-  Element* const k_tile = reinterpret_cast<Element*>(q_tile + BLOCK_M * HEAD_DIM);  // [BLOCK_N][kPitch]
+  // [BLOCK_M][HEAD_DIM], already scaled if that is all there is to do.
+  float* const q_tile = shared;
+  Element* const k_tile =
+      reinterpret_cast<Element*>(q_tile + BLOCK_M * HEAD_DIM);  // [BLOCK_N][kPitch]
   Element* const v_tile = k_tile + BLOCK_N * kPitch;
 
   const int lane = threadIdx.x % 32;
@@ -44,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int first_row = blockIdx.x * BLOCK_M;
 
   const Scores scores(scale, softcap, ALIBI ? alibi_slopes[blockIdx.y] : 0.0f, lq, lk);
-  const float q_factor = Scores::kShaped ? 1.0f : scores.factor;
+  const float q_factor = Scores::kHasMod ? 1.0f : scores.factor;
   for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads) {
     const int row = first_row + i / HEAD_DIM;
     q_tile[i] = row < lq ? to_float(q[row * q_stride + i % HEAD_DIM]) * q_factor : 0.0f;
@@ -83,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) score[r] = 0.0f;
       for (int d = 0; d < HEAD_DIM; d += 2) {
-        const unsigned pair = *reinterpret_cast<const unsigned*>(k_tile + (group + lane) * kPitch + d);
+        const unsigned pair =
+            *reinterpret_cast<const unsigned*>(k_tile + (group + lane) * kPitch + d);
         const float k0 = to_float(static_cast<Element>(pair & 0xffff));
         const float k1 = to_float(static_cast<Element>(pair >> 16));
 #pragma unroll
@@ -97,17 +108,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const int row = first_row + warp * kRows + r;
-        if (Scores::kShaped) score[r] = scores.shaped(score[r], row, key);
-        mask.hide(score[r], row, key);
+        if (Scores::kHasMod) score[r] = scores.modified(score[r], row, key);
+        mask.apply(score[r], row, key);
 
         float largest = score[r];
         for (int step = 16; step > 0; step /= 2)
           largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
         largest = fmaxf(largest, maximum[r]);
         // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-        const float reference = largest == minus_infinity() ? 0.0f : largest;
-        const float shrink = exp2_approx(maximum[r] - reference);
-        score[r] = exp2_approx(score[r] - reference);
+        const float row_offset = largest == minus_infinity() ? 0.0f : largest;
+        const float shrink = exp2_approx(maximum[r] - row_offset);
+        score[r] = exp2_approx(score[r] - row_offset);
         maximum[r] = largest;
         sum[r] = sum[r] * shrink + score[r];
 #pragma unroll

@@ -1,39 +1,57 @@
-// FlashAttention-3 class attention for Hopper's tensor cores (sm_90a): warpgroups with different work.
+// FlashAttention-3 class attention for Hopper's tensor cores (sm_90a): warpgroups with different
+// work.
 //
 //   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D], in any
 //                                     strides: the tensor maps know them
 //
 // and what features.cuh, mask.cuh and scores.cuh add to it.
 //
-// Warpgroup 0 gives its registers away and only starts copies: its warp 0 brings Q and K, its warp 1 V.
-// Each of the CONSUMERS warpgroups that follow owns 64 query rows. It multiplies Q K^T from shared memory
-// (wgmma), keeps the scores, the softmax and its part of the output in registers, and uses the probabilities
-// from there as the A operand of P V. Tiles of BLOCK_N keys are walked over from the last to the first, so
-// that those which need a mask come first.
+// Warpgroup 0 gives its registers away and only starts copies; each of the CONSUMERS warpgroups
+// that follow owns 64 query rows. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP
+// `ahead` and rings of STAGES = 2:
 //
-// K and V come through rings of STAGES tiles. A tile's `full` barrier is passed when its bytes are there, its
-// `empty` barrier when every warp that reads it has arrived.
+//   producer warp 0   Q  K0 K1     K2                   K3                    K4
+//   producer warp 1      V0 V1                                V2                    V3
+//                        |         ^                    ^     ^               ^     ^
+//                        v full    | empty              |     | empty         |     |
+//   tensor cores          [ QK0  ]               [ QK1 ] [PV0]         [ QK2 ] [PV1]
+//   softmax                        max0 exp0             max1  O* exp1         max2  O* exp2
+//
+// `full`: the slot's bytes are there. `empty`: every warp that reads the slot has arrived. A
+// consumer keeps scores, softmax state and output (O) in registers, and P is the A operand of PV
+// from there. With PING_PONG another consumer's products fall into the gaps of this one's. Tiles
+// are walked over from the last to the first, so that those which need a mask come first.
 //
 // Genes: CONSUMERS, BLOCK_N, STAGES;
 //   OVERLAP   none: every product is waited for; chained: the next Q K^T is queued behind P V;
-//             ahead: Q K^T of the next tile and P V of this one are issued together; while P V runs the next
-//             tile's maxima are found; ahead_held: its exponentials are computed too, their conversion waits;
-//   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities are there;
-//   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's products;
-//   RESCALE   always; voted: only if a row's reference moved in this warp; threshold: the reference moves
+//             ahead: Q K^T of the next tile and P V of this one are issued together; while P V runs
+//             the next tile's maxima are found; ahead_held: its exponentials are computed too,
+//             their conversion waits;
+//   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities
+//             are there;
+//   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's
+//             products;
+//   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
 //             only when the maximum has grown by 2^8;
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
-//   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_schedule.cuh;
+//   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_tile_scheduler.cuh;
 //   CLUSTER   2: two blocks share K and V, each loading half of them for both;
 //   Q_PLACE   in_shared: Q K^T reads Q from there each time; in_registers: Q is read once;
 //   Q_STAGES  places for Q: with 2 the next tile's Q comes while this one is in use;
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
-//   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its own, so
-//             that the next Q can come earlier;
-//   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_join.cuh);
+//   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its
+//             own, so that the next Q can come earlier;
+//   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
-// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE, WINDOW_LEFT,
-// WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh, wgmma_scales.cuh.
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
+// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,
+// wgmma_scales.cuh.
+
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("wgmma_defaults.cuh")
+#include /* not flat */ "wgmma_defaults.cuh"
+#endif
 
 #define BLOCK_M (64 * CONSUMERS)
 
@@ -46,7 +64,7 @@
 #include "tensor_copy.cuh"
 #include "wgmma_consumer.cuh"
 #include "wgmma_producer.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_scales.cuh"
 #include "wgmma_shared.cuh"
 #if DTYPE_E4M3
@@ -54,9 +72,10 @@
 #endif
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
-    attention_wgmma(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-                    const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap o_map,
-                    int lq, int lk, int heads, int batches,
+    attention_wgmma(const __grid_constant__ TensorMap q_map,
+                    const __grid_constant__ TensorMap k_map,
+                    const __grid_constant__ TensorMap v_map,
+                    const __grid_constant__ TensorMap o_map, int lq, int lk, int heads, int batches,
                     float scale FEATURE_PARAMETERS) {
   extern __shared__ __align__(1024) char memory[];
   const unsigned base = shared_address(memory);
@@ -73,13 +92,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
 
   const int rows = lq * kPacked;
   const Mask mask(lq, lk, window_left, window_right);
-  const Schedule schedule(rows, heads / kPacked, batches, rank);
+  const TileScheduler scheduler(rows, heads / kPacked, batches, rank);
   if (warp < 4) {
     if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
-    if (warp == 0 && lane == 0) produce_q_k(base, schedule, q_map, k_map, rows, mask, rank);
-    if (warp == 1 && lane == 0) produce_v(base, schedule, v_map, rows, mask, rank);
+    if (warp == 0 && lane == 0) produce_q_k(base, scheduler, q_map, k_map, rows, mask, rank);
+    if (warp == 1 && lane == 0) produce_v(base, scheduler, v_map, rows, mask, rank);
 #if DTYPE_E4M3
-    if (warp >= 4 - kTurners) turn_v(base, schedule, rows, mask, warp - (4 - kTurners), lane);
+    if (warp >= 4 - kTransposeWarps)
+      transpose_v(base, scheduler, rows, mask, warp - (4 - kTransposeWarps), lane);
 #endif
     if constexpr (SPLIT_KV > 1) {
       __syncwarp();
@@ -90,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     const Scores how(scale, softcap, 0.0f, lq, lk);
     const Scales scales(q_scale, k_scale, v_scale, heads, lq, lk);
     Consumer(base, warp / 4 - 1, lane, how, rows, mask, scales, {lse, alibi_slopes, heads, lq})
-        .run(schedule, o_map);
+        .run(scheduler, o_map);
   }
   // No block may go while another still copies into it or arrives at its barriers.
   if constexpr (kBlocksTogether > 1) sync_cluster();

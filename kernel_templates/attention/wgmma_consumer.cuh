@@ -6,17 +6,17 @@
 #include "tensor_copy.cuh"
 #include "wgmma.cuh"
 #include "wgmma_epilogue.cuh"
-#include "wgmma_join.cuh"
-#include "wgmma_rings.cuh"
+#include "wgmma_combine_splits.cuh"
+#include "wgmma_pipeline.cuh"
 #include "wgmma_scales.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
 #include "wgmma_state.cuh"
-#include "wgmma_work.cuh"
+#include "wgmma_work_tile.cuh"
 
-// Where its products read: Q, and the first places of the rings of K and V. (A base of its own, before Rings: the
-// order decides how ptxas numbers registers.)
+// Where its products read: Q, and the first places of the rings of K and V. (A base of its own,
+// before Pipeline: the order decides how ptxas numbers registers.)
 struct Operands {
   unsigned long long q_, k_, v_;
 
@@ -27,44 +27,45 @@ struct Operands {
 };
 
 // One warpgroup of consumers.
-class Consumer : Operands, Rings {
+class Consumer : Operands, Pipeline {
  public:
   __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
                                       int rows, const Mask& mask, const Scales& scales,
                                       const Features& features)
       : Operands(base, group),
-        Rings(base, group, lane),
+        Pipeline(base, group, lane),
         how_(how),
         rows_(rows),
         mask_(mask),
         scales_(scales),
         features_(features) {}
 
-  __device__ __forceinline__ void run(Schedule schedule, const TensorMap& o_map) {
-    if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kGroup);
-    State state;
+  __device__ __forceinline__ void run(TileScheduler scheduler, const TensorMap& o_map) {
+    if (PING_PONG && group_ == CONSUMERS - 1)
+      arrive_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
+    ConsumerState state;
     bool begun = false;
-    while (schedule.more()) {
-      const Work work = work_of(schedule, group_, rows_, mask_);
-      schedule.next();
+    while (scheduler.more()) {
+      const WorkTile work = work_tile(scheduler, group_, rows_, mask_);
+      scheduler.next();
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
         state.v_unit = 1.0f;
-        take_q(state, work);
-        skip(work);
+        load_q(state, work);
+        drain_masked_tiles(work);
       }
-      begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
+      begun = kAhead ? attend_ahead(state, work, scheduler, begun, o_map)
                                          : attend(state, work, o_map);
     }
-    if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kGroup);
+    if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
     if (leads()) wait_stores();
   }
 
  private:
-  // Passes over the tiles of keys that the block's lower rows see and these do not. K and V take turns: who
-  // ran ahead in one ring only could wait there for somebody who waits in the other for him.
-  __device__ __forceinline__ void skip(const Work& work) {
+  // Consumes tiles masked for all 64 rows. Alternates K and V: draining one ring ahead of the other
+  // could deadlock against a warpgroup doing the reverse.
+  __device__ __forceinline__ void drain_masked_tiles(const WorkTile& work) {
     for (int j = work.tiles.end; j > work.seen; --j) {
       wait_k();
       release_k();
@@ -76,7 +77,7 @@ class Consumer : Operands, Rings {
   }
 
   // Once Q is there.
-  __device__ __forceinline__ void take_q(State& state, const Work& work) {
+  __device__ __forceinline__ void load_q(ConsumerState& state, const WorkTile& work) {
     if constexpr (DTYPE_E4M3) {
 #pragma unroll
       for (int h = 0; h < 2; ++h)
@@ -85,7 +86,8 @@ class Consumer : Operands, Rings {
     }
     wait_q();
     if constexpr (kQPlace == QPlace::in_registers) {
-      const unsigned row = base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
+      const unsigned row =
+          base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
 #pragma unroll
       for (int step = 0; step < kDepths; ++step) {
         const int chunk = step % 4 * 2 + lane_ / 16;
@@ -94,11 +96,11 @@ class Consumer : Operands, Rings {
     }
   }
 
-  __device__ __forceinline__ void issue_q_k(State& state) {
+  __device__ __forceinline__ void issue_q_k(ConsumerState& state) {
     auto& scores = state.scores;
     const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
     const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
-    hold(scores);
+    pin_registers(scores);
     begin_products();
 #pragma unroll
     for (int step = 0; step < kDepths; ++step) {
@@ -114,9 +116,9 @@ class Consumer : Operands, Rings {
   }
 
   template <int kFirst, int kEnd>
-  __device__ __forceinline__ void issue_p_v(State& state) {
+  __device__ __forceinline__ void issue_p_v(ConsumerState& state) {
     const unsigned long long v = moved(v_, v_at_.slot * kVBytes);
-    hold(state.output);
+    pin_registers(state.output);
     begin_products();
 #pragma unroll
     for (int step = kFirst; step < kEnd; ++step) {
@@ -126,25 +128,25 @@ class Consumer : Operands, Rings {
     commit_products();
   }
 
-  __device__ __forceinline__ void finish_p_v(State& state) {
+  __device__ __forceinline__ void finish_p_v(ConsumerState& state) {
     wait_products<0>();
-    hold(state.output);
+    pin_registers(state.output);
     release_v();
   }
 
   // This thread's first row of `work`; its other one is 8 further on.
-  __device__ __forceinline__ int own_row(const Work& work) const {
+  __device__ __forceinline__ int own_row(const WorkTile& work) const {
     return work.first_row + warp() * 16 + lane_ / 4;
   }
 
   // Asks early for what tile j's scores and values are multiplied by.
-  __device__ __forceinline__ void fetch_scales(State& state, const Work& work, int j) {
+  __device__ __forceinline__ void fetch_scales(ConsumerState& state, const WorkTile& work, int j) {
     if constexpr (DTYPE_E4M3) {
       state.k_unit = scales_.of_keys(work, j);
       state.next_v_unit = scales_.of_values(work, j);
     }
   }
-  __device__ __forceinline__ Factors factors(const State& state) const {
+  __device__ __forceinline__ Factors factors(const ConsumerState& state) const {
 #if DTYPE_E4M3
     return state.factors;
 #else
@@ -152,35 +154,37 @@ class Consumer : Operands, Rings {
 #endif
   }
 
-  // From the products of tile j to its scores.
-  __device__ __forceinline__ void shape_tile(State& state, const Work& work, int j) {
+  // SOFTCAP, ALIBI and (e4m3) the scales' factors of tile j's products.
+  __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work,
+                                                 int j) {
 #if DTYPE_E4M3
     state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
 #endif
-    if constexpr (Scores::kShaped) {
+    if constexpr (Scores::kHasMod) {
       float slopes[2] = {0.0f, 0.0f};
       if constexpr (ALIBI) {
 #pragma unroll
         for (int h = 0; h < 2; ++h)
           slopes[h] = features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)] * kLog2E;
       }
-      shape(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N, lane_);
+      apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N,
+                      lane_);
 #if DTYPE_E4M3
       state.factors = {{1.0f, 1.0f}};
 #endif
     }
   }
-  __device__ __forceinline__ bool needs_mask(const Work& work, int j) const {
+  __device__ __forceinline__ bool needs_mask(const WorkTile& work, int j) const {
     return j >= work.clean.end || (WINDOW_LEFT && j < work.clean.first);
   }
-  __device__ __forceinline__ void mask_tile(State& state, const Work& work, int j) {
-    hide(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
+  __device__ __forceinline__ void mask_tile(ConsumerState& state, const WorkTile& work, int j) {
+    apply_mask(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
-  // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
-  // Returns whether those of the next piece of work are.
-  __device__ __forceinline__ bool attend_ahead(State& state, const Work& work,
-                                               const Schedule& following, bool begun,
+  // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are
+  // there. Returns whether those of the next piece of work are.
+  __device__ __forceinline__ bool attend_ahead(ConsumerState& state, const WorkTile& work,
+                                               const TileScheduler& following, bool begun,
                                                const TensorMap& o_map) {
     float shrink[2], subtract[2];
     bool carried = false;
@@ -194,30 +198,31 @@ class Consumer : Operands, Rings {
         issue_q_k(state);
         end_turn();
         wait_products<0>();
-        hold(state.scores);
+        pin_registers(state.scores);
         release_k();
-        shape_tile(state, work, j);
+        score_mod_tile(state, work, j);
         if (needs_mask(work, j)) mask_tile(state, work, j);
-        refer<true>(state.scores, state.rows, shrink, subtract, factors(state));
-        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
+        update_row_max<true>(state.scores, state.rows, shrink, subtract, factors(state));
+        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract,
+                                         factors(state));
       }
       for (--j; j >= work.tiles.first; --j) {
         if (needs_mask(work, j))
-          soften_meanwhile<true>(state, state.rows, shrink, subtract, work, j);
+          softmax_overlapped<true>(state, state.rows, shrink, subtract, work, j);
         else
-          soften_meanwhile<false>(state, state.rows, shrink, subtract, work, j);
+          softmax_overlapped<false>(state, state.rows, shrink, subtract, work, j);
         rescale_output(state, shrink);
         take_probabilities(state, subtract);
       }
       if constexpr (kOPlace == OPlace::own) release_q();
       if (kCarry && following.more()) {
-        const Work next = work_of(following, group_, rows_, mask_);
+        const WorkTile next = work_tile(following, group_, rows_, mask_);
         // What is skipped cannot be skipped here: this tile's last V is still in the ring.
         if (next.seen > next.tiles.first && next.seen == next.tiles.end) {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
-          take_q(state, next);
+          load_q(state, next);
           Rows rows = fresh_rows();
-          soften_meanwhile<true>(state, rows, shrink, subtract, next, next.seen - 1);
+          softmax_overlapped<true>(state, rows, shrink, subtract, next, next.seen - 1);
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
           store(state, o_map, work);
           clear(state.output);
@@ -239,11 +244,12 @@ class Consumer : Operands, Rings {
     return carried;
   }
 
-  // Tile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
-  // the tile before is under way.
+  // Issues QK(j), then PV(j+1). While PV runs: mask, row max (`ahead`), exponentials (`ahead_held`)
+  // of tile j. Returns with PV complete.
   template <bool kMasked>
-  __device__ __forceinline__ void soften_meanwhile(State& state, Rows& rows, float (&shrink)[2],
-                                                   float (&subtract)[2], const Work& work, int j) {
+  __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows,
+                                                     float (&shrink)[2], float (&subtract)[2],
+                                                     const WorkTile& work, int j) {
     fetch_scales(state, work, j);
     wait_k();
     await_turn();
@@ -252,21 +258,21 @@ class Consumer : Operands, Rings {
     issue_p_v<0, kSteps>(state);
     end_turn();
     wait_products<1>();
-    hold(state.scores);
+    pin_registers(state.scores);
     release_k();
-    shape_tile(state, work, j);
+    score_mod_tile(state, work, j);
     if (kMasked && needs_mask(work, j)) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, rows, shrink, subtract, factors(state));
+    update_row_max<kMasked>(state.scores, rows, shrink, subtract, factors(state));
     if constexpr (kOverlap == Overlap::ahead_held) {
       exponentiate<0, kSteps>(state.scores, rows, subtract, factors(state));
-      hold(state.scores);
-      finish_first(rows.sum[0] + rows.sum[1]);
+      pin_registers(state.scores);
+      fence_by_branch(rows.sum[0] + rows.sum[1]);
     }
     finish_p_v(state);
   }
 
-  // To the references and the unit of the values that come next.
-  __device__ __forceinline__ void rescale_output(State& state, float (&shrink)[2]) {
+  // Brings the output to the new row offsets and to the unit of the next V tile.
+  __device__ __forceinline__ void rescale_output(ConsumerState& state, float (&shrink)[2]) {
     if constexpr (DTYPE_E4M3) {
       const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
       state.v_unit = state.next_v_unit;
@@ -277,15 +283,17 @@ class Consumer : Operands, Rings {
   }
 
   // The registers of the A operand are free again: P V has read them.
-  __device__ __forceinline__ void take_probabilities(State& state, const float (&subtract)[2]) {
+  __device__ __forceinline__ void take_probabilities(ConsumerState& state,
+                                                     const float (&subtract)[2]) {
     if constexpr (kOverlap == Overlap::ahead_held)
       pack_steps<0, kSteps>(state.p, state.scores);
     else
       exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
   }
 
-  // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
-  __device__ __forceinline__ bool attend(State& state, const Work& work, const TensorMap& o_map) {
+  // The same where a warpgroup's products and softmax alternate. Returns false: nothing is begun.
+  __device__ __forceinline__ bool attend(ConsumerState& state, const WorkTile& work,
+                                         const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
     for (; j >= work.clean.end; --j) step<true>(state, pending, work, j);
@@ -299,7 +307,8 @@ class Consumer : Operands, Rings {
 
   // `pending`: P V of the tile before is under way (chained).
   template <bool kMasked>
-  __device__ __forceinline__ void step(State& state, bool& pending, const Work& work, int j) {
+  __device__ __forceinline__ void step(ConsumerState& state, bool& pending, const WorkTile& work,
+                                       int j) {
     float shrink[2], subtract[2];
     fetch_scales(state, work, j);
     wait_k();
@@ -307,45 +316,48 @@ class Consumer : Operands, Rings {
     issue_q_k(state);
     wait_products<0>();
     end_turn();
-    hold(state.scores);
+    pin_registers(state.scores);
     release_k();
     if constexpr (kOverlap == Overlap::chained) {
-      hold(state.output);
+      pin_registers(state.output);
       if (pending) release_v();
       pending = true;
     }
-    shape_tile(state, work, j);
+    score_mod_tile(state, work, j);
     if constexpr (kMasked) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
+    update_row_max<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
     rescale_output(state, shrink);
     part<0>(state, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
   }
 
   template <int kPart>
-  __device__ __forceinline__ void part(State& state, const float (&subtract)[2]) {
+  __device__ __forceinline__ void part(ConsumerState& state, const float (&subtract)[2]) {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, factors(state));
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract,
+                                          factors(state));
       if constexpr (kPart == 0) wait_v();
       issue_p_v<kFirst, kEnd>(state);
       part<kPart + 1>(state, subtract);
     }
   }
 
-  // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
-  __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const Work& work) {
-    if constexpr (SPLIT_KV > 1) join(state, base_, factors(state));
+  // Divides by the row sums and sends the rows off, through shared memory in the layout of the
+  // maps.
+  __device__ __forceinline__ void store(ConsumerState& state, const TensorMap& o_map,
+                                        const WorkTile& work) {
+    if constexpr (SPLIT_KV > 1) combine_splits(state, base_, factors(state));
     if (work.first_row < rows_ && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
       const unsigned staging = base_ + place + group_ * 8192;
       // Over Q: all warps' products have read it. Own: the last store has.
       if (kOPlace == OPlace::own && leads()) wait_stores_read();
-      sync_numbered(own_barrier(group_), kGroup);
+      sync_numbered(own_barrier(group_), kWarpgroupThreads);
       stage(state, work, staging);
       fence_async_proxy();
-      sync_numbered(own_barrier(group_), kGroup);
+      sync_numbered(own_barrier(group_), kWarpgroupThreads);
       if (leads()) {
 #pragma unroll
         for (int panel = 0; panel < kOPanels; ++panel)
@@ -355,19 +367,20 @@ class Consumer : Operands, Rings {
     }
     if constexpr (kOPlace == OPlace::over_q) {
       if (leads()) wait_stores_read();
-      sync_numbered(own_barrier(group_), kGroup);
+      sync_numbered(own_barrier(group_), kWarpgroupThreads);
       release_q();
     }
   }
 
-  __device__ __forceinline__ void store_lse(const Work& work, int row, float value) {
+  __device__ __forceinline__ void store_lse(const WorkTile& work, int row, float value) {
     const long long head =
         static_cast<long long>(work.tile.batch) * features_.heads + head_of(work, row);
     if (lane_ % 4 == 0 && row < rows_)
       features_.lse[head * features_.lq + position_of(row)] = value;
   }
 
-  __device__ __forceinline__ void stage(const State& state, const Work& work, unsigned staging) {
+  __device__ __forceinline__ void stage(const ConsumerState& state, const WorkTile& work,
+                                        unsigned staging) {
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -376,12 +389,12 @@ class Consumer : Operands, Rings {
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       // No key seen: the row is 0. The polynomial makes a little more than 0 of -inf.
       const bool seen =
-          EXP_POLYNOMIAL > 0 ? state.rows.reference[h] != minus_infinity() : sum > 0.0f;
+          EXP_POLYNOMIAL > 0 ? state.rows.offset[h] != minus_infinity() : sum > 0.0f;
       inverse[h] = seen ? 1.0f / sum : 0.0f;
       if constexpr (DTYPE_E4M3) inverse[h] *= state.v_unit;
       if constexpr (WITH_LSE) {
-        const float reference = state.rows.reference[h] * reference_factor(factors(state), h);
-        store_lse(work, own_row(work) + 8 * h, row_lse(reference - kGain, sum));
+        const float offset = state.rows.offset[h] * offset_factor(factors(state), h);
+        store_lse(work, own_row(work) + 8 * h, row_lse(offset - kGain, sum));
       }
     }
     stage_rows(state.output, inverse, staging, warp(), lane_);

@@ -1,10 +1,10 @@
-// e4m3: what the bytes of Q, K and V are multiplied by. A row of Q and a tile of K make one factor of their
-// scores, which the exponentials' multiply-add takes as it takes the scale of 1 / sqrt(D). The output is summed up in
-// units of V's latest tile: moving to another unit is part of the rescaling.
+// e4m3: what the bytes of Q, K and V are multiplied by. score = q_scale * k_scale * qk / sqrt(D),
+// folded into the exp2 FMA. O is kept in units of the latest V tile's scale; rescale_output()
+// converts between units.
 #pragma once
 
-#include "wgmma_schedule.cuh"
-#include "wgmma_work.cuh"
+#include "wgmma_tile_scheduler.cuh"
+#include "wgmma_work_tile.cuh"
 
 // What makes an exponent of two of a score in a thread's row h.
 struct Factors {
@@ -22,24 +22,26 @@ static_assert(!DTYPE_E4M3 || kScaleRows % BLOCK_N == 0, "a tile of keys has one 
 
 class Scales {
  public:
-  __device__ __forceinline__ Scales(const float* q, const float* k, const float* v, int heads, int lq,
-                                    int lk)
+  __device__ __forceinline__ Scales(const float* q, const float* k, const float* v, int heads,
+                                    int lq, int lk)
       : q_(q), k_(k), v_(v), heads_(heads), q_blocks_(blocks(lq)), key_blocks_(blocks(lk)) {}
 
-  __device__ __forceinline__ float of_query(const Work& work, int row) const {
+  __device__ __forceinline__ float of_query(const WorkTile& work, int row) const {
     const int head = head_of(work, row) + work.tile.batch * heads_;
     return __ldg(q_ + head * q_blocks_ + position_of(row) / kScaleRows);
   }
-  __device__ __forceinline__ float of_keys(const Work& work, int j) const {
+  __device__ __forceinline__ float of_keys(const WorkTile& work, int j) const {
     return __ldg(k_ + key_block(work, j));
   }
-  __device__ __forceinline__ float of_values(const Work& work, int j) const {
+  __device__ __forceinline__ float of_values(const WorkTile& work, int j) const {
     return __ldg(v_ + key_block(work, j));
   }
 
  private:
-  __device__ __forceinline__ static int blocks(int rows) { return (rows + kScaleRows - 1) / kScaleRows; }
-  __device__ __forceinline__ int key_block(const Work& work, int j) const {
+  __device__ __forceinline__ static int blocks(int rows) {
+    return (rows + kScaleRows - 1) / kScaleRows;
+  }
+  __device__ __forceinline__ int key_block(const WorkTile& work, int j) const {
     const int head = work.tile.batch * (heads_ / KV_GROUP) + kv_head_of(work.tile.head);
     return head * key_blocks_ + j * BLOCK_N / kScaleRows;
   }

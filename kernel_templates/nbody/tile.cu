@@ -1,12 +1,21 @@
-// Gravity in tiles: TILE bodies lie in shared memory at a time, where all threads of a warp read the same one.
-// PER: bodies whose acceleration a thread sums in registers, so that one read serves them all; they lie THREADS
-// apart. SPLIT: threads that share a body, each with a part of every tile, for fewer bodies than the GPU has
-// threads. UNROLL: bodies of a tile at a time. RSQRT: whether the root's reciprocal is taken as the unit for it
-// gives it, or asked for again where it is a subnormal number.
+// Gravity in tiles: TILE bodies lie in shared memory at a time, where all threads of a warp read
+// the same one. PER: bodies whose acceleration a thread sums in registers, so that one read serves
+// them all; they lie THREADS apart. SPLIT: threads that share a body, each with a part of every
+// tile, for fewer bodies than the GPU has threads. UNROLL: bodies of a tile at a time. RSQRT:
+// whether the root's reciprocal is taken as the unit for it gives it, or asked for again where it
+// is a subnormal number.
+
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("defaults.cuh")
+#include /* not flat */ "defaults.cuh"
+#endif
 
 enum class Rsqrt { exact, flushed };
 
 constexpr int part = TILE / SPLIT;  // of a tile, that is one thread's
+// For a pragma: nvcc expands no macro there, and a constant would be a variable of the module.
+enum { unroll = UNROLL };
 
 struct Sum {
   float x, y, z;
@@ -45,7 +54,7 @@ __global__ void __launch_bounds__(THREADS* SPLIT)
   for (int start = 0; start < n; start += TILE) {
     for (int i = own; i < TILE; i += THREADS * SPLIT) tile[i] = body_at(bodies, start + i, n);
     __syncthreads();
-#pragma unroll UNROLL
+#pragma unroll unroll
     for (int j = 0; j < part; ++j) {
       float4 other = tile[threadIdx.y * part + j];
 #pragma unroll

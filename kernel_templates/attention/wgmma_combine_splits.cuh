@@ -1,0 +1,87 @@
+// SPLIT_KV: the blocks of a cluster take a part of the keys each, for the same rows of the output.
+// At the end each one but the first leaves its sums in its shared memory, where the rings were, and
+// the first adds them to its own.
+//
+// Every thread of the cluster passes two cluster barriers: after the sums are written, and before a
+// block may go.
+#pragma once
+
+#include "math.cuh"
+#include "mbarrier.cuh"
+#include "shared.cuh"
+#include "wgmma_shared.cuh"
+#include "wgmma_softmax.cuh"
+#include "wgmma_state.cuh"
+
+constexpr int kCombineThreads = CONSUMERS * kWarpgroupThreads;
+// 16 bytes of each of these threads in turn: the output's, then the rows'.
+constexpr int kPartials = kK;
+static_assert(SPLIT_KV == 1 || (kOutputs / 4 + 2) * 16 * kCombineThreads <= kQFull - kPartials,
+              "the sums take the place of the rings");
+
+struct PartialSums {
+  unsigned own;  // in a block's shared memory
+
+  __device__ __forceinline__ PartialSums(unsigned base)
+      : own(base + kPartials + (threadIdx.x - kWarpgroupThreads) * 16) {}
+  __device__ __forceinline__ unsigned at(int i) const { return own + i * 16 * kCombineThreads; }
+};
+
+// What this block has, for the first one. No warpgroup may still read the rings.
+__device__ __forceinline__ void write_partials(const ConsumerState& state, unsigned base) {
+  const PartialSums place(base);
+#pragma unroll
+  for (int i = 0; i < kOutputs / 4; ++i)
+    store_floats(place.at(i), state.output[4 * i], state.output[4 * i + 1], state.output[4 * i + 2],
+                 state.output[4 * i + 3]);
+  store_floats(place.at(kOutputs / 4), state.rows.offset[0], state.rows.offset[1],
+               state.rows.sum[0], state.rows.sum[1]);
+  if constexpr (DTYPE_E4M3)
+    store_floats(place.at(kOutputs / 4 + 1), state.v_unit, 0.0f, 0.0f, 0.0f);
+}
+
+// The sums of block `rank` to this one's.
+__device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base, unsigned rank,
+                                             const Factors& factors) {
+  const PartialSums place(base);
+  float theirs[4], unit[4];
+  load_floats_of(rank, place.at(kOutputs / 4), theirs);
+  if constexpr (DTYPE_E4M3) load_floats_of(rank, place.at(kOutputs / 4 + 1), unit);
+  float keep[2], take[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float factor = offset_factor(factors, h);
+    const float before = state.rows.offset[h];
+    const float now = fmaxf(before, theirs[h]);
+    // (-inf) - (-inf) would be NaN: neither has seen a key.
+    const float subtract = now == minus_infinity() ? 0.0f : now * factor;
+    keep[h] = exp2_approx(before * factor - subtract);
+    take[h] = exp2_approx(theirs[h] * factor - subtract);
+    state.rows.offset[h] = now;
+    state.rows.sum[h] = state.rows.sum[h] * keep[h] + theirs[2 + h] * take[h];
+    if constexpr (DTYPE_E4M3) take[h] *= unit[0] * reciprocal_approx(state.v_unit);
+  }
+#pragma unroll
+  for (int i = 0; i < kOutputs / 4; ++i) {
+    float part[4];
+    load_floats_of(rank, place.at(i), part);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      float& output = state.output[4 * i + e];
+      output = output * keep[e / 2] + part[e] * take[e / 2];
+    }
+  }
+}
+
+// All consumers of all blocks; afterwards the first block has everything.
+__device__ __forceinline__ void combine_splits(ConsumerState& state, unsigned base,
+                                               const Factors& factors) {
+  const unsigned rank = cluster_rank();
+  sync_numbered(combine_barrier(), kCombineThreads);
+  if (rank != 0) write_partials(state, base);
+  sync_cluster();
+  if (rank == 0) {
+#pragma unroll 1
+    for (unsigned other = 1; other < SPLIT_KV; ++other) add_partials(state, base, other, factors);
+  }
+}
