@@ -4,11 +4,18 @@
 // that a thread reads what it needs of a row once and slides over it. PADDING: elements by which a
 // row of the tile is longer than it need be. UNROLL: rows of the filter that are unrolled.
 
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("defaults.cuh")
+#include /* not flat */ "defaults.cuh"
+#endif
+
 constexpr int filter_size = 15;
 constexpr int tile_width = BLOCK_X * TILE_X + filter_size - 1;
 constexpr int tile_height = BLOCK_Y * TILE_Y + filter_size - 1;
 constexpr int tile_stride = tile_width + PADDING;
 constexpr int threads = BLOCK_X * BLOCK_Y;
+enum { unroll = UNROLL };  // nvcc expands no macro in a pragma, and a constant would be a variable there
 
 // Where in the tile the thread's t-th element in x is.
 __device__ int element_x(int t) {
@@ -31,7 +38,7 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
 
   float sum[TILE_Y][TILE_X] = {};
-#pragma unroll UNROLL
+#pragma unroll unroll
   for (int i = 0; i < filter_size; ++i) {
 #pragma unroll
     for (int ty = 0; ty < TILE_Y; ++ty) {

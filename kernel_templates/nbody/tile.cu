@@ -4,9 +4,16 @@
 // threads. UNROLL: bodies of a tile at a time. RSQRT: whether the root's reciprocal is taken as the unit for it
 // gives it, or asked for again where it is a subnormal number.
 
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("defaults.cuh")
+#include /* not flat */ "defaults.cuh"
+#endif
+
 enum class Rsqrt { exact, flushed };
 
 constexpr int part = TILE / SPLIT;  // of a tile, that is one thread's
+enum { unroll = UNROLL };  // nvcc expands no macro in a pragma, and a constant would be a variable there
 
 struct Sum {
   float x, y, z;
@@ -45,7 +52,7 @@ __global__ void __launch_bounds__(THREADS* SPLIT)
   for (int start = 0; start < n; start += TILE) {
     for (int i = own; i < TILE; i += THREADS * SPLIT) tile[i] = body_at(bodies, start + i, n);
     __syncthreads();
-#pragma unroll UNROLL
+#pragma unroll unroll
     for (int j = 0; j < part; ++j) {
       float4 other = tile[threadIdx.y * part + j];
 #pragma unroll

@@ -6,6 +6,12 @@
 //         and of its results (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
 // FAST_EXP: 2^x by the special function unit.
 
+// For a compiler that is given this file by itself. A search defines every gene, and the comment
+// keeps the defaults out of the text that it compiles and exports.
+#if __has_include("defaults.cuh")
+#include /* not flat */ "defaults.cuh"
+#endif
+
 #include "rows.cuh"
 
 enum class JoinRow { twice, once };
