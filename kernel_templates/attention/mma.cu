@@ -4,12 +4,20 @@
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N. Its warps form a grid:
-// WARPS_M of them share the rows, WARPS_N share the keys of every tile. A warp keeps its scores, its
-// softmax state and its part of the output in registers; with WARPS_N > 1 the parts are joined once, at
-// the end, through shared memory.
+// A block owns BLOCK_M query rows. Its warps form a grid: WARPS_M of them share the rows, WARPS_N the
+// keys of every tile of BLOCK_N, and these join their parts once, at the end, through shared memory.
+// Each warp over two tiles, time to the right, with STAGES = 2 slots for K and for V (mma_copies.cuh):
 //
-// K and V come through rings of STAGES buffers (mma_copies.cuh), by cp.async of all threads or by the copy engine.
+//   cp.async begun     K0 V0 K1     V1               K2               V2               K3
+//   block barriers                |                |                |                |
+//   tensor cores                    [ QK0 ]          [ PV0  ]         [ QK1 ]          [ PV1
+//   softmax                                 max0     [ exp0 ]                 max1     [ exp1
+//   passed when                   K0 is there      V0 is there      K1 is there      V1 is
+//   and free then                                  K0's slot        V0's slot        K1's
+//
+// Scores, softmax state and output stay in registers. A step's exponentials stand beside the products
+// of the step before. With TENSOR_COPY one thread asks the copy engine, and mbarriers of each slot
+// take the place of the block's.
 //
 // Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
 // Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q

@@ -5,14 +5,21 @@
 //
 // and what features.cuh, mask.cuh and scores.cuh add to it.
 //
-// Warpgroup 0 gives its registers away and only starts copies: its warp 0 brings Q and K, its warp 1 V.
-// Each of the CONSUMERS warpgroups that follow owns 64 query rows. It multiplies Q K^T from shared memory
-// (wgmma), keeps the scores, the softmax and its part of the output in registers, and uses the probabilities
-// from there as the A operand of P V. Tiles of BLOCK_N keys are walked over from the last to the first, so
-// that those which need a mask come first.
+// Warpgroup 0 gives its registers away and only starts copies; each of the CONSUMERS warpgroups that
+// follow owns 64 query rows. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP `ahead` and
+// rings of STAGES = 2:
 //
-// K and V come through rings of STAGES tiles. A tile's `full` barrier is passed when its bytes are there, its
-// `empty` barrier when every warp that reads it has arrived.
+//   producer warp 0   Q  K0 K1     K2                   K3                    K4
+//   producer warp 1      V0 V1                                V2                    V3
+//                        |         ^                    ^     ^               ^     ^
+//                        v full    | empty              |     | empty         |     |
+//   tensor cores          [ QK0  ]               [ QK1 ] [PV0]         [ QK2 ] [PV1]
+//   softmax                        max0 exp0             max1  O* exp1         max2  O* exp2
+//
+// `full`: the slot's bytes are there. `empty`: every warp that reads the slot has arrived. A consumer
+// keeps scores, softmax state and output (O) in registers, and P is the A operand of PV from there.
+// With PING_PONG another consumer's products fall into the gaps of this one's. Tiles are walked over
+// from the last to the first, so that those which need a mask come first.
 //
 // Genes: CONSUMERS, BLOCK_N, STAGES;
 //   OVERLAP   none: every product is waited for; chained: the next Q K^T is queued behind P V;
