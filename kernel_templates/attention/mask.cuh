@@ -34,7 +34,7 @@ struct Mask {
     return end < 0 ? 0 : (end < lk ? end : lk);
   }
 
-  __device__ __forceinline__ void hide(float& score, int row, int key) const {
+  __device__ __forceinline__ void apply(float& score, int row, int key) const {
     if (key >= lk || (kLimitsLast && key > row + last_shift) ||
         (WINDOW_LEFT && key < row + shift - left))
       score = minus_infinity();

@@ -68,24 +68,24 @@ constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
 constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
-// What is known of a tile before its scores are: kHides, that it may have keys which a row must not see; kFollows,
+// What is known of a tile before its scores are: kMayMask, that it may have keys which a row must not see; kFoldMax,
 // that the rows' maxima follow the products, while the tensor cores are busy with the next, which would be in vain
 // where keys are hidden afterwards.
 struct AnyTile {
-  static constexpr bool kHides = true;
-  static constexpr bool kFollows = !Mask::kLimitsLast && !WINDOW_LEFT;
+  static constexpr bool kMayMask = true;
+  static constexpr bool kFoldMax = !Mask::kLimitsLast && !WINDOW_LEFT;
 };
 struct MaskedTile {
-  static constexpr bool kHides = true;
-  static constexpr bool kFollows = false;
+  static constexpr bool kMayMask = true;
+  static constexpr bool kFoldMax = false;
 };
 struct WholeTile {
-  static constexpr bool kHides = false;
-  static constexpr bool kFollows = true;
+  static constexpr bool kMayMask = false;
+  static constexpr bool kFoldMax = true;
 };
 
 // scores += Q K^T for this warp's rows and part `part` of its keys. `largest`, if it follows: this thread's of each row.
-template <bool kFollows>
+template <bool kFoldMax>
 __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
                                              const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
                                              unsigned k_tile, int warp_row, int warp_key, int lane) {
@@ -107,15 +107,15 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
           mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
         }
       }
-      if (kFollows && step + 1 == kK) extend(largest, scores, first, first + kGroup);
+      if (kFoldMax && step + 1 == kK) extend_row_max(largest, scores, first, first + kGroup);
     }
 }
 
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand. Each step's
 // products stand beside the next one's exponentials: the tensor cores and the special function unit work at a time.
-__device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4], const float (&references)[kM][2],
+__device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4], const float (&row_offsets)[kM][2],
                                              float factor, unsigned v_tile, int warp_key, int lane) {
-  probabilities(p, state, 0, references, factor);
+  probabilities(p, state, 0, row_offsets, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
     unsigned a[kM][4];
@@ -127,7 +127,7 @@ __device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4]
         a[i][2 * part] = pack(fragment[0], fragment[1]);
         a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
       }
-    if (step + 1 < kN / 2) probabilities(p, state, step + 1, references, factor);
+    if (step + 1 < kN / 2) probabilities(p, state, step + 1, row_offsets, factor);
     const int key = warp_key + step * 16 + lane % 16;
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {
@@ -223,8 +223,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 
   const int thread_row = first_row + warp_row + lane / 4;
-  const auto take = [&](int tile, auto kind) {
-    constexpr bool kFollows = decltype(kind)::kFollows && !Scores::kShaped;
+  const auto process_tile = [&](int tile, auto kind) {
+    constexpr bool kFoldMax = decltype(kind)::kFoldMax && !Scores::kHasMod;
     const int first_key = copies.first_key(tile) + warp_key;
 
     copies.await_k(tile, 0);
@@ -235,31 +235,31 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k<kFollows>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
+      multiply_q_k<kFoldMax>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
     }
     copies.end_k(tile, lane);
 
-    if constexpr (Scores::kShaped) shape(scores, how, thread_row, first_key + lane % 4 * 2);
-    bool hides = false;
-    if constexpr (decltype(kind)::kHides) {
+    if constexpr (Scores::kHasMod) apply_score_mod(scores, how, thread_row, first_key + lane % 4 * 2);
+    bool needs_mask = false;
+    if constexpr (decltype(kind)::kMayMask) {
       const bool past_end = first_key + kWarpKeys > lk;
       const bool past_last =
           Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
       const bool before_first =
           WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
-      hides = past_end || past_last || before_first;
-      if (hides) hide(scores, mask, thread_row, first_key + lane % 4 * 2);
+      needs_mask = past_end || past_last || before_first;
+      if (needs_mask) apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
     }
-    if (hides || !kFollows) {
+    if (needs_mask || !kFoldMax) {
       copy(largest, state.maximum);
-      extend(largest, scores, 0, kN);
+      extend_row_max(largest, scores, 0, kN);
     }
-    float references[kM][2];
-    refer(largest, state, references, how.factor, tile == first_tile);
+    float row_offsets[kM][2];
+    update_row_max(largest, state, row_offsets, how.factor, tile == first_tile);
 
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);
-    multiply_p_v(state, scores, references, how.factor, copies.v_at(tile), warp_key, lane);
+    multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   };
   for (int tile = first_tile; tile < end_tile; ++tile) {
@@ -269,18 +269,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       const bool past_last = Mask::kLimitsLast && key + BLOCK_N - 1 > first_row + mask.last_shift;
       const bool before_first = WINDOW_LEFT && key < mask.first_key(first_row + BLOCK_M - 1);
       if (past_end || past_last || before_first) {
-        take(tile, MaskedTile());
+        process_tile(tile, MaskedTile());
       } else {
-        take(tile, WholeTile());
+        process_tile(tile, WholeTile());
       }
     } else {
-      take(tile, AnyTile());
+      process_tile(tile, AnyTile());
     }
   }
   wait_copies<0>();
 
   if constexpr (WARPS_N > 1)
-    join_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
+    combine_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
   if constexpr (kEpilogue == Epilogue::staged) __syncthreads();  // all have done with what lies there
   if (warp_n == 0)
     store(state, o, q_stride, lse + head * lq, memory,

@@ -8,7 +8,7 @@
 
 // Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
 // now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
-__device__ __forceinline__ void join_warps(State& state, float* exchange, int warp_m, int warp_n,
+__device__ __forceinline__ void combine_warps(State& state, float* exchange, int warp_m, int warp_n,
                                            int lane, float factor) {
   constexpr int kWords = kM * (kD * 4 + 4);
   // Word w of lane l at w * 32 + l: no bank conflicts.
@@ -44,9 +44,9 @@ __device__ __forceinline__ void join_warps(State& state, float* exchange, int wa
         const float their_maximum = slot(n, word++);
         const float their_sum = slot(n, word++);
         const float largest = fmaxf(state.maximum[i][h], their_maximum);
-        const float reference = largest == minus_infinity() ? 0.0f : largest * factor;
-        mine[h] = exp2_approx(state.maximum[i][h] * factor - reference);
-        theirs[h] = exp2_approx(their_maximum * factor - reference);
+        const float row_offset = largest == minus_infinity() ? 0.0f : largest * factor;
+        mine[h] = exp2_approx(state.maximum[i][h] * factor - row_offset);
+        theirs[h] = exp2_approx(their_maximum * factor - row_offset);
         state.maximum[i][h] = largest;
         state.sum[i][h] = state.sum[i][h] * mine[h] + their_sum * theirs[h];
       }

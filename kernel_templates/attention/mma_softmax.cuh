@@ -7,7 +7,7 @@
 #include "scores.cuh"
 
 // Caps and biases. `first_row` and `first_key` belong to this thread's fragments.
-__device__ __forceinline__ void shape(float (&scores)[kM][kN][4], const Scores& how, int first_row,
+__device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const Scores& how, int first_row,
                                       int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -15,12 +15,12 @@ __device__ __forceinline__ void shape(float (&scores)[kM][kN][4], const Scores& 
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        scores[i][j][e] = how.shaped(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
+        scores[i][j][e] = how.modified(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
                                      first_key + j * 8 + e % 2);
 }
 
 // Hides the keys a row must not see.
-__device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
+__device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
                                      int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -28,7 +28,7 @@ __device__ __forceinline__ void hide(float (&scores)[kM][kN][4], const Mask& mas
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        mask.hide(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
+        mask.apply(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
 }
 
 __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM][2]) {
@@ -39,7 +39,7 @@ __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM]
 }
 
 // `largest`: of each row, this thread's scores in fragments `first` to `end` too.
-__device__ __forceinline__ void extend(float (&largest)[kM][2], const float (&scores)[kM][kN][4], int first, int end) {
+__device__ __forceinline__ void extend_row_max(float (&largest)[kM][2], const float (&scores)[kM][kN][4], int first, int end) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -50,14 +50,14 @@ __device__ __forceinline__ void extend(float (&largest)[kM][2], const float (&sc
 }
 
 // What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-__device__ __forceinline__ void scale_references(float (&references)[kM][2], const float (&maximum)[kM][2], float factor) {
+__device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2], const float (&maximum)[kM][2], float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) references[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
+    for (int h = 0; h < 2; ++h) row_offsets[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
 }
 
-// Whether a score of this warp's rows is so far above its row's reference that this must follow. Each lane asks for its own scores: a row
+// Whether a score of this warp's rows is so far above its row's row_offset that this must follow. Each lane asks for its own scores: a row
 // that stays needs no maximum over its four lanes.
 __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const State& state, float factor) {
   bool grown = false;
@@ -68,12 +68,12 @@ __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const St
   return __any_sync(0xffffffffu, grown);
 }
 
-// Moves the state to the rows' maxima, of which `largest` has this thread's, or leaves it, see RESCALE. `references`: what `probabilities`
+// Moves the state to the rows' maxima, of which `largest` has this thread's, or leaves it, see RESCALE. `row_offsets`: what `probabilities`
 // subtracts. Before the first tile the state is zero. Goes step by step for all rows, so that they wait together.
-__device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, float (&references)[kM][2], float factor,
+__device__ __forceinline__ void update_row_max(float (&largest)[kM][2], State& state, float (&row_offsets)[kM][2], float factor,
                                       bool first) {
   if (kRescale == Rescale::threshold && !first && !outgrown(largest, state, factor)) {
-    scale_references(references, state.maximum, factor);
+    scale_row_offsets(row_offsets, state.maximum, factor);
     return;
   }
   // The four lanes of a quad hold one row.
@@ -89,13 +89,13 @@ __device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, flo
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) moved |= largest[i][h] != state.maximum[i][h];
-  scale_references(references, largest, factor);
+  scale_row_offsets(row_offsets, largest, factor);
   if (!first && (kRescale != Rescale::voted || __any_sync(0xffffffffu, moved))) {
 #pragma unroll
     for (int i = 0; i < kM; ++i)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const float shrink = exp2_approx(state.maximum[i][h] * factor - references[i][h]);
+        const float shrink = exp2_approx(state.maximum[i][h] * factor - row_offsets[i][h]);
         state.sum[i][h] *= shrink;
 #pragma unroll
         for (int d = 0; d < kD; ++d) {
@@ -109,14 +109,14 @@ __device__ __forceinline__ void refer(float (&largest)[kM][2], State& state, flo
 
 // Turns the scores of 16 keys, those of step `step` of P V, into probabilities.
 __device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], State& state, int step,
-                                              const float (&references)[kM][2], float factor) {
+                                              const float (&row_offsets)[kM][2], float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
     for (int j = 2 * step; j < 2 * step + 2; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - references[i][e / 2]);
+        scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - row_offsets[i][e / 2]);
         state.sum[i][e / 2] += scores[i][j][e];
       }
 }

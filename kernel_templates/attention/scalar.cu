@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int first_row = blockIdx.x * BLOCK_M;
 
   const Scores scores(scale, softcap, ALIBI ? alibi_slopes[blockIdx.y] : 0.0f, lq, lk);
-  const float q_factor = Scores::kShaped ? 1.0f : scores.factor;
+  const float q_factor = Scores::kHasMod ? 1.0f : scores.factor;
   for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads) {
     const int row = first_row + i / HEAD_DIM;
     q_tile[i] = row < lq ? to_float(q[row * q_stride + i % HEAD_DIM]) * q_factor : 0.0f;
@@ -103,17 +103,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const int row = first_row + warp * kRows + r;
-        if (Scores::kShaped) score[r] = scores.shaped(score[r], row, key);
-        mask.hide(score[r], row, key);
+        if (Scores::kHasMod) score[r] = scores.modified(score[r], row, key);
+        mask.apply(score[r], row, key);
 
         float largest = score[r];
         for (int step = 16; step > 0; step /= 2)
           largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
         largest = fmaxf(largest, maximum[r]);
         // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-        const float reference = largest == minus_infinity() ? 0.0f : largest;
-        const float shrink = exp2_approx(maximum[r] - reference);
-        score[r] = exp2_approx(score[r] - reference);
+        const float row_offset = largest == minus_infinity() ? 0.0f : largest;
+        const float shrink = exp2_approx(maximum[r] - row_offset);
+        score[r] = exp2_approx(score[r] - row_offset);
         maximum[r] = largest;
         sum[r] = sum[r] * shrink + score[r];
 #pragma unroll

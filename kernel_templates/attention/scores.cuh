@@ -11,7 +11,7 @@
 #include "math.cuh"
 
 struct Scores {
-  static constexpr bool kShaped = SOFTCAP || ALIBI;
+  static constexpr bool kHasMod = SOFTCAP || ALIBI;
 
   float factor;
   float inner;   // tanh(x) = 1 - 2 / (1 + 2^(inner * product))
@@ -21,7 +21,7 @@ struct Scores {
   int shift;     // lk - lq
 
   __device__ __forceinline__ Scores(float scale, float softcap, float slope_of_head, int lq, int lk)
-      : factor(kShaped ? 1.0f : scale * kLog2E),
+      : factor(kHasMod ? 1.0f : scale * kLog2E),
         inner(SOFTCAP ? 2.0f * kLog2E * scale / softcap : 0.0f),
         outer(softcap * kLog2E),
         scale_log2(scale * kLog2E),
@@ -30,7 +30,7 @@ struct Scores {
 
   // tanh.approx is right to 2^-11 alone (PTX ISA): with a cap of 30 that is 1% of a probability, and rounding to
   // fp16 makes 0.05% at most. These two approximations are right to some 2^-22.
-  __device__ __forceinline__ float shaped(float product, int row, int key) const {
+  __device__ __forceinline__ float modified(float product, int row, int key) const {
     float score = SOFTCAP ? outer - 2.0f * outer * reciprocal_approx(1.0f + exp2_approx(product * inner))
                           : product * scale_log2;
     if (ALIBI) score -= slope * fabsf(static_cast<float>(row + shift - key));

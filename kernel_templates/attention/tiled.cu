@@ -60,8 +60,8 @@ __device__ __forceinline__ void score(const Memory& memory, const Scores& how, c
     for (int c = 0; c < kKeys; ++c) {
       const int of_row = first_row + row + r;
       const int of_key = first_key + key + c * 32;
-      float value = Scores::kShaped ? how.shaped(products[r][c], of_row, of_key) : products[r][c] * how.factor;
-      mask.hide(value, of_row, of_key);
+      float value = Scores::kHasMod ? how.modified(products[r][c], of_row, of_key) : products[r][c] * how.factor;
+      mask.apply(value, of_row, of_key);
       memory.scores[(row + r) * kScorePitch + key + c * 32] = value;
     }
 }
@@ -75,7 +75,7 @@ __device__ __forceinline__ float among_sharers(float value, Combine combine) {
 }
 
 // Scores to probabilities relative to the rows' running maxima. kSharers threads go over a row together.
-__device__ __forceinline__ void soften(const Memory& memory) {
+__device__ __forceinline__ void softmax_tile(const Memory& memory) {
   const int lane = threadIdx.x % kSharers;
   if (kReduction == Reduction::single && threadIdx.x > 0) return;
   for (int row = threadIdx.x / kSharers; row < BLOCK_M; row += kAtOnce) {
@@ -85,16 +85,16 @@ __device__ __forceinline__ void soften(const Memory& memory) {
     for (int key = lane; key < BLOCK_N; key += kSharers) largest = fmaxf(largest, scores[key]);
     largest = among_sharers(largest, [](float a, float b) { return fmaxf(a, b); });
     // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-    const float reference = largest == minus_infinity() ? 0.0f : largest;
+    const float row_offset = largest == minus_infinity() ? 0.0f : largest;
     float sum = 0.0f;
     for (int key = lane; key < BLOCK_N; key += kSharers) {
-      scores[key] = exp2_approx(scores[key] - reference);
+      scores[key] = exp2_approx(scores[key] - row_offset);
       sum += scores[key];
     }
     sum = among_sharers(sum, [](float a, float b) { return a + b; });
     if (kSharers > 1) __syncwarp();  // all have read the maximum
     if (lane == 0) {
-      const float shrink = exp2_approx(before - reference);
+      const float shrink = exp2_approx(before - row_offset);
       memory.maximum[row] = largest;
       memory.shrink[row] = shrink;
       memory.sum[row] = memory.sum[row] * shrink + sum;
@@ -174,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
                                      first_row, tile);
     }
     __syncthreads();
-    soften(memory);
+    softmax_tile(memory);
     __syncthreads();
     accumulate(output, memory);
     __syncthreads();  // K, V and the probabilities have been read by all

@@ -27,7 +27,7 @@
 //             tile's maxima are found; ahead_held: its exponentials are computed too, their conversion waits;
 //   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities are there;
 //   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's products;
-//   RESCALE   always; voted: only if a row's reference moved in this warp; threshold: the reference moves
+//   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
 //             only when the maximum has grown by 2^8;
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
 //   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_schedule.cuh;

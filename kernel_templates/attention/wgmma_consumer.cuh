@@ -98,7 +98,7 @@ class Consumer : Operands, Rings {
     auto& scores = state.scores;
     const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
     const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
-    hold(scores);
+    pin_registers(scores);
     begin_products();
 #pragma unroll
     for (int step = 0; step < kDepths; ++step) {
@@ -116,7 +116,7 @@ class Consumer : Operands, Rings {
   template <int kFirst, int kEnd>
   __device__ __forceinline__ void issue_p_v(State& state) {
     const unsigned long long v = moved(v_, v_at_.slot * kVBytes);
-    hold(state.output);
+    pin_registers(state.output);
     begin_products();
 #pragma unroll
     for (int step = kFirst; step < kEnd; ++step) {
@@ -128,7 +128,7 @@ class Consumer : Operands, Rings {
 
   __device__ __forceinline__ void finish_p_v(State& state) {
     wait_products<0>();
-    hold(state.output);
+    pin_registers(state.output);
     release_v();
   }
 
@@ -153,18 +153,18 @@ class Consumer : Operands, Rings {
   }
 
   // From the products of tile j to its scores.
-  __device__ __forceinline__ void shape_tile(State& state, const Work& work, int j) {
+  __device__ __forceinline__ void score_mod_tile(State& state, const Work& work, int j) {
 #if DTYPE_E4M3
     state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
 #endif
-    if constexpr (Scores::kShaped) {
+    if constexpr (Scores::kHasMod) {
       float slopes[2] = {0.0f, 0.0f};
       if constexpr (ALIBI) {
 #pragma unroll
         for (int h = 0; h < 2; ++h)
           slopes[h] = features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)] * kLog2E;
       }
-      shape(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N, lane_);
+      apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N, lane_);
 #if DTYPE_E4M3
       state.factors = {{1.0f, 1.0f}};
 #endif
@@ -174,7 +174,7 @@ class Consumer : Operands, Rings {
     return j >= work.clean.end || (WINDOW_LEFT && j < work.clean.first);
   }
   __device__ __forceinline__ void mask_tile(State& state, const Work& work, int j) {
-    hide(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
+    apply_mask(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
   // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
@@ -194,18 +194,18 @@ class Consumer : Operands, Rings {
         issue_q_k(state);
         end_turn();
         wait_products<0>();
-        hold(state.scores);
+        pin_registers(state.scores);
         release_k();
-        shape_tile(state, work, j);
+        score_mod_tile(state, work, j);
         if (needs_mask(work, j)) mask_tile(state, work, j);
-        refer<true>(state.scores, state.rows, shrink, subtract, factors(state));
+        update_row_max<true>(state.scores, state.rows, shrink, subtract, factors(state));
         exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
       }
       for (--j; j >= work.tiles.first; --j) {
         if (needs_mask(work, j))
-          soften_meanwhile<true>(state, state.rows, shrink, subtract, work, j);
+          softmax_overlapped<true>(state, state.rows, shrink, subtract, work, j);
         else
-          soften_meanwhile<false>(state, state.rows, shrink, subtract, work, j);
+          softmax_overlapped<false>(state, state.rows, shrink, subtract, work, j);
         rescale_output(state, shrink);
         take_probabilities(state, subtract);
       }
@@ -217,7 +217,7 @@ class Consumer : Operands, Rings {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
           take_q(state, next);
           Rows rows = fresh_rows();
-          soften_meanwhile<true>(state, rows, shrink, subtract, next, next.seen - 1);
+          softmax_overlapped<true>(state, rows, shrink, subtract, next, next.seen - 1);
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
           store(state, o_map, work);
           clear(state.output);
@@ -242,7 +242,7 @@ class Consumer : Operands, Rings {
   // Tile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
   // the tile before is under way.
   template <bool kMasked>
-  __device__ __forceinline__ void soften_meanwhile(State& state, Rows& rows, float (&shrink)[2],
+  __device__ __forceinline__ void softmax_overlapped(State& state, Rows& rows, float (&shrink)[2],
                                                    float (&subtract)[2], const Work& work, int j) {
     fetch_scales(state, work, j);
     wait_k();
@@ -252,20 +252,20 @@ class Consumer : Operands, Rings {
     issue_p_v<0, kSteps>(state);
     end_turn();
     wait_products<1>();
-    hold(state.scores);
+    pin_registers(state.scores);
     release_k();
-    shape_tile(state, work, j);
+    score_mod_tile(state, work, j);
     if (kMasked && needs_mask(work, j)) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, rows, shrink, subtract, factors(state));
+    update_row_max<kMasked>(state.scores, rows, shrink, subtract, factors(state));
     if constexpr (kOverlap == Overlap::ahead_held) {
       exponentiate<0, kSteps>(state.scores, rows, subtract, factors(state));
-      hold(state.scores);
-      finish_first(rows.sum[0] + rows.sum[1]);
+      pin_registers(state.scores);
+      fence_by_branch(rows.sum[0] + rows.sum[1]);
     }
     finish_p_v(state);
   }
 
-  // To the references and the unit of the values that come next.
+  // To the offsets and the unit of the values that come next.
   __device__ __forceinline__ void rescale_output(State& state, float (&shrink)[2]) {
     if constexpr (DTYPE_E4M3) {
       const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
@@ -307,16 +307,16 @@ class Consumer : Operands, Rings {
     issue_q_k(state);
     wait_products<0>();
     end_turn();
-    hold(state.scores);
+    pin_registers(state.scores);
     release_k();
     if constexpr (kOverlap == Overlap::chained) {
-      hold(state.output);
+      pin_registers(state.output);
       if (pending) release_v();
       pending = true;
     }
-    shape_tile(state, work, j);
+    score_mod_tile(state, work, j);
     if constexpr (kMasked) mask_tile(state, work, j);
-    refer<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
+    update_row_max<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
     rescale_output(state, shrink);
     part<0>(state, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
@@ -376,12 +376,12 @@ class Consumer : Operands, Rings {
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       // No key seen: the row is 0. The polynomial makes a little more than 0 of -inf.
       const bool seen =
-          EXP_POLYNOMIAL > 0 ? state.rows.reference[h] != minus_infinity() : sum > 0.0f;
+          EXP_POLYNOMIAL > 0 ? state.rows.offset[h] != minus_infinity() : sum > 0.0f;
       inverse[h] = seen ? 1.0f / sum : 0.0f;
       if constexpr (DTYPE_E4M3) inverse[h] *= state.v_unit;
       if constexpr (WITH_LSE) {
-        const float reference = state.rows.reference[h] * reference_factor(factors(state), h);
-        store_lse(work, own_row(work) + 8 * h, row_lse(reference - kGain, sum));
+        const float offset = state.rows.offset[h] * offset_factor(factors(state), h);
+        store_lse(work, own_row(work) + 8 * h, row_lse(offset - kGain, sum));
       }
     }
     stage_rows(state.output, inverse, staging, warp(), lane_);

@@ -31,7 +31,7 @@ __device__ __forceinline__ void leave_sums(const State& state, unsigned base) {
   for (int i = 0; i < kOutputs / 4; ++i)
     store_floats(place.at(i), state.output[4 * i], state.output[4 * i + 1], state.output[4 * i + 2],
                  state.output[4 * i + 3]);
-  store_floats(place.at(kOutputs / 4), state.rows.reference[0], state.rows.reference[1],
+  store_floats(place.at(kOutputs / 4), state.rows.offset[0], state.rows.offset[1],
                state.rows.sum[0], state.rows.sum[1]);
   if constexpr (DTYPE_E4M3) store_floats(place.at(kOutputs / 4 + 1), state.v_unit, 0.0f, 0.0f, 0.0f);
 }
@@ -46,14 +46,14 @@ __device__ __forceinline__ void add_sums(State& state, unsigned base, unsigned r
   float keep[2], take[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const float factor = reference_factor(factors, h);
-    const float before = state.rows.reference[h];
+    const float factor = offset_factor(factors, h);
+    const float before = state.rows.offset[h];
     const float now = fmaxf(before, theirs[h]);
     // (-inf) - (-inf) would be NaN: neither has seen a key.
     const float subtract = now == minus_infinity() ? 0.0f : now * factor;
     keep[h] = exp2_approx(before * factor - subtract);
     take[h] = exp2_approx(theirs[h] * factor - subtract);
-    state.rows.reference[h] = now;
+    state.rows.offset[h] = now;
     state.rows.sum[h] = state.rows.sum[h] * keep[h] + theirs[2 + h] * take[h];
     if constexpr (DTYPE_E4M3) take[h] *= unit[0] * reciprocal_approx(state.v_unit);
   }

@@ -20,12 +20,12 @@ constexpr int kFragments = 2 / kElementBytes;         // of 8 columns, whose sco
 // In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is 2^8 of 448, and
 // small ones stay above 2^-6, below which precision is lost. Room for growth would have to come from there.
 constexpr float kGain = DTYPE_E4M3 ? 8.0f : 0.0f;
-static_assert(!DTYPE_E4M3 || kRescale != Rescale::threshold, "e4m3 has no room for a stale reference");
+static_assert(!DTYPE_E4M3 || kRescale != Rescale::threshold, "e4m3 has no room for a stale offset");
 
 struct Rows {
   // What is subtracted from scores, -inf before the first key: as an exponent of two where scores have scales of
   // their own (e4m3), else unscaled.
-  float reference[2];
+  float offset[2];
   float sum[2];        // this thread's columns only, until the end
 };
 
@@ -45,7 +45,7 @@ __device__ __forceinline__ float exp2_polynomial(float x) {
 
 // Hides the keys from each row's end on, and those before its first; `first_key` is that of the tile,
 // `first_row` this thread's.
-__device__ __forceinline__ void hide(float (&scores)[kScores], const Mask& mask, int first_row,
+__device__ __forceinline__ void apply_mask(float (&scores)[kScores], const Mask& mask, int first_row,
                                      int first_key, int lane) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -63,7 +63,7 @@ __device__ __forceinline__ void hide(float (&scores)[kScores], const Mask& mask,
 
 // Caps and biases; `slopes` are those of this thread's two rows,
 // and `units` (e4m3) what their products are multiplied by.
-__device__ __forceinline__ void shape(float (&scores)[kScores], Scores how, const float (&slopes)[2],
+__device__ __forceinline__ void apply_score_mod(float (&scores)[kScores], Scores how, const float (&slopes)[2],
                                       const Factors& units, int first_row, int first_key, int lane) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -75,24 +75,24 @@ __device__ __forceinline__ void shape(float (&scores)[kScores], Scores how, cons
       for (int c = 0; c < 2; ++c) {
         float& score = scores[4 * i + 2 * h + c];
         if constexpr (DTYPE_E4M3) score *= units.of(h);
-        score = how.shaped(score, position, first_key + 8 * i + lane % 4 * 2 + c);
+        score = how.modified(score, position, first_key + 8 * i + lane % 4 * 2 + c);
       }
   }
 }
 
-// An exponent of two for one of a row's reference.
-__device__ __forceinline__ float reference_factor(const Factors& factors, int h) {
+// An exponent of two for one of a row's offset.
+__device__ __forceinline__ float offset_factor(const Factors& factors, int h) {
   return DTYPE_E4M3 ? 1.0f : factors.of(h);
 }
 
-// Moves the rows' references to cover these scores; what was summed up before has to be multiplied by
+// Moves the rows' offsets to cover these scores; what was summed up before has to be multiplied by
 // `shrink`. kMayBeEmpty: a row may have seen no key yet.
 template <bool kMayBeEmpty>
-__device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],
+__device__ __forceinline__ void update_row_max(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],
                                       float (&subtract)[2], const Factors& factors) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const float factor = reference_factor(factors, h);
+    const float factor = offset_factor(factors, h);
     // Two chains, so that one does not wait for itself.
     float largest = scores[2 * h];
     float other = scores[2 * h + 1];
@@ -106,10 +106,10 @@ __device__ __forceinline__ void refer(const float (&scores)[kScores], Rows& rows
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
     if constexpr (DTYPE_E4M3) largest *= factors.of(h);
-    const float before = rows.reference[h];
+    const float before = rows.offset[h];
     float now = fmaxf(before, largest);
     if (kRescale == Rescale::threshold && (now - before) * factor <= kGrowth) now = before;
-    rows.reference[h] = now;
+    rows.offset[h] = now;
     // (-inf) - (-inf) would be NaN.
     subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * factor;
     shrink[h] = exp2_approx(before * factor - subtract[h]);

@@ -102,7 +102,7 @@ __device__ __forceinline__ void multiply_p_v_scalar(const Memory& memory, int v_
 }
 
 // Products to probabilities relative to the rows' running maxima; outputs so far shrink with them.
-__device__ __forceinline__ void soften(const Memory& memory, const Scores& how, const Mask& mask, int first_row,
+__device__ __forceinline__ void softmax_tile(const Memory& memory, const Scores& how, const Mask& mask, int first_row,
                                        int first_key, int warp, int lane) {
   constexpr int kMine = (BLOCK_N + 31) / 32;  // keys a lane
   for (int row = warp; row < BLOCK_M; row += WARPS) {
@@ -115,22 +115,22 @@ __device__ __forceinline__ void soften(const Memory& memory, const Scores& how, 
       scores[j] = minus_infinity();
       if (BLOCK_N % 32 != 0 && key >= BLOCK_N) continue;
       const float product = memory.scores(row)[key];
-      scores[j] = Scores::kShaped ? how.shaped(product, first_row + row, first_key + key) : product * how.factor;
-      mask.hide(scores[j], first_row + row, first_key + key);
+      scores[j] = Scores::kHasMod ? how.modified(product, first_row + row, first_key + key) : product * how.factor;
+      mask.apply(scores[j], first_row + row, first_key + key);
       largest = fmaxf(largest, scores[j]);
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
     // While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-    const float reference = largest == minus_infinity() ? 0.0f : largest;
-    const float shrink = exp2_approx(before - reference);
+    const float row_offset = largest == minus_infinity() ? 0.0f : largest;
+    const float shrink = exp2_approx(before - row_offset);
     float sum = 0.0f;
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
       const int key = j * 32 + lane;
       if (BLOCK_N % 32 != 0 && key >= BLOCK_N) continue;
-      const float p = exp2_approx(scores[j] - reference);
+      const float p = exp2_approx(scores[j] - row_offset);
       sum += p;
       if constexpr (kPv == Pv::scalar) {
         memory.scores(row)[key] = p;
@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       __syncthreads();
       if (computes) multiply_q_k(memory, kKStart + tile % STAGES * kTileBytes, warp);
       __syncthreads();
-      if (computes) soften(memory, how, mask, first_row, tile * BLOCK_N, warp, lane);
+      if (computes) softmax_tile(memory, how, mask, first_row, tile * BLOCK_N, warp, lane);
       __syncthreads();
       const int v_start = kVStart + tile % STAGES * kTileBytes;
       if constexpr (kPv == Pv::wmma) {

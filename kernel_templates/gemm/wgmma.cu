@@ -126,7 +126,7 @@ __device__ __forceinline__ void multiply(unsigned base, int consumer, int steps,
   }
   wait_products<0>();
 #pragma unroll
-  for (int r = 0; r < ROWS_64; ++r) hold(sums[r]);
+  for (int r = 0; r < ROWS_64; ++r) pin_registers(sums[r]);
   release(base, last);
 }
 

@@ -43,7 +43,7 @@ __device__ __forceinline__ void wait_products() {
 // The compiler takes products for done where they are issued: this keeps it from moving what reads or
 // writes `values` to the other side.
 template <int kCount>
-__device__ __forceinline__ void hold(float (&values)[kCount]) {
+__device__ __forceinline__ void pin_registers(float (&values)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
@@ -51,7 +51,7 @@ __device__ __forceinline__ void hold(float (&values)[kCount]) {
 // Nothing that `value` rests on moves past this point. ptxas lets a wait for products rise above arithmetic
 // that does not need them, which is the work meant to be done meanwhile; it does not move a wait across
 // a branch. `value` is not negative, so this one is never taken.
-__device__ __forceinline__ void finish_first(float value) {
+__device__ __forceinline__ void fence_by_branch(float value) {
   if (value < -1.0f) asm volatile("nanosleep.u32 0;" ::: "memory");
 }
 

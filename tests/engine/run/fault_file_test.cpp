@@ -76,10 +76,10 @@ TEST_CASE("fault file: a text that is not there exactly once is a mistake of the
                        UserError);
   fault.changes = {{"__syncthreads();", ""}};
   CHECK_THROWS_AS(plant(sound, fault), UserError);
-  fault.changes = {{"mask.hide(score[r], row, key);", ""}};
+  fault.changes = {{"mask.apply(score[r], row, key);", ""}};
   fault.append = "// the end";
   const Template faulty = plant(sound, fault);
-  CHECK(faulty.cuda_text().find("mask.hide(score[r], row, key);") == std::string::npos);
+  CHECK(faulty.cuda_text().find("mask.apply(score[r], row, key);") == std::string::npos);
   CHECK(faulty.cuda_text().ends_with("\n// the end"));
   CHECK(faulty.name() == sound.name());
 }
