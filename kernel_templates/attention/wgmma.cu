@@ -30,14 +30,14 @@
 //   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
 //             only when the maximum has grown by 2^8;
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
-//   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_schedule.cuh;
+//   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_tile_scheduler.cuh;
 //   CLUSTER   2: two blocks share K and V, each loading half of them for both;
 //   Q_PLACE   in_shared: Q K^T reads Q from there each time; in_registers: Q is read once;
 //   Q_STAGES  places for Q: with 2 the next tile's Q comes while this one is in use;
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its own, so
 //             that the next Q can come earlier;
-//   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_join.cuh);
+//   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE, WINDOW_LEFT,
 // WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh, wgmma_scales.cuh.
@@ -59,7 +59,7 @@
 #include "tensor_copy.cuh"
 #include "wgmma_consumer.cuh"
 #include "wgmma_producer.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_scales.cuh"
 #include "wgmma_shared.cuh"
 #if DTYPE_E4M3
@@ -86,13 +86,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
 
   const int rows = lq * kPacked;
   const Mask mask(lq, lk, window_left, window_right);
-  const Schedule schedule(rows, heads / kPacked, batches, rank);
+  const TileScheduler scheduler(rows, heads / kPacked, batches, rank);
   if (warp < 4) {
     if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
-    if (warp == 0 && lane == 0) produce_q_k(base, schedule, q_map, k_map, rows, mask, rank);
-    if (warp == 1 && lane == 0) produce_v(base, schedule, v_map, rows, mask, rank);
+    if (warp == 0 && lane == 0) produce_q_k(base, scheduler, q_map, k_map, rows, mask, rank);
+    if (warp == 1 && lane == 0) produce_v(base, scheduler, v_map, rows, mask, rank);
 #if DTYPE_E4M3
-    if (warp >= 4 - kTurners) turn_v(base, schedule, rows, mask, warp - (4 - kTurners), lane);
+    if (warp >= 4 - kTransposeWarps) transpose_v(base, scheduler, rows, mask, warp - (4 - kTransposeWarps), lane);
 #endif
     if constexpr (SPLIT_KV > 1) {
       __syncwarp();
@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     const Scores how(scale, softcap, 0.0f, lq, lk);
     const Scales scales(q_scale, k_scale, v_scale, heads, lq, lk);
     Consumer(base, warp / 4 - 1, lane, how, rows, mask, scales, {lse, alibi_slopes, heads, lq})
-        .run(schedule, o_map);
+        .run(scheduler, o_map);
   }
   // No block may go while another still copies into it or arrives at its barriers.
   if constexpr (kBlocksTogether > 1) sync_cluster();

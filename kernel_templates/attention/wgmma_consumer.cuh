@@ -6,16 +6,16 @@
 #include "tensor_copy.cuh"
 #include "wgmma.cuh"
 #include "wgmma_epilogue.cuh"
-#include "wgmma_join.cuh"
-#include "wgmma_rings.cuh"
+#include "wgmma_combine_splits.cuh"
+#include "wgmma_pipeline.cuh"
 #include "wgmma_scales.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
 #include "wgmma_state.cuh"
-#include "wgmma_work.cuh"
+#include "wgmma_work_tile.cuh"
 
-// Where its products read: Q, and the first places of the rings of K and V. (A base of its own, before Rings: the
+// Where its products read: Q, and the first places of the rings of K and V. (A base of its own, before Pipeline: the
 // order decides how ptxas numbers registers.)
 struct Operands {
   unsigned long long q_, k_, v_;
@@ -27,34 +27,34 @@ struct Operands {
 };
 
 // One warpgroup of consumers.
-class Consumer : Operands, Rings {
+class Consumer : Operands, Pipeline {
  public:
   __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
                                       int rows, const Mask& mask, const Scales& scales,
                                       const Features& features)
       : Operands(base, group),
-        Rings(base, group, lane),
+        Pipeline(base, group, lane),
         how_(how),
         rows_(rows),
         mask_(mask),
         scales_(scales),
         features_(features) {}
 
-  __device__ __forceinline__ void run(Schedule schedule, const TensorMap& o_map) {
+  __device__ __forceinline__ void run(TileScheduler scheduler, const TensorMap& o_map) {
     if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kGroup);
     State state;
     bool begun = false;
-    while (schedule.more()) {
-      const Work work = work_of(schedule, group_, rows_, mask_);
-      schedule.next();
+    while (scheduler.more()) {
+      const WorkTile work = work_tile(scheduler, group_, rows_, mask_);
+      scheduler.next();
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
         state.v_unit = 1.0f;
-        take_q(state, work);
-        skip(work);
+        load_q(state, work);
+        drain_masked_tiles(work);
       }
-      begun = kAhead ? attend_ahead(state, work, schedule, begun, o_map)
+      begun = kAhead ? attend_ahead(state, work, scheduler, begun, o_map)
                                          : attend(state, work, o_map);
     }
     if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kGroup);
@@ -64,7 +64,7 @@ class Consumer : Operands, Rings {
  private:
   // Passes over the tiles of keys that the block's lower rows see and these do not. K and V take turns: who
   // ran ahead in one ring only could wait there for somebody who waits in the other for him.
-  __device__ __forceinline__ void skip(const Work& work) {
+  __device__ __forceinline__ void drain_masked_tiles(const WorkTile& work) {
     for (int j = work.tiles.end; j > work.seen; --j) {
       wait_k();
       release_k();
@@ -76,7 +76,7 @@ class Consumer : Operands, Rings {
   }
 
   // Once Q is there.
-  __device__ __forceinline__ void take_q(State& state, const Work& work) {
+  __device__ __forceinline__ void load_q(State& state, const WorkTile& work) {
     if constexpr (DTYPE_E4M3) {
 #pragma unroll
       for (int h = 0; h < 2; ++h)
@@ -133,12 +133,12 @@ class Consumer : Operands, Rings {
   }
 
   // This thread's first row of `work`; its other one is 8 further on.
-  __device__ __forceinline__ int own_row(const Work& work) const {
+  __device__ __forceinline__ int own_row(const WorkTile& work) const {
     return work.first_row + warp() * 16 + lane_ / 4;
   }
 
   // Asks early for what tile j's scores and values are multiplied by.
-  __device__ __forceinline__ void fetch_scales(State& state, const Work& work, int j) {
+  __device__ __forceinline__ void fetch_scales(State& state, const WorkTile& work, int j) {
     if constexpr (DTYPE_E4M3) {
       state.k_unit = scales_.of_keys(work, j);
       state.next_v_unit = scales_.of_values(work, j);
@@ -153,7 +153,7 @@ class Consumer : Operands, Rings {
   }
 
   // From the products of tile j to its scores.
-  __device__ __forceinline__ void score_mod_tile(State& state, const Work& work, int j) {
+  __device__ __forceinline__ void score_mod_tile(State& state, const WorkTile& work, int j) {
 #if DTYPE_E4M3
     state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
 #endif
@@ -170,17 +170,17 @@ class Consumer : Operands, Rings {
 #endif
     }
   }
-  __device__ __forceinline__ bool needs_mask(const Work& work, int j) const {
+  __device__ __forceinline__ bool needs_mask(const WorkTile& work, int j) const {
     return j >= work.clean.end || (WINDOW_LEFT && j < work.clean.first);
   }
-  __device__ __forceinline__ void mask_tile(State& state, const Work& work, int j) {
+  __device__ __forceinline__ void mask_tile(State& state, const WorkTile& work, int j) {
     apply_mask(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
   // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
   // Returns whether those of the next piece of work are.
-  __device__ __forceinline__ bool attend_ahead(State& state, const Work& work,
-                                               const Schedule& following, bool begun,
+  __device__ __forceinline__ bool attend_ahead(State& state, const WorkTile& work,
+                                               const TileScheduler& following, bool begun,
                                                const TensorMap& o_map) {
     float shrink[2], subtract[2];
     bool carried = false;
@@ -211,11 +211,11 @@ class Consumer : Operands, Rings {
       }
       if constexpr (kOPlace == OPlace::own) release_q();
       if (kCarry && following.more()) {
-        const Work next = work_of(following, group_, rows_, mask_);
+        const WorkTile next = work_tile(following, group_, rows_, mask_);
         // What is skipped cannot be skipped here: this tile's last V is still in the ring.
         if (next.seen > next.tiles.first && next.seen == next.tiles.end) {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
-          take_q(state, next);
+          load_q(state, next);
           Rows rows = fresh_rows();
           softmax_overlapped<true>(state, rows, shrink, subtract, next, next.seen - 1);
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
@@ -243,7 +243,7 @@ class Consumer : Operands, Rings {
   // the tile before is under way.
   template <bool kMasked>
   __device__ __forceinline__ void softmax_overlapped(State& state, Rows& rows, float (&shrink)[2],
-                                                   float (&subtract)[2], const Work& work, int j) {
+                                                   float (&subtract)[2], const WorkTile& work, int j) {
     fetch_scales(state, work, j);
     wait_k();
     await_turn();
@@ -285,7 +285,7 @@ class Consumer : Operands, Rings {
   }
 
   // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
-  __device__ __forceinline__ bool attend(State& state, const Work& work, const TensorMap& o_map) {
+  __device__ __forceinline__ bool attend(State& state, const WorkTile& work, const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
     for (; j >= work.clean.end; --j) step<true>(state, pending, work, j);
@@ -299,7 +299,7 @@ class Consumer : Operands, Rings {
 
   // `pending`: P V of the tile before is under way (chained).
   template <bool kMasked>
-  __device__ __forceinline__ void step(State& state, bool& pending, const Work& work, int j) {
+  __device__ __forceinline__ void step(State& state, bool& pending, const WorkTile& work, int j) {
     float shrink[2], subtract[2];
     fetch_scales(state, work, j);
     wait_k();
@@ -335,8 +335,8 @@ class Consumer : Operands, Rings {
   }
 
   // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
-  __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const Work& work) {
-    if constexpr (SPLIT_KV > 1) join(state, base_, factors(state));
+  __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const WorkTile& work) {
+    if constexpr (SPLIT_KV > 1) combine_splits(state, base_, factors(state));
     if (work.first_row < rows_ && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
       const unsigned staging = base_ + place + group_ * 8192;
@@ -360,14 +360,14 @@ class Consumer : Operands, Rings {
     }
   }
 
-  __device__ __forceinline__ void store_lse(const Work& work, int row, float value) {
+  __device__ __forceinline__ void store_lse(const WorkTile& work, int row, float value) {
     const long long head =
         static_cast<long long>(work.tile.batch) * features_.heads + head_of(work, row);
     if (lane_ % 4 == 0 && row < rows_)
       features_.lse[head * features_.lq + position_of(row)] = value;
   }
 
-  __device__ __forceinline__ void stage(const State& state, const Work& work, unsigned staging) {
+  __device__ __forceinline__ void stage(const State& state, const WorkTile& work, unsigned staging) {
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

@@ -3,7 +3,7 @@
 
 #include "mbarrier.cuh"
 #include "tensor_copy.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 
 // One thread: a tile's rows of Q. The map of packed heads has them as one more dimension.
@@ -16,7 +16,7 @@ __device__ __forceinline__ void load_rows(unsigned to, const TensorMap& map, uns
 }
 
 // One thread: this block's part of a tile of keys into the ring, for all blocks of the cluster.
-__device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty, Place& at,
+__device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty, KvPipelineState& at,
                                           const TensorMap& map, const Tile& tile, int first_key,
                                           int rank) {
   constexpr int kRows = BLOCK_N / CLUSTER;
@@ -35,13 +35,13 @@ __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned
   at.advance();
 }
 
-__device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, const TensorMap& q_map,
+__device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler scheduler, const TensorMap& q_map,
                                             const TensorMap& k_map, int rows, const Mask& mask,
                                             int rank) {
-  Place at;
-  RingPlace<Q_STAGES> q_at;
-  for (; schedule.more(); schedule.next()) {
-    const Tile tile = schedule.tile();
+  KvPipelineState at;
+  PipelineState<Q_STAGES> q_at;
+  for (; scheduler.more(); scheduler.next()) {
+    const Tile tile = scheduler.tile();
     const KeyTiles tiles = block_key_tiles(tile, rows, mask);
     // Also where no row sees a key: the zeros leave through Q's place, which is the tile's only once Q came.
     const unsigned full = base + kQFull + 8 * q_at.slot;
@@ -57,14 +57,14 @@ __device__ __forceinline__ void produce_q_k(unsigned base, Schedule schedule, co
   }
 }
 
-__device__ __forceinline__ void produce_v(unsigned base, Schedule schedule, const TensorMap& v_map,
+__device__ __forceinline__ void produce_v(unsigned base, TileScheduler scheduler, const TensorMap& v_map,
                                           int rows, const Mask& mask, int rank) {
-  constexpr int ring = DTYPE_E4M3 ? kRaw : kV;
-  constexpr int full = DTYPE_E4M3 ? kRawFull : kVFull;
-  constexpr int empty = DTYPE_E4M3 ? kRawEmpty : kVEmpty;
-  Place at;
-  for (; schedule.more(); schedule.next()) {
-    const Tile tile = schedule.tile();
+  constexpr int ring = DTYPE_E4M3 ? kVRows : kV;
+  constexpr int full = DTYPE_E4M3 ? kVRowsFull : kVFull;
+  constexpr int empty = DTYPE_E4M3 ? kVRowsEmpty : kVEmpty;
+  KvPipelineState at;
+  for (; scheduler.more(); scheduler.next()) {
+    const Tile tile = scheduler.tile();
     const KeyTiles tiles = block_key_tiles(tile, rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j)
       load_keys(base + ring, base + full, base + empty, at, v_map, tile, j * BLOCK_N, rank);

@@ -3,8 +3,8 @@
 // units of V's latest tile: moving to another unit is part of the rescaling.
 #pragma once
 
-#include "wgmma_schedule.cuh"
-#include "wgmma_work.cuh"
+#include "wgmma_tile_scheduler.cuh"
+#include "wgmma_work_tile.cuh"
 
 // What makes an exponent of two of a score in a thread's row h.
 struct Factors {
@@ -26,20 +26,20 @@ class Scales {
                                     int lk)
       : q_(q), k_(k), v_(v), heads_(heads), q_blocks_(blocks(lq)), key_blocks_(blocks(lk)) {}
 
-  __device__ __forceinline__ float of_query(const Work& work, int row) const {
+  __device__ __forceinline__ float of_query(const WorkTile& work, int row) const {
     const int head = head_of(work, row) + work.tile.batch * heads_;
     return __ldg(q_ + head * q_blocks_ + position_of(row) / kScaleRows);
   }
-  __device__ __forceinline__ float of_keys(const Work& work, int j) const {
+  __device__ __forceinline__ float of_keys(const WorkTile& work, int j) const {
     return __ldg(k_ + key_block(work, j));
   }
-  __device__ __forceinline__ float of_values(const Work& work, int j) const {
+  __device__ __forceinline__ float of_values(const WorkTile& work, int j) const {
     return __ldg(v_ + key_block(work, j));
   }
 
  private:
   __device__ __forceinline__ static int blocks(int rows) { return (rows + kScaleRows - 1) / kScaleRows; }
-  __device__ __forceinline__ int key_block(const Work& work, int j) const {
+  __device__ __forceinline__ int key_block(const WorkTile& work, int j) const {
     const int head = work.tile.batch * (heads_ / KV_GROUP) + kv_head_of(work.tile.head);
     return head * key_blocks_ + j * BLOCK_N / kScaleRows;
   }

@@ -38,33 +38,33 @@ constexpr int kKeyBytes = kPanels * kKeyPanel;
 constexpr int kDepths = HEAD_DIM * kElementBytes / 32;  // steps of Q K^T, 32 bytes deep
 
 // V as P V reads it: as it comes, or (wgmma_transpose.cuh) columns by keys, in panels of 128 keys.
-constexpr int kTurners = 2;  // warps that turn it over
+constexpr int kTransposeWarps = 2;  // warps that turn it over
 constexpr int kVPanel = DTYPE_E4M3 ? HEAD_DIM * 128 : kKeyPanel;
 constexpr int kVBytes = DTYPE_E4M3 ? (BLOCK_N + 127) / 128 * kVPanel : kKeyBytes;
-constexpr int kRawStages = DTYPE_E4M3 ? STAGES : 0;  // places of V as it comes, where that is not kV
+constexpr int kVRowsStages = DTYPE_E4M3 ? STAGES : 0;  // places of V as it comes, where that is not kV
 
 // Shared memory, from a multiple of 1024 on: the ring of Q, O if it has a place, the rings of K and V, the barriers.
 constexpr int kO = Q_STAGES * kQBytes;
 constexpr int kK = kO + (kOPlace == OPlace::own ? kOBytes : 0);
 constexpr int kV = kK + STAGES * kKeyBytes;
-constexpr int kRaw = kV + STAGES * kVBytes;
-constexpr int kQFull = kRaw + kRawStages * kKeyBytes;
+constexpr int kVRows = kV + STAGES * kVBytes;
+constexpr int kQFull = kVRows + kVRowsStages * kKeyBytes;
 constexpr int kQEmpty = kQFull + 8 * Q_STAGES;
 constexpr int kKFull = kQEmpty + 8 * Q_STAGES;
 constexpr int kKEmpty = kKFull + 8 * STAGES;
 constexpr int kVFull = kKEmpty + 8 * STAGES;
 constexpr int kVEmpty = kVFull + 8 * STAGES;
-constexpr int kRawFull = kVEmpty + 8 * STAGES;
-constexpr int kRawEmpty = kRawFull + 8 * kRawStages;
+constexpr int kVRowsFull = kVEmpty + 8 * STAGES;
+constexpr int kVRowsEmpty = kVRowsFull + 8 * kVRowsStages;
 
-using Place = RingPlace<STAGES>;
+using KvPipelineState = PipelineState<STAGES>;
 
 // Numbered barriers: a warpgroup's own, and the one that lets it issue products (PING_PONG).
 __device__ __forceinline__ int own_barrier(int group) { return 1 + group; }
 __device__ __forceinline__ int turn_barrier(int group) { return 1 + CONSUMERS + group; }
 
 // All warpgroups of consumers (SPLIT_KV).
-__device__ __forceinline__ int join_barrier() { return 1 + 2 * CONSUMERS; }
+__device__ __forceinline__ int combine_barrier() { return 1 + 2 * CONSUMERS; }
 
 __device__ __forceinline__ void make_barriers(unsigned base) {
 #pragma unroll
@@ -75,14 +75,14 @@ __device__ __forceinline__ void make_barriers(unsigned base) {
 #pragma unroll
   for (int slot = 0; slot < STAGES; ++slot) {
     init_mbarrier(base + kKFull + 8 * slot, 1);
-    init_mbarrier(base + kVFull + 8 * slot, DTYPE_E4M3 ? kTurners : 1);
+    init_mbarrier(base + kVFull + 8 * slot, DTYPE_E4M3 ? kTransposeWarps : 1);
     init_mbarrier(base + kKEmpty + 8 * slot, kConsumerWarps * CLUSTER);
     init_mbarrier(base + kVEmpty + 8 * slot, kConsumerWarps * CLUSTER);
   }
 #pragma unroll
-  for (int slot = 0; slot < kRawStages; ++slot) {
-    init_mbarrier(base + kRawFull + 8 * slot, 1);
-    init_mbarrier(base + kRawEmpty + 8 * slot, kTurners);
+  for (int slot = 0; slot < kVRowsStages; ++slot) {
+    init_mbarrier(base + kVRowsFull + 8 * slot, 1);
+    init_mbarrier(base + kVRowsEmpty + 8 * slot, kTransposeWarps);
   }
   publish_mbarriers();
 }

@@ -9,7 +9,7 @@
 #include "rescale.cuh"
 #include "scores.cuh"
 #include "wgmma_scales.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 
 constexpr int kScores = BLOCK_N / 2;    // a thread

@@ -16,11 +16,11 @@
 #include "mma.cuh"
 #include "store_matrix.cuh"
 #include "tensor_copy.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 
 // Pieces whose loads a warp has under way together: it has 32 to 40 registers.
-constexpr int kTurnsAtOnce = 2;
+constexpr int kTransposesAtOnce = 2;
 
 // Bytes 0 and 2 of both (kOdd: 1 and 3), a's first.
 template <bool kOdd>
@@ -28,15 +28,15 @@ __device__ __forceinline__ unsigned every_other_byte(unsigned a, unsigned b) {
   return __byte_perm(a, b, kOdd ? 0x7531 : 0x6420);
 }
 
-// A tile of V from `raw` (keys by columns) to `turned` (columns by keys): every kTurners-th part of it.
-__device__ __forceinline__ void turn_tile(unsigned raw, unsigned turned, int turner, int lane) {
+// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys): every kTransposeWarps-th part of it.
+__device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols, int worker, int lane) {
   const unsigned mix = lane % 8 << 4;  // what the swizzle exchanges chunks of 16 bytes by, in all rows used here
-  const unsigned from = raw + lane * 128;
-  const unsigned to = turned + lane % 16 * 128;
+  const unsigned from = v_rows + lane * 128;
+  const unsigned to = v_cols + lane % 16 * 128;
 #pragma unroll 1
   for (int group = 0; group < BLOCK_N / 32; ++group) {
-#pragma unroll kTurnsAtOnce
-    for (int part = turner; part < HEAD_DIM / 16; part += kTurners) {
+#pragma unroll kTransposesAtOnce
+    for (int part = worker; part < HEAD_DIM / 16; part += kTransposeWarps) {
       unsigned r[4];
       ldmatrix_x4_transposed(r, from + part / 8 * kKeyPanel + group * 4096 + ((part % 8 << 4) ^ mix));
       const unsigned keys = group % 4 * 32 + lane / 16 * 16;
@@ -47,21 +47,21 @@ __device__ __forceinline__ void turn_tile(unsigned raw, unsigned turned, int tur
   }
 }
 
-// One of kTurners warps.
-__device__ __forceinline__ void turn_v(unsigned base, Schedule schedule, int rows, const Mask& mask,
-                                       int turner, int lane) {
-  Place at;
-  for (; schedule.more(); schedule.next()) {
-    const KeyTiles tiles = block_key_tiles(schedule.tile(), rows, mask);
+// One of kTransposeWarps warps.
+__device__ __forceinline__ void transpose_v(unsigned base, TileScheduler scheduler, int rows, const Mask& mask,
+                                       int worker, int lane) {
+  KvPipelineState at;
+  for (; scheduler.more(); scheduler.next()) {
+    const KeyTiles tiles = block_key_tiles(scheduler.tile(), rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j) {
-      wait_for(base + kRawFull + 8 * at.slot, at.parity);
+      wait_for(base + kVRowsFull + 8 * at.slot, at.parity);
       wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);
-      turn_tile(base + kRaw + at.slot * kKeyBytes, base + kV + at.slot * kVBytes, turner, lane);
+      transpose_tile(base + kVRows + at.slot * kKeyBytes, base + kV + at.slot * kVBytes, worker, lane);
       fence_async_proxy();
       __syncwarp();
       if (lane == 0) {
         arrive(base + kVFull + 8 * at.slot);
-        arrive(base + kRawEmpty + 8 * at.slot);
+        arrive(base + kVRowsEmpty + 8 * at.slot);
       }
       at.advance();
     }

@@ -43,7 +43,7 @@ constexpr int kEmpty = kFull + 8 * STAGES;
 constexpr int kFewRegisters = CONSUMERS == 2 ? 40 : 32;
 constexpr int kManyRegisters = CONSUMERS == 2 ? 232 : 160;
 
-using Place = RingPlace<STAGES>;
+using Place = PipelineState<STAGES>;
 
 // What a cluster makes at a time: a column of CLUSTER tiles.
 struct Columns {

@@ -43,9 +43,9 @@ __device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity) {
       : "memory");
 }
 
-// A place in a ring of kSlots, and the parity of the round.
+// Where one is in a ring of kSlots: the slot, and the parity of the round.
 template <int kSlots>
-struct RingPlace {
+struct PipelineState {
   unsigned slot = 0;
   unsigned parity = 0;
 

@@ -11,22 +11,22 @@
 #include "wgmma_softmax.cuh"
 #include "wgmma_state.cuh"
 
-constexpr int kJoinThreads = CONSUMERS * kGroup;
-constexpr int kJoin = kK;  // of these threads, 16 bytes each in turn: the output's, then the rows'
-static_assert(SPLIT_KV == 1 || (kOutputs / 4 + 2) * 16 * kJoinThreads <= kQFull - kJoin,
+constexpr int kCombineThreads = CONSUMERS * kGroup;
+constexpr int kPartials = kK;  // of these threads, 16 bytes each in turn: the output's, then the rows'
+static_assert(SPLIT_KV == 1 || (kOutputs / 4 + 2) * 16 * kCombineThreads <= kQFull - kPartials,
               "the sums take the place of the rings");
 
-struct JoinPlace {
+struct PartialSums {
   unsigned own;  // in a block's shared memory
 
-  __device__ __forceinline__ JoinPlace(unsigned base)
-      : own(base + kJoin + (threadIdx.x - kGroup) * 16) {}
-  __device__ __forceinline__ unsigned at(int i) const { return own + i * 16 * kJoinThreads; }
+  __device__ __forceinline__ PartialSums(unsigned base)
+      : own(base + kPartials + (threadIdx.x - kGroup) * 16) {}
+  __device__ __forceinline__ unsigned at(int i) const { return own + i * 16 * kCombineThreads; }
 };
 
 // What this block has, for the first one. No warpgroup may still read the rings.
-__device__ __forceinline__ void leave_sums(const State& state, unsigned base) {
-  const JoinPlace place(base);
+__device__ __forceinline__ void write_partials(const State& state, unsigned base) {
+  const PartialSums place(base);
 #pragma unroll
   for (int i = 0; i < kOutputs / 4; ++i)
     store_floats(place.at(i), state.output[4 * i], state.output[4 * i + 1], state.output[4 * i + 2],
@@ -37,9 +37,9 @@ __device__ __forceinline__ void leave_sums(const State& state, unsigned base) {
 }
 
 // The sums of block `rank` to this one's.
-__device__ __forceinline__ void add_sums(State& state, unsigned base, unsigned rank,
+__device__ __forceinline__ void add_partials(State& state, unsigned base, unsigned rank,
                                          const Factors& factors) {
-  const JoinPlace place(base);
+  const PartialSums place(base);
   float theirs[4], unit[4];
   load_floats_of(rank, place.at(kOutputs / 4), theirs);
   if constexpr (DTYPE_E4M3) load_floats_of(rank, place.at(kOutputs / 4 + 1), unit);
@@ -70,13 +70,13 @@ __device__ __forceinline__ void add_sums(State& state, unsigned base, unsigned r
 }
 
 // All consumers of all blocks; afterwards the first block has everything.
-__device__ __forceinline__ void join(State& state, unsigned base, const Factors& factors) {
+__device__ __forceinline__ void combine_splits(State& state, unsigned base, const Factors& factors) {
   const unsigned rank = cluster_rank();
-  sync_numbered(join_barrier(), kJoinThreads);
-  if (rank != 0) leave_sums(state, base);
+  sync_numbered(combine_barrier(), kCombineThreads);
+  if (rank != 0) write_partials(state, base);
   sync_cluster();
   if (rank == 0) {
 #pragma unroll 1
-    for (unsigned other = 1; other < SPLIT_KV; ++other) add_sums(state, base, other, factors);
+    for (unsigned other = 1; other < SPLIT_KV; ++other) add_partials(state, base, other, factors);
   }
 }

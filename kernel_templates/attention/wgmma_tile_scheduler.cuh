@@ -16,7 +16,7 @@ constexpr int kPacked = PACK_HEADS ? KV_GROUP : 1;  // heads that a row's number
 
 __device__ __forceinline__ int position_of(int row) { return row / kPacked; }
 
-// Of the heads that Schedule counts.
+// Of the heads that TileScheduler counts.
 __device__ __forceinline__ int kv_head_of(int head) { return PACK_HEADS ? head : head / KV_GROUP; }
 
 constexpr int kBlocksTogether = CLUSTER * SPLIT_KV;  // that work on one tile
@@ -27,10 +27,10 @@ struct Tile {
   int batch;
 };
 
-class Schedule {
+class TileScheduler {
  public:
   // `rows` and `heads` as PACK_HEADS makes them.
-  __device__ __forceinline__ Schedule(int rows, int heads, int batches, int rank)
+  __device__ __forceinline__ TileScheduler(int rows, int heads, int batches, int rank)
       : heads_(heads),
         all_heads_(heads * batches),
         row_tiles_((rows + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M)),

@@ -4,9 +4,9 @@
 #include "mbarrier.cuh"
 #include "wgmma_shared.cuh"
 
-class Rings {
+class Pipeline {
  protected:
-  __device__ __forceinline__ Rings(unsigned base, int group, int lane)
+  __device__ __forceinline__ Pipeline(unsigned base, int group, int lane)
       : base_(base), group_(group), lane_(lane) {}
 
   __device__ __forceinline__ int warp() const { return threadIdx.x / 32 % 4; }
@@ -47,6 +47,6 @@ class Rings {
   unsigned base_;
   int group_;
   int lane_;
-  RingPlace<Q_STAGES> q_at_;
-  Place k_at_, v_at_;
+  PipelineState<Q_STAGES> q_at_;
+  KvPipelineState k_at_, v_at_;
 };

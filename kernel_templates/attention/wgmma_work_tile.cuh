@@ -3,10 +3,10 @@
 
 #include "mask.cuh"
 #include "tensor_copy.cuh"
-#include "wgmma_schedule.cuh"
+#include "wgmma_tile_scheduler.cuh"
 
 // A tile as one warpgroup sees it.
-struct Work {
+struct WorkTile {
   Tile tile;
   int first_row;   // of this warpgroup
   KeyTiles tiles;  // that the block loads
@@ -14,10 +14,10 @@ struct Work {
   KeyTiles clean;  // that need no mask; all from the first one on, where there is no window to the left
 };
 
-__device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int rows,
+__device__ __forceinline__ WorkTile work_tile(const TileScheduler& scheduler, int group, int rows,
                                         const Mask& mask) {
-  Work work;
-  work.tile = schedule.tile();
+  WorkTile work;
+  work.tile = scheduler.tile();
   work.first_row = work.tile.first_row + group * 64;
   work.tiles = block_key_tiles(work.tile, rows, mask);
   const int last_row = min(work.first_row + 64, rows) - 1;
@@ -33,13 +33,13 @@ __device__ __forceinline__ Work work_of(const Schedule& schedule, int group, int
 }
 
 // The head of Q that a row belongs to.
-__device__ __forceinline__ int head_of(const Work& work, int row) {
+__device__ __forceinline__ int head_of(const WorkTile& work, int row) {
   return work.tile.head * kPacked + row % kPacked;
 }
 
 // One thread: 64 columns of the warpgroup's rows. The map of packed heads has these as one more dimension.
 __device__ __forceinline__ void store_rows(const TensorMap& map, unsigned from, int column,
-                                           const Work& work) {
+                                           const WorkTile& work) {
   const Tile& tile = work.tile;
   if constexpr (PACK_HEADS)
     store_box(map, from, column, 0, work.first_row / kPacked, tile.head, tile.batch);
