@@ -66,7 +66,7 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
 // Q are read again for each step, all.
 constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
-constexpr int kGroup = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
+constexpr int kInnerFragments = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
 // What is known of a tile before its scores are: kMayMask, that it may have keys which a row must not see; kFoldMax,
 // that the rows' maxima follow the products, while the tensor cores are busy with the next, which would be in vain
@@ -91,14 +91,14 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
                                              unsigned k_tile, int warp_row, int warp_key, int lane) {
   const int key = warp_key + lane % 8 + lane / 16 * 8;
 #pragma unroll
-  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kGroup)
+  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kInnerFragments)
 #pragma unroll
     for (int step = 0; step < kK; ++step) {
       unsigned q_read[kM][4];
       if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
       const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
-      for (int j = first; j < first + kGroup; j += 2) {
+      for (int j = first; j < first + kInnerFragments; j += 2) {
         unsigned k[4];
         ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
 #pragma unroll
@@ -107,13 +107,13 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
           mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
         }
       }
-      if (kFoldMax && step + 1 == kK) extend_row_max(largest, scores, first, first + kGroup);
+      if (kFoldMax && step + 1 == kK) extend_row_max(largest, scores, first, first + kInnerFragments);
     }
 }
 
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand. Each step's
 // products stand beside the next one's exponentials: the tensor cores and the special function unit work at a time.
-__device__ __forceinline__ void multiply_p_v(State& state, float (&p)[kM][kN][4], const float (&row_offsets)[kM][2],
+__device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4], const float (&row_offsets)[kM][2],
                                              float factor, unsigned v_tile, int warp_key, int lane) {
   probabilities(p, state, 0, row_offsets, factor);
 #pragma unroll
@@ -208,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
   }
 
-  State state;
+  WarpState state;
 #pragma unroll
   for (int i = 0; i < kM; ++i) {
 #pragma unroll

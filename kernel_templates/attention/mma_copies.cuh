@@ -38,7 +38,7 @@ constexpr int kVEmpty = kKEmpty + 8 * STAGES;
 // By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier each, so that products begin before the
 // whole of it is there; a part has keys of every warp.
 class Copies : public Walk {
-  static constexpr int kVRows = BLOCK_N > 256 ? BLOCK_N / 2 : BLOCK_N;  // of a box, which has up to 256
+  static constexpr int kVBoxRows = BLOCK_N > 256 ? BLOCK_N / 2 : BLOCK_N;  // of a box, which has up to 256
 
  public:
   __device__ __forceinline__ Copies(const Walk& walk, const TensorMap& k, const TensorMap& v, int head,
@@ -77,7 +77,7 @@ class Copies : public Walk {
     const unsigned full = base + kVFull + 8 * slot(tile);
     arrive_and_expect(full, kTileBytes);
 #pragma unroll
-    for (int row = 0; row < BLOCK_N; row += kVRows) load_rows(v_, v_at(tile), full, tile, row);
+    for (int row = 0; row < BLOCK_N; row += kVBoxRows) load_rows(v_, v_at(tile), full, tile, row);
   }
   __device__ __forceinline__ void await_k(int tile, int part) const {
     wait_for(k_full(slot(tile), part), parity(tile));

@@ -8,7 +8,7 @@
 
 // Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
 // now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
-__device__ __forceinline__ void combine_warps(State& state, float* exchange, int warp_m, int warp_n,
+__device__ __forceinline__ void combine_warps(WarpState& state, float* exchange, int warp_m, int warp_n,
                                            int lane, float factor) {
   constexpr int kWords = kM * (kD * 4 + 4);
   // Word w of lane l at w * 32 + l: no bank conflicts.
@@ -61,7 +61,7 @@ __device__ __forceinline__ void combine_warps(State& state, float* exchange, int
 }
 
 // Divides by the row sums and stores this warp's rows, `stride` elements apart, and their LSE.
-__device__ __forceinline__ void store(State& state, Element* o, int stride, float* row_lses,
+__device__ __forceinline__ void store(WarpState& state, Element* o, int stride, float* row_lses,
                                       char* staging, int first_row, int warp_row, int lq, int lane,
                                       float factor) {
 #pragma unroll

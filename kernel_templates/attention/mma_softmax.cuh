@@ -59,7 +59,7 @@ __device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2], c
 
 // Whether a score of this warp's rows is so far above its row's row_offset that this must follow. Each lane asks for its own scores: a row
 // that stays needs no maximum over its four lanes.
-__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const State& state, float factor) {
+__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const WarpState& state, float factor) {
   bool grown = false;
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -70,7 +70,7 @@ __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const St
 
 // Moves the state to the rows' maxima, of which `largest` has this thread's, or leaves it, see RESCALE. `row_offsets`: what `probabilities`
 // subtracts. Before the first tile the state is zero. Goes step by step for all rows, so that they wait together.
-__device__ __forceinline__ void update_row_max(float (&largest)[kM][2], State& state, float (&row_offsets)[kM][2], float factor,
+__device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpState& state, float (&row_offsets)[kM][2], float factor,
                                       bool first) {
   if (kRescale == Rescale::threshold && !first && !outgrown(largest, state, factor)) {
     scale_row_offsets(row_offsets, state.maximum, factor);
@@ -108,7 +108,7 @@ __device__ __forceinline__ void update_row_max(float (&largest)[kM][2], State& s
 }
 
 // Turns the scores of 16 keys, those of step `step` of P V, into probabilities.
-__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], State& state, int step,
+__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpState& state, int step,
                                               const float (&row_offsets)[kM][2], float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)

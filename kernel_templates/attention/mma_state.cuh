@@ -8,15 +8,15 @@ enum class QPlace { in_shared, in_registers, overlay };
 enum class Epilogue { direct, staged };
 enum class MaskedTiles { among, apart };
 enum class KvOrder { forwards, backwards };
-enum class Schedule { by_rows, longest_first };
+enum class BlockOrder { by_rows, longest_first };
 
 constexpr QPlace kQPlace = QPlace::Q_PLACE;
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
 constexpr bool kMaskedApart = MaskedTiles::MASKED_TILES == MaskedTiles::apart;
 constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
-constexpr bool kLongestFirst = Schedule::SCHEDULE == Schedule::longest_first;
+constexpr bool kLongestFirst = BlockOrder::SCHEDULE == BlockOrder::longest_first;
 constexpr L2Hint kHint = L2Hint::L2_HINT;
-using Shared = Tile<Layout::LAYOUT>;
+using Shared = SharedTile<Layout::LAYOUT>;
 
 constexpr int kThreads = WARPS_M * WARPS_N * 32;
 constexpr int kWarpRows = BLOCK_M / WARPS_M;
@@ -40,7 +40,7 @@ __device__ __forceinline__ int key_offset(int row, int chunk) {
 
 // What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the warp's
 // i-th 16 rows; index [..][h] is the half h.
-struct State {
+struct WarpState {
   float output[kM][kD][4];
   float maximum[kM][2];  // of the scores before Scores::factor, or what stands in for it: a row's row_offset
   float sum[kM][2];      // this thread's columns only, until the end

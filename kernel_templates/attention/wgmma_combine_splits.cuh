@@ -11,7 +11,7 @@
 #include "wgmma_softmax.cuh"
 #include "wgmma_state.cuh"
 
-constexpr int kCombineThreads = CONSUMERS * kGroup;
+constexpr int kCombineThreads = CONSUMERS * kWarpgroupThreads;
 constexpr int kPartials = kK;  // of these threads, 16 bytes each in turn: the output's, then the rows'
 static_assert(SPLIT_KV == 1 || (kOutputs / 4 + 2) * 16 * kCombineThreads <= kQFull - kPartials,
               "the sums take the place of the rings");
@@ -20,12 +20,12 @@ struct PartialSums {
   unsigned own;  // in a block's shared memory
 
   __device__ __forceinline__ PartialSums(unsigned base)
-      : own(base + kPartials + (threadIdx.x - kGroup) * 16) {}
+      : own(base + kPartials + (threadIdx.x - kWarpgroupThreads) * 16) {}
   __device__ __forceinline__ unsigned at(int i) const { return own + i * 16 * kCombineThreads; }
 };
 
 // What this block has, for the first one. No warpgroup may still read the rings.
-__device__ __forceinline__ void write_partials(const State& state, unsigned base) {
+__device__ __forceinline__ void write_partials(const ConsumerState& state, unsigned base) {
   const PartialSums place(base);
 #pragma unroll
   for (int i = 0; i < kOutputs / 4; ++i)
@@ -37,7 +37,7 @@ __device__ __forceinline__ void write_partials(const State& state, unsigned base
 }
 
 // The sums of block `rank` to this one's.
-__device__ __forceinline__ void add_partials(State& state, unsigned base, unsigned rank,
+__device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base, unsigned rank,
                                          const Factors& factors) {
   const PartialSums place(base);
   float theirs[4], unit[4];
@@ -70,7 +70,7 @@ __device__ __forceinline__ void add_partials(State& state, unsigned base, unsign
 }
 
 // All consumers of all blocks; afterwards the first block has everything.
-__device__ __forceinline__ void combine_splits(State& state, unsigned base, const Factors& factors) {
+__device__ __forceinline__ void combine_splits(ConsumerState& state, unsigned base, const Factors& factors) {
   const unsigned rank = cluster_rank();
   sync_numbered(combine_barrier(), kCombineThreads);
   if (rank != 0) write_partials(state, base);

@@ -41,8 +41,8 @@ class Consumer : Operands, Pipeline {
         features_(features) {}
 
   __device__ __forceinline__ void run(TileScheduler scheduler, const TensorMap& o_map) {
-    if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kGroup);
-    State state;
+    if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
+    ConsumerState state;
     bool begun = false;
     while (scheduler.more()) {
       const WorkTile work = work_tile(scheduler, group_, rows_, mask_);
@@ -57,7 +57,7 @@ class Consumer : Operands, Pipeline {
       begun = kAhead ? attend_ahead(state, work, scheduler, begun, o_map)
                                          : attend(state, work, o_map);
     }
-    if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kGroup);
+    if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
     if (leads()) wait_stores();
   }
 
@@ -76,7 +76,7 @@ class Consumer : Operands, Pipeline {
   }
 
   // Once Q is there.
-  __device__ __forceinline__ void load_q(State& state, const WorkTile& work) {
+  __device__ __forceinline__ void load_q(ConsumerState& state, const WorkTile& work) {
     if constexpr (DTYPE_E4M3) {
 #pragma unroll
       for (int h = 0; h < 2; ++h)
@@ -94,7 +94,7 @@ class Consumer : Operands, Pipeline {
     }
   }
 
-  __device__ __forceinline__ void issue_q_k(State& state) {
+  __device__ __forceinline__ void issue_q_k(ConsumerState& state) {
     auto& scores = state.scores;
     const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
     const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
@@ -114,7 +114,7 @@ class Consumer : Operands, Pipeline {
   }
 
   template <int kFirst, int kEnd>
-  __device__ __forceinline__ void issue_p_v(State& state) {
+  __device__ __forceinline__ void issue_p_v(ConsumerState& state) {
     const unsigned long long v = moved(v_, v_at_.slot * kVBytes);
     pin_registers(state.output);
     begin_products();
@@ -126,7 +126,7 @@ class Consumer : Operands, Pipeline {
     commit_products();
   }
 
-  __device__ __forceinline__ void finish_p_v(State& state) {
+  __device__ __forceinline__ void finish_p_v(ConsumerState& state) {
     wait_products<0>();
     pin_registers(state.output);
     release_v();
@@ -138,13 +138,13 @@ class Consumer : Operands, Pipeline {
   }
 
   // Asks early for what tile j's scores and values are multiplied by.
-  __device__ __forceinline__ void fetch_scales(State& state, const WorkTile& work, int j) {
+  __device__ __forceinline__ void fetch_scales(ConsumerState& state, const WorkTile& work, int j) {
     if constexpr (DTYPE_E4M3) {
       state.k_unit = scales_.of_keys(work, j);
       state.next_v_unit = scales_.of_values(work, j);
     }
   }
-  __device__ __forceinline__ Factors factors(const State& state) const {
+  __device__ __forceinline__ Factors factors(const ConsumerState& state) const {
 #if DTYPE_E4M3
     return state.factors;
 #else
@@ -153,7 +153,7 @@ class Consumer : Operands, Pipeline {
   }
 
   // From the products of tile j to its scores.
-  __device__ __forceinline__ void score_mod_tile(State& state, const WorkTile& work, int j) {
+  __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work, int j) {
 #if DTYPE_E4M3
     state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
 #endif
@@ -173,13 +173,13 @@ class Consumer : Operands, Pipeline {
   __device__ __forceinline__ bool needs_mask(const WorkTile& work, int j) const {
     return j >= work.clean.end || (WINDOW_LEFT && j < work.clean.first);
   }
-  __device__ __forceinline__ void mask_tile(State& state, const WorkTile& work, int j) {
+  __device__ __forceinline__ void mask_tile(ConsumerState& state, const WorkTile& work, int j) {
     apply_mask(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
   // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
   // Returns whether those of the next piece of work are.
-  __device__ __forceinline__ bool attend_ahead(State& state, const WorkTile& work,
+  __device__ __forceinline__ bool attend_ahead(ConsumerState& state, const WorkTile& work,
                                                const TileScheduler& following, bool begun,
                                                const TensorMap& o_map) {
     float shrink[2], subtract[2];
@@ -239,10 +239,10 @@ class Consumer : Operands, Pipeline {
     return carried;
   }
 
-  // Tile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
+  // OutputTile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
   // the tile before is under way.
   template <bool kMasked>
-  __device__ __forceinline__ void softmax_overlapped(State& state, Rows& rows, float (&shrink)[2],
+  __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows, float (&shrink)[2],
                                                    float (&subtract)[2], const WorkTile& work, int j) {
     fetch_scales(state, work, j);
     wait_k();
@@ -266,7 +266,7 @@ class Consumer : Operands, Pipeline {
   }
 
   // To the offsets and the unit of the values that come next.
-  __device__ __forceinline__ void rescale_output(State& state, float (&shrink)[2]) {
+  __device__ __forceinline__ void rescale_output(ConsumerState& state, float (&shrink)[2]) {
     if constexpr (DTYPE_E4M3) {
       const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
       state.v_unit = state.next_v_unit;
@@ -277,7 +277,7 @@ class Consumer : Operands, Pipeline {
   }
 
   // The registers of the A operand are free again: P V has read them.
-  __device__ __forceinline__ void take_probabilities(State& state, const float (&subtract)[2]) {
+  __device__ __forceinline__ void take_probabilities(ConsumerState& state, const float (&subtract)[2]) {
     if constexpr (kOverlap == Overlap::ahead_held)
       pack_steps<0, kSteps>(state.p, state.scores);
     else
@@ -285,7 +285,7 @@ class Consumer : Operands, Pipeline {
   }
 
   // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
-  __device__ __forceinline__ bool attend(State& state, const WorkTile& work, const TensorMap& o_map) {
+  __device__ __forceinline__ bool attend(ConsumerState& state, const WorkTile& work, const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
     for (; j >= work.clean.end; --j) step<true>(state, pending, work, j);
@@ -299,7 +299,7 @@ class Consumer : Operands, Pipeline {
 
   // `pending`: P V of the tile before is under way (chained).
   template <bool kMasked>
-  __device__ __forceinline__ void step(State& state, bool& pending, const WorkTile& work, int j) {
+  __device__ __forceinline__ void step(ConsumerState& state, bool& pending, const WorkTile& work, int j) {
     float shrink[2], subtract[2];
     fetch_scales(state, work, j);
     wait_k();
@@ -323,7 +323,7 @@ class Consumer : Operands, Pipeline {
   }
 
   template <int kPart>
-  __device__ __forceinline__ void part(State& state, const float (&subtract)[2]) {
+  __device__ __forceinline__ void part(ConsumerState& state, const float (&subtract)[2]) {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
@@ -335,17 +335,17 @@ class Consumer : Operands, Pipeline {
   }
 
   // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
-  __device__ __forceinline__ void store(State& state, const TensorMap& o_map, const WorkTile& work) {
+  __device__ __forceinline__ void store(ConsumerState& state, const TensorMap& o_map, const WorkTile& work) {
     if constexpr (SPLIT_KV > 1) combine_splits(state, base_, factors(state));
     if (work.first_row < rows_ && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
       const unsigned staging = base_ + place + group_ * 8192;
       // Over Q: all warps' products have read it. Own: the last store has.
       if (kOPlace == OPlace::own && leads()) wait_stores_read();
-      sync_numbered(own_barrier(group_), kGroup);
+      sync_numbered(own_barrier(group_), kWarpgroupThreads);
       stage(state, work, staging);
       fence_async_proxy();
-      sync_numbered(own_barrier(group_), kGroup);
+      sync_numbered(own_barrier(group_), kWarpgroupThreads);
       if (leads()) {
 #pragma unroll
         for (int panel = 0; panel < kOPanels; ++panel)
@@ -355,7 +355,7 @@ class Consumer : Operands, Pipeline {
     }
     if constexpr (kOPlace == OPlace::over_q) {
       if (leads()) wait_stores_read();
-      sync_numbered(own_barrier(group_), kGroup);
+      sync_numbered(own_barrier(group_), kWarpgroupThreads);
       release_q();
     }
   }
@@ -367,7 +367,7 @@ class Consumer : Operands, Pipeline {
       features_.lse[head * features_.lq + position_of(row)] = value;
   }
 
-  __device__ __forceinline__ void stage(const State& state, const WorkTile& work, unsigned staging) {
+  __device__ __forceinline__ void stage(const ConsumerState& state, const WorkTile& work, unsigned staging) {
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

@@ -37,11 +37,11 @@ class Pipeline {
   }
 
   __device__ __forceinline__ void await_turn() {
-    if constexpr (PING_PONG) sync_numbered(turn_barrier(group_), 2 * kGroup);
+    if constexpr (PING_PONG) sync_numbered(turn_barrier(group_), 2 * kWarpgroupThreads);
   }
   __device__ __forceinline__ void end_turn() {
     if constexpr (PING_PONG)
-      arrive_numbered(turn_barrier(group_ == CONSUMERS - 1 ? 0 : group_ + 1), 2 * kGroup);
+      arrive_numbered(turn_barrier(group_ == CONSUMERS - 1 ? 0 : group_ + 1), 2 * kWarpgroupThreads);
   }
 
   unsigned base_;

@@ -17,7 +17,7 @@ __device__ __forceinline__ void load_rows(unsigned to, const TensorMap& map, uns
 
 // One thread: this block's part of a tile of keys into the ring, for all blocks of the cluster.
 __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty, KvPipelineState& at,
-                                          const TensorMap& map, const Tile& tile, int first_key,
+                                          const TensorMap& map, const OutputTile& tile, int first_key,
                                           int rank) {
   constexpr int kRows = BLOCK_N / CLUSTER;
   wait_for(empty + 8 * at.slot, at.parity ^ 1);
@@ -41,7 +41,7 @@ __device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler schedul
   KvPipelineState at;
   PipelineState<Q_STAGES> q_at;
   for (; scheduler.more(); scheduler.next()) {
-    const Tile tile = scheduler.tile();
+    const OutputTile tile = scheduler.tile();
     const KeyTiles tiles = block_key_tiles(tile, rows, mask);
     // Also where no row sees a key: the zeros leave through Q's place, which is the tile's only once Q came.
     const unsigned full = base + kQFull + 8 * q_at.slot;
@@ -64,7 +64,7 @@ __device__ __forceinline__ void produce_v(unsigned base, TileScheduler scheduler
   constexpr int empty = DTYPE_E4M3 ? kVRowsEmpty : kVEmpty;
   KvPipelineState at;
   for (; scheduler.more(); scheduler.next()) {
-    const Tile tile = scheduler.tile();
+    const OutputTile tile = scheduler.tile();
     const KeyTiles tiles = block_key_tiles(tile, rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j)
       load_keys(base + ring, base + full, base + empty, at, v_map, tile, j * BLOCK_N, rank);

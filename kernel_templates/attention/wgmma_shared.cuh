@@ -12,8 +12,8 @@ constexpr OPlace kOPlace = OPlace::O_PLACE;
 constexpr bool kAhead = kOverlap == Overlap::ahead || kOverlap == Overlap::ahead_held;
 constexpr bool kCarry = CARRY && kAhead;
 
-constexpr int kGroup = 128;  // threads of a warpgroup
-constexpr int kThreads = (1 + CONSUMERS) * kGroup;
+constexpr int kWarpgroupThreads = 128;  // threads of a warpgroup
+constexpr int kThreads = (1 + CONSUMERS) * kWarpgroupThreads;
 constexpr int kConsumerWarps = 4 * CONSUMERS;
 // Registers a thread, of the warpgroup that copies and of those that compute: in all no more than the block starts
 // with, which the launch bounds say. One block of one consumer starts with as many as there can be.

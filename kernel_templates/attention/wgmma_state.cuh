@@ -6,7 +6,7 @@
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
 
-struct State {
+struct ConsumerState {
   float output[kOutputs];
   float scores[kScores];
   unsigned p[kSteps][4];

@@ -21,7 +21,7 @@ __device__ __forceinline__ int kv_head_of(int head) { return PACK_HEADS ? head :
 
 constexpr int kBlocksTogether = CLUSTER * SPLIT_KV;  // that work on one tile
 
-struct Tile {
+struct OutputTile {
   int first_row;  // of this block
   int head;
   int batch;
@@ -48,7 +48,7 @@ class TileScheduler {
     index_ = !PERSISTENT ? all_heads_ * row_tiles_ : round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
   }
 
-  __device__ __forceinline__ Tile tile() const {
+  __device__ __forceinline__ OutputTile tile() const {
     const int group_tiles = HEAD_GROUP * row_tiles_;
     const int group = index_ / group_tiles;
     const int place = index_ - group * group_tiles;
@@ -89,7 +89,7 @@ __device__ __forceinline__ KeyTiles own_part(const KeyTiles& all) {
 
 // Key tiles that a block walks over: from those of its cluster's first row to those of the last. With CLUSTER they
 // are the same for all of its blocks, which share what they load.
-__device__ __forceinline__ KeyTiles block_key_tiles(const Tile& tile, int rows, const Mask& mask) {
+__device__ __forceinline__ KeyTiles block_key_tiles(const OutputTile& tile, int rows, const Mask& mask) {
   const int index = tile.first_row / (CLUSTER * BLOCK_M);
   const int end = (index + 1) * (CLUSTER * BLOCK_M);
   return own_part({mask.first_key(position_of(index * (CLUSTER * BLOCK_M))) / BLOCK_N,

@@ -7,7 +7,7 @@
 
 // A tile as one warpgroup sees it.
 struct WorkTile {
-  Tile tile;
+  OutputTile tile;
   int first_row;   // of this warpgroup
   KeyTiles tiles;  // that the block loads
   int seen;        // the end of those that a row of this warpgroup sees, tiles.first where none is
@@ -40,7 +40,7 @@ __device__ __forceinline__ int head_of(const WorkTile& work, int row) {
 // One thread: 64 columns of the warpgroup's rows. The map of packed heads has these as one more dimension.
 __device__ __forceinline__ void store_rows(const TensorMap& map, unsigned from, int column,
                                            const WorkTile& work) {
-  const Tile& tile = work.tile;
+  const OutputTile& tile = work.tile;
   if constexpr (PACK_HEADS)
     store_box(map, from, column, 0, work.first_row / kPacked, tile.head, tile.batch);
   else

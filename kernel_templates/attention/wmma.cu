@@ -43,12 +43,12 @@ __device__ __forceinline__ void multiply_q_k(const Memory& memory, int k_start, 
   WmmaSum sums[kMine] = {};
 #pragma unroll
   for (int d = 0; d < HEAD_DIM; d += 16) {
-    const WmmaFactor q = load_a(memory.address + Tile::offset(row, d), Tile::kStride);
+    const WmmaFactor q = load_a(memory.address + QkvTile::offset(row, d), QkvTile::kStride);
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
       multiply_transposed(sums[j], q,
-                          load_b_transposed(memory.address + k_start + Tile::offset((j * kParts + part) * 16, d),
-                                            Tile::kStride));
+                          load_b_transposed(memory.address + k_start + QkvTile::offset((j * kParts + part) * 16, d),
+                                            QkvTile::kStride));
   }
 #pragma unroll
   for (int j = 0; j < kMine; ++j)
@@ -70,7 +70,7 @@ __device__ __forceinline__ void multiply_p_v(const Memory& memory, int v_start, 
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
       multiply(sums[j], p,
-               load_b(memory.address + v_start + Tile::offset(key, (j * kParts + part) * 16), Tile::kStride));
+               load_b(memory.address + v_start + QkvTile::offset(key, (j * kParts + part) * 16), QkvTile::kStride));
   }
 #pragma unroll
   for (int j = 0; j < kMine; ++j) store_sum(place(j), sums[j], kOutputPitch);
@@ -84,7 +84,7 @@ __device__ __forceinline__ void multiply_p_v_scalar(const Memory& memory, int v_
   float2 sums[kRows] = {};
   for (int key = 0; key < BLOCK_N; ++key) {
     const unsigned bits =
-        *reinterpret_cast<const unsigned*>(memory.base + v_start + Tile::offset(key, column));
+        *reinterpret_cast<const unsigned*>(memory.base + v_start + QkvTile::offset(key, column));
     const float low = to_float(static_cast<Element>(bits & 0xffff));
     const float high = to_float(static_cast<Element>(bits >> 16));
 #pragma unroll

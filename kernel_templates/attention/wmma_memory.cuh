@@ -7,12 +7,12 @@
 
 enum class Pv { scalar, wmma };
 enum class Copy { plain, async, producer };
-enum class Layout { plain, padded, fragments };
+enum class FragmentLayout { plain, padded, fragments };
 enum class Epilogue { separate, fused };
 
 constexpr Pv kPv = Pv::PV;
 constexpr Copy kCopy = Copy::COPY;
-constexpr Layout kLayout = Layout::LAYOUT;
+constexpr FragmentLayout kLayout = FragmentLayout::LAYOUT;
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
 constexpr L2Hint kHint = L2Hint::L2_HINT;
 
@@ -27,27 +27,27 @@ constexpr int kCopiers = kCopy == Copy::producer ? 32 : kThreads;  // the last o
 // 512 bytes in a row: no two of its rows share a bank, and nothing is spent on padding.
 template <int kColumns>
 struct Matrix {
-  static constexpr int kStride = kLayout == Layout::fragments ? 16 : kColumns + (kLayout == Layout::padded ? 8 : 0);
+  static constexpr int kStride = kLayout == FragmentLayout::fragments ? 16 : kColumns + (kLayout == FragmentLayout::padded ? 8 : 0);
 
   static constexpr int bytes(int rows) {
-    return rows * (kLayout == Layout::fragments ? kColumns : kStride) * 2;
+    return rows * (kLayout == FragmentLayout::fragments ? kColumns : kStride) * 2;
   }
   // Bytes from the start to an element; of a fragment, to its first one.
   __device__ __forceinline__ static int offset(int row, int column) {
-    if (kLayout != Layout::fragments) return (row * kStride + column) * 2;
+    if (kLayout != FragmentLayout::fragments) return (row * kStride + column) * 2;
     return ((row / 16 * (kColumns / 16) + column / 16) * 256 + row % 16 * 16 + column % 16) * 2;
   }
 };
-using Tile = Matrix<HEAD_DIM>;           // Q, K, V
+using QkvTile = Matrix<HEAD_DIM>;           // Q, K, V
 using Probabilities = Matrix<BLOCK_N>;
 
-constexpr int kFloatPad = kLayout == Layout::plain ? 0 : 4;
+constexpr int kFloatPad = kLayout == FragmentLayout::plain ? 0 : 4;
 constexpr int kScorePitch = BLOCK_N + kFloatPad;
 constexpr int kOutputPitch = HEAD_DIM + kFloatPad;
 
 // Bytes from the start of shared memory.
-constexpr int kTileBytes = Tile::bytes(BLOCK_N);
-constexpr int kKStart = Tile::bytes(BLOCK_M);
+constexpr int kTileBytes = QkvTile::bytes(BLOCK_N);
+constexpr int kKStart = QkvTile::bytes(BLOCK_M);
 constexpr int kVStart = kKStart + STAGES * kTileBytes;
 constexpr int kPStart = kVStart + STAGES * kTileBytes;
 // Scalar work reads probabilities as floats, in the scores' place.
@@ -85,7 +85,7 @@ struct Memory {
       const bool inside = first + row < end;
       // An address inside the tensor even where nothing is read.
       const Element* const from = global + static_cast<long long>(inside ? first + row : 0) * stride + column;
-      const int to = start + Tile::offset(row, column);
+      const int to = start + QkvTile::offset(row, column);
       if constexpr (kCopy == Copy::plain) {
         *reinterpret_cast<uint4*>(base + to) =
             inside ? *reinterpret_cast<const uint4*>(from) : uint4{0, 0, 0, 0};

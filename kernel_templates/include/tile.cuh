@@ -11,7 +11,7 @@
 enum class Layout { plain, padded, swizzled };
 
 template <Layout kLayout>
-struct Tile {
+struct SharedTile {
   static constexpr int kChunks = HEAD_DIM / 8;
   static constexpr int kPitch = HEAD_DIM + (kLayout == Layout::padded ? 8 : 0);  // elements
 
