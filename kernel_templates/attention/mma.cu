@@ -62,15 +62,14 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
                 q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
 }
 
-// Fragments of scores that are finished before the next are begun: enough for products that do not wait for each other. Where fragments of
-// Q are read again for each step, all.
+// Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
+// clocks). With Q in shared memory use all, so that each Q fragment is loaded once per step.
 constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
 constexpr int kInnerFragments = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
-// What is known of a tile before its scores are: kMayMask, that it may have keys which a row must not see; kFoldMax,
-// that the rows' maxima follow the products, while the tensor cores are busy with the next, which would be in vain
-// where keys are hidden afterwards.
+// kMayMask: the tile may contain masked keys. kFoldMax: fold row maxima into the QK loop; useless where
+// a mask changes scores afterwards.
 struct AnyTile {
   static constexpr bool kMayMask = true;
   static constexpr bool kFoldMax = !Mask::kLimitsLast && !WINDOW_LEFT;
@@ -84,7 +83,7 @@ struct WholeTile {
   static constexpr bool kFoldMax = true;
 };
 
-// scores += Q K^T for this warp's rows and part `part` of its keys. `largest`, if it follows: this thread's of each row.
+// scores += Q K^T for this warp's rows and part `part` of its keys. With kFoldMax `largest` gets this thread's row maxima.
 template <bool kFoldMax>
 __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
                                              const unsigned (&q_held)[kK][kM][4], unsigned q_tile,

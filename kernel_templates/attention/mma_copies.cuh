@@ -123,8 +123,8 @@ class Copies : public Walk {
 
 #else
 
-// By cp.async of all threads, each tile a group, in the order K0 V0 K1 V1 ... A wait is a barrier of the block too: after that for a
-// tile's K the V of the tile before has been read, after that for its V its own K, and the next copy into that place starts there.
+// By cp.async of all threads. Commit order K0 V0 K1 V1 ... await() = wait_group + __syncthreads: after
+// await_k(t), V(t-1) is free; after await_v(t), K(t) is free; the caller refills that slot next.
 class Copies : public Walk {
  public:
   __device__ __forceinline__ Copies(const Walk& walk, const Element* k, const Element* v, int stride,

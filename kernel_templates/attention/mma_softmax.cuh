@@ -6,7 +6,7 @@
 #include "mma_state.cuh"
 #include "scores.cuh"
 
-// Caps and biases. `first_row` and `first_key` belong to this thread's fragments.
+// SOFTCAP and ALIBI. `first_row` and `first_key` belong to this thread's fragments.
 __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const Scores& how, int first_row,
                                       int first_key) {
 #pragma unroll
@@ -19,7 +19,7 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], cons
                                      first_key + j * 8 + e % 2);
 }
 
-// Hides the keys a row must not see.
+// Scores of keys a row must not see become -inf.
 __device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
                                      int first_key) {
 #pragma unroll
@@ -38,7 +38,7 @@ __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM]
     for (int h = 0; h < 2; ++h) to[i][h] = from[i][h];
 }
 
-// `largest`: of each row, this thread's scores in fragments `first` to `end` too.
+// Folds this thread's scores in fragments [first, end) into its row maxima.
 __device__ __forceinline__ void extend_row_max(float (&largest)[kM][2], const float (&scores)[kM][kN][4], int first, int end) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -57,8 +57,8 @@ __device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2], c
     for (int h = 0; h < 2; ++h) row_offsets[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
 }
 
-// Whether a score of this warp's rows is so far above its row's row_offset that this must follow. Each lane asks for its own scores: a row
-// that stays needs no maximum over its four lanes.
+// True if any score in this warp exceeds its row's offset by more than 2^kGrowth. Per lane: no quad
+// reduction unless one does.
 __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const WarpState& state, float factor) {
   bool grown = false;
 #pragma unroll
@@ -68,8 +68,9 @@ __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const Wa
   return __any_sync(0xffffffffu, grown);
 }
 
-// Moves the state to the rows' maxima, of which `largest` has this thread's, or leaves it, see RESCALE. `row_offsets`: what `probabilities`
-// subtracts. Before the first tile the state is zero. Goes step by step for all rows, so that they wait together.
+// Raises the running row maxima by `largest`, this thread's, and rescales the state, or leaves both:
+// see RESCALE. `row_offsets`: what `probabilities` subtracts. Before the first tile the state is zero.
+// Goes step by step for all rows, so that their latencies overlap.
 __device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpState& state, float (&row_offsets)[kM][2], float factor,
                                       bool first) {
   if (kRescale == Rescale::threshold && !first && !outgrown(largest, state, factor)) {

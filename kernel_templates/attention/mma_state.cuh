@@ -42,6 +42,6 @@ __device__ __forceinline__ int key_offset(int row, int chunk) {
 // i-th 16 rows; index [..][h] is the half h.
 struct WarpState {
   float output[kM][kD][4];
-  float maximum[kM][2];  // of the scores before Scores::factor, or what stands in for it: a row's row_offset
+  float maximum[kM][2];  // of the scores before Scores::factor; with RESCALE threshold it may lag behind
   float sum[kM][2];      // this thread's columns only, until the end
 };

@@ -1,8 +1,8 @@
-// When a row's output and sum are brought to a new reference, which is what its scores are taken relative to.
+// When a row's output and sum are brought to a new offset, which is what is subtracted from its scores.
 #pragma once
 
-// always: with every tile; voted: only where the maximum of a row of this warp has moved; threshold: only where one has grown past its
-// reference by more than kGrowth, and until then the reference stays behind.
+// always: with every tile; voted: only where the maximum of a row of this warp has moved; threshold:
+// only where one exceeds its offset by more than kGrowth, and until then the offset stays behind.
 enum class Rescale { always, voted, threshold };
 constexpr Rescale kRescale = Rescale::RESCALE;
 

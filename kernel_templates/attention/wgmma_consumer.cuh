@@ -62,8 +62,8 @@ class Consumer : Operands, Pipeline {
   }
 
  private:
-  // Passes over the tiles of keys that the block's lower rows see and these do not. K and V take turns: who
-  // ran ahead in one ring only could wait there for somebody who waits in the other for him.
+  // Consumes tiles masked for all 64 rows. Alternates K and V: draining one ring ahead of the other could
+  // deadlock against a warpgroup doing the reverse.
   __device__ __forceinline__ void drain_masked_tiles(const WorkTile& work) {
     for (int j = work.tiles.end; j > work.seen; --j) {
       wait_k();
@@ -152,7 +152,7 @@ class Consumer : Operands, Pipeline {
 #endif
   }
 
-  // From the products of tile j to its scores.
+  // SOFTCAP, ALIBI and (e4m3) the scales' factors of tile j's products.
   __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work, int j) {
 #if DTYPE_E4M3
     state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
@@ -239,8 +239,8 @@ class Consumer : Operands, Pipeline {
     return carried;
   }
 
-  // OutputTile j's scores and what is to be subtracted from them (`ahead_held`: its probabilities too), while P V of
-  // the tile before is under way.
+  // Issues QK(j), then PV(j+1). While PV runs: mask, row max (`ahead`), exponentials (`ahead_held`) of
+  // tile j. Returns with PV complete.
   template <bool kMasked>
   __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows, float (&shrink)[2],
                                                    float (&subtract)[2], const WorkTile& work, int j) {
@@ -265,7 +265,7 @@ class Consumer : Operands, Pipeline {
     finish_p_v(state);
   }
 
-  // To the offsets and the unit of the values that come next.
+  // Brings the output to the new row offsets and to the unit of the next V tile.
   __device__ __forceinline__ void rescale_output(ConsumerState& state, float (&shrink)[2]) {
     if constexpr (DTYPE_E4M3) {
       const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
@@ -284,7 +284,7 @@ class Consumer : Operands, Pipeline {
       exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
   }
 
-  // The same where products and softmax of a warpgroup take turns. Returns false: nothing is begun.
+  // The same where a warpgroup's products and softmax alternate. Returns false: nothing is begun.
   __device__ __forceinline__ bool attend(ConsumerState& state, const WorkTile& work, const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;

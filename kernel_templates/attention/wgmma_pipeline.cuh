@@ -1,4 +1,4 @@
-// How a warpgroup that computes waits for what the copies bring, gives it back, and takes turns with the others.
+// A consumer's side of the pipeline: waiting for full slots, giving them back, taking turns to issue products.
 #pragma once
 
 #include "mbarrier.cuh"

@@ -1,6 +1,6 @@
-// e4m3: what the bytes of Q, K and V are multiplied by. A row of Q and a tile of K make one factor of their
-// scores, which the exponentials' multiply-add takes as it takes the scale of 1 / sqrt(D). The output is summed up in
-// units of V's latest tile: moving to another unit is part of the rescaling.
+// e4m3: what the bytes of Q, K and V are multiplied by. score = q_scale * k_scale * qk / sqrt(D), folded
+// into the exp2 FMA. O is kept in units of the latest V tile's scale; rescale_output() converts between
+// units.
 #pragma once
 
 #include "wgmma_tile_scheduler.cuh"

@@ -37,11 +37,11 @@ constexpr int kOBytes = kOPanels * kQPanel;
 constexpr int kKeyBytes = kPanels * kKeyPanel;
 constexpr int kDepths = HEAD_DIM * kElementBytes / 32;  // steps of Q K^T, 32 bytes deep
 
-// V as P V reads it: as it comes, or (wgmma_transpose.cuh) columns by keys, in panels of 128 keys.
-constexpr int kTransposeWarps = 2;  // warps that turn it over
+// V as P V reads it: as it comes, or transposed (wgmma_transpose.cuh): columns by keys, in panels of 128 keys.
+constexpr int kTransposeWarps = 2;  // warps that do it
 constexpr int kVPanel = DTYPE_E4M3 ? HEAD_DIM * 128 : kKeyPanel;
 constexpr int kVBytes = DTYPE_E4M3 ? (BLOCK_N + 127) / 128 * kVPanel : kKeyBytes;
-constexpr int kVRowsStages = DTYPE_E4M3 ? STAGES : 0;  // places of V as it comes, where that is not kV
+constexpr int kVRowsStages = DTYPE_E4M3 ? STAGES : 0;  // slots for V as it comes, where that is not kV
 
 // Shared memory, from a multiple of 1024 on: the ring of Q, O if it has a place, the rings of K and V, the barriers.
 constexpr int kO = Q_STAGES * kQBytes;

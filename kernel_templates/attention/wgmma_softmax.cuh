@@ -43,8 +43,7 @@ __device__ __forceinline__ float exp2_polynomial(float x) {
   return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
 }
 
-// Hides the keys from each row's end on, and those before its first; `first_key` is that of the tile,
-// `first_row` this thread's.
+// Scores of keys that a row must not see become -inf; `first_key` is the tile's, `first_row` this thread's.
 __device__ __forceinline__ void apply_mask(float (&scores)[kScores], const Mask& mask, int first_row,
                                      int first_key, int lane) {
 #pragma unroll
@@ -61,8 +60,8 @@ __device__ __forceinline__ void apply_mask(float (&scores)[kScores], const Mask&
   }
 }
 
-// Caps and biases; `slopes` are those of this thread's two rows,
-// and `units` (e4m3) what their products are multiplied by.
+// SOFTCAP and ALIBI; `slopes` are those of this thread's two rows, and `units` (e4m3) what their products are
+// multiplied by.
 __device__ __forceinline__ void apply_score_mod(float (&scores)[kScores], Scores how, const float (&slopes)[2],
                                       const Factors& units, int first_row, int first_key, int lane) {
 #pragma unroll
@@ -80,12 +79,12 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kScores], Scores
   }
 }
 
-// An exponent of two for one of a row's offset.
+// Makes an exponent of two of a row's offset.
 __device__ __forceinline__ float offset_factor(const Factors& factors, int h) {
   return DTYPE_E4M3 ? 1.0f : factors.of(h);
 }
 
-// Moves the rows' offsets to cover these scores; what was summed up before has to be multiplied by
+// Raises the row offsets to these scores' maxima (see RESCALE); sums so far have to be multiplied by
 // `shrink`. kMayBeEmpty: a row may have seen no key yet.
 template <bool kMayBeEmpty>
 __device__ __forceinline__ void update_row_max(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],

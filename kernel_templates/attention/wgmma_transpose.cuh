@@ -1,6 +1,6 @@
 // e4m3: V for the products. An 8-bit wgmma wants the depth of its operands, which are keys in P V, along the
-// rows of shared memory, and V comes with its columns along them. Two warps beside the ones that start copies turn
-// each tile over, 32 keys by 16 columns at a time, and pass it on in a ring of its own.
+// rows of shared memory, and V comes with its columns along them. Two warps beside the ones that start copies transpose
+// each tile, 32 keys by 16 columns at a time, into a ring of its own.
 //
 // ldmatrix transposes pairs of bytes: thread t of a quad gets columns 2c and 2c + 1 of keys 2t and 2t + 1 of
 // each eight. Two such registers, taken apart and put together, make
@@ -28,7 +28,7 @@ __device__ __forceinline__ unsigned every_other_byte(unsigned a, unsigned b) {
   return __byte_perm(a, b, kOdd ? 0x7531 : 0x6420);
 }
 
-// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys): every kTransposeWarps-th part of it.
+// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys), every kTransposeWarps-th part of it.
 __device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols, int worker, int lane) {
   const unsigned mix = lane % 8 << 4;  // what the swizzle exchanges chunks of 16 bytes by, in all rows used here
   const unsigned from = v_rows + lane * 128;

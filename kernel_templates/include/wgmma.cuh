@@ -40,17 +40,16 @@ __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// The compiler takes products for done where they are issued: this keeps it from moving what reads or
-// writes `values` to the other side.
+// The compiler takes products for done where they are issued: this keeps reads and writes of `values` on
+// their side of it.
 template <int kCount>
 __device__ __forceinline__ void pin_registers(float (&values)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
 
-// Nothing that `value` rests on moves past this point. ptxas lets a wait for products rise above arithmetic
-// that does not need them, which is the work meant to be done meanwhile; it does not move a wait across
-// a branch. `value` is not negative, so this one is never taken.
+// Keeps ptxas from hoisting wgmma.wait_group above independent math: it does not move waits across a
+// branch. Never taken (value >= 0).
 __device__ __forceinline__ void fence_by_branch(float value) {
   if (value < -1.0f) asm volatile("nanosleep.u32 0;" ::: "memory");
 }
