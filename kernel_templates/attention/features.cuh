@@ -1,6 +1,6 @@
-// What attention takes beside Q, K, V, O, lengths and scale. A feature that is on has its parameters at the
-// kernel's end, where FEATURE_PARAMETERS stands; one that is off has constants of the same names, so that
-// code which mentions them is folded away.
+// What attention takes beside Q, K, V, O, lengths and scale. A feature that is on has its
+// parameters at the kernel's end, where FEATURE_PARAMETERS stands; one that is off has constants of
+// the same names, so that code which mentions them is folded away.
 #pragma once
 
 #if WITH_LSE

@@ -9,17 +9,19 @@ __device__ __forceinline__ int row_stride(unsigned heads) {
 }
 
 // Elements before the first row of a head, with LAYOUT_BSHD.
-__device__ __forceinline__ long long interleaved_start(unsigned batch, unsigned head, unsigned heads,
-                                                       int length) {
+__device__ __forceinline__ long long interleaved_start(unsigned batch, unsigned head,
+                                                       unsigned heads, int length) {
   return (static_cast<long long>(batch) * length * heads + head) * HEAD_DIM;
 }
 
-// Moves the tensors' pointers to the first rows of head `head` of `heads` in batch `batch`, and of the head of
-// K and V that it shares. Written out for both layouts: ptxas schedules a whole kernel anew when an address is
-// multiplied in another order.
-__device__ __forceinline__ void enter_head(const Element* __restrict__& q, const Element* __restrict__& k,
+// Moves the tensors' pointers to the first rows of head `head` of `heads` in batch `batch`, and of
+// the head of K and V that it shares. Written out for both layouts: ptxas schedules a whole kernel
+// anew when an address is multiplied in another order.
+__device__ __forceinline__ void enter_head(const Element* __restrict__& q,
+                                           const Element* __restrict__& k,
                                            const Element* __restrict__& v, Element* __restrict__& o,
-                                           unsigned batch, unsigned head, unsigned heads, int lq, int lk) {
+                                           unsigned batch, unsigned head, unsigned heads, int lq,
+                                           int lk) {
   const unsigned kv_heads = heads / KV_GROUP;
   if (LAYOUT_BSHD) {
     q += interleaved_start(batch, head, heads, lq);

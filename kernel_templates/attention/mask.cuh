@@ -1,4 +1,4 @@
-// Which keys a query sees. Query i of lq stands at key i, or bottom right at key i + lk - lq; it sees
+// Which keys a query sees. Query i of lq stands at key i, or bottom right at i + lk - lq, and sees
 //   not causal, no window    all keys
 //   causal                   none after the one it stands at
 //   window                   at most so many before and after the one it stands at
@@ -21,8 +21,8 @@ struct Mask {
         last_shift(WINDOW_RIGHT ? shift + window_right : shift),
         left(window_left) {}
 
-  // Keys first_key(row) .. end_key(row) - 1 are seen. Both grow with the row: a block of rows needs those
-  // from its first row's first one to its last row's end.
+  // Keys first_key(row) .. end_key(row) - 1 are seen. Both grow with the row: a block of rows needs
+  // those from its first row's first one to its last row's end.
   __device__ __forceinline__ int first_key(int row) const {
     if (!WINDOW_LEFT) return 0;
     const int first = row + shift - left;

@@ -4,9 +4,10 @@
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A block owns BLOCK_M query rows. Its warps form a grid: WARPS_M of them share the rows, WARPS_N the
-// keys of every tile of BLOCK_N, and these join their parts once, at the end, through shared memory.
-// Each warp over two tiles, time to the right, with STAGES = 2 slots for K and for V (mma_copies.cuh):
+// A block owns BLOCK_M query rows. Its warps form a grid: WARPS_M of them share the rows, WARPS_N
+// the keys of every tile of BLOCK_N, and these join their parts once, at the end, through shared
+// memory. Each warp over two tiles, time to the right, with STAGES = 2 slots for K and for V
+// (mma_copies.cuh):
 //
 //   cp.async begun     K0 V0 K1     V1               K2               V2               K3
 //   block barriers                |                |                |                |
@@ -15,24 +16,25 @@
 //   passed when                   K0 is there      V0 is there      K1 is there      V1 is
 //   and free then                                  K0's slot        V0's slot        K1's
 //
-// Scores, softmax state and output stay in registers. A step's exponentials stand beside the products
-// of the step before. With TENSOR_COPY one thread asks the copy engine, and mbarriers of each slot
-// take the place of the block's.
+// Scores, softmax state and output stay in registers. A step's exponentials stand beside the
+// products of the step before. With TENSOR_COPY one thread asks the copy engine, and mbarriers of
+// each slot take the place of the block's.
 //
-// Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared memory;
-// Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in registers, and Q
-// passes through the K and V buffers, so it takes no shared memory of its own); RESCALE (always, voted,
-// threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared memory, for 16-byte stores);
-// MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
-// Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys need the mask);
-// SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the last rows of all heads before
-// those above them, which under a causal mask have fewer keys); L2_HINT (none, prefetch, keep) of K's and V's
-// copies, see copy.cuh; TENSOR_COPY: K and V come by the copy engine of sm_90 and later; K_PARTS: so many parts of
-// a tile of K are waited for one by one then; MASKED_TILES (among: each tile asks whether it has keys to hide;
-// apart: those that may have are another loop body, and the others need no branch, which products and
-// exponentials cannot pass).
-// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
-// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+// Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared
+// memory; Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in
+// registers, and Q passes through the K and V buffers, so it takes no shared memory of its own);
+// RESCALE (always, voted, threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared
+// memory, for 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
+// Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys
+// need the mask); SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the
+// last rows of all heads before those above them, which under a causal mask have fewer keys);
+// L2_HINT (none, prefetch, keep) of K's and V's copies, see copy.cuh; TENSOR_COPY: K and V come by
+// the copy engine of sm_90 and later; K_PARTS: so many parts of a tile of K are waited for one by
+// one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
+// have are another loop body, and the others need no branch, which products and exponentials cannot
+// pass).
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
+// WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -66,10 +68,11 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
 // clocks). With Q in shared memory use all, so that each Q fragment is loaded once per step.
 constexpr int kPartKeys = kN / K_PARTS;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
-constexpr int kInnerFragments = kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
+constexpr int kInnerFragments =
+    kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
-// kMayMask: the tile may contain masked keys. kFoldMax: fold row maxima into the QK loop; useless where
-// a mask changes scores afterwards.
+// kMayMask: the tile may contain masked keys. kFoldMax: fold row maxima into the QK loop; useless
+// where a mask changes scores afterwards.
 struct AnyTile {
   static constexpr bool kMayMask = true;
   static constexpr bool kFoldMax = !Mask::kLimitsLast && !WINDOW_LEFT;
@@ -83,11 +86,13 @@ struct WholeTile {
   static constexpr bool kFoldMax = true;
 };
 
-// scores += Q K^T for this warp's rows and part `part` of its keys. With kFoldMax `largest` gets this thread's row maxima.
+// scores += Q K^T for this warp's rows and part `part` of its keys. With kFoldMax `largest` gets
+// this thread's row maxima.
 template <bool kFoldMax>
-__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2], int part,
-                                             const unsigned (&q_held)[kK][kM][4], unsigned q_tile,
-                                             unsigned k_tile, int warp_row, int warp_key, int lane) {
+__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2],
+                                             int part, const unsigned (&q_held)[kK][kM][4],
+                                             unsigned q_tile, unsigned k_tile, int warp_row,
+                                             int warp_key, int lane) {
   const int key = warp_key + lane % 8 + lane / 16 * 8;
 #pragma unroll
   for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kInnerFragments)
@@ -106,14 +111,17 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
           mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
         }
       }
-      if (kFoldMax && step + 1 == kK) extend_row_max(largest, scores, first, first + kInnerFragments);
+      if (kFoldMax && step + 1 == kK)
+        extend_row_max(largest, scores, first, first + kInnerFragments);
     }
 }
 
-// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16 operand. Each step's
-// products stand beside the next one's exponentials: the tensor cores and the special function unit work at a time.
-__device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4], const float (&row_offsets)[kM][2],
-                                             float factor, unsigned v_tile, int warp_key, int lane) {
+// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16
+// operand. Each step's products stand beside the next one's exponentials: the tensor cores and the
+// special function unit work at a time.
+__device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
+                                             const float (&row_offsets)[kM][2], float factor,
+                                             unsigned v_tile, int warp_key, int lane) {
   probabilities(p, state, 0, row_offsets, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
@@ -234,11 +242,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k<kFoldMax>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row, warp_key, lane);
+      multiply_q_k<kFoldMax>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row,
+                             warp_key, lane);
     }
     copies.end_k(tile, lane);
 
-    if constexpr (Scores::kHasMod) apply_score_mod(scores, how, thread_row, first_key + lane % 4 * 2);
+    if constexpr (Scores::kHasMod)
+      apply_score_mod(scores, how, thread_row, first_key + lane % 4 * 2);
     bool needs_mask = false;
     if constexpr (decltype(kind)::kMayMask) {
       const bool past_end = first_key + kWarpKeys > lk;
@@ -280,7 +290,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   if constexpr (WARPS_N > 1)
     combine_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
-  if constexpr (kEpilogue == Epilogue::staged) __syncthreads();  // all have done with what lies there
+  if constexpr (kEpilogue == Epilogue::staged)
+    __syncthreads();  // all have done with what lies there
   if (warp_n == 0)
     store(state, o, q_stride, lse + head * lq, memory,
           first_row, warp_row, lq, lane, how.factor);

@@ -1,6 +1,7 @@
-// How tiles of keys come into the rings of mma.cu: `begin_k(tile)` starts to bring one, `await_k(tile, part)` waits for it (or a part),
-// `end_k(tile)` says that this warp has read it; the same of V. A tile past the end is none: it is begun all the same. Tiles are numbered by
-// their places in the walk.
+// How tiles of keys come into the rings of mma.cu: `begin_k(tile)` starts to bring one,
+// `await_k(tile, part)` waits for it (or a part), `end_k(tile)` says that this warp has read it;
+// the same of V. A tile past the end is none: it is begun all the same. Tiles are numbered by their
+// places in the walk.
 #pragma once
 
 #include "mma_state.cuh"
@@ -35,14 +36,15 @@ constexpr int kVFull = kKFull + 8 * STAGES * K_PARTS;
 constexpr int kKEmpty = kVFull + 8 * STAGES;
 constexpr int kVEmpty = kKEmpty + 8 * STAGES;
 
-// By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier each, so that products begin before the
-// whole of it is there; a part has keys of every warp.
+// By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier
+// each, so that products begin before the whole of it is there; a part has keys of every warp.
 class Copies : public Walk {
-  static constexpr int kVBoxRows = BLOCK_N > 256 ? BLOCK_N / 2 : BLOCK_N;  // of a box, which has up to 256
+  // A box has up to 256 rows.
+  static constexpr int kVBoxRows = BLOCK_N > 256 ? BLOCK_N / 2 : BLOCK_N;
 
  public:
-  __device__ __forceinline__ Copies(const Walk& walk, const TensorMap& k, const TensorMap& v, int head,
-                                    int batch)
+  __device__ __forceinline__ Copies(const Walk& walk, const TensorMap& k, const TensorMap& v,
+                                    int head, int batch)
       : Walk(walk), k_(k), v_(v), head_(head), batch_(batch) {
     if (threadIdx.x != 0) return;
     prefetch_map(k);
@@ -92,7 +94,9 @@ class Copies : public Walk {
   __device__ __forceinline__ unsigned k_full(int slot, int part) const {
     return base + kKFull + 8 * (slot * K_PARTS + part);
   }
-  __device__ __forceinline__ unsigned parity(int tile) const { return (tile - first_tile) / STAGES % 2; }
+  __device__ __forceinline__ unsigned parity(int tile) const {
+    return (tile - first_tile) / STAGES % 2;
+  }
 
   // Until all warps have read the tile that lay in this one's place.
   __device__ __forceinline__ void await_place(unsigned empty, int tile) const {
@@ -100,12 +104,12 @@ class Copies : public Walk {
   }
 
   // As many rows as the map's boxes have, from row `row` of the tile on.
-  __device__ __forceinline__ void load_rows(const TensorMap& map, unsigned to, unsigned full, int tile,
-                                            int row) {
+  __device__ __forceinline__ void load_rows(const TensorMap& map, unsigned to, unsigned full,
+                                            int tile, int row) {
 #pragma unroll
     for (int panel = 0; panel < HEAD_DIM / 64; ++panel)
-      load_box(to + (panel * BLOCK_N + row) * 128, map, full, panel * 64, first_key(tile) + row, head_,
-               batch_);
+      load_box(to + (panel * BLOCK_N + row) * 128, map, full, panel * 64, first_key(tile) + row,
+               head_, batch_);
   }
 
   // Where nothing more comes nobody asks.
@@ -123,12 +127,13 @@ class Copies : public Walk {
 
 #else
 
-// By cp.async of all threads. Commit order K0 V0 K1 V1 ... await() = wait_group + __syncthreads: after
-// await_k(t), V(t-1) is free; after await_v(t), K(t) is free; the caller refills that slot next.
+// By cp.async of all threads. Commit order K0 V0 K1 V1 ... await() = wait_group + __syncthreads:
+// after await_k(t), V(t-1) is free; after await_v(t), K(t) is free; the caller refills that slot
+// next.
 class Copies : public Walk {
  public:
-  __device__ __forceinline__ Copies(const Walk& walk, const Element* k, const Element* v, int stride,
-                                    int length)
+  __device__ __forceinline__ Copies(const Walk& walk, const Element* k, const Element* v,
+                                    int stride, int length)
       : Walk(walk), k_(k), v_(v), stride_(stride), length_(length) {}
 
   __device__ __forceinline__ void begin_k(int tile) { begin(k_, k_at(tile), tile); }
@@ -139,7 +144,8 @@ class Copies : public Walk {
   __device__ __forceinline__ void end_v(int, int) {}
 
  private:
-  // An empty group is committed too: so the number that may still be under way does not depend on the tile.
+  // An empty group is committed too: so the number that may still be under way does not depend on
+  // the tile.
   __device__ __forceinline__ void begin(const Element* from, unsigned to, int tile) {
     if (tile < end_tile)
       Shared::load<BLOCK_N, kThreads, kHint>(to, from, stride_, first_key(tile), length_);

@@ -6,10 +6,11 @@
 #include "mma_state.cuh"
 #include "scores.cuh"
 
-// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory (free by
-// now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout is needed.
-__device__ __forceinline__ void combine_warps(WarpState& state, float* exchange, int warp_m, int warp_n,
-                                           int lane, float factor) {
+// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory
+// (free by now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout
+// is needed.
+__device__ __forceinline__ void combine_warps(WarpState& state, float* exchange, int warp_m,
+                                              int warp_n, int lane, float factor) {
   constexpr int kWords = kM * (kD * 4 + 4);
   // Word w of lane l at w * 32 + l: no bank conflicts.
   const auto slot = [&](int n, int word) -> float& {
@@ -95,7 +96,8 @@ __device__ __forceinline__ void store(WarpState& state, Element* o, int stride, 
       const int row = warp_row + index / Shared::kChunks;
       const int chunk = index % Shared::kChunks;
       if (first_row + row < lq)
-        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride + chunk * 8) =
+        *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride +
+                                  chunk * 8) =
             *reinterpret_cast<const uint4*>(staging + Shared::offset(row, chunk));
     }
   }

@@ -7,8 +7,8 @@
 #include "scores.cuh"
 
 // SOFTCAP and ALIBI. `first_row` and `first_key` belong to this thread's fragments.
-__device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const Scores& how, int first_row,
-                                      int first_key) {
+__device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const Scores& how,
+                                                int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -16,12 +16,12 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], cons
 #pragma unroll
       for (int e = 0; e < 4; ++e)
         scores[i][j][e] = how.modified(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
-                                     first_key + j * 8 + e % 2);
+                                       first_key + j * 8 + e % 2);
 }
 
 // Scores of keys a row must not see become -inf.
-__device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mask& mask, int first_row,
-                                     int first_key) {
+__device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mask& mask,
+                                           int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -39,7 +39,9 @@ __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM]
 }
 
 // Folds this thread's scores in fragments [first, end) into its row maxima.
-__device__ __forceinline__ void extend_row_max(float (&largest)[kM][2], const float (&scores)[kM][kN][4], int first, int end) {
+__device__ __forceinline__ void extend_row_max(float (&largest)[kM][2],
+                                               const float (&scores)[kM][kN][4], int first,
+                                               int end) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -49,17 +51,21 @@ __device__ __forceinline__ void extend_row_max(float (&largest)[kM][2], const fl
         largest[i][h] = fmaxf(largest[i][h], fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
 }
 
-// What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum: (-inf) - (-inf) would be NaN.
-__device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2], const float (&maximum)[kM][2], float factor) {
+// What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum:
+// (-inf) - (-inf) would be NaN.
+__device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2],
+                                                  const float (&maximum)[kM][2], float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) row_offsets[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
+    for (int h = 0; h < 2; ++h)
+      row_offsets[i][h] = maximum[i][h] == minus_infinity() ? 0.0f : maximum[i][h] * factor;
 }
 
 // True if any score in this warp exceeds its row's offset by more than 2^kGrowth. Per lane: no quad
 // reduction unless one does.
-__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const WarpState& state, float factor) {
+__device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const WarpState& state,
+                                         float factor) {
   bool grown = false;
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -68,11 +74,12 @@ __device__ __forceinline__ bool outgrown(const float (&largest)[kM][2], const Wa
   return __any_sync(0xffffffffu, grown);
 }
 
-// Raises the running row maxima by `largest`, this thread's, and rescales the state, or leaves both:
-// see RESCALE. `row_offsets`: what `probabilities` subtracts. Before the first tile the state is zero.
-// Goes step by step for all rows, so that their latencies overlap.
-__device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpState& state, float (&row_offsets)[kM][2], float factor,
-                                      bool first) {
+// Raises the running row maxima by `largest`, this thread's, and rescales the state, or leaves
+// both: see RESCALE. `row_offsets`: what `probabilities` subtracts. Before the first tile the state
+// is zero. Goes step by step for all rows, so that their latencies overlap.
+__device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpState& state,
+                                               float (&row_offsets)[kM][2], float factor,
+                                               bool first) {
   if (kRescale == Rescale::threshold && !first && !outgrown(largest, state, factor)) {
     scale_row_offsets(row_offsets, state.maximum, factor);
     return;
@@ -109,8 +116,9 @@ __device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpStat
 }
 
 // Turns the scores of 16 keys, those of step `step` of P V, into probabilities.
-__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpState& state, int step,
-                                              const float (&row_offsets)[kM][2], float factor) {
+__device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpState& state,
+                                              int step, const float (&row_offsets)[kM][2],
+                                              float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll

@@ -38,10 +38,11 @@ __device__ __forceinline__ int key_offset(int row, int chunk) {
   return Shared::offset(row, chunk);
 }
 
-// What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the warp's
-// i-th 16 rows; index [..][h] is the half h.
+// What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the
+// warp's i-th 16 rows; index [..][h] is the half h.
 struct WarpState {
   float output[kM][kD][4];
-  float maximum[kM][2];  // of the scores before Scores::factor; with RESCALE threshold it may lag behind
-  float sum[kM][2];      // this thread's columns only, until the end
+  // Of the scores before Scores::factor; with RESCALE threshold it may lag behind.
+  float maximum[kM][2];
+  float sum[kM][2];  // this thread's columns only, until the end
 };

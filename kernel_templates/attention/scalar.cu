@@ -4,13 +4,15 @@
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A warp owns BLOCK_M / WARPS query rows. Keys come through shared memory in tiles of BLOCK_N. For each
-// 32 keys a lane computes one whole dot product a row; then the lanes own D / 32 output columns each and
-// the 32 probabilities go round by shuffle. The softmax is online (Milakov and Gimelshein 2018): a
-// running maximum and sum a row, the accumulator rescaled when the maximum moves.
+// A warp owns BLOCK_M / WARPS query rows. Keys come through shared memory in tiles of BLOCK_N. For
+// each 32 keys a lane computes one whole dot product a row; then the lanes own D / 32 output
+// columns each and the 32 probabilities go round by shuffle. The softmax is online (Milakov and
+// Gimelshein 2018): a running maximum and sum a row, the accumulator rescaled when the maximum
+// moves.
 //
-// Genes: BLOCK_M, BLOCK_N, WARPS. Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT,
-// DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+// Genes: BLOCK_M, BLOCK_N, WARPS. Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL,
+// CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP,
+// ALIBI.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -36,8 +38,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
                      const Element* __restrict__ v, Element* __restrict__ o, int lq, int lk,
                      float scale FEATURE_PARAMETERS) {
   extern __shared__ float shared[];
-  float* const q_tile = shared;  // [BLOCK_M][HEAD_DIM], already scaled if that is all there is to do
-  Element* const k_tile = reinterpret_cast<Element*>(q_tile + BLOCK_M * HEAD_DIM);  // [BLOCK_N][kPitch]
+  // [BLOCK_M][HEAD_DIM], already scaled if that is all there is to do.
+  float* const q_tile = shared;
+  Element* const k_tile =
+      reinterpret_cast<Element*>(q_tile + BLOCK_M * HEAD_DIM);  // [BLOCK_N][kPitch]
   Element* const v_tile = k_tile + BLOCK_N * kPitch;
 
   const int lane = threadIdx.x % 32;
@@ -89,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) score[r] = 0.0f;
       for (int d = 0; d < HEAD_DIM; d += 2) {
-        const unsigned pair = *reinterpret_cast<const unsigned*>(k_tile + (group + lane) * kPitch + d);
+        const unsigned pair =
+            *reinterpret_cast<const unsigned*>(k_tile + (group + lane) * kPitch + d);
         const float k0 = to_float(static_cast<Element>(pair & 0xffff));
         const float k1 = to_float(static_cast<Element>(pair >> 16));
 #pragma unroll

@@ -2,10 +2,11 @@
 //
 //   score = scale * q k                          plain
 //   score = softcap * tanh(score / softcap)      SOFTCAP
-//   score -= slope * |row + lk - lq - key|       ALIBI (FlashAttention's meaning: from the bottom right)
+//   score -= slope * |row + lk - lq - key|       ALIBI (FlashAttention's: from bottom right)
 //
-// Softmax works with powers of two. Plain products stay as they are, and `factor` turns them into exponents in
-// the same multiply-add that subtracts the maximum; a cap or a bias makes them exponents at once, with factor 1.
+// Softmax works with powers of two. Plain products stay as they are, and `factor` turns them into
+// exponents in the same multiply-add that subtracts the maximum; a cap or a bias makes them
+// exponents at once, with factor 1.
 #pragma once
 
 #include "math.cuh"
@@ -28,17 +29,19 @@ struct Scores {
         slope(slope_of_head * kLog2E),
         shift(lk - lq) {}
 
-  // tanh.approx is right to 2^-11 alone (PTX ISA): with a cap of 30 that is 1% of a probability, and rounding to
-  // fp16 makes 0.05% at most. These two approximations are right to some 2^-22.
+  // tanh.approx is right to 2^-11 alone (PTX ISA): with a cap of 30 that is 1% of a probability,
+  // and rounding to fp16 makes 0.05% at most. These two approximations are right to some 2^-22.
   __device__ __forceinline__ float modified(float product, int row, int key) const {
-    float score = SOFTCAP ? outer - 2.0f * outer * reciprocal_approx(1.0f + exp2_approx(product * inner))
-                          : product * scale_log2;
+    float score =
+        SOFTCAP ? outer - 2.0f * outer * reciprocal_approx(1.0f + exp2_approx(product * inner))
+                : product * scale_log2;
     if (ALIBI) score -= slope * fabsf(static_cast<float>(row + shift - key));
     return score;
   }
 };
 
-// The logarithm of the row's sum of exponentials. `maximum` is what they are relative to, as an exponent of two.
+// The logarithm of the row's sum of exponentials. `maximum` is what they are relative to, as an
+// exponent of two.
 __device__ __forceinline__ float row_lse(float maximum, float sum) {
   return sum > 0.0f ? (maximum + log2_approx(sum)) * kLn2 : minus_infinity();
 }

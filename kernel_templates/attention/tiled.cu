@@ -1,23 +1,24 @@
-// Attention without tensor cores, as it is written before one knows better: every step of it that the plain
-// path to fast kernels takes, each a gene.
+// Attention without tensor cores, as it is written before one knows better: every step of it that
+// the plain path to fast kernels takes, each a gene.
 //
 //   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D]
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N, four steps a tile with a barrier
-// after each: copy K and V; scores to shared memory; softmax of each row there, online (Milakov and
-// Gimelshein 2018); probabilities times V.
+// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N, four steps a tile
+// with a barrier after each: copy K and V; scores to shared memory; softmax of each row there,
+// online (Milakov and Gimelshein 2018); probabilities times V.
 //
 // Genes: BLOCK_M, BLOCK_N, WARPS.
-// WORK (elements: a thread computes one score, or one output, after the other, and fetches both factors of every
-// product from shared memory; rows: a warp owns rows, and what a lane fetches of K or V serves all of them).
-// REDUCTION (who goes over a row for its maximum and sum: single: one thread, over all rows of the block; serial:
-// one thread for each row; warp: 32).
+// WORK (elements: a thread computes one score, or one output, after the other, and fetches both
+// factors of every product from shared memory; rows: a warp owns rows, and what a lane fetches of K
+// or V serves all of them).
+// REDUCTION (who goes over a row for its maximum and sum: single: one
+// thread, over all rows of the block; serial: one thread for each row; warp: 32).
 // OUTPUT (in_shared, in_registers): where the output waits for the next tile.
 // IO (scalar: 2 bytes a load or store of global memory; vector: 16).
-// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
-// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
+// WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -35,13 +36,15 @@
 
 __device__ __forceinline__ float2 pair_at(const Element* tile, int row, int column) {
   const unsigned bits = *reinterpret_cast<const unsigned*>(tile + row * kPitch + column);
-  return {to_float(static_cast<Element>(bits & 0xffff)), to_float(static_cast<Element>(bits >> 16))};
+  return {to_float(static_cast<Element>(bits & 0xffff)),
+          to_float(static_cast<Element>(bits >> 16))};
 }
 
-// kRows x kKeys scores, kKeys of them 32 keys apart. Each pair of K that is fetched serves kRows rows.
+// kRows x kKeys scores, kKeys of them 32 keys apart. Each pair of K that is fetched serves kRows
+// rows.
 template <int kRows, int kKeys>
-__device__ __forceinline__ void score(const Memory& memory, const Scores& how, const Mask& mask, int row,
-                                      int key, int first_row, int first_key) {
+__device__ __forceinline__ void score(const Memory& memory, const Scores& how, const Mask& mask,
+                                      int row, int key, int first_row, int first_key) {
   float products[kRows][kKeys] = {};
   for (int d = 0; d < HEAD_DIM; d += 2) {
     float2 k[kKeys];
@@ -60,7 +63,8 @@ __device__ __forceinline__ void score(const Memory& memory, const Scores& how, c
     for (int c = 0; c < kKeys; ++c) {
       const int of_row = first_row + row + r;
       const int of_key = first_key + key + c * 32;
-      float value = Scores::kHasMod ? how.modified(products[r][c], of_row, of_key) : products[r][c] * how.factor;
+      float value = Scores::kHasMod ? how.modified(products[r][c], of_row, of_key)
+                                    : products[r][c] * how.factor;
       mask.apply(value, of_row, of_key);
       memory.scores[(row + r) * kScorePitch + key + c * 32] = value;
     }
@@ -74,7 +78,8 @@ __device__ __forceinline__ float among_sharers(float value, Combine combine) {
   return value;
 }
 
-// Scores to probabilities relative to the rows' running maxima. kSharers threads go over a row together.
+// Scores to probabilities relative to the rows' running maxima. kSharers threads go over a row
+// together.
 __device__ __forceinline__ void softmax_tile(const Memory& memory) {
   const int lane = threadIdx.x % kSharers;
   if (kReduction == Reduction::single && threadIdx.x > 0) return;
@@ -121,7 +126,8 @@ __device__ __forceinline__ void accumulate(Accumulators& output, const Memory& m
     for (int key = 0; key < BLOCK_N; ++key) {
       float v[kColumns];
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) v[c] = to_float(memory.v[key * kPitch + c * 32 + threadIdx.x % 32]);
+      for (int c = 0; c < kColumns; ++c)
+        v[c] = to_float(memory.v[key * kPitch + c * 32 + threadIdx.x % 32]);
 #pragma unroll
       for (int r = 0; r < kWarpRows; ++r) {
         const float p = memory.scores[(row + r) * kScorePitch + key];
@@ -170,8 +176,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       for (int i = threadIdx.x; i < BLOCK_M * BLOCK_N; i += kThreads)
         score<1, 1>(memory, how, mask, i / BLOCK_N, i % BLOCK_N, first_row, tile);
     } else {
-      score<kWarpRows, BLOCK_N / 32>(memory, how, mask, threadIdx.x / 32 * kWarpRows, threadIdx.x % 32,
-                                     first_row, tile);
+      score<kWarpRows, BLOCK_N / 32>(memory, how, mask, threadIdx.x / 32 * kWarpRows,
+                                     threadIdx.x % 32, first_row, tile);
     }
     __syncthreads();
     softmax_tile(memory);
@@ -180,7 +186,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // K, V and the probabilities have been read by all
   }
 
-  // Q has done its duty: the output is gathered in its place, in rows. Without a tile no barrier came yet.
+  // Q has done its duty: the output is gathered in its place, in rows. Without a tile no barrier
+  // came yet.
   __syncthreads();
 #pragma unroll
   for (int n = 0; n < kOwned; ++n) {
@@ -188,7 +195,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const int row = owned(n) / HEAD_DIM;
     const float sum = memory.sum[row];
     const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
-    memory.q[row * kPitch + owned(n) % HEAD_DIM] = static_cast<Element>(pack(output[n] * inverse, 0.0f) & 0xffff);
+    memory.q[row * kPitch + owned(n) % HEAD_DIM] =
+        static_cast<Element>(pack(output[n] * inverse, 0.0f) & 0xffff);
   }
   __syncthreads();
   copy_out(o, memory.q, q_stride, first_row, lq);

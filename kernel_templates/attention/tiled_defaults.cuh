@@ -1,4 +1,5 @@
-// The genes of tiled.cu for a compiler that is given it by itself: preset `inverted` of the space `ladder`.
+// The genes of tiled.cu for a compiler that is given it by itself: preset `inverted` of the space
+// `ladder`.
 #pragma once
 
 #include "problem_defaults.cuh"

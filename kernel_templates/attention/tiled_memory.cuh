@@ -1,4 +1,5 @@
-// What the steps of tiled.cu agree on: the meaning of the genes, what lies where, and how tiles come and go.
+// What the steps of tiled.cu agree on: the meaning of the genes, what lies where, and how tiles
+// come and go.
 #pragma once
 
 #include "element.cuh"
@@ -13,15 +14,16 @@ constexpr Output kOutput = Output::OUTPUT;
 constexpr int kThreads = WARPS * 32;
 constexpr Reduction kReduction = Reduction::REDUCTION;
 constexpr int kSharers = kReduction == Reduction::warp ? 32 : 1;  // threads for a row's softmax
-constexpr int kAtOnce = kReduction == Reduction::single ? 1 : kThreads / kSharers;  // rows in softmax together
-constexpr int kWide = Io::IO == Io::vector ? 8 : 1;                         // elements a global access
+constexpr int kAtOnce =
+    kReduction == Reduction::single ? 1 : kThreads / kSharers;  // rows in softmax together
+constexpr int kWide = Io::IO == Io::vector ? 8 : 1;             // elements a global access
 
 // Rows lie an odd number of 4-byte words apart, so that 32 rows of a column lie in 32 banks.
 constexpr int kPitch = HEAD_DIM + 2;
 constexpr int kScorePitch = BLOCK_N + 1;
 
-// Outputs that a thread owns throughout, and which: with `elements` every kThreads-th, with `rows` those of its
-// warp's rows in columns lane, lane + 32, ...
+// Outputs that a thread owns throughout, and which: with `elements` every kThreads-th, with `rows`
+// those of its warp's rows in columns lane, lane + 32, ...
 constexpr int kOwned = (BLOCK_M * HEAD_DIM + kThreads - 1) / kThreads;
 constexpr int kWarpRows = kWork == Work::rows ? BLOCK_M / WARPS : 1;
 constexpr int kColumns = HEAD_DIM / 32;
@@ -66,9 +68,11 @@ struct Memory {
         output(shrink + BLOCK_M) {}
 };
 
-// kRows rows of `global`, `stride` elements apart; those from `end` on do not exist and become zero.
+// kRows rows of `global`, `stride` elements apart; those from `end` on do not exist and become
+// zero.
 template <int kRows>
-__device__ __forceinline__ void copy_in(Element* tile, const Element* global, int stride, int first, int end) {
+__device__ __forceinline__ void copy_in(Element* tile, const Element* global, int stride, int first,
+                                        int end) {
   for (int i = threadIdx.x * kWide; i < kRows * HEAD_DIM; i += kThreads * kWide) {
     const int row = i / HEAD_DIM;
     const int column = i % HEAD_DIM;
@@ -77,7 +81,8 @@ __device__ __forceinline__ void copy_in(Element* tile, const Element* global, in
     if constexpr (kWide == 1) {
       *to = first + row < end ? *from : Element{0};
     } else {
-      const uint4 read = first + row < end ? *reinterpret_cast<const uint4*>(from) : uint4{0, 0, 0, 0};
+      const uint4 read =
+          first + row < end ? *reinterpret_cast<const uint4*>(from) : uint4{0, 0, 0, 0};
       const unsigned words[4] = {read.x, read.y, read.z, read.w};
 #pragma unroll
       for (int w = 0; w < 4; ++w) reinterpret_cast<unsigned*>(to)[w] = words[w];
@@ -85,7 +90,8 @@ __device__ __forceinline__ void copy_in(Element* tile, const Element* global, in
   }
 }
 
-__device__ __forceinline__ void copy_out(Element* global, const Element* tile, int stride, int first, int end) {
+__device__ __forceinline__ void copy_out(Element* global, const Element* tile, int stride,
+                                         int first, int end) {
   for (int i = threadIdx.x * kWide; i < BLOCK_M * HEAD_DIM; i += kThreads * kWide) {
     const int row = i / HEAD_DIM;
     const int column = i % HEAD_DIM;

@@ -1,13 +1,14 @@
-// FlashAttention-3 class attention for Hopper's tensor cores (sm_90a): warpgroups with different work.
+// FlashAttention-3 class attention for Hopper's tensor cores (sm_90a): warpgroups with different
+// work.
 //
 //   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D], in any
 //                                     strides: the tensor maps know them
 //
 // and what features.cuh, mask.cuh and scores.cuh add to it.
 //
-// Warpgroup 0 gives its registers away and only starts copies; each of the CONSUMERS warpgroups that
-// follow owns 64 query rows. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP `ahead` and
-// rings of STAGES = 2:
+// Warpgroup 0 gives its registers away and only starts copies; each of the CONSUMERS warpgroups
+// that follow owns 64 query rows. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP
+// `ahead` and rings of STAGES = 2:
 //
 //   producer warp 0   Q  K0 K1     K2                   K3                    K4
 //   producer warp 1      V0 V1                                V2                    V3
@@ -16,17 +17,20 @@
 //   tensor cores          [ QK0  ]               [ QK1 ] [PV0]         [ QK2 ] [PV1]
 //   softmax                        max0 exp0             max1  O* exp1         max2  O* exp2
 //
-// `full`: the slot's bytes are there. `empty`: every warp that reads the slot has arrived. A consumer
-// keeps scores, softmax state and output (O) in registers, and P is the A operand of PV from there.
-// With PING_PONG another consumer's products fall into the gaps of this one's. Tiles are walked over
-// from the last to the first, so that those which need a mask come first.
+// `full`: the slot's bytes are there. `empty`: every warp that reads the slot has arrived. A
+// consumer keeps scores, softmax state and output (O) in registers, and P is the A operand of PV
+// from there. With PING_PONG another consumer's products fall into the gaps of this one's. Tiles
+// are walked over from the last to the first, so that those which need a mask come first.
 //
 // Genes: CONSUMERS, BLOCK_N, STAGES;
 //   OVERLAP   none: every product is waited for; chained: the next Q K^T is queued behind P V;
-//             ahead: Q K^T of the next tile and P V of this one are issued together; while P V runs the next
-//             tile's maxima are found; ahead_held: its exponentials are computed too, their conversion waits;
-//   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities are there;
-//   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's products;
+//             ahead: Q K^T of the next tile and P V of this one are issued together; while P V runs
+//             the next tile's maxima are found; ahead_held: its exponentials are computed too,
+//             their conversion waits;
+//   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities
+//             are there;
+//   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's
+//             products;
 //   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
 //             only when the maximum has grown by 2^8;
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
@@ -35,12 +39,13 @@
 //   Q_PLACE   in_shared: Q K^T reads Q from there each time; in_registers: Q is read once;
 //   Q_STAGES  places for Q: with 2 the next tile's Q comes while this one is in use;
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
-//   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its own, so
-//             that the next Q can come earlier;
+//   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its
+//             own, so that the next Q can come earlier;
 //   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
-// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE, WINDOW_LEFT,
-// WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh, wgmma_scales.cuh.
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
+// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,
+// wgmma_scales.cuh.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -67,9 +72,10 @@
 #endif
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
-    attention_wgmma(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-                    const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap o_map,
-                    int lq, int lk, int heads, int batches,
+    attention_wgmma(const __grid_constant__ TensorMap q_map,
+                    const __grid_constant__ TensorMap k_map,
+                    const __grid_constant__ TensorMap v_map,
+                    const __grid_constant__ TensorMap o_map, int lq, int lk, int heads, int batches,
                     float scale FEATURE_PARAMETERS) {
   extern __shared__ __align__(1024) char memory[];
   const unsigned base = shared_address(memory);
@@ -92,7 +98,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     if (warp == 0 && lane == 0) produce_q_k(base, scheduler, q_map, k_map, rows, mask, rank);
     if (warp == 1 && lane == 0) produce_v(base, scheduler, v_map, rows, mask, rank);
 #if DTYPE_E4M3
-    if (warp >= 4 - kTransposeWarps) transpose_v(base, scheduler, rows, mask, warp - (4 - kTransposeWarps), lane);
+    if (warp >= 4 - kTransposeWarps)
+      transpose_v(base, scheduler, rows, mask, warp - (4 - kTransposeWarps), lane);
 #endif
     if constexpr (SPLIT_KV > 1) {
       __syncwarp();

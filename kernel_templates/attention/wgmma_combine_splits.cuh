@@ -1,7 +1,9 @@
-// SPLIT_KV: the blocks of a cluster take a part of the keys each, for the same rows of the output. At the end each
-// one but the first leaves its sums in its shared memory, where the rings were, and the first adds them to its own.
+// SPLIT_KV: the blocks of a cluster take a part of the keys each, for the same rows of the output.
+// At the end each one but the first leaves its sums in its shared memory, where the rings were, and
+// the first adds them to its own.
 //
-// Every thread of the cluster passes two cluster barriers: after the sums are written, and before a block may go.
+// Every thread of the cluster passes two cluster barriers: after the sums are written, and before a
+// block may go.
 #pragma once
 
 #include "math.cuh"
@@ -12,7 +14,8 @@
 #include "wgmma_state.cuh"
 
 constexpr int kCombineThreads = CONSUMERS * kWarpgroupThreads;
-constexpr int kPartials = kK;  // of these threads, 16 bytes each in turn: the output's, then the rows'
+// 16 bytes of each of these threads in turn: the output's, then the rows'.
+constexpr int kPartials = kK;
 static_assert(SPLIT_KV == 1 || (kOutputs / 4 + 2) * 16 * kCombineThreads <= kQFull - kPartials,
               "the sums take the place of the rings");
 
@@ -33,12 +36,13 @@ __device__ __forceinline__ void write_partials(const ConsumerState& state, unsig
                  state.output[4 * i + 3]);
   store_floats(place.at(kOutputs / 4), state.rows.offset[0], state.rows.offset[1],
                state.rows.sum[0], state.rows.sum[1]);
-  if constexpr (DTYPE_E4M3) store_floats(place.at(kOutputs / 4 + 1), state.v_unit, 0.0f, 0.0f, 0.0f);
+  if constexpr (DTYPE_E4M3)
+    store_floats(place.at(kOutputs / 4 + 1), state.v_unit, 0.0f, 0.0f, 0.0f);
 }
 
 // The sums of block `rank` to this one's.
 __device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base, unsigned rank,
-                                         const Factors& factors) {
+                                             const Factors& factors) {
   const PartialSums place(base);
   float theirs[4], unit[4];
   load_floats_of(rank, place.at(kOutputs / 4), theirs);
@@ -70,7 +74,8 @@ __device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base
 }
 
 // All consumers of all blocks; afterwards the first block has everything.
-__device__ __forceinline__ void combine_splits(ConsumerState& state, unsigned base, const Factors& factors) {
+__device__ __forceinline__ void combine_splits(ConsumerState& state, unsigned base,
+                                               const Factors& factors) {
   const unsigned rank = cluster_rank();
   sync_numbered(combine_barrier(), kCombineThreads);
   if (rank != 0) write_partials(state, base);

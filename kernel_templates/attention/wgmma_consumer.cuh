@@ -15,8 +15,8 @@
 #include "wgmma_state.cuh"
 #include "wgmma_work_tile.cuh"
 
-// Where its products read: Q, and the first places of the rings of K and V. (A base of its own, before Pipeline: the
-// order decides how ptxas numbers registers.)
+// Where its products read: Q, and the first places of the rings of K and V. (A base of its own,
+// before Pipeline: the order decides how ptxas numbers registers.)
 struct Operands {
   unsigned long long q_, k_, v_;
 
@@ -41,7 +41,8 @@ class Consumer : Operands, Pipeline {
         features_(features) {}
 
   __device__ __forceinline__ void run(TileScheduler scheduler, const TensorMap& o_map) {
-    if (PING_PONG && group_ == CONSUMERS - 1) arrive_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
+    if (PING_PONG && group_ == CONSUMERS - 1)
+      arrive_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
     ConsumerState state;
     bool begun = false;
     while (scheduler.more()) {
@@ -62,8 +63,8 @@ class Consumer : Operands, Pipeline {
   }
 
  private:
-  // Consumes tiles masked for all 64 rows. Alternates K and V: draining one ring ahead of the other could
-  // deadlock against a warpgroup doing the reverse.
+  // Consumes tiles masked for all 64 rows. Alternates K and V: draining one ring ahead of the other
+  // could deadlock against a warpgroup doing the reverse.
   __device__ __forceinline__ void drain_masked_tiles(const WorkTile& work) {
     for (int j = work.tiles.end; j > work.seen; --j) {
       wait_k();
@@ -85,7 +86,8 @@ class Consumer : Operands, Pipeline {
     }
     wait_q();
     if constexpr (kQPlace == QPlace::in_registers) {
-      const unsigned row = base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
+      const unsigned row =
+          base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
 #pragma unroll
       for (int step = 0; step < kDepths; ++step) {
         const int chunk = step % 4 * 2 + lane_ / 16;
@@ -153,7 +155,8 @@ class Consumer : Operands, Pipeline {
   }
 
   // SOFTCAP, ALIBI and (e4m3) the scales' factors of tile j's products.
-  __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work, int j) {
+  __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work,
+                                                 int j) {
 #if DTYPE_E4M3
     state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
 #endif
@@ -164,7 +167,8 @@ class Consumer : Operands, Pipeline {
         for (int h = 0; h < 2; ++h)
           slopes[h] = features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)] * kLog2E;
       }
-      apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N, lane_);
+      apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N,
+                      lane_);
 #if DTYPE_E4M3
       state.factors = {{1.0f, 1.0f}};
 #endif
@@ -177,8 +181,8 @@ class Consumer : Operands, Pipeline {
     apply_mask(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
-  // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are there.
-  // Returns whether those of the next piece of work are.
+  // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are
+  // there. Returns whether those of the next piece of work are.
   __device__ __forceinline__ bool attend_ahead(ConsumerState& state, const WorkTile& work,
                                                const TileScheduler& following, bool begun,
                                                const TensorMap& o_map) {
@@ -199,7 +203,8 @@ class Consumer : Operands, Pipeline {
         score_mod_tile(state, work, j);
         if (needs_mask(work, j)) mask_tile(state, work, j);
         update_row_max<true>(state.scores, state.rows, shrink, subtract, factors(state));
-        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
+        exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract,
+                                         factors(state));
       }
       for (--j; j >= work.tiles.first; --j) {
         if (needs_mask(work, j))
@@ -239,11 +244,12 @@ class Consumer : Operands, Pipeline {
     return carried;
   }
 
-  // Issues QK(j), then PV(j+1). While PV runs: mask, row max (`ahead`), exponentials (`ahead_held`) of
-  // tile j. Returns with PV complete.
+  // Issues QK(j), then PV(j+1). While PV runs: mask, row max (`ahead`), exponentials (`ahead_held`)
+  // of tile j. Returns with PV complete.
   template <bool kMasked>
-  __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows, float (&shrink)[2],
-                                                   float (&subtract)[2], const WorkTile& work, int j) {
+  __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows,
+                                                     float (&shrink)[2], float (&subtract)[2],
+                                                     const WorkTile& work, int j) {
     fetch_scales(state, work, j);
     wait_k();
     await_turn();
@@ -277,7 +283,8 @@ class Consumer : Operands, Pipeline {
   }
 
   // The registers of the A operand are free again: P V has read them.
-  __device__ __forceinline__ void take_probabilities(ConsumerState& state, const float (&subtract)[2]) {
+  __device__ __forceinline__ void take_probabilities(ConsumerState& state,
+                                                     const float (&subtract)[2]) {
     if constexpr (kOverlap == Overlap::ahead_held)
       pack_steps<0, kSteps>(state.p, state.scores);
     else
@@ -285,7 +292,8 @@ class Consumer : Operands, Pipeline {
   }
 
   // The same where a warpgroup's products and softmax alternate. Returns false: nothing is begun.
-  __device__ __forceinline__ bool attend(ConsumerState& state, const WorkTile& work, const TensorMap& o_map) {
+  __device__ __forceinline__ bool attend(ConsumerState& state, const WorkTile& work,
+                                         const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
     for (; j >= work.clean.end; --j) step<true>(state, pending, work, j);
@@ -299,7 +307,8 @@ class Consumer : Operands, Pipeline {
 
   // `pending`: P V of the tile before is under way (chained).
   template <bool kMasked>
-  __device__ __forceinline__ void step(ConsumerState& state, bool& pending, const WorkTile& work, int j) {
+  __device__ __forceinline__ void step(ConsumerState& state, bool& pending, const WorkTile& work,
+                                       int j) {
     float shrink[2], subtract[2];
     fetch_scales(state, work, j);
     wait_k();
@@ -327,15 +336,18 @@ class Consumer : Operands, Pipeline {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract, factors(state));
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract,
+                                          factors(state));
       if constexpr (kPart == 0) wait_v();
       issue_p_v<kFirst, kEnd>(state);
       part<kPart + 1>(state, subtract);
     }
   }
 
-  // Divides by the row sums and sends the rows off, through shared memory in the layout of the maps.
-  __device__ __forceinline__ void store(ConsumerState& state, const TensorMap& o_map, const WorkTile& work) {
+  // Divides by the row sums and sends the rows off, through shared memory in the layout of the
+  // maps.
+  __device__ __forceinline__ void store(ConsumerState& state, const TensorMap& o_map,
+                                        const WorkTile& work) {
     if constexpr (SPLIT_KV > 1) combine_splits(state, base_, factors(state));
     if (work.first_row < rows_ && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
@@ -367,7 +379,8 @@ class Consumer : Operands, Pipeline {
       features_.lse[head * features_.lq + position_of(row)] = value;
   }
 
-  __device__ __forceinline__ void stage(const ConsumerState& state, const WorkTile& work, unsigned staging) {
+  __device__ __forceinline__ void stage(const ConsumerState& state, const WorkTile& work,
+                                        unsigned staging) {
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

@@ -1,4 +1,5 @@
-// The genes of wgmma.cu for a compiler that is given it by itself: preset `fa3` of the space `h100`.
+// The genes of wgmma.cu for a compiler that is given it by itself: preset `fa3` of the space
+// `h100`.
 #pragma once
 
 #include "problem_defaults.cuh"

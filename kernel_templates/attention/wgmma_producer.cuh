@@ -16,9 +16,9 @@ __device__ __forceinline__ void load_rows(unsigned to, const TensorMap& map, uns
 }
 
 // One thread: this block's part of a tile of keys into the ring, for all blocks of the cluster.
-__device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty, KvPipelineState& at,
-                                          const TensorMap& map, const OutputTile& tile, int first_key,
-                                          int rank) {
+__device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty,
+                                          KvPipelineState& at, const TensorMap& map,
+                                          const OutputTile& tile, int first_key, int rank) {
   constexpr int kRows = BLOCK_N / CLUSTER;
   wait_for(empty + 8 * at.slot, at.parity ^ 1);
   arrive_and_expect(full + 8 * at.slot, kKeyBytes);
@@ -35,15 +35,16 @@ __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned
   at.advance();
 }
 
-__device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler scheduler, const TensorMap& q_map,
-                                            const TensorMap& k_map, int rows, const Mask& mask,
-                                            int rank) {
+__device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler scheduler,
+                                            const TensorMap& q_map, const TensorMap& k_map,
+                                            int rows, const Mask& mask, int rank) {
   KvPipelineState at;
   PipelineState<Q_STAGES> q_at;
   for (; scheduler.more(); scheduler.next()) {
     const OutputTile tile = scheduler.tile();
     const KeyTiles tiles = block_key_tiles(tile, rows, mask);
-    // Also where no row sees a key: the zeros leave through Q's place, which is the tile's only once Q came.
+    // Also where no row sees a key: the zeros leave through Q's place, which is the tile's only
+    // once Q came.
     const unsigned full = base + kQFull + 8 * q_at.slot;
     wait_for(base + kQEmpty + 8 * q_at.slot, q_at.parity ^ 1);
     arrive_and_expect(full, kQBytes);
@@ -57,8 +58,9 @@ __device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler schedul
   }
 }
 
-__device__ __forceinline__ void produce_v(unsigned base, TileScheduler scheduler, const TensorMap& v_map,
-                                          int rows, const Mask& mask, int rank) {
+__device__ __forceinline__ void produce_v(unsigned base, TileScheduler scheduler,
+                                          const TensorMap& v_map, int rows, const Mask& mask,
+                                          int rank) {
   constexpr int ring = DTYPE_E4M3 ? kVRows : kV;
   constexpr int full = DTYPE_E4M3 ? kVRowsFull : kVFull;
   constexpr int empty = DTYPE_E4M3 ? kVRowsEmpty : kVEmpty;

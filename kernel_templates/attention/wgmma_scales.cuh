@@ -1,6 +1,6 @@
-// e4m3: what the bytes of Q, K and V are multiplied by. score = q_scale * k_scale * qk / sqrt(D), folded
-// into the exp2 FMA. O is kept in units of the latest V tile's scale; rescale_output() converts between
-// units.
+// e4m3: what the bytes of Q, K and V are multiplied by. score = q_scale * k_scale * qk / sqrt(D),
+// folded into the exp2 FMA. O is kept in units of the latest V tile's scale; rescale_output()
+// converts between units.
 #pragma once
 
 #include "wgmma_tile_scheduler.cuh"
@@ -22,8 +22,8 @@ static_assert(!DTYPE_E4M3 || kScaleRows % BLOCK_N == 0, "a tile of keys has one 
 
 class Scales {
  public:
-  __device__ __forceinline__ Scales(const float* q, const float* k, const float* v, int heads, int lq,
-                                    int lk)
+  __device__ __forceinline__ Scales(const float* q, const float* k, const float* v, int heads,
+                                    int lq, int lk)
       : q_(q), k_(k), v_(v), heads_(heads), q_blocks_(blocks(lq)), key_blocks_(blocks(lk)) {}
 
   __device__ __forceinline__ float of_query(const WorkTile& work, int row) const {
@@ -38,7 +38,9 @@ class Scales {
   }
 
  private:
-  __device__ __forceinline__ static int blocks(int rows) { return (rows + kScaleRows - 1) / kScaleRows; }
+  __device__ __forceinline__ static int blocks(int rows) {
+    return (rows + kScaleRows - 1) / kScaleRows;
+  }
   __device__ __forceinline__ int key_block(const WorkTile& work, int j) const {
     const int head = work.tile.batch * (heads_ / KV_GROUP) + kv_head_of(work.tile.head);
     return head * key_blocks_ + j * BLOCK_N / kScaleRows;

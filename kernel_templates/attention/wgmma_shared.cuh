@@ -1,4 +1,5 @@
-// What the warpgroups of wgmma.cu agree on: the meaning of the genes, the shared memory and its barriers.
+// What the warpgroups of wgmma.cu agree on: the meaning of the genes, the shared memory and its
+// barriers.
 #pragma once
 
 #include "mbarrier.cuh"
@@ -15,8 +16,9 @@ constexpr bool kCarry = CARRY && kAhead;
 constexpr int kWarpgroupThreads = 128;  // threads of a warpgroup
 constexpr int kThreads = (1 + CONSUMERS) * kWarpgroupThreads;
 constexpr int kConsumerWarps = 4 * CONSUMERS;
-// Registers a thread, of the warpgroup that copies and of those that compute: in all no more than the block starts
-// with, which the launch bounds say. One block of one consumer starts with as many as there can be.
+// Registers a thread, of the warpgroup that copies and of those that compute: in all no more than
+// the block starts with, which the launch bounds say. One block of one consumer starts with as many
+// as there can be.
 constexpr bool kShiftsRegisters = CONSUMERS > 1 || BLOCKS > 1;
 constexpr int kFewRegisters = CONSUMERS == 2 ? 40 : CONSUMERS == 3 ? 32 : 24;
 constexpr int kManyRegisters = CONSUMERS == 4 ? 112 : CONSUMERS == 3 ? 160 : 232;
@@ -37,13 +39,15 @@ constexpr int kOBytes = kOPanels * kQPanel;
 constexpr int kKeyBytes = kPanels * kKeyPanel;
 constexpr int kDepths = HEAD_DIM * kElementBytes / 32;  // steps of Q K^T, 32 bytes deep
 
-// V as P V reads it: as it comes, or transposed (wgmma_transpose.cuh): columns by keys, in panels of 128 keys.
+// V as P V reads it: as it comes, or transposed (wgmma_transpose.cuh): columns by keys, in panels
+// of 128 keys.
 constexpr int kTransposeWarps = 2;  // warps that do it
 constexpr int kVPanel = DTYPE_E4M3 ? HEAD_DIM * 128 : kKeyPanel;
 constexpr int kVBytes = DTYPE_E4M3 ? (BLOCK_N + 127) / 128 * kVPanel : kKeyBytes;
-constexpr int kVRowsStages = DTYPE_E4M3 ? STAGES : 0;  // slots for V as it comes, where that is not kV
+constexpr int kVRowsStages = DTYPE_E4M3 ? STAGES : 0;  // slots for V as it comes, if not kV's
 
-// Shared memory, from a multiple of 1024 on: the ring of Q, O if it has a place, the rings of K and V, the barriers.
+// Shared memory, from a multiple of 1024 on: the ring of Q, O if it has a place, the rings of K and
+// V, the barriers.
 constexpr int kO = Q_STAGES * kQBytes;
 constexpr int kK = kO + (kOPlace == OPlace::own ? kOBytes : 0);
 constexpr int kV = kK + STAGES * kKeyBytes;

@@ -1,5 +1,5 @@
-// The softmax of a warpgroup's scores, which stay in the registers where wgmma leaves them: a thread has
-// columns 8 i + t % 4 * 2 + c of two rows h, at [4 i + 2 h + c].
+// The softmax of a warpgroup's scores, which stay in the registers where wgmma leaves them: a
+// thread has columns 8 i + t % 4 * 2 + c of two rows h, at [4 i + 2 h + c].
 #pragma once
 
 #include "e4m3.cuh"
@@ -15,23 +15,24 @@
 constexpr int kScores = BLOCK_N / 2;    // a thread
 constexpr int kOutputs = HEAD_DIM / 2;  // a thread
 constexpr int kSteps = BLOCK_N * kElementBytes / 32;  // steps of P V, 32 bytes deep
-constexpr int kFragments = 2 / kElementBytes;         // of 8 columns, whose scores make one register of P
+constexpr int kFragments = 2 / kElementBytes;  // of 8 columns, whose scores make one register of P
 
-// In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is 2^8 of 448, and
-// small ones stay above 2^-6, below which precision is lost. Room for growth would have to come from there.
+// In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is
+// 2^8 of 448, and small ones stay above 2^-6, below which precision is lost. Room for growth would
+// have to come from there.
 constexpr float kGain = DTYPE_E4M3 ? 8.0f : 0.0f;
 static_assert(!DTYPE_E4M3 || kRescale != Rescale::threshold, "e4m3 has no room for a stale offset");
 
 struct Rows {
-  // What is subtracted from scores, -inf before the first key: as an exponent of two where scores have scales of
-  // their own (e4m3), else unscaled.
+  // What is subtracted from scores, -inf before the first key: as an exponent of two where scores
+  // have scales of their own (e4m3), else unscaled.
   float offset[2];
   float sum[2];        // this thread's columns only, until the end
 };
 
-// 2^x for x <= kGrowth on the multiply-add units, which have time where the special function unit has none.
-// Rounds x to a whole number with the usual large constant, then a polynomial over [-1/2, 1/2] with
-// relative error at most 7.5e-5 (minimax), a sixth of fp16's half ulp.
+// 2^x for x <= kGrowth on the multiply-add units, which have time where the special function unit
+// has none. Rounds x to a whole number with the usual large constant, then a polynomial over
+// [-1/2, 1/2] with relative error at most 7.5e-5 (minimax), a sixth of fp16's half ulp.
 __device__ __forceinline__ float exp2_polynomial(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
   x = fmaxf(x, -126.0f);
@@ -43,9 +44,10 @@ __device__ __forceinline__ float exp2_polynomial(float x) {
   return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
 }
 
-// Scores of keys that a row must not see become -inf; `first_key` is the tile's, `first_row` this thread's.
-__device__ __forceinline__ void apply_mask(float (&scores)[kScores], const Mask& mask, int first_row,
-                                     int first_key, int lane) {
+// Scores of keys that a row must not see become -inf; `first_key` is the tile's, `first_row` this
+// thread's.
+__device__ __forceinline__ void apply_mask(float (&scores)[kScores], const Mask& mask,
+                                           int first_row, int first_key, int lane) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int position = position_of(first_row + 8 * h);
@@ -60,10 +62,11 @@ __device__ __forceinline__ void apply_mask(float (&scores)[kScores], const Mask&
   }
 }
 
-// SOFTCAP and ALIBI; `slopes` are those of this thread's two rows, and `units` (e4m3) what their products are
-// multiplied by.
-__device__ __forceinline__ void apply_score_mod(float (&scores)[kScores], Scores how, const float (&slopes)[2],
-                                      const Factors& units, int first_row, int first_key, int lane) {
+// SOFTCAP and ALIBI; `slopes` are those of this thread's two rows, and `units` (e4m3) what their
+// products are multiplied by.
+__device__ __forceinline__ void apply_score_mod(float (&scores)[kScores], Scores how,
+                                                const float (&slopes)[2], const Factors& units,
+                                                int first_row, int first_key, int lane) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     how.slope = slopes[h];
@@ -84,11 +87,12 @@ __device__ __forceinline__ float offset_factor(const Factors& factors, int h) {
   return DTYPE_E4M3 ? 1.0f : factors.of(h);
 }
 
-// Raises the row offsets to these scores' maxima (see RESCALE); sums so far have to be multiplied by
-// `shrink`. kMayBeEmpty: a row may have seen no key yet.
+// Raises the row offsets to these scores' maxima (see RESCALE); sums so far have to be multiplied
+// by `shrink`. kMayBeEmpty: a row may have seen no key yet.
 template <bool kMayBeEmpty>
-__device__ __forceinline__ void update_row_max(const float (&scores)[kScores], Rows& rows, float (&shrink)[2],
-                                      float (&subtract)[2], const Factors& factors) {
+__device__ __forceinline__ void update_row_max(const float (&scores)[kScores], Rows& rows,
+                                               float (&shrink)[2], float (&subtract)[2],
+                                               const Factors& factors) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float factor = offset_factor(factors, h);
@@ -125,8 +129,8 @@ __device__ __forceinline__ void rescale(float (&output)[kOutputs], const float (
   for (int i = 0; i < kOutputs; ++i) output[i] *= shrink[i / 2 % 2];
 }
 
-// The probability of a score in fragment `fragment`. Of eight fragments EXP_POLYNOMIAL go the way of
-// exp2_polynomial.
+// The probability of a score in fragment `fragment`. Of eight fragments EXP_POLYNOMIAL go the way
+// of exp2_polynomial.
 __device__ __forceinline__ float probability(float score, int fragment, float subtract,
                                              float factor) {
   const float x = fmaf(score, factor, -subtract);
@@ -151,8 +155,9 @@ __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& row
   for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
 }
 
-// One register of an A operand: a row's probabilities in kFragments fragments. In e4m3 its four columns are
-// 2t, 2t + 1 of one fragment and of the next, where the operand has 4t to 4t + 3: V's keys lie in the same order.
+// One register of an A operand: a row's probabilities in kFragments fragments. In e4m3 its four
+// columns are 2t, 2t + 1 of one fragment and of the next, where the operand has 4t to 4t + 3: V's
+// keys lie in the same order.
 __device__ __forceinline__ unsigned pack_fragments(const float (&p)[2 * kFragments]) {
 #if DTYPE_E4M3
   return pack_e4m3(p[0], p[1], p[2], p[3]);
@@ -161,7 +166,8 @@ __device__ __forceinline__ unsigned pack_fragments(const float (&p)[2 * kFragmen
 #endif
 }
 
-// The same, and the A operands as they come: the conversions fill the gaps between the exponentials.
+// The same, and the A operands as they come: the conversions fill the gaps between the
+// exponentials.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
                                                       const float (&scores)[kScores], Rows& rows,
@@ -192,7 +198,8 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
 
 // The steps from kFirst up to kEnd as A operands.
 template <int kFirst, int kEnd>
-__device__ __forceinline__ void pack_steps(unsigned (&p)[kSteps][4], const float (&scores)[kScores]) {
+__device__ __forceinline__ void pack_steps(unsigned (&p)[kSteps][4],
+                                           const float (&scores)[kScores]) {
 #pragma unroll
   for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
 #pragma unroll
@@ -201,7 +208,8 @@ __device__ __forceinline__ void pack_steps(unsigned (&p)[kSteps][4], const float
 #pragma unroll
       for (int f = 0; f < kFragments; ++f)
 #pragma unroll
-        for (int c = 0; c < 2; ++c) values[2 * f + c] = scores[4 * (kFragments * i + f) + 2 * h + c];
+        for (int c = 0; c < 2; ++c)
+          values[2 * f + c] = scores[4 * (kFragments * i + f) + 2 * h + c];
       p[i / 2][i % 2 * 2 + h] = pack_fragments(values);
     }
 }

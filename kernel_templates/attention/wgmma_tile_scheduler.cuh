@@ -1,12 +1,12 @@
 // Which tiles of the output a block makes, and in which order.
 //
-// A tile is the rows of one cluster (CLUSTER * BLOCK_M) of one head. Heads are taken HEAD_GROUP at a time,
-// so that the keys and values in use stay in L2; within a group the tiles with most keys come first,
-// so that the last ones to be begun are short.
+// A tile is the rows of one cluster (CLUSTER * BLOCK_M) of one head. Heads are taken HEAD_GROUP at
+// a time, so that the keys and values in use stay in L2; within a group the tiles with most keys
+// come first, so that the last ones to be begun are short.
 //
-// With PACK_HEADS the KV_GROUP heads of Q that share a head of K and V count as one with as many times more rows:
-// row r is position r / KV_GROUP of head r % KV_GROUP of the group. One tile of keys then serves them all, and
-// few positions still fill a tile of rows.
+// With PACK_HEADS the KV_GROUP heads of Q that share a head of K and V count as one with as many
+// times more rows: row r is position r / KV_GROUP of head r % KV_GROUP of the group. One tile of
+// keys then serves them all, and few positions still fill a tile of rows.
 #pragma once
 
 #include "mask.cuh"
@@ -42,10 +42,12 @@ class TileScheduler {
   __device__ __forceinline__ bool more() const { return index_ < all_heads_ * row_tiles_; }
 
   // A block takes one tile, or with PERSISTENT one after the other.
-  // Every other round runs backwards: who had the longest tile of one gets the shortest of the next.
+  // Every other round runs backwards: who had the longest tile of one gets the shortest of the
+  // next.
   __device__ __forceinline__ void next() {
     round_ += 1;
-    index_ = !PERSISTENT ? all_heads_ * row_tiles_ : round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
+    index_ = !PERSISTENT ? all_heads_ * row_tiles_
+                         : round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
   }
 
   __device__ __forceinline__ OutputTile tile() const {
@@ -87,9 +89,10 @@ __device__ __forceinline__ KeyTiles own_part(const KeyTiles& all) {
   return {first, min(first + share, all.end)};
 }
 
-// Key tiles that a block walks over: from those of its cluster's first row to those of the last. With CLUSTER they
-// are the same for all of its blocks, which share what they load.
-__device__ __forceinline__ KeyTiles block_key_tiles(const OutputTile& tile, int rows, const Mask& mask) {
+// Key tiles that a block walks over: from those of its cluster's first row to those of the last.
+// With CLUSTER they are the same for all of its blocks, which share what they load.
+__device__ __forceinline__ KeyTiles block_key_tiles(const OutputTile& tile, int rows,
+                                                    const Mask& mask) {
   const int index = tile.first_row / (CLUSTER * BLOCK_M);
   const int end = (index + 1) * (CLUSTER * BLOCK_M);
   return own_part({mask.first_key(position_of(index * (CLUSTER * BLOCK_M))) / BLOCK_N,

@@ -1,15 +1,17 @@
-// e4m3: V for the products. An 8-bit wgmma wants the depth of its operands, which are keys in P V, along the
-// rows of shared memory, and V comes with its columns along them. Two warps beside the ones that start copies transpose
-// each tile, 32 keys by 16 columns at a time, into a ring of its own.
+// e4m3: V for the products. An 8-bit wgmma wants the depth of its operands, which are keys in P V,
+// along the rows of shared memory, and V comes with its columns along them. Two warps beside the
+// ones that start copies transpose each tile, 32 keys by 16 columns at a time, into a ring of its
+// own.
 //
-// ldmatrix transposes pairs of bytes: thread t of a quad gets columns 2c and 2c + 1 of keys 2t and 2t + 1 of
-// each eight. Two such registers, taken apart and put together, make
+// ldmatrix transposes pairs of bytes: thread t of a quad gets columns 2c and 2c + 1 of keys 2t and
+// 2t + 1 of each eight. Two such registers, taken apart and put together, make
 //   keys 2t, 2t + 1, 2t + 8, 2t + 9 of column 2c, and the same of column 2c + 1.
 // Both stay as they lie:
-//   - In a row of 16 keys, key 2t + 8 h + i has place 4 t + 2 h + i. The scores of a row lie in their threads' registers
-//     so too, and P becomes an operand without moving between threads (exponentiate_and_pack).
-//   - Of 16 columns the even ones come first, so that the eight rows that stmatrix writes together lie in different
-//     banks; stage_rows puts the output's columns in order.
+//   - In a row of 16 keys, key 2t + 8 h + i has place 4 t + 2 h + i. The scores of a row lie in
+//     their threads' registers so too, and P becomes an operand without moving between threads
+//     (exponentiate_and_pack).
+//   - Of 16 columns the even ones come first, so that the eight rows that stmatrix writes together
+//     lie in different banks; stage_rows puts the output's columns in order.
 #pragma once
 
 #include "mbarrier.cuh"
@@ -28,9 +30,12 @@ __device__ __forceinline__ unsigned every_other_byte(unsigned a, unsigned b) {
   return __byte_perm(a, b, kOdd ? 0x7531 : 0x6420);
 }
 
-// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys), every kTransposeWarps-th part of it.
-__device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols, int worker, int lane) {
-  const unsigned mix = lane % 8 << 4;  // what the swizzle exchanges chunks of 16 bytes by, in all rows used here
+// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys), every
+// kTransposeWarps-th part of it.
+__device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols, int worker,
+                                               int lane) {
+  // What the swizzle exchanges chunks of 16 bytes by, in all rows used here.
+  const unsigned mix = lane % 8 << 4;
   const unsigned from = v_rows + lane * 128;
   const unsigned to = v_cols + lane % 16 * 128;
 #pragma unroll 1
@@ -38,7 +43,8 @@ __device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols,
 #pragma unroll kTransposesAtOnce
     for (int part = worker; part < HEAD_DIM / 16; part += kTransposeWarps) {
       unsigned r[4];
-      ldmatrix_x4_transposed(r, from + part / 8 * kKeyPanel + group * 4096 + ((part % 8 << 4) ^ mix));
+      ldmatrix_x4_transposed(r,
+                             from + part / 8 * kKeyPanel + group * 4096 + ((part % 8 << 4) ^ mix));
       const unsigned keys = group % 4 * 32 + lane / 16 * 16;
       store_matrices(to + group / 4 * kVPanel + part * 2048 + (keys ^ mix),
                      every_other_byte<false>(r[0], r[1]), every_other_byte<true>(r[0], r[1]),
@@ -48,15 +54,16 @@ __device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols,
 }
 
 // One of kTransposeWarps warps.
-__device__ __forceinline__ void transpose_v(unsigned base, TileScheduler scheduler, int rows, const Mask& mask,
-                                       int worker, int lane) {
+__device__ __forceinline__ void transpose_v(unsigned base, TileScheduler scheduler, int rows,
+                                            const Mask& mask, int worker, int lane) {
   KvPipelineState at;
   for (; scheduler.more(); scheduler.next()) {
     const KeyTiles tiles = block_key_tiles(scheduler.tile(), rows, mask);
     for (int j = tiles.end - 1; j >= tiles.first; --j) {
       wait_for(base + kVRowsFull + 8 * at.slot, at.parity);
       wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);
-      transpose_tile(base + kVRows + at.slot * kKeyBytes, base + kV + at.slot * kVBytes, worker, lane);
+      transpose_tile(base + kVRows + at.slot * kKeyBytes, base + kV + at.slot * kVBytes, worker,
+                     lane);
       fence_async_proxy();
       __syncwarp();
       if (lane == 0) {

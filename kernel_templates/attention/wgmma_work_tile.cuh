@@ -11,11 +11,11 @@ struct WorkTile {
   int first_row;   // of this warpgroup
   KeyTiles tiles;  // that the block loads
   int seen;        // the end of those that a row of this warpgroup sees, tiles.first where none is
-  KeyTiles clean;  // that need no mask; all from the first one on, where there is no window to the left
+  KeyTiles clean;  // that need no mask; with no window to the left, all from the first one on
 };
 
 __device__ __forceinline__ WorkTile work_tile(const TileScheduler& scheduler, int group, int rows,
-                                        const Mask& mask) {
+                                              const Mask& mask) {
   WorkTile work;
   work.tile = scheduler.tile();
   work.first_row = work.tile.first_row + group * 64;
@@ -37,7 +37,8 @@ __device__ __forceinline__ int head_of(const WorkTile& work, int row) {
   return work.tile.head * kPacked + row % kPacked;
 }
 
-// One thread: 64 columns of the warpgroup's rows. The map of packed heads has these as one more dimension.
+// One thread: 64 columns of the warpgroup's rows. The map of packed heads has these as one more
+// dimension.
 __device__ __forceinline__ void store_rows(const TensorMap& map, unsigned from, int column,
                                            const WorkTile& work) {
   const OutputTile& tile = work.tile;

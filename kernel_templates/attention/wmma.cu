@@ -1,25 +1,26 @@
-// Attention with the tensor cores' portable interface, wmma, which tells nobody where in registers an element is:
-// scores, probabilities and output pass through shared memory, and that is what this family pays for.
+// Attention with the tensor cores' portable interface, wmma, which tells nobody where in registers
+// an element is: scores, probabilities and output pass through shared memory, and that is what this
+// family pays for.
 //
 //   O = softmax(scale * Q K^T) V      Q, O: [B, H, Lq, D]   K, V: [B, H / KV_GROUP, Lk, D]
 //
 // and what features.cuh, heads.cuh, mask.cuh and scores.cuh add to it.
 //
-// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N, four steps a tile with a barrier
-// after each: K and V are there; scores to shared memory; softmax of each row there by one warp, which also
-// shrinks the row's output; output += probabilities times V.
+// A block owns BLOCK_M query rows and walks over the keys in tiles of BLOCK_N, four steps a tile
+// with a barrier after each: K and V are there; scores to shared memory; softmax of each row there
+// by one warp, which also shrinks the row's output; output += probabilities times V.
 //
 // Genes: BLOCK_M, BLOCK_N, WARPS: those that compute.
 // PV (scalar: on FMA units, from probabilities in single precision; wmma).
-// COPY (plain: through registers, when they are needed; async: cp.async, STAGES - 1 tiles ahead; producer: the
-// same by a warp that does nothing else), STAGES.
+// COPY (plain: through registers, when they are needed; async: cp.async, STAGES - 1 tiles ahead;
+// producer: the same by a warp that does nothing else), STAGES.
 // LAYOUT (plain, padded, fragments): shared memory, see wmma_memory.cuh.
-// EPILOGUE (separate: the output is divided in shared memory, then stored 2 bytes at a time; fused: divided,
-// rounded and stored 16 bytes at a time in one go).
+// EPILOGUE (separate: the output is divided in shared memory, then stored 2 bytes at a time; fused:
+// divided, rounded and stored 16 bytes at a time in one go).
 // PERSISTENT: as many blocks as the device holds take tiles of rows one after the other.
 // L2_HINT (none, prefetch, keep): see copy.cuh.
-// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE,
-// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
+// Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
+// WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -46,9 +47,10 @@ __device__ __forceinline__ void multiply_q_k(const Memory& memory, int k_start, 
     const WmmaFactor q = load_a(memory.address + QkvTile::offset(row, d), QkvTile::kStride);
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
-      multiply_transposed(sums[j], q,
-                          load_b_transposed(memory.address + k_start + QkvTile::offset((j * kParts + part) * 16, d),
-                                            QkvTile::kStride));
+      multiply_transposed(
+          sums[j], q,
+          load_b_transposed(memory.address + k_start + QkvTile::offset((j * kParts + part) * 16, d),
+                            QkvTile::kStride));
   }
 #pragma unroll
   for (int j = 0; j < kMine; ++j)
@@ -59,7 +61,9 @@ __device__ __forceinline__ void multiply_p_v(const Memory& memory, int v_start, 
   constexpr int kMine = HEAD_DIM / 16 / kParts;
   const int row = warp % kStripes * 16;
   const int part = warp / kStripes;
-  const auto place = [&](int j) { return shared_address(memory.output(row) + (j * kParts + part) * 16); };
+  const auto place = [&](int j) {
+    return shared_address(memory.output(row) + (j * kParts + part) * 16);
+  };
   WmmaSum sums[kMine];
 #pragma unroll
   for (int j = 0; j < kMine; ++j) sums[j] = load_sum(place(j), kOutputPitch);
@@ -70,7 +74,8 @@ __device__ __forceinline__ void multiply_p_v(const Memory& memory, int v_start, 
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
       multiply(sums[j], p,
-               load_b(memory.address + v_start + QkvTile::offset(key, (j * kParts + part) * 16), QkvTile::kStride));
+               load_b(memory.address + v_start + QkvTile::offset(key, (j * kParts + part) * 16),
+                      QkvTile::kStride));
   }
 #pragma unroll
   for (int j = 0; j < kMine; ++j) store_sum(place(j), sums[j], kOutputPitch);
@@ -102,8 +107,9 @@ __device__ __forceinline__ void multiply_p_v_scalar(const Memory& memory, int v_
 }
 
 // Products to probabilities relative to the rows' running maxima; outputs so far shrink with them.
-__device__ __forceinline__ void softmax_tile(const Memory& memory, const Scores& how, const Mask& mask, int first_row,
-                                       int first_key, int warp, int lane) {
+__device__ __forceinline__ void softmax_tile(const Memory& memory, const Scores& how,
+                                             const Mask& mask, int first_row, int first_key,
+                                             int warp, int lane) {
   constexpr int kMine = (BLOCK_N + 31) / 32;  // keys a lane
   for (int row = warp; row < BLOCK_M; row += WARPS) {
     float scores[kMine];
@@ -115,7 +121,8 @@ __device__ __forceinline__ void softmax_tile(const Memory& memory, const Scores&
       scores[j] = minus_infinity();
       if (BLOCK_N % 32 != 0 && key >= BLOCK_N) continue;
       const float product = memory.scores(row)[key];
-      scores[j] = Scores::kHasMod ? how.modified(product, first_row + row, first_key + key) : product * how.factor;
+      scores[j] = Scores::kHasMod ? how.modified(product, first_row + row, first_key + key)
+                                  : product * how.factor;
       mask.apply(scores[j], first_row + row, first_key + key);
       largest = fmaxf(largest, scores[j]);
     }
@@ -151,8 +158,8 @@ __device__ __forceinline__ void softmax_tile(const Memory& memory, const Scores&
 }
 
 // The block's rows of O and of the LSE.
-__device__ __forceinline__ void store(const Memory& memory, Element* o, int stride, float* row_lses, int first_row,
-                                      int lq) {
+__device__ __forceinline__ void store(const Memory& memory, Element* o, int stride, float* row_lses,
+                                      int first_row, int lq) {
   const auto inverse = [&](int row) {
     const float sum = memory.sum(row);
     return sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
@@ -161,15 +168,18 @@ __device__ __forceinline__ void store(const Memory& memory, Element* o, int stri
     for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads)
       memory.output(i / HEAD_DIM)[i % HEAD_DIM] *= inverse(i / HEAD_DIM);
     // Each thread stores what it divided: no barrier.
-    for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM && first_row + i / HEAD_DIM < lq; i += kThreads)
-      o[static_cast<long long>(first_row + i / HEAD_DIM) * stride + i % HEAD_DIM] = static_cast<Element>(
-          pack(memory.output(i / HEAD_DIM)[i % HEAD_DIM], 0.0f) & 0xffff);
+    for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM && first_row + i / HEAD_DIM < lq;
+         i += kThreads)
+      o[static_cast<long long>(first_row + i / HEAD_DIM) * stride + i % HEAD_DIM] =
+          static_cast<Element>(pack(memory.output(i / HEAD_DIM)[i % HEAD_DIM], 0.0f) & 0xffff);
   } else {
-    for (int i = threadIdx.x * 8; i < BLOCK_M * HEAD_DIM && first_row + i / HEAD_DIM < lq; i += kThreads * 8) {
+    for (int i = threadIdx.x * 8; i < BLOCK_M * HEAD_DIM && first_row + i / HEAD_DIM < lq;
+         i += kThreads * 8) {
       const int row = i / HEAD_DIM;
       const float by = inverse(row);
       const float* const from = memory.output(row) + i % HEAD_DIM;
-      *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride + i % HEAD_DIM) =
+      *reinterpret_cast<uint4*>(o + static_cast<long long>(first_row + row) * stride +
+                                i % HEAD_DIM) =
           uint4{pack(from[0] * by, from[1] * by), pack(from[2] * by, from[3] * by),
                 pack(from[4] * by, from[5] * by), pack(from[6] * by, from[7] * by)};
     }
@@ -181,8 +191,8 @@ __device__ __forceinline__ void store(const Memory& memory, Element* o, int stri
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     attention_wmma(const Element* __restrict__ all_q, const Element* __restrict__ all_k,
-                   const Element* __restrict__ all_v, Element* __restrict__ all_o, int lq, int lk, int heads,
-                   int batches, float scale FEATURE_PARAMETERS) {
+                   const Element* __restrict__ all_v, Element* __restrict__ all_o, int lq, int lk,
+                   int heads, int batches, float scale FEATURE_PARAMETERS) {
   extern __shared__ __align__(128) char shared[];
   const Memory memory(shared);
   const int lane = threadIdx.x % 32;
@@ -207,13 +217,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
     const int first_tile = mask.first_key(first_row) / BLOCK_N;
     const int end_tile = (mask.end_key(min(first_row + BLOCK_M, lq) - 1) + BLOCK_N - 1) / BLOCK_N;
-    // A tile past the end copies nothing, but its (empty) group is committed all the same: so the number of
-    // groups that may still be under way at a wait does not depend on the tile.
+    // A tile past the end copies nothing, but its (empty) group is committed all the same: so the
+    // number of groups that may still be under way at a wait does not depend on the tile.
     const auto begin = [&](int tile) {
       if (!copies) return;
       if (tile < end_tile) {
-        memory.copy_in<BLOCK_N>(kKStart + tile % STAGES * kTileBytes, k, k_stride, tile * BLOCK_N, lk);
-        memory.copy_in<BLOCK_N>(kVStart + tile % STAGES * kTileBytes, v, k_stride, tile * BLOCK_N, lk);
+        memory.copy_in<BLOCK_N>(kKStart + tile % STAGES * kTileBytes, k, k_stride, tile * BLOCK_N,
+                                lk);
+        memory.copy_in<BLOCK_N>(kVStart + tile % STAGES * kTileBytes, v, k_stride, tile * BLOCK_N,
+                                lk);
       }
       if constexpr (kCopy != Copy::plain) commit_copies();
     };
@@ -222,7 +234,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       if constexpr (kCopy != Copy::plain) commit_copies();
     }
     for (int ahead = 0; ahead < STAGES - 1; ++ahead) begin(first_tile + ahead);
-    for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads) memory.output(i / HEAD_DIM)[i % HEAD_DIM] = 0.0f;
+    for (int i = threadIdx.x; i < BLOCK_M * HEAD_DIM; i += kThreads)
+      memory.output(i / HEAD_DIM)[i % HEAD_DIM] = 0.0f;
     for (int row = threadIdx.x; row < BLOCK_M; row += kThreads) {
       memory.maximum(row) = minus_infinity();
       memory.sum(row) = 0.0f;

@@ -1,4 +1,5 @@
-// The genes of wmma.cu for a compiler that is given it by itself: 32 rows and 64 keys, copied one tile ahead.
+// The genes of wmma.cu for a compiler that is given it by itself: 32 rows and 64 keys, copied one
+// tile ahead.
 #pragma once
 
 #include "problem_defaults.cuh"

@@ -1,4 +1,5 @@
-// What the parts of wmma.cu agree on: the meaning of the genes, and what lies where in shared memory.
+// What the parts of wmma.cu agree on: the meaning of the genes, and what lies where in shared
+// memory.
 #pragma once
 
 #include "copy.cuh"
@@ -22,12 +23,15 @@ constexpr int kWorkers = WARPS * 32;      // threads that compute
 constexpr int kThreads = kWorkers + (kCopy == Copy::producer ? 32 : 0);
 constexpr int kCopiers = kCopy == Copy::producer ? 32 : kThreads;  // the last ones of the block
 
-// A matrix of 16-bit elements in shared memory. wmma.load takes 16 rows that lie equally far apart, so a row's
-// chunks cannot be exchanged by xor, as ldmatrix allows; what comes to the same is that each 16 x 16 fragment is
-// 512 bytes in a row: no two of its rows share a bank, and nothing is spent on padding.
+// A matrix of 16-bit elements in shared memory. wmma.load takes 16 rows that lie equally far apart,
+// so a row's chunks cannot be exchanged by xor, as ldmatrix allows; what comes to the same is that
+// each 16 x 16 fragment is 512 bytes in a row: no two of its rows share a bank, and nothing is
+// spent on padding.
 template <int kColumns>
 struct Matrix {
-  static constexpr int kStride = kLayout == FragmentLayout::fragments ? 16 : kColumns + (kLayout == FragmentLayout::padded ? 8 : 0);
+  static constexpr int kStride = kLayout == FragmentLayout::fragments
+                                     ? 16
+                                     : kColumns + (kLayout == FragmentLayout::padded ? 8 : 0);
 
   static constexpr int bytes(int rows) {
     return rows * (kLayout == FragmentLayout::fragments ? kColumns : kStride) * 2;
@@ -59,7 +63,8 @@ struct Memory {
   char* base;
   unsigned address;
 
-  __device__ __forceinline__ explicit Memory(char* shared) : base(shared), address(shared_address(shared)) {}
+  __device__ __forceinline__ explicit Memory(char* shared)
+      : base(shared), address(shared_address(shared)) {}
 
   __device__ __forceinline__ float* scores(int row) const {
     return reinterpret_cast<float*>(base + kScoreStart) + row * kScorePitch;
@@ -75,16 +80,20 @@ struct Memory {
     return reinterpret_cast<float*>(base + kStateStart)[BLOCK_M + row];
   }
 
-  // Rows of Q, K or V to byte `start`; those from `end` on do not exist and become zero. For the copiers alone.
+  // Rows of Q, K or V to byte `start`; those from `end` on do not exist and become zero. For the
+  // copiers alone.
   template <int kRows>
-  __device__ __forceinline__ void copy_in(int start, const Element* global, int stride, int first, int end) const {
+  __device__ __forceinline__ void copy_in(int start, const Element* global, int stride, int first,
+                                          int end) const {
     constexpr int kChunks = HEAD_DIM / 8;
-    for (int i = static_cast<int>(threadIdx.x) - (kThreads - kCopiers); i < kRows * kChunks; i += kCopiers) {
+    for (int i = static_cast<int>(threadIdx.x) - (kThreads - kCopiers); i < kRows * kChunks;
+         i += kCopiers) {
       const int row = i / kChunks;
       const int column = i % kChunks * 8;
       const bool inside = first + row < end;
       // An address inside the tensor even where nothing is read.
-      const Element* const from = global + static_cast<long long>(inside ? first + row : 0) * stride + column;
+      const Element* const from =
+          global + static_cast<long long>(inside ? first + row : 0) * stride + column;
       const int to = start + QkvTile::offset(row, column);
       if constexpr (kCopy == Copy::plain) {
         *reinterpret_cast<uint4*>(base + to) =

@@ -1,8 +1,8 @@
 // A 15 x 15 filter over an image, a tile of it in shared memory for each block: each of BLOCK_X x
 // BLOCK_Y threads makes TILE_X x TILE_Y elements in registers. They lie BLOCK_X and BLOCK_Y apart,
-// so that neighbours write neighbours and read other banks; or, with ADJACENT, side by side in x, so
-// that a thread reads what it needs of a row once and slides over it. PADDING: elements by which a
-// row of the tile is longer than it need be. UNROLL: rows of the filter that are unrolled.
+// so that neighbours write neighbours and read other banks; or, with ADJACENT, side by side in x,
+// so that a thread reads what it needs of a row once and slides over it. PADDING: elements by which
+// a row of the tile is longer than it need be. UNROLL: rows of the filter that are unrolled.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -15,7 +15,8 @@ constexpr int tile_width = BLOCK_X * TILE_X + filter_size - 1;
 constexpr int tile_height = BLOCK_Y * TILE_Y + filter_size - 1;
 constexpr int tile_stride = tile_width + PADDING;
 constexpr int threads = BLOCK_X * BLOCK_Y;
-enum { unroll = UNROLL };  // nvcc expands no macro in a pragma, and a constant would be a variable there
+// For a pragma: nvcc expands no macro there, and a constant would be a variable of the module.
+enum { unroll = UNROLL };
 
 // Where in the tile the thread's t-th element in x is.
 __device__ int element_x(int t) {

@@ -1,10 +1,10 @@
-// C = A B^T on the tensor cores of sm_80 and later: a block makes BLOCK_M x BLOCK_N elements, its WARPS_M x
-// WARPS_N warps a part each in registers. Tiles of A and B, DEPTH deep, come into a ring of STAGES by
-// asynchronous copies, which run ahead of the products. Chunks of 16 bytes are exchanged within a row by the
-// row's number, so that ldmatrix finds eight rows in different banks.
+// C = A B^T on the tensor cores of sm_80 and later: a block makes BLOCK_M x BLOCK_N elements, its
+// WARPS_M x WARPS_N warps a part each in registers. Tiles of A and B, DEPTH deep, come into a ring
+// of STAGES by asynchronous copies, which run ahead of the products. Chunks of 16 bytes are
+// exchanged within a row by the row's number, so that ldmatrix finds eight rows in different banks.
 //
-// GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time share what
-// they read of A and B in L2.
+// GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time
+// share what they read of A and B in L2.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -25,16 +25,18 @@ constexpr int kStageBytes = kABytes + BLOCK_N * kRowBytes;
 constexpr int kWarpM = BLOCK_M / WARPS_M, kWarpN = BLOCK_N / WARPS_N;
 constexpr int kTilesM = kWarpM / 16, kTilesN = kWarpN / 8;
 
-// Bytes from a tile's start to a chunk of a row. Eight rows of 128 bytes fill the banks eight times; of 64 bytes
-// four times, two rows side by side.
+// Bytes from a tile's start to a chunk of a row. Eight rows of 128 bytes fill the banks eight
+// times; of 64 bytes four times, two rows side by side.
 __device__ __forceinline__ int place_of(int row, int chunk) {
   const int turn = kChunks == 8 ? row & 7 : row >> 1 & 3;
   return row * kRowBytes + ((chunk ^ turn) << 4);
 }
 
-// Begins to copy kRows rows, from `first` on, of a matrix of `rows` x k; what lies outside becomes zero.
+// Begins to copy kRows rows, from `first` on, of a matrix of `rows` x k; what lies outside becomes
+// zero.
 template <int kRows>
-__device__ __forceinline__ void copy_tile(unsigned to, const Element* from, int first, int rows, int start, int k) {
+__device__ __forceinline__ void copy_tile(unsigned to, const Element* from, int first, int rows,
+                                          int start, int k) {
 #pragma unroll
   for (int i = 0; i < kRows * kChunks; i += kThreads) {
     const int index = i + threadIdx.x;
@@ -54,10 +56,12 @@ __device__ __forceinline__ void multiply(Sums& sums, unsigned a, unsigned b, int
   for (int depth = 0; depth < DEPTH / 16; ++depth) {
     unsigned left[kTilesM][4], right[kTilesN / 2][4];
 #pragma unroll
-    for (int i = 0; i < kTilesM; ++i) ldmatrix_x4(left[i], a + place_of(i * 16 + lane % 16, depth * 2 + lane / 16));
+    for (int i = 0; i < kTilesM; ++i)
+      ldmatrix_x4(left[i], a + place_of(i * 16 + lane % 16, depth * 2 + lane / 16));
 #pragma unroll
     for (int j = 0; j < kTilesN / 2; ++j)
-      ldmatrix_x4(right[j], b + place_of(j * 16 + lane / 16 * 8 + lane % 8, depth * 2 + lane / 8 % 2));
+      ldmatrix_x4(right[j],
+                  b + place_of(j * 16 + lane / 16 * 8 + lane % 8, depth * 2 + lane / 8 % 2));
 #pragma unroll
     for (int i = 0; i < kTilesM; ++i)
 #pragma unroll
@@ -66,7 +70,8 @@ __device__ __forceinline__ void multiply(Sums& sums, unsigned a, unsigned b, int
   }
 }
 
-__device__ __forceinline__ void write_tile(Element* C, const Sums& sums, int top, int left, int m, int n, int lane) {
+__device__ __forceinline__ void write_tile(Element* C, const Sums& sums, int top, int left, int m,
+                                           int n, int lane) {
 #pragma unroll
   for (int i = 0; i < kTilesM; ++i)
 #pragma unroll

@@ -1,5 +1,5 @@
-// C = A B^T: A is m x k, B is n x k as the weights of a linear layer lie, both row by row; a thread an element,
-// summed in order. What the others are held against.
+// C = A B^T: A is m x k, B is n x k as the weights of a linear layer lie, both row by row; a thread
+// an element, summed in order. What the others are held against.
 #include "half.cuh"
 
 __global__ void gemm_plain(const half* A, const half* B, half* C, int m, int n, int k) {

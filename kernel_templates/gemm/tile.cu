@@ -1,5 +1,6 @@
-// C = A B^T without tensor cores: a block makes TILE x TILE elements, from tiles of A and B that are DEPTH deep
-// and lie in shared memory, turned over, as floats; a thread makes PER x PER of them in registers.
+// C = A B^T without tensor cores: a block makes TILE x TILE elements, from tiles of A and B that
+// are DEPTH deep and lie in shared memory, turned over, as floats; a thread makes PER x PER of them
+// in registers.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -22,8 +23,10 @@ __global__ void __launch_bounds__(threads)
     for (int i = own; i < TILE * DEPTH; i += threads) {
       const int row = i / DEPTH, depth = i % DEPTH;
       const bool inside = start + depth < k;
-      a[depth][row] = inside && top + row < m ? to_float(A[(long long)(top + row) * k + start + depth]) : 0;
-      b[depth][row] = inside && left + row < n ? to_float(B[(long long)(left + row) * k + start + depth]) : 0;
+      a[depth][row] =
+          inside && top + row < m ? to_float(A[(long long)(top + row) * k + start + depth]) : 0;
+      b[depth][row] =
+          inside && left + row < n ? to_float(B[(long long)(left + row) * k + start + depth]) : 0;
     }
     __syncthreads();
 #pragma unroll

@@ -1,12 +1,14 @@
-// C = A B^T on Hopper's tensor cores. A block is one warpgroup that copies and CONSUMERS that multiply: the copy
-// engine brings tiles of A and B, 64 deep, into a ring of STAGES, whose places barriers hand to and fro; each
-// consumer sums 64 * ROWS_64 rows x BLOCK_N columns in registers. After CUTLASS's "warp specialized" kernels.
+// C = A B^T on Hopper's tensor cores. A block is one warpgroup that copies and CONSUMERS that
+// multiply: the copy engine brings tiles of A and B, 64 deep, into a ring of STAGES, whose places
+// barriers hand to and fro; each consumer sums 64 * ROWS_64 rows x BLOCK_N columns in registers.
+// After CUTLASS's "warp specialized" kernels.
 //
-// CLUSTER: blocks above each other that share tiles of B: each asks for a part, which the copy engine gives all.
-// PERSISTENT: as many blocks as the GPU holds, which take tile after tile, so that the copies of the next tile run
-// while the last one's results leave; else a block a tile.
-// GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time share what
-// they read of A and B in L2.
+// CLUSTER: blocks above each other that share tiles of B: each asks for a part, which the copy
+// engine gives all.
+// PERSISTENT: as many blocks as the GPU holds, which take tile after tile, so
+// that the copies of the next tile run while the last one's results leave; else a block a tile.
+// GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time
+// share what they read of A and B in L2.
 // EPILOGUE: direct, a fragment at a time; or staged, by way of shared memory and the copy engine.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
@@ -38,8 +40,8 @@ constexpr int kOut = STAGES * kStageBytes;
 constexpr int kFull = kOut + kOutBytes;
 constexpr int kEmpty = kFull + 8 * STAGES;
 
-// Registers a thread, of the warpgroup that copies and of those that multiply. One consumer starts with as many
-// as there can be.
+// Registers a thread, of the warpgroup that copies and of those that multiply. One consumer starts
+// with as many as there can be.
 constexpr int kFewRegisters = CONSUMERS == 2 ? 40 : 32;
 constexpr int kManyRegisters = CONSUMERS == 2 ? 232 : 160;
 
@@ -61,8 +63,9 @@ struct Columns {
   }
 };
 
-__device__ __forceinline__ void copy_tiles(unsigned base, const TensorMap& a_map, const TensorMap& b_map,
-                                           const Columns& columns, unsigned rank) {
+__device__ __forceinline__ void copy_tiles(unsigned base, const TensorMap& a_map,
+                                           const TensorMap& b_map, const Columns& columns,
+                                           unsigned rank) {
   Place place;
   for (int index = blockIdx.x / CLUSTER; index < columns.count(); index += gridDim.x / CLUSTER) {
     int row, column;
@@ -94,7 +97,8 @@ __device__ __forceinline__ void copy_tiles(unsigned base, const TensorMap& a_map
 
 using Sums = float[ROWS_64][BLOCK_N / 2];
 
-// Tells whoever fills this slot that this warp's products have read it: a wait for products is a warp's own.
+// Tells whoever fills this slot that this warp's products have read it: a wait for products is a
+// warp's own.
 __device__ __forceinline__ void release(unsigned base, unsigned slot) {
   const unsigned lane = threadIdx.x % 32;
   if (CLUSTER == 1) {
@@ -104,7 +108,8 @@ __device__ __forceinline__ void release(unsigned base, unsigned slot) {
   }
 }
 
-__device__ __forceinline__ void multiply(unsigned base, int consumer, int steps, Place& place, Sums& sums) {
+__device__ __forceinline__ void multiply(unsigned base, int consumer, int steps, Place& place,
+                                         Sums& sums) {
   unsigned last = 0;
   for (int i = 0; i < steps; ++i) {
     const unsigned a = base + place.slot * kStageBytes + consumer * kConsumerRows * 128;
@@ -115,7 +120,8 @@ __device__ __forceinline__ void multiply(unsigned base, int consumer, int steps,
     for (int depth = 0; depth < kDepth / 16; ++depth)
 #pragma unroll
       for (int r = 0; r < ROWS_64; ++r)
-        Wgmma<BLOCK_N>::from_shared(sums[r], moved(matrix_at(a + r * 64 * 128, 0, 1024), depth * 32),
+        Wgmma<BLOCK_N>::from_shared(sums[r],
+                                    moved(matrix_at(a + r * 64 * 128, 0, 1024), depth * 32),
                                     moved(matrix_at(b, 0, 1024), depth * 32), i > 0 || depth > 0);
     commit_products();
     // One step's products stay under way while the next begin; the one before has been read.
@@ -130,7 +136,8 @@ __device__ __forceinline__ void multiply(unsigned base, int consumer, int steps,
   release(base, last);
 }
 
-__device__ __forceinline__ void write_direct(Element* C, const Sums& sums, int top, int left, int m, int n) {
+__device__ __forceinline__ void write_direct(Element* C, const Sums& sums, int top, int left, int m,
+                                             int n) {
   const int thread = threadIdx.x % kGroupThreads;
 #pragma unroll
   for (int r = 0; r < ROWS_64; ++r)
@@ -150,8 +157,8 @@ __device__ __forceinline__ void write_direct(Element* C, const Sums& sums, int t
 }
 
 // In panels of 64 rows x 64 columns, 128 bytes a row, swizzled as the copy engine reads them.
-__device__ __forceinline__ void write_staged(unsigned base, const TensorMap& c_map, const Sums& sums, int consumer,
-                                             int top, int left) {
+__device__ __forceinline__ void write_staged(unsigned base, const TensorMap& c_map,
+                                             const Sums& sums, int consumer, int top, int left) {
   const int thread = threadIdx.x % kGroupThreads, lane = thread % 32, warp = thread / 32;
   const unsigned own = base + kOut + consumer * kConsumerRows * BLOCK_N * 2;
   // The stores of the tile before have left their place.
@@ -165,7 +172,8 @@ __device__ __forceinline__ void write_staged(unsigned base, const TensorMap& c_m
       const unsigned panel = own + (r * (BLOCK_N / 64) + i / 4) * 64 * 128;
       const int chunk = i % 4 * 2 + lane / 16;
       const float* s = sums[r] + 8 * i;
-      store_matrices(panel + row * 128 + ((chunk ^ row % 8) * 16), pack(s[0], s[1]), pack(s[2], s[3]),
+      store_matrices(panel + row * 128 + ((chunk ^ row % 8) * 16),
+                     pack(s[0], s[1]), pack(s[2], s[3]),
                      pack(s[4], s[5]), pack(s[6], s[7]));
     }
   fence_async_proxy();
@@ -175,7 +183,8 @@ __device__ __forceinline__ void write_staged(unsigned base, const TensorMap& c_m
     for (int r = 0; r < ROWS_64; ++r)
 #pragma unroll
       for (int panel = 0; panel < BLOCK_N / 64; ++panel)
-        store_box(c_map, own + (r * (BLOCK_N / 64) + panel) * 64 * 128, left + panel * 64, top + r * 64);
+        store_box(c_map, own + (r * (BLOCK_N / 64) + panel) * 64 * 128,
+                  left + panel * 64, top + r * 64);
     commit_stores();
   }
 }

@@ -1,7 +1,8 @@
 // Asynchronous copies from global to shared memory, sm_80 and later. PTX ISA: cp.async.
 #pragma once
 
-// What L2 is told of a copy: nothing; to fetch the whole 128 bytes around it; to give these bytes up last.
+// What L2 is told of a copy: nothing; to fetch the whole 128 bytes around it; to give these bytes
+// up last.
 enum class L2Hint { none, prefetch, keep };
 
 // 16 bytes, past L1. Where `inside` is false nothing is read and 16 zero bytes are written.
@@ -13,8 +14,8 @@ __device__ __forceinline__ void copy_16_async(unsigned shared, const void* globa
                  "r"(bytes)
                  : "memory");
   } else if constexpr (kHint == L2Hint::prefetch) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
-                 "r"(bytes)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared),
+                 "l"(global), "r"(bytes)
                  : "memory");
   } else {
     asm volatile(
@@ -26,7 +27,9 @@ __device__ __forceinline__ void copy_16_async(unsigned shared, const void* globa
   }
 }
 
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 
 // Waits until at most `kPending` of this thread's latest groups are still under way.
 template <int kPending>

@@ -1,4 +1,5 @@
-// Bytes of e4m3: 4 significant bits, from 2^-9 to 448. PTX ISA: cvt, "Alternate floating point data formats".
+// Bytes of e4m3: 4 significant bits, from 2^-9 to 448. PTX ISA: cvt, "Alternate floating point data
+// formats".
 #pragma once
 
 // Four of them, `a` in the lowest byte, rounded to nearest even; what is too large becomes 448.

@@ -1,5 +1,6 @@
-// Elements of 16 bits for plain references, by the names that cuda_fp16.h has for them. Where a reference is
-// run in double (engine/problem/custom/widen.hpp) `half` is a macro for double, and so are the conversions.
+// Elements of 16 bits for plain references, by the names that cuda_fp16.h has for them. Where a
+// reference is run in double (engine/problem/custom/widen.hpp) `half` is a macro for double, and so
+// are the conversions.
 #pragma once
 
 #ifndef half

@@ -1,5 +1,6 @@
 // Barriers in shared memory that count arrivals and bytes, and barriers with a number, for sm_90.
-// PTX ISA: "Parallel Synchronization and Communication Instructions: mbarrier", barrier, setmaxnreg.
+// PTX ISA: "Parallel Synchronization and Communication Instructions: mbarrier", barrier,
+// setmaxnreg.
 #pragma once
 
 __device__ __forceinline__ void init_mbarrier(unsigned barrier, int arrivals) {
@@ -15,9 +16,9 @@ __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at the barrier that lies at the same place in the shared memory of block `rank`. For those who have
-// only read: nothing written before is published to the other block, which would take a fence of the whole
-// GPU each time (.release.cluster).
+// Arrives at the barrier that lies at the same place in the shared memory of block `rank`. For
+// those who have only read: nothing written before is published to the other block, which would
+// take a fence of the whole GPU each time (.release.cluster).
 __device__ __forceinline__ void arrive_in_cluster(unsigned barrier, unsigned rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"

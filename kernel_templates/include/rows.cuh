@@ -1,6 +1,7 @@
-// Rows of a matrix of 16-bit elements in registers, as floats: WARPS warps share a row of COLUMNS, ROWS rows
-// share a block of WARPS * 32 x ROWS threads, and a thread has every so many-th piece of VECTOR elements of
-// its row. LOAD and STORE: whether the caches are told that an element is used once.
+// Rows of a matrix of 16-bit elements in registers, as floats: WARPS warps share a row of COLUMNS,
+// ROWS rows share a block of WARPS * 32 x ROWS threads, and a thread has every so many-th piece of
+// VECTOR elements of its row. LOAD and STORE: whether the caches are told that an element is used
+// once.
 #pragma once
 
 #include "element.cuh"
@@ -68,8 +69,8 @@ __device__ __forceinline__ void store_piece(Element* row, int piece, const float
     *to = made.words;
 }
 
-// `value` of all threads of a row, joined; every thread gets it. Each kind of Join has shared memory of its own,
-// and may be used once.
+// `value` of all threads of a row, joined; every thread gets it. Each kind of Join has shared
+// memory of its own, and may be used once.
 template <typename Value, typename Join>
 __device__ __forceinline__ Value over_row(Value value, Join join) {
 #pragma unroll
@@ -92,5 +93,6 @@ struct Scalar {
 };
 
 __device__ __forceinline__ float sum_over_row(float value) {
-  return over_row(Scalar{value}, [](Scalar a, Scalar b) { return Scalar{a.value + b.value}; }).value;
+  return over_row(Scalar{value}, [](Scalar a, Scalar b) { return Scalar{a.value + b.value}; })
+      .value;
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 __device__ __forceinline__ void store_floats(unsigned address, float a, float b, float c, float d) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(a), "f"(b), "f"(c), "f"(d)
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(a), "f"(b), "f"(c),
+               "f"(d)
                : "memory");
 }
 
 // From the same address of block `rank` of the cluster.
-__device__ __forceinline__ void load_floats_of(unsigned rank, unsigned address, float (&values)[4]) {
+__device__ __forceinline__ void load_floats_of(unsigned rank, unsigned address,
+                                               float (&values)[4]) {
   asm volatile(
       "{\n.reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %4, %5;\n"

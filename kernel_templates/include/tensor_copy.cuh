@@ -60,9 +60,11 @@ __device__ __forceinline__ void load_box_for(unsigned short blocks, unsigned to,
       : "memory");
 }
 
-__device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, int column, int row) {
+__device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, int column,
+                                          int row) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
+          &map),
       "r"(from), "r"(column), "r"(row)
       : "memory");
 }
@@ -79,8 +81,8 @@ __device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, i
 __device__ __forceinline__ void store_box(const TensorMap& map, unsigned from, int column, int part,
                                           int row, int head, int batch) {
   asm volatile(
-      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::
-          "l"(&map),
+      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5, %6}], "
+      "[%1];" ::"l"(&map),
       "r"(from), "r"(column), "r"(part), "r"(row), "r"(head), "r"(batch)
       : "memory");
 }

@@ -1,8 +1,9 @@
 // A tile of rows of HEAD_DIM 16-bit elements in shared memory, moved in chunks of 16 bytes.
 //
-// ldmatrix reads the same chunk of eight rows that follow each other. In a plain layout a row is 128 or
-// 256 bytes, so all eight chunks lie in the same four banks and are served one after the other. Padding a
-// row by a chunk, or exchanging a row's chunks by the row's number (xor), puts them in different banks.
+// ldmatrix reads the same chunk of eight rows that follow each other. In a plain layout a row is
+// 128 or 256 bytes, so all eight chunks lie in the same four banks and are served one after the
+// other. Padding a row by a chunk, or exchanging a row's chunks by the row's number (xor), puts
+// them in different banks.
 #pragma once
 
 #include "copy.cuh"
@@ -23,8 +24,9 @@ struct SharedTile {
     return (row * kPitch + place * 8) * 2;
   }
 
-  // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those from `end` on
-  // do not exist and become zero. All threads of the block take part; they commit afterwards.
+  // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
+  // from `end` on do not exist and become zero. All threads of the block take part; they commit
+  // afterwards.
   template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
                                               int first, int end) {

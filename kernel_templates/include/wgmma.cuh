@@ -1,12 +1,12 @@
-// Matrix products of a warpgroup (128 threads) with sm_90a's wgmma: 64 rows, kN columns, 32 bytes deep (16
-// elements; 32 of e4m3), summed in single precision. B, and A where it is not in registers, are read from shared memory, where
-// they lie as the copy engine writes them with its 128-byte swizzle: rows of 128 bytes, eight of
-// them to an atom of 1024 bytes.
+// Matrix products of a warpgroup (128 threads) with sm_90a's wgmma: 64 rows, kN columns, 32 bytes
+// deep (16 elements; 32 of e4m3), summed in single precision. B, and A where it is not in
+// registers, are read from shared memory, where they lie as the copy engine writes them with its
+// 128-byte swizzle: rows of 128 bytes, eight of them to an atom of 1024 bytes.
 //
-// The sums: thread t of the warpgroup holds of rows 16 * (t / 32) + t % 32 / 4 (and + 8) the columns
-// 8 i + t % 4 * 2 (and + 1); sums[4 i + 2 h + c] is row h, column c. An A operand in registers is
-// laid out like two such fragments side by side; of e4m3 a register has four columns, 4 (t % 4) on, and the next
-// one of the same row is 16 columns further on.
+// The sums: thread t of the warpgroup holds of rows 16 * (t / 32) + t % 32 / 4 (and + 8) the
+// columns 8 i + t % 4 * 2 (and + 1); sums[4 i + 2 h + c] is row h, column c. An A operand in
+// registers is laid out like two such fragments side by side; of e4m3 a register has four columns,
+// 4 (t % 4) on, and the next one of the same row is 16 columns further on.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions", "Matrix Descriptor Format".
 #pragma once
@@ -40,24 +40,24 @@ __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// The compiler takes products for done where they are issued: this keeps reads and writes of `values` on
-// their side of it.
+// The compiler takes products for done where they are issued: this keeps reads and writes of
+// `values` on their side of it.
 template <int kCount>
 __device__ __forceinline__ void pin_registers(float (&values)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
 
-// Keeps ptxas from hoisting wgmma.wait_group above independent math: it does not move waits across a
-// branch. Never taken (value >= 0).
+// Keeps ptxas from hoisting wgmma.wait_group above independent math: it does not move waits across
+// a branch. Never taken (value >= 0).
 __device__ __forceinline__ void fence_by_branch(float value) {
   if (value < -1.0f) asm volatile("nanosleep.u32 0;" ::: "memory");
 }
 
-// Wgmma<kN>::from_shared(sums, a, b, add): sums = a b^T, + sums with add; both have their depth along the
-// rows of 128 bytes.
-// Wgmma<kN>::from_registers<kTransposed>(sums, a, b, add): the same with a in registers; kTransposed: sums =
-// a b, b has its columns along the rows, which e4m3 cannot.
+// Wgmma<kN>::from_shared(sums, a, b, add): sums = a b^T, + sums with add; both have their depth
+// along the rows of 128 bytes.
+// Wgmma<kN>::from_registers<kTransposed>(sums, a, b, add): the same with a in registers;
+// kTransposed: sums = a b, b has its columns along the rows, which e4m3 cannot.
 template <int kN>
 struct Wgmma;
 
@@ -117,26 +117,30 @@ struct Wgmma;
 #define WGMMA_SUMS_128 WGMMA_SUMS_120, WGMMA_EIGHT(120)
 
 // Operands follow the sums: their numbers are i0, i1, ...
-#define WGMMA_SHAPE(n, count, i0, i1, i2, i3, i4, i5, i6)                                            \
+#define WGMMA_SHAPE(n, count, i0, i1, i2, i3, i4, i5, i6)                                          \
   template <>                                                                                      \
   struct Wgmma<n> {                                                                                \
     __device__ __forceinline__ static void from_shared(float (&sums)[count], unsigned long long a, \
                                                        unsigned long long b, int add) {            \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i2 ", 0;\n"                               \
-                   "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES                        \
-                   "{" WGMMA_NAMES_##count "}, %" #i0 ", %" #i1 ", p, 1, 1" WGMMA_NONE_TRANSPOSED ";\n}"              \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i2                                        \
+                   ", 0;\n"                                                                        \
+                   "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES "{" WGMMA_NAMES_##count      \
+                   "}, %" #i0 ", %" #i1 ", p, 1, 1" WGMMA_NONE_TRANSPOSED ";\n}"                   \
                    : WGMMA_SUMS_##count                                                            \
                    : "l"(a), "l"(b), "r"(add));                                                    \
     }                                                                                              \
     template <int kTransposed>                                                                     \
-    __device__ __forceinline__ static void from_registers(                                         \
-        float (&sums)[count], const unsigned (&a)[4], unsigned long long b, int add) {             \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i5 ", 0;\n"                               \
-                   "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES                        \
-                   "{" WGMMA_NAMES_##count "}, {%" #i0 ", %" #i1 ", %" #i2 ", %" #i3 "}, %" #i4    \
-                   ", p, 1, 1" WGMMA_B_TRANSPOSED(i6) ";\n}"                                                       \
+    __device__ __forceinline__ static void from_registers(float (&sums)[count],                    \
+                                                          const unsigned (&a)[4],                  \
+                                                          unsigned long long b, int add) {         \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i5                                        \
+                   ", 0;\n"                                                                        \
+                   "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES "{" WGMMA_NAMES_##count      \
+                   "}, {%" #i0 ", %" #i1 ", %" #i2 ", %" #i3 "}, %" #i4                            \
+                   ", p, 1, 1" WGMMA_B_TRANSPOSED(i6) ";\n}"                                       \
                    : WGMMA_SUMS_##count                                                            \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kTransposed)); \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add),                 \
+                     "n"(kTransposed));                                                            \
     }                                                                                              \
   };
 

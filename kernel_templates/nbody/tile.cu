@@ -1,8 +1,9 @@
-// Gravity in tiles: TILE bodies lie in shared memory at a time, where all threads of a warp read the same one.
-// PER: bodies whose acceleration a thread sums in registers, so that one read serves them all; they lie THREADS
-// apart. SPLIT: threads that share a body, each with a part of every tile, for fewer bodies than the GPU has
-// threads. UNROLL: bodies of a tile at a time. RSQRT: whether the root's reciprocal is taken as the unit for it
-// gives it, or asked for again where it is a subnormal number.
+// Gravity in tiles: TILE bodies lie in shared memory at a time, where all threads of a warp read
+// the same one. PER: bodies whose acceleration a thread sums in registers, so that one read serves
+// them all; they lie THREADS apart. SPLIT: threads that share a body, each with a part of every
+// tile, for fewer bodies than the GPU has threads. UNROLL: bodies of a tile at a time. RSQRT:
+// whether the root's reciprocal is taken as the unit for it gives it, or asked for again where it
+// is a subnormal number.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.
@@ -13,7 +14,8 @@
 enum class Rsqrt { exact, flushed };
 
 constexpr int part = TILE / SPLIT;  // of a tile, that is one thread's
-enum { unroll = UNROLL };  // nvcc expands no macro in a pragma, and a constant would be a variable there
+// For a pragma: nvcc expands no macro there, and a constant would be a variable of the module.
+enum { unroll = UNROLL };
 
 struct Sum {
   float x, y, z;

@@ -1,9 +1,9 @@
-// The sum of a vector by all blocks in one launch: each leaves the sum of its part in `partial`, and the block
-// that is done last adds these, in their order. So the result is the same each time, whoever is last. `done`
-// counts blocks and is 0 again in the end, ready for the next launch.
+// The sum of a vector by all blocks in one launch: each leaves the sum of its part in `partial`,
+// and the block that is done last adds these, in their order. So the result is the same each time,
+// whoever is last. `done` counts blocks and is 0 again in the end, ready for the next launch.
 //
-// THREADS of a block; VECTOR: elements that a load takes; UNROLL: loads that a thread has under way; LOAD:
-// whether the caches are told that an element is used once.
+// THREADS of a block; VECTOR: elements that a load takes; UNROLL: loads that a thread has under
+// way; LOAD: whether the caches are told that an element is used once.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.

@@ -1,4 +1,5 @@
-// The sum of a vector by one block, in double: what the others are held against. `done` stays as it is.
+// The sum of a vector by one block, in double: what the others are held against. `done` stays as it
+// is.
 __global__ void reduction_plain(const float* x, float* partial, int* done, float* total, int n) {
   __shared__ double parts[1024];
   double sum = 0;

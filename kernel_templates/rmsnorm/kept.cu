@@ -1,6 +1,6 @@
-// RMSNorm from registers: a row is read once, kept, and written once (rows.cuh has WARPS, ROWS, VECTOR, LOAD
-// and STORE). COLUMNS is the problem's. EARLY_WEIGHT: the weights are asked for together with the row, in time
-// but in registers, not when the sum is there.
+// RMSNorm from registers: a row is read once, kept, and written once (rows.cuh has WARPS, ROWS,
+// VECTOR, LOAD and STORE). COLUMNS is the problem's. EARLY_WEIGHT: the weights are asked for
+// together with the row, in time but in registers, not when the sum is there.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
 // keeps the defaults out of the text that it compiles and exports.

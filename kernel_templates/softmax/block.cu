@@ -1,5 +1,5 @@
-// Softmax of each row, a block a row: neighbours read neighbours, and the block's threads meet twice
-// in shared memory, for the row's largest element and for its sum. Three passes over the row.
+// Softmax of each row, a block a row: neighbours read neighbours, and the block's threads meet
+// twice in shared memory, for the row's largest element and for its sum. Three passes over the row.
 // THREADS: of a block, a power of two.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
@@ -16,13 +16,15 @@ __device__ float over_block(float value, Join join) {
   parts[threadIdx.x] = value;
   __syncthreads();
   for (int half = THREADS / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) parts[threadIdx.x] = join(parts[threadIdx.x], parts[threadIdx.x + half]);
+    if (threadIdx.x < half)
+      parts[threadIdx.x] = join(parts[threadIdx.x], parts[threadIdx.x + half]);
     __syncthreads();
   }
   return parts[0];  // nobody writes it again: each kind of Join has parts of its own
 }
 
-__global__ void __launch_bounds__(THREADS) softmax_block(const Element* x, Element* y, int columns) {
+__global__ void __launch_bounds__(THREADS)
+    softmax_block(const Element* x, Element* y, int columns) {
   x += (long long)blockIdx.x * columns;
   y += (long long)blockIdx.x * columns;
   float largest = -__int_as_float(0x7f800000);

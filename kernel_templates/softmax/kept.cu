@@ -1,9 +1,11 @@
-// Softmax of each row from registers: a row is read once, kept, and written once (rows.cuh has WARPS, ROWS,
-// VECTOR, LOAD and STORE). COLUMNS is the problem's.
+// Softmax of each row from registers: a row is read once, kept, and written once (rows.cuh has
+// WARPS, ROWS, VECTOR, LOAD and STORE). COLUMNS is the problem's.
 // JOIN: how a row's threads agree on its largest element and its sum.
 //   twice: first on the one, then on the other, as the formula is read;
-//   once: each thread subtracts its own largest element, and what that was wrong by is a factor of its sum
-//         and of its results (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+//   once: each thread subtracts its own largest element, and what that was wrong by is a factor of
+//   its sum
+//         and of its results (Milakov and Gimelshein, Online normalizer calculation for softmax,
+//         2018).
 // FAST_EXP: 2^x by the special function unit.
 
 // For a compiler that is given this file by itself. A search defines every gene, and the comment
@@ -35,7 +37,8 @@ struct Exponentials {
 
 __device__ __forceinline__ Exponentials join_exponentials(Exponentials a, Exponentials b) {
   float largest = fmaxf(a.largest, b.largest);
-  return {largest, a.sum * exponential(a.largest - largest) + b.sum * exponential(b.largest - largest)};
+  return {largest,
+          a.sum * exponential(a.largest - largest) + b.sum * exponential(b.largest - largest)};
 }
 
 __global__ void __launch_bounds__(row_threads* ROWS)
@@ -57,7 +60,9 @@ __global__ void __launch_bounds__(row_threads* ROWS)
     for (int v = 0; v < vector; ++v) largest = fmaxf(largest, kept[p][v]);
   }
   if (JoinRow::JOIN == JoinRow::twice)
-    largest = over_row(Scalar{largest}, [](Scalar a, Scalar b) { return Scalar{fmaxf(a.value, b.value)}; }).value;
+    largest = over_row(Scalar{largest}, [](Scalar a, Scalar b) {
+                return Scalar{fmaxf(a.value, b.value)};
+              }).value;
 
   float sum = 0;
 #pragma unroll
@@ -78,6 +83,7 @@ __global__ void __launch_bounds__(row_threads* ROWS)
   for (int p = 0; p < pieces; ++p) {
 #pragma unroll
     for (int v = 0; v < vector; ++v) kept[p][v] *= factor;
-    if (row < rows && piece_of(p) < row_pieces) store_piece<Use::STORE>(y + start, piece_of(p), kept[p]);
+    if (row < rows && piece_of(p) < row_pieces)
+      store_piece<Use::STORE>(y + start, piece_of(p), kept[p]);
   }
 }
