@@ -280,7 +280,8 @@ TEST_CASE("features: planted faults are refused") {
          {{"first_tile = mask.first_key(first_row) / BLOCK_N",
            "first_tile = (mask.first_key(first_row) + BLOCK_N - 1) / BLOCK_N"}});
   refuse(window, "mask forgotten at the left end",
-         {{"hides = past_end || past_last || before_first;", "hides = past_end || past_last;"}});
+         {{"needs_mask = past_end || past_last || before_first;",
+           "needs_mask = past_end || past_last;"}});
 
   Fixture scores =
       on_l4({"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"

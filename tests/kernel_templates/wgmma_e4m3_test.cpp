@@ -94,14 +94,14 @@ TEST_CASE("wgmma e4m3: planted faults are refused") {
          {{"head * q_blocks_ + position_of(row) / kScaleRows", "head * q_blocks_"}});
   refuse(place, "P's columns not in the order of V's keys", "wrong",
          {{"pack_e4m3(p[0], p[1], p[2], p[3])", "pack_e4m3(p[0], p[2], p[1], p[3])"}});
-  refuse(place, "LSE keeps the gain of P", "wrong", {{"reference - kGain", "reference"}});
+  refuse(place, "LSE keeps the gain of P", "wrong", {{"offset - kGain", "offset"}});
   refuse(place, "P without its gain loses what is small", "wrong",
-         {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""},
-          {"reference - kGain", "reference"}});
+         {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""}, {"offset - kGain", "offset"}});
   refuse(place, "V turned over unseen by the products", "race",
          {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
-  refuse(place, "V turned over where products still read", "race",
-         {{"wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);\n      turn", "turn"}});
+  refuse(
+      place, "V turned over where products still read", "race",
+      {{"wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);\n      transpose", "transpose"}});
 }
 
 TEST_CASE("wgmma e4m3: a template of 16 bits says no in one line") {

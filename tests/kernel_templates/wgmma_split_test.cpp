@@ -94,6 +94,6 @@ TEST_CASE("wgmma split: planted faults are refused") {
   refuse(place, "both blocks take all keys", "wrong",
          {{"return {first, min(first + share, all.end)};", "return all;"}});
   refuse(place, "sums are read before they are there", "race",
-         {{"if (rank != 0) leave_sums(state, base);\n  sync_cluster();",
-           "sync_cluster();\n  if (rank != 0) leave_sums(state, base);"}});
+         {{"if (rank != 0) write_partials(state, base);\n  sync_cluster();",
+           "sync_cluster();\n  if (rank != 0) write_partials(state, base);"}});
 }
