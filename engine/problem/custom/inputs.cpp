@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -90,16 +91,21 @@ struct Draw {
   double drawn = 0;  // by the distribution: deviations, or a share of what it covers
   double large = 0;  // in [0, 1): the lowest are of the few
   double row = 0;    // its row's, in [0, 1)
+  bool low = false;  // whether its row is (LargeLogits)
 };
 
-// What Inputs::large_logits does to a tensor.
-enum class LargeLogits {
-  outliers,  // a few elements are 30 times as large
-  low_rows,  // half of the rows lie 105 deviations and more below the others: expf gives 0 there
-  none,      // as drawn: products of low rows and outliers would leave what fp16 holds
+// What Inputs::large_logits does to the rows of a tensor: a few elements of some are 30 times as
+// large, others lie so far below zero as a whole that expf gives 0 for all of their elements.
+struct LargeLogits {
+  bool outliers = true;
+  bool low_rows = false;
+  std::uint64_t first = 0;  // low: the rows whose number and this are even together
+
+  bool is_low(std::size_t row) const { return low_rows && (row + first) % 2 == 0; }
 };
-// Spread by 60: of numbers that are almost equal a variance by squares is no longer to be had.
-constexpr double kLow = 105, kLowSpread = 60;
+// In deviations. Spread widely: of numbers that are almost equal, a variance as the mean square
+// less the squared mean is not to be had.
+constexpr double kLow = 105, kLowSpread = 200, kLowSpreadOfHalf = 60;
 
 // A number below the normal ones of its type; either sign.
 double below_normal(DType type, double share) {
@@ -124,22 +130,24 @@ bool is_centred(const Distribution& fill) {
   return std::abs(fill.first) < kMostDeviations * fill.second;
 }
 
-double normal_value(const Distribution& fill, Inputs inputs, LargeLogits logits, double drawn,
-                    double large, double row) {
-  double deviations = drawn;
+double normal_value(DType type, const Distribution& fill, Inputs inputs, const LargeLogits& logits,
+                    const Draw& draw) {
+  double deviations = draw.drawn;
   if (inputs == Inputs::tripled) deviations *= 3;
   if (inputs == Inputs::small) deviations *= 0.01;
   if (inputs == Inputs::negated) deviations = -deviations;
   if (inputs == Inputs::large_logits) {
-    if (logits == LargeLogits::outliers && large < 1.0 / 64) deviations *= 30;
-    if (logits == LargeLogits::low_rows && row < 0.5)
-      deviations = -kLow - kLowSpread * std::abs(drawn);
+    const double spread = type == DType::f16 ? kLowSpreadOfHalf : kLowSpread;
+    if (draw.low && is_centred(fill))
+      deviations = -kLow - spread * std::abs(draw.drawn);
+    else if (logits.outliers && draw.large < 1.0 / 64)
+      deviations *= 30;
   }
-  if (inputs == Inputs::distinct_rows) deviations = 4 * row - 2;
+  if (inputs == Inputs::distinct_rows) deviations = 4 * draw.row - 2;
   // Where it has numbers of one sign alone they keep it.
-  if (inputs == Inputs::extreme && large < 1.0 / 64)
-    deviations =
-        (drawn < 0 ? -1 : 1) * (is_centred(fill) ? 100 + large * 64 * 900 : kMostDeviations);
+  if (inputs == Inputs::extreme && draw.large < 1.0 / 64)
+    deviations = (draw.drawn < 0 ? -1 : 1) *
+                 (is_centred(fill) ? 100 + draw.large * 64 * 900 : kMostDeviations);
   return fill.first + fill.second * deviations;
 }
 
@@ -166,27 +174,27 @@ double bounded_share(Inputs inputs, double drawn, double large, double row) {
   return drawn;
 }
 
-double value_of(DType type, const Distribution& fill, Inputs inputs, LargeLogits logits,
-                Random& random, double row) {
+double value_of(DType type, const Distribution& fill, Inputs inputs, const LargeLogits& logits,
+                Random& random, double row, bool low) {
   using Kind = Distribution::Kind;
   if (fill.kind == Kind::value) return fill.first;
   const bool normal = fill.kind == Kind::normal;
   const double drawn = normal ? random.normal() : random.uniform();
-  const Draw draw = {drawn, random.uniform(), row};
+  const Draw draw = {drawn, random.uniform(), row, low};
   if (inputs == Inputs::rare) {
     const double reach = kMostDeviations * fill.second;
     const double least = normal ? fill.first - reach : fill.first;
     const double most = normal ? fill.first + reach : fill.second;
     if (const auto value = rare_value(type, least, most, draw)) return *value;
   }
-  if (normal) return normal_value(fill, inputs, logits, draw.drawn, draw.large, row);
+  if (normal) return normal_value(type, fill, inputs, logits, draw);
   const double share = bounded_share(inputs, draw.drawn, draw.large, row);
   if (fill.kind == Kind::uniform) return fill.first + share * (fill.second - fill.first);
   return fill.first + std::floor(share * (fill.second - fill.first + 1));
 }
 
 // In pieces with seeds of their own, so that several threads can draw a large tensor.
-void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, LargeLogits logits,
+void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, const LargeLogits& logits,
           std::uint64_t seed) {
   constexpr std::size_t piece = std::size_t{1} << 20;
   const auto count = static_cast<std::size_t>(tensor.elements());
@@ -200,24 +208,36 @@ void draw(Tensor& tensor, const Distribution& fill, Inputs inputs, LargeLogits l
     for (std::size_t at = i * piece; at < end;) {
       const std::size_t row = at / row_length;
       const double share = share_of_row(row, seed);
+      const bool low = logits.is_low(row);
       for (const std::size_t end_of_row = std::min((row + 1) * row_length, end); at < end_of_row;
            ++at)
-        put_number(tensor.type, value_of(tensor.type, fill, inputs, logits, random, share),
+        put_number(tensor.type, value_of(tensor.type, fill, inputs, logits, random, share, low),
                    tensor.bytes.data() + at * size);
     }
   });
 }
 
-// The tensor that has low rows, or none: every other seed has outliers everywhere.
-std::string tensor_with_low_rows(const CustomSpec& spec, std::uint64_t seed) {
+// Rows of both sorts in every tensor. Only where fp16 has to hold products of several tensors, one
+// of them has low rows and none has outliers, or all have outliers: together they would leave its
+// range.
+std::function<LargeLogits(const Tensor&)> large_logits_of(const CustomSpec& spec,
+                                                          std::uint64_t seed) {
   std::vector<std::string> centred;
-  for (const CustomArgument& argument : spec.arguments)
-    if (argument.role && is_given(*argument.role) &&
-        argument.fill.kind == Distribution::Kind::normal && is_centred(argument.fill))
+  bool half_output = false;
+  for (const CustomArgument& argument : spec.arguments) {
+    if (!argument.role) continue;
+    half_output |= is_result(*argument.role) && argument.type == DType::f16;
+    if (is_given(*argument.role) && argument.fill.kind == Distribution::Kind::normal &&
+        is_centred(argument.fill))
       centred.push_back(argument.name);
+  }
   const std::uint64_t drawn = derive_seed(seed, "low rows");
-  if (centred.empty() || drawn % 2 == 0) return {};
-  return centred[drawn / 2 % centred.size()];
+  if (!half_output || centred.size() < 2)
+    return [drawn](const Tensor&) { return LargeLogits{true, true, drawn}; };
+  if (drawn % 2 == 0) return [](const Tensor&) { return LargeLogits{}; };
+  return [drawn, low = centred[drawn / 2 % centred.size()]](const Tensor& tensor) {
+    return LargeLogits{false, tensor.name == low, drawn / 4};
+  };
 }
 
 // Another value of a scalar, for a kernel that was written for the one that is stated.
@@ -304,18 +324,15 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
                    redrawn(argument, get_number(scalar.type, scalar.bytes.data()), seed),
                    scalar.bytes.data());
     }
-  const std::string low = tensor_with_low_rows(spec, seed);
+  const auto logits = large_logits_of(spec, seed);
   for (Tensor& tensor : instance.tensors) {
     if (!is_given(tensor.role)) continue;
-    const auto logits = low.empty()          ? LargeLogits::outliers
-                        : low == tensor.name ? LargeLogits::low_rows
-                                             : LargeLogits::none;
     const Distribution& fill =
         std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill;
     if (fill.kind == Distribution::Kind::file)
       tensor.bytes = array_bytes(spec, fill.file, tensor);
     else
-      draw(tensor, fill, inputs, logits, seed);
+      draw(tensor, fill, inputs, logits(tensor), seed);
   }
   return instance;
 }

@@ -1,9 +1,14 @@
 // What a user's kernel is judged by: a plain reference, how far off a kernel may be, expected
 // values.
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include <doctest/doctest.h>
 
 #include "engine/util/error.hpp"
+#include "engine/util/half.hpp"
 #include "engine/util/npy.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 
@@ -75,6 +80,28 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
   CHECK(of("logf(x[i]) + y[i]", "{uniform: [0, 1]}") < of("x[i] + y[i]", "{uniform: [0, 1]}"));
   // Noise is drawn within the bounds that the space states.
   CHECK(of("sqrtf(x[i] - 1) + y[i]", "{uniform: [1, 2]}") > 0);
+}
+
+// A maximum that begins at 0, or at a number that is thought to be low, is wrong for such a row.
+TEST_CASE("custom: large logits have rows that are all far below zero, and rows that are not") {
+  const TuningTask task = test::task("softmax.yaml");
+  Constants shape = task.problem->shape();
+  shape["rows"] = 4;
+  shape["columns"] = 200;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Instance instance = task.problem->make(shape, Inputs::large_logits, seed);
+    int low = 0;
+    for (std::size_t row = 0; row < 4; ++row) {
+      float largest = -INFINITY;
+      for (std::size_t i = 0; i < 200; ++i) {
+        std::uint16_t x = 0;
+        std::memcpy(&x, instance.tensors[0].bytes.data() + (row * 200 + i) * sizeof x, sizeof x);
+        largest = std::max(largest, from_f16(x));
+      }
+      low += largest < -104;
+    }
+    CHECK(low == 2);
+  }
 }
 
 TEST_CASE("custom: integers that nobody writes are found where they are -1") {
