@@ -1,9 +1,10 @@
+#include "engine/device/emulator/ir/def_use.hpp"
+
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
 #include "engine/device/emulator/decode/loader.hpp"
-#include "engine/device/emulator/ir/def_use.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 // What instructions read and write, by place.

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "engine/device/emulator/shadow/global_shadow.hpp"
+
+#include <doctest/doctest.h>
 
 using namespace fa_tune::emulator;
 
