@@ -22,8 +22,9 @@ std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
   return mask & (op.guard_negated ? ~guard : guard);
 }
 
-// The nearest pc ahead of the chosen path at which another one can be joined.
-std::uint32_t next_reconvergence(const Warp& warp, std::size_t chosen) {
+// The nearest pc ahead of the chosen path at which another one can be joined. Inlined it would take
+// a register from the loop of run_path.
+[[gnu::noinline]] std::uint32_t next_reconvergence(const Warp& warp, std::size_t chosen) {
   std::uint32_t nearest = ~0U;
   const std::uint32_t pc = warp.paths[chosen].pc;
   for (std::size_t i = 0; i < warp.paths.size(); ++i) {

@@ -24,8 +24,8 @@ struct Access {
   std::uint32_t bytes = 0;
   bool write = false;
   MemoryOrder order = MemoryOrder::plain;
-  std::uint32_t align = 0;        // what the address must be a multiple of; 0: of `bytes`
   bool stores_registers = false;  // st: stored_bytes tells what each lane writes
+  std::uint32_t align = 0;        // what the address must be a multiple of; 0: of `bytes`
 
   bool updates() const {
     return order == MemoryOrder::update || order == MemoryOrder::releasing_update;
@@ -37,6 +37,8 @@ struct Access {
     return order == MemoryOrder::releasing || order == MemoryOrder::releasing_update;
   }
 };
+// Two registers hold it.
+static_assert(sizeof(Access) == 16);
 
 // "shared", for messages.
 std::string_view space_name(Space space);
