@@ -1,6 +1,7 @@
 #include "engine/source/include_flattening.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -68,6 +69,9 @@ bool comment_open_after(std::string_view line, bool open) {
   return open;
 }
 
+// How a file begins that defines genes for a compiler that is given a template by itself.
+constexpr std::string_view kDefaults = "// fa-tune: defaults";
+
 class Flattener {
  public:
   Flattener(const fs::path& root, const std::vector<std::string>& folders)
@@ -113,10 +117,16 @@ class Flattener {
       text_.append(line).push_back('\n');
       return;
     }
-    if (seen_.contains(fs::weakly_canonical(found))) return;
+    if (seen_.contains(fs::weakly_canonical(found)) || is_defaults(found)) return;
     text_ += "// ---- " + *name + " ----\n";
     append(found);
     text_ += "// ---- end of " + *name + " ----\n";
+  }
+
+  static bool is_defaults(const fs::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    return std::getline(stream, line) && line.starts_with(kDefaults);
   }
 
   // Empty for a library's header that is nowhere here: the compiler knows it.

@@ -36,11 +36,7 @@
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("mma_defaults.cuh")
-#include /* not flat */ "mma_defaults.cuh"
-#endif
+#include "mma_defaults.cuh"
 
 #include "copy.cuh"
 #include "element.cuh"

@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // The genes of mma.cu for a compiler that is given it by itself: preset `fa2` of the space `l4`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // What the problem tells every kernel of attention, for a compiler that is given a file by itself:
 // fp16, heads of 64, no feature on. In the repository's root, with another value by -D where wanted:
 //

@@ -14,11 +14,7 @@
 // CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD, WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP,
 // ALIBI.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("scalar_defaults.cuh")
-#include /* not flat */ "scalar_defaults.cuh"
-#endif
+#include "scalar_defaults.cuh"
 
 #include "element.cuh"
 #include "features.cuh"

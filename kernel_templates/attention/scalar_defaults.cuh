@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // The genes of scalar.cu for a compiler that is given it by itself: a tile of 32 rows and 32 keys.
 #pragma once
 

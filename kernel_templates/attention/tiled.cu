@@ -20,11 +20,7 @@
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("tiled_defaults.cuh")
-#include /* not flat */ "tiled_defaults.cuh"
-#endif
+#include "tiled_defaults.cuh"
 
 #include "element.cuh"
 #include "features.cuh"

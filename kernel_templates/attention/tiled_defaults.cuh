@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // The genes of tiled.cu for a compiler that is given it by itself: preset `inverted` of the space
 // `ladder`.
 #pragma once

@@ -47,11 +47,7 @@
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,
 // wgmma_scales.cuh.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("wgmma_defaults.cuh")
-#include /* not flat */ "wgmma_defaults.cuh"
-#endif
+#include "wgmma_defaults.cuh"
 
 #define BLOCK_M (64 * CONSUMERS)
 

@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // The genes of wgmma.cu for a compiler that is given it by itself: preset `fa3` of the space
 // `h100`.
 #pragma once

@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // The genes of wmma.cu for a compiler that is given it by itself: 32 rows and 64 keys, copied one
 // tile ahead.
 #pragma once

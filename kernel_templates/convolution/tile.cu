@@ -4,11 +4,7 @@
 // so that a thread reads what it needs of a row once and slides over it. PADDING: elements by which
 // a row of the tile is longer than it need be. UNROLL: rows of the filter that are unrolled.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 constexpr int filter_size = 15;
 constexpr int tile_width = BLOCK_X * TILE_X + filter_size - 1;

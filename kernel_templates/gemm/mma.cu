@@ -6,11 +6,7 @@
 // GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time
 // share what they read of A and B in L2.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "copy.cuh"
 #include "element.cuh"

@@ -2,11 +2,7 @@
 // are DEPTH deep and lie in shared memory, turned over, as floats; a thread makes PER x PER of them
 // in registers.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "element.cuh"
 

@@ -11,11 +11,7 @@
 // share what they read of A and B in L2.
 // EPILOGUE: direct, a fragment at a time; or staged, by way of shared memory and the copy engine.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "element.cuh"
 #include "mbarrier.cuh"

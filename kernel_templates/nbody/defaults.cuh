@@ -1,3 +1,4 @@
+// fa-tune: defaults. A search defines all of these and leaves this file out.
 // The genes of this folder's templates for a compiler that is given one by itself.
 #pragma once
 

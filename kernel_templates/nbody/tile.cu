@@ -5,11 +5,7 @@
 // whether the root's reciprocal is taken as the unit for it gives it, or asked for again where it
 // is a subnormal number.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 enum class Rsqrt { exact, flushed };
 

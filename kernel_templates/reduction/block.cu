@@ -1,10 +1,6 @@
 // The sum of a vector by one block, whose threads meet in shared memory. THREADS: a power of two.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 __global__ void __launch_bounds__(THREADS) reduction_block(const float* x, float* total, int n) {
   __shared__ float parts[THREADS];

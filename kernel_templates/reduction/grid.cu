@@ -5,11 +5,7 @@
 // THREADS of a block; VECTOR: elements that a load takes; UNROLL: loads that a thread has under
 // way; LOAD: whether the caches are told that an element is used once.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 enum class Use { cached, once };
 

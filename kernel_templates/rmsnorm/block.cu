@@ -1,11 +1,7 @@
 // RMSNorm, a block a row: neighbours read neighbours, and the block's threads add their squares in
 // shared memory. Two passes over the row. THREADS: of a block, a power of two.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "element.cuh"
 

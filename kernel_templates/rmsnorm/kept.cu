@@ -2,11 +2,7 @@
 // VECTOR, LOAD and STORE). COLUMNS is the problem's. EARLY_WEIGHT: the weights are asked for
 // together with the row, in time but in registers, not when the sum is there.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "rows.cuh"
 

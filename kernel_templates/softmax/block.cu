@@ -2,11 +2,7 @@
 // twice in shared memory, for the row's largest element and for its sum. Three passes over the row.
 // THREADS: of a block, a power of two.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "element.cuh"
 

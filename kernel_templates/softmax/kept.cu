@@ -2,17 +2,12 @@
 // WARPS, ROWS, VECTOR, LOAD and STORE). COLUMNS is the problem's.
 // JOIN: how a row's threads agree on its largest element and its sum.
 //   twice: first on the one, then on the other, as the formula is read;
-//   once: each thread subtracts its own largest element, and what that was wrong by is a factor of
-//   its sum
-//         and of its results (Milakov and Gimelshein, Online normalizer calculation for softmax,
-//         2018).
+//   once: each thread subtracts its own largest element; what that was wrong by becomes a factor of
+//         its sum and of its results (Milakov and Gimelshein, Online normalizer calculation for
+//         softmax, 2018).
 // FAST_EXP: 2^x by the special function unit.
 
-// For a compiler that is given this file by itself. A search defines every gene, and the comment
-// keeps the defaults out of the text that it compiles and exports.
-#if __has_include("defaults.cuh")
-#include /* not flat */ "defaults.cuh"
-#endif
+#include "defaults.cuh"
 
 #include "rows.cuh"
 

@@ -30,6 +30,16 @@ struct Tree {
 
 }  // namespace
 
+TEST_CASE("defaults for a compiler that is given a template by itself are left out") {
+  const Tree tree;
+  tree.add("part/defaults.cuh", "// fa-tune: defaults\n#define BLOCK 256\n");
+  tree.add("part/plain.cuh", "// defaults\n#define KEPT 1\n");
+  tree.add("part/a.cu", "#include \"defaults.cuh\"\n#include \"plain.cuh\"\n");
+  const std::string text = flatten_includes(tree.root / "part/a.cu", tree.root);
+  CHECK_FALSE(test::has(text, "BLOCK"));
+  CHECK(test::has(text, "#define KEPT 1"));
+}
+
 TEST_CASE("flatten: beside the file before include/, each once, cycles end") {
   const Tree tree;
   tree.add("part/main.cu",
