@@ -14,7 +14,7 @@
 
 namespace {
 
-// Exit codes; README has the table.
+// Exit codes; tools/README.md has the table.
 constexpr int kUserError = 2;
 constexpr int kMachineError = 3;
 constexpr int kOwnError = 70;  // EX_SOFTWARE: a mistake in this program

@@ -1,10 +1,11 @@
+#include "engine/gate/gate.hpp"
+
 #include <stdexcept>
 
 #include <fmt/core.h>
 
 #include "engine/gate/case_run.hpp"
 #include "engine/gate/compare.hpp"
-#include "engine/gate/gate.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

@@ -29,7 +29,7 @@
 // need the mask); SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the
 // last rows of all heads before those above them, which under a causal mask have fewer keys);
 // L2_HINT (none, prefetch, keep) of K's and V's copies, see copy.cuh; TENSOR_COPY: K and V come by
-// the copy engine of sm_90 and later; K_PARTS: so many parts of a tile of K are waited for one by
+// the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
 // pass).

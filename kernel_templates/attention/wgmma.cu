@@ -27,7 +27,7 @@
 //             ahead: Q K^T of the next tile and P V of this one are issued together; while P V runs
 //             the next tile's maxima are found; ahead_held: its exponentials are computed too,
 //             their conversion waits;
-//   PV_PARTS  (without `ahead`) P V is issued in so many parts, each as soon as its probabilities
+//   PV_PARTS  (without `ahead`) P V is issued in this many parts, each as soon as its probabilities
 //             are there;
 //   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's
 //             products;
@@ -41,7 +41,7 @@
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its
 //             own, so that the next Q can come earlier;
-//   SPLIT_KV  so many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
+//   SPLIT_KV  this many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
 //   BLOCKS    blocks an SM holds: 2 only with one consumer.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,

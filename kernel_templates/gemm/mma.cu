@@ -3,8 +3,8 @@
 // of STAGES by asynchronous copies, which run ahead of the products. Chunks of 16 bytes are
 // exchanged within a row by the row's number, so that ldmatrix finds eight rows in different banks.
 //
-// GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time
-// share what they read of A and B in L2.
+// GROUP: this many rows of tiles are gone through column by column, so that tiles at work at one
+// time share what they read of A and B in L2.
 
 #include "defaults.cuh"
 

@@ -7,8 +7,8 @@
 // engine gives all.
 // PERSISTENT: as many blocks as the GPU holds, which take tile after tile, so
 // that the copies of the next tile run while the last one's results leave; else a block a tile.
-// GROUP: so many rows of tiles are gone through column by column, so that tiles at work at one time
-// share what they read of A and B in L2.
+// GROUP: this many rows of tiles are gone through column by column, so that tiles at work at one
+// time share what they read of A and B in L2.
 // EPILOGUE: direct, a fragment at a time; or staged, by way of shared memory and the copy engine.
 
 #include "defaults.cuh"

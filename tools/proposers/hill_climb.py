@@ -4,7 +4,7 @@
     fa-tune evolve --space l4.yaml --proposer 'python3 tools/proposers/hill_climb.py'
 
 It learns from every trial that it is told of, not only from its own. When all around the best was
-tried it steps from the next best one. HACKING.md describes the protocol.
+tried it steps from the next best one. README.md beside it describes the protocol.
 """
 import json
 import random

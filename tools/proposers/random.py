@@ -4,7 +4,7 @@
     fa-tune evolve --space l4.yaml --proposer 'python3 tools/proposers/random.py'
 
 The engine checks every constraint and says what it refuses, so that a proposer may simply guess; a
-better one reads the constraints in hello's space. HACKING.md describes the protocol.
+better one reads the constraints in hello's space. README.md beside it describes the protocol.
 """
 import json
 import random

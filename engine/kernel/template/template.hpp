@@ -66,7 +66,7 @@ struct Source {
 // `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
 //
 // `moves: {STAGES: [latency, shared_memory], ...}` says for people and for `fa-tune profile` which
-// limits a parameter moves (limit.hpp), those that say most first. It decides nothing.
+// limits a parameter moves (bottleneck.hpp), those that say most first. It decides nothing.
 //
 // `options: [--use_fast_math, --maxrregcount=64]` are the compiler's: those that
 // compile_options.hpp knows. Names of parameters in the kernel's name stand for their values.

@@ -11,7 +11,7 @@
 #include "engine/space/space.hpp"
 
 // The lines that go between the engine and an outside proposer: one JSON object a line, UTF-8.
-// HACKING.md, "Outside proposers", is the protocol's description for who writes a proposer.
+// tools/proposers/README.md describes the protocol for whoever writes a proposer.
 namespace fa_tune {
 
 // Raised when a proposer that obeys the old number could misread the new lines.

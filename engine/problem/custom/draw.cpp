@@ -1,0 +1,172 @@
+#include "engine/problem/custom/draw.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/problem/custom/inputs.hpp"
+#include "engine/util/memory.hpp"
+#include "engine/util/parallel.hpp"
+#include "engine/util/random.hpp"
+
+namespace fa_tune {
+namespace {
+
+// 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart. In
+// [0, 1).
+double share_of_row(std::size_t row, std::uint64_t seed) {
+  return static_cast<double>((row * 37 + seed % 509) % 509) / 509;
+}
+
+// Deviations beyond which a normal distribution is taken to have nothing.
+constexpr double kMostDeviations = 6;
+
+// An element's place among those of which a tensor has few, and which of them it is.
+struct Draw {
+  double drawn = 0;       // by the distribution: deviations, or a share of what it covers
+  double large = 0;       // in [0, 1): the lowest are of the few
+  double row = 0;         // its row's, in [0, 1)
+  bool low = false;       // whether its row is far below zero, of large logits
+  bool outliers = false;  // whether its tensor has some, of large logits
+};
+
+// In deviations. Spread widely: of numbers that are almost equal, a variance as the mean square
+// less the squared mean is not to be had.
+constexpr double kLow = 105, kLowSpread = 200, kLowSpreadOfHalf = 60;
+
+// A number below the normal ones of its type; either sign.
+double below_normal(DType type, double share) {
+  const int exponent = type == DType::f16 ? -14 : type == DType::f64 ? -1022 : -126;
+  return std::ldexp(share < 0.5 ? -0.5 : 0.5, exponent);
+}
+
+// Of eight elements one each: 0, a number below the normal ones, and the ends; nothing for others.
+std::optional<double> rare_value(DType type, double least, double most, const Draw& draw) {
+  const bool has_zero = least <= 0 && most >= 0;
+  const auto which = static_cast<int>(draw.large * 8);
+  if (which == 0 && has_zero) return 0;
+  if (which == 1 && least < 0 && most > 0 && type != DType::i32)
+    return below_normal(type, draw.large * 8 - 1);
+  if (which == 2) return least;
+  if (which == 3) return most;
+  return std::nullopt;
+}
+
+// Whether its numbers have both signs.
+bool is_centred(const Distribution& fill) {
+  return std::abs(fill.first) < kMostDeviations * fill.second;
+}
+
+double normal_value(DType type, const Distribution& fill, Inputs inputs, const Draw& draw) {
+  double deviations = draw.drawn;
+  if (inputs == Inputs::tripled) deviations *= 3;
+  if (inputs == Inputs::small) deviations *= 0.01;
+  if (inputs == Inputs::negated) deviations = -deviations;
+  if (inputs == Inputs::large_logits) {
+    const double spread = type == DType::f16 ? kLowSpreadOfHalf : kLowSpread;
+    if (draw.low && is_centred(fill))
+      deviations = -kLow - spread * std::abs(draw.drawn);
+    else if (draw.outliers && draw.large < 1.0 / 64)
+      deviations *= 30;
+  }
+  if (inputs == Inputs::distinct_rows) deviations = 4 * draw.row - 2;
+  // Where it has numbers of one sign alone they keep it.
+  if (inputs == Inputs::extreme && draw.large < 1.0 / 64)
+    deviations = (draw.drawn < 0 ? -1 : 1) *
+                 (is_centred(fill) ? 100 + draw.large * 64 * 900 : kMostDeviations);
+  return fill.first + fill.second * deviations;
+}
+
+// Where between its bounds, in [0, 1).
+double bounded_share(Inputs inputs, double drawn, double large, double row) {
+  switch (inputs) {
+    case Inputs::normal:
+      return drawn;
+    case Inputs::tripled:  // near the bounds
+      return drawn < 0.5 ? 0.02 * drawn : 1 - 0.02 * (1 - drawn);
+    case Inputs::small:  // near the middle
+      return 0.5 + 0.01 * (drawn - 0.5);
+    case Inputs::negated:
+      return std::min(1 - drawn, std::nextafter(1.0, 0.0));
+    case Inputs::large_logits:  // most are low
+      return large < 1.0 / 64 ? 1 - 0.01 * (1 - drawn) : 0.1 * drawn;
+    case Inputs::distinct_rows:
+      return row;
+    case Inputs::rare:
+      return drawn;
+    case Inputs::extreme:  // at the bounds
+      return large < 0.5 ? 0 : std::nextafter(1.0, 0.0);
+  }
+  return drawn;
+}
+
+double value_of(DType type, const Distribution& fill, Inputs inputs, Random& random, Draw draw) {
+  using Kind = Distribution::Kind;
+  if (fill.kind == Kind::value) return fill.first;
+  const bool normal = fill.kind == Kind::normal;
+  draw.drawn = normal ? random.normal() : random.uniform();
+  draw.large = random.uniform();
+  if (inputs == Inputs::rare) {
+    const double reach = kMostDeviations * fill.second;
+    const double least = normal ? fill.first - reach : fill.first;
+    const double most = normal ? fill.first + reach : fill.second;
+    if (const auto value = rare_value(type, least, most, draw)) return *value;
+  }
+  if (normal) return normal_value(type, fill, inputs, draw);
+  const double share = bounded_share(inputs, draw.drawn, draw.large, draw.row);
+  if (fill.kind == Kind::uniform) return fill.first + share * (fill.second - fill.first);
+  return fill.first + std::floor(share * (fill.second - fill.first + 1));
+}
+
+}  // namespace
+
+TensorDraw::TensorDraw(const CustomSpec& spec, Inputs inputs, std::uint64_t seed)
+    : inputs_(inputs), seed_(seed) {
+  std::vector<std::string> centred;
+  bool half_output = false;
+  for (const CustomArgument& argument : spec.arguments) {
+    if (!argument.role) continue;
+    half_output |= is_result(*argument.role) && argument.type == DType::f16;
+    if (is_given(*argument.role) && argument.fill.kind == Distribution::Kind::normal &&
+        is_centred(argument.fill))
+      centred.push_back(argument.name);
+  }
+  const std::uint64_t drawn = derive_seed(seed, "low rows");
+  apart_ = half_output && centred.size() > 1;
+  if (apart_ && drawn % 2 == 1) low_ = centred[drawn / 2 % centred.size()];
+  first_low_ = apart_ ? drawn / 4 : drawn;
+}
+
+TensorDraw::LargeLogits TensorDraw::large_logits_of(const Tensor& tensor) const {
+  if (!apart_) return {.outliers = true, .low_rows = true};
+  return {.outliers = low_.empty(), .low_rows = tensor.name == low_};
+}
+
+// In pieces with seeds of their own, so that several threads can draw a large tensor.
+void TensorDraw::fill(Tensor& tensor, const Distribution& distribution) const {
+  const LargeLogits logits = large_logits_of(tensor);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  const auto count = static_cast<std::size_t>(tensor.elements());
+  const std::size_t size = size_of(tensor.type);
+  const auto row_length = static_cast<std::size_t>(tensor.dims.back());
+  tensor.bytes = large_zeros<std::byte>(count * size);
+  in_parallel((count + piece - 1) / piece, [&](std::size_t i) {
+    Random random(derive_seed(seed_, tensor.name, i));
+    const std::size_t end = std::min((i + 1) * piece, count);
+    // Row by row: to divide for each element takes as long as to draw it.
+    for (std::size_t at = i * piece; at < end;) {
+      const std::size_t row = at / row_length;
+      const Draw draw = {.row = share_of_row(row, seed_),
+                         .low = logits.low_rows && (row + first_low_) % 2 == 0,
+                         .outliers = logits.outliers};
+      for (const std::size_t end_of_row = std::min((row + 1) * row_length, end); at < end_of_row;
+           ++at)
+        put_number(tensor.type, value_of(tensor.type, distribution, inputs_, random, draw),
+                   tensor.bytes.data() + at * size);
+    }
+  });
+}
+
+}  // namespace fa_tune
