@@ -38,7 +38,7 @@ struct SearchParts {
   ProposerArm* proposer;  // may be null
 };
 
-// The search of one run. Proposals are asked for, admitted, recorded and told in the order of their
+// The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
 // numbers, on the thread that calls run(); between the compile stage and the record they are
 // gated and timed by the executor, each when a device is free. So what is found depends on neither
 // compilers nor devices: a generation is asked for as soon as the one `ahead` places before its

@@ -25,7 +25,7 @@ class TrialLog {
   TrialRow replay(std::uint64_t number, const Proposal& proposal);
   TrialRow record(FinishedTrial trial, const Proposal& proposal);
 
-  // What the strategy is told of the last one recalled or recorded.
+  // What the strategy is told of the last one replayed or recorded.
   Evaluation told(const TrialRow& row, const Config& config) const;
 
   const RunCounts& counts() const { return counts_; }
