@@ -1,7 +1,7 @@
 // Rows of a matrix of 16-bit elements in registers, as floats: WARPS warps share a row of COLUMNS,
-// ROWS rows share a block of WARPS * 32 x ROWS threads, and a thread has every so many-th piece of
-// VECTOR elements of its row. LOAD and STORE: whether the caches are told that an element is used
-// once.
+// ROWS rows share a block of WARPS * 32 x ROWS threads, and a thread has every (WARPS * 32)th piece
+// of VECTOR elements of its row. LOAD and STORE: whether the caches are told that an element is
+// used once.
 #pragma once
 
 #include "element.cuh"

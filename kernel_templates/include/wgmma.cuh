@@ -78,7 +78,7 @@ struct Wgmma;
 #define WGMMA_B_TRANSPOSED(i) ", %" #i
 #endif
 
-// Names of the first so many sums in the text of an instruction, and the sums themselves.
+// Names of the first N sums in the text of an instruction, and the sums themselves.
 #define WGMMA_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define WGMMA_NAMES_16 WGMMA_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define WGMMA_NAMES_24 WGMMA_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"

@@ -114,7 +114,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--processes", arguments->processes,
-                   "the race is held in so many, one after the other: places in memory differ")
+                   "how many processes hold the race, one after the other: places in memory differ")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command

@@ -202,7 +202,7 @@ void add_check(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--processes", arguments->processes,
-                   "each race is held in so many, one after the other")
+                   "how many processes hold each race, one after the other")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command->add_option("--format", arguments->format, "text or json")

@@ -148,7 +148,7 @@ void add_gate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--faults", arguments->options.faults,
-                   "so many of the faults and cheats, evenly spread; all if not given")
+                   "how many of the faults and cheats, evenly spread; all if not given")
       ->check(CLI::Range(0, 1'000'000));
   command->add_option("--format", arguments->format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))

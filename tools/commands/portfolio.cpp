@@ -187,7 +187,8 @@ void add_portfolio(CLI::App& app, Action& action) {
   arguments->filters.add_to(*command);
   command->add_option("--within", arguments->within, "how much slower than the best of a shape")
       ->capture_default_str();
-  command->add_option("--candidates", arguments->candidates, "so many of the fastest of each shape")
+  command
+      ->add_option("--candidates", arguments->candidates, "how many of the fastest of each shape")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_option("--also", arguments->shapes,

@@ -11,7 +11,7 @@
 namespace fa_tune {
 namespace {
 
-// Without a terminal: a line for every so many trials, and for each new best.
+// Without a terminal: a line now and then, and one for each new best.
 constexpr int kEvery = 20;
 
 double seconds_left(const EvolveOptions& options, const RunCounts& counts) {
