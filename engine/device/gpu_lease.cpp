@@ -13,7 +13,6 @@
 
 #include "engine/util/environment.hpp"
 #include "engine/util/log.hpp"
-#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

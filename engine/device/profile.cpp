@@ -4,7 +4,7 @@
 #include <cctype>
 #include <climits>
 
-#include "engine/model/arch.hpp"
+#include "engine/model/kernel_image.hpp"
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "engine/expression/lexer.hpp"
 #include "engine/expression/node.hpp"
-#include "engine/expression/token_cursor.hpp"
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {

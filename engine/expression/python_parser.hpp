@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/expression/lexer.hpp"
 #include "engine/expression/python_operand.hpp"
-#include "engine/expression/token_cursor.hpp"
 
 // Private to engine/space.
 namespace fa_tune {

@@ -7,7 +7,7 @@
 
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/output_check.hpp"
-#include "engine/util/parallel_bytes.hpp"
+#include "engine/util/bytes.hpp"
 
 namespace fa_tune {
 namespace {

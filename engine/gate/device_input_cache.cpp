@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/gate/device_input_cache_ptx.hpp"
+#include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/gate/compare.hpp"
-#include "engine/util/parallel_bytes.hpp"
+#include "engine/util/bytes.hpp"
 
 namespace fa_tune {
 namespace {

@@ -12,9 +12,9 @@
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/guarded_buffer.hpp"
+#include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/parallel.hpp"
-#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

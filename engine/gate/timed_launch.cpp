@@ -8,8 +8,8 @@
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/output_check.hpp"
+#include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/parallel_bytes.hpp"
 
 namespace fa_tune {
 namespace {

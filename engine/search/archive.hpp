@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/search/genome_map.hpp"
 #include "engine/search/strategy.hpp"
+#include "engine/space/genome.hpp"
 #include "engine/space/space.hpp"
 #include "engine/util/random.hpp"
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "engine/search/strategy.hpp"
 
 namespace fa_tune {
 
@@ -26,5 +29,15 @@ class StrategySpec {
   std::map<std::string, std::string> options_;
   std::vector<std::string> asked_;
 };
+
+// One maker a strategy, each in the file of its name; the table in catalog/make_strategy.cpp lists
+// them. A maker takes its options out of the spec.
+std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_evolve(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_genetic(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_iterated_local_search(const SearchTask& task, StrategySpec& spec);
+std::unique_ptr<Strategy> make_differential_evolution(const SearchTask& task, StrategySpec& spec);
 
 }  // namespace fa_tune

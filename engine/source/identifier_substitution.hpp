@@ -42,4 +42,11 @@ std::optional<Extreme> next_extreme(std::string_view text, std::size_t from);
 // and has arguments, __launch_bounds__ and the like, is none.
 std::vector<std::string> global_functions(std::string_view source);
 
+// `text` with the factors of its unroll pragmas written out by `meaning` of each word: `#pragma
+// unroll UNROLL` as `#pragma unroll 5`. NVRTC expands macros there; nvcc's host preprocessor does
+// not (a pragma is implementation-defined, C++ [cpp.pragma]), so that an exported file would not
+// compile with it. Keeps the number of lines.
+std::string with_unroll_factors(const std::string& text,
+                                const std::function<std::string(const std::string&)>& meaning);
+
 }  // namespace fa_tune

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/space/group_mdds.hpp"
+#include "engine/space/mdd_build.hpp"
 #include "engine/space/parameter_groups.hpp"
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"

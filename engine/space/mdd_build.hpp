@@ -1,32 +1,25 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <expected>
 #include <vector>
 
 #include "engine/space/expression_dag.hpp"
 #include "engine/space/mdd.hpp"
+#include "engine/space/space.hpp"
 
 // Private to engine/space.
 namespace fa_tune {
 
-// Parameters that share no check and no `when` with others, in the order of the levels, and their
-// checks in the order in which they are tried, each with the level at which that happens.
-struct ParameterGroup {
-  struct PlacedCheck {
-    Terms::Check check;
-    std::size_t level = 0;
-  };
-  std::vector<std::size_t> parameters;
-  std::vector<PlacedCheck> checks;
+// Diagrams that together have every parameter once.
+struct GroupDiagrams {
+  std::vector<Diagram> diagrams;
+  // Constraints that the diagrams do not know, because there was no room.
+  std::vector<const SpacePlan::Step*> left_out;
 };
 
-struct TooLarge {};
-
-// The diagram of a group; empty if nothing is valid. Throws UserError for an expression that fails
-// for some config that the checks before it let through.
-std::expected<Diagram, TooLarge> build_diagram(const Terms& terms, const ParameterGroup& group,
-                                               const SpaceLimits& limits);
+// A diagram for each group of parameters. A group that is too large as written is tried in a
+// narrower order; if that does not help it is built without some of its constraints, those that
+// depend on the most parameters first, and no more than needed. Throws UserError for expressions
+// that fail, and where the `when` conditions alone are too much.
+GroupDiagrams build_diagrams(const Terms& terms, const SpaceLimits& limits);
 
 }  // namespace fa_tune

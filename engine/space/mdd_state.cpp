@@ -1,8 +1,92 @@
 #include "engine/space/mdd_state.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace fa_tune {
+
+LevelPlan::LevelPlan(const Terms& terms, const ParameterGroup& group)
+    : checks_(group.checks),
+      complete_(terms.size(), constant),
+      levels_(group.parameters.size() + 1),
+      refuses_from_(group.checks.size(), 0) {
+  find_completion(terms, group);
+  find_uses(terms, group);
+  find_refusals(terms, group);
+}
+
+std::span<const ParameterGroup::PlacedCheck> LevelPlan::checks(std::size_t level) const {
+  const std::size_t first = levels_[level].first_check;
+  return std::span(checks_).subspan(first, levels_[level + 1].first_check - first);
+}
+
+std::span<const ParameterGroup::PlacedCheck> LevelPlan::checks_from(std::size_t level) const {
+  return std::span(checks_).subspan(levels_[level].first_check);
+}
+
+void LevelPlan::find_completion(const Terms& terms, const ParameterGroup& group) {
+  std::vector<std::size_t> level_of(terms.plan().levels().size(), never);
+  for (std::size_t i = 0; i < group.parameters.size(); ++i) level_of[group.parameters[i]] = i;
+  for (TermId id = 0; id < terms.size(); ++id) {
+    const Term& term = terms[id];
+    std::size_t& complete = complete_[id];
+    if (term.kind == Term::Kind::parameter) complete = level_of[term.parameter];
+    for (const TermId child : term.children)
+      if (complete_[child] != constant)
+        complete = complete == constant ? complete_[child] : std::max(complete, complete_[child]);
+  }
+}
+
+void LevelPlan::find_uses(const Terms& terms, const ParameterGroup& group) {
+  // The last level that asks for a term: to complete another one, to try a check, or to know
+  // whether its parameter exists. Parents come behind their children.
+  std::vector<std::size_t> asked_until(terms.size(), 0);
+  std::vector<bool> is_asked(terms.size(), false);
+  const auto ask = [&](TermId id, std::size_t level) {
+    if (id == no_term) return;
+    is_asked[id] = true;
+    asked_until[id] = std::max(asked_until[id], level);
+  };
+  for (const ParameterGroup::PlacedCheck& placed : group.checks) {
+    ask(placed.check.applies, placed.level);
+    ask(placed.check.term, placed.level);
+  }
+  for (std::size_t i = 0; i < group.parameters.size(); ++i) {
+    ask(terms.activity(group.parameters[i]), i);
+  }
+  for (auto id = static_cast<TermId>(terms.size()); id-- > 0;)
+    if (is_asked[id] && complete_[id] != constant)
+      for (const TermId child : terms[id].children) ask(child, complete_[id]);
+
+  for (TermId id = 0; id < terms.size(); ++id) {
+    if (!is_asked[id] || complete_[id] == constant) continue;
+    const std::size_t complete = complete_[id];
+    if (terms[id].kind != Term::Kind::parameter) levels_[complete].computed.push_back(id);
+    for (std::size_t level = complete + 1; level <= asked_until[id]; ++level)
+      levels_[level].live.push_back(id);
+    for (std::size_t level = 0; level <= complete; ++level) levels_[level].pending.push_back(id);
+  }
+  for (std::size_t level = 0; level < levels_.size(); ++level)
+    levels_[level].first_check = static_cast<std::size_t>(
+        std::ranges::lower_bound(group.checks, level, {}, &ParameterGroup::PlacedCheck::level) -
+        group.checks.begin());
+}
+
+void LevelPlan::find_refusals(const Terms& terms, const ParameterGroup& group) {
+  std::size_t behind = 0;
+  std::size_t level = 0;
+  const auto pass_activities = [&](std::size_t until) {
+    for (; level <= until; ++level) {
+      const TermId activity = terms.activity(group.parameters[level]);
+      if (activity != no_term && terms.range(activity).may_fail) behind = level + 1;
+    }
+  };
+  for (std::size_t i = 0; i < group.checks.size(); ++i) {
+    pass_activities(group.checks[i].level);
+    refuses_from_[i] = behind;
+    if (terms.may_fail(group.checks[i].check)) behind = group.checks[i].level + 1;
+  }
+}
 
 Residue::Residue(const Terms& terms, const ParameterGroup& group, const LevelPlan& plan)
     : terms_(terms), group_(group), plan_(plan), seen_(terms.size(), 0) {

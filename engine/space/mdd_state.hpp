@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/space/expression_dag.hpp"
-#include "engine/space/mdd_build.hpp"
+#include "engine/space/parameter_groups.hpp"
 
 // Private to engine/space: what a level of a group needs of the levels before it.
 namespace fa_tune {

@@ -3,10 +3,22 @@
 #include <cstddef>
 #include <vector>
 
-#include "engine/space/mdd_build.hpp"
+#include "engine/space/expression_dag.hpp"
+#include "engine/space/mdd.hpp"
 
 // Private to engine/space.
 namespace fa_tune {
+
+// Parameters that share no check and no `when` with others, in the order of the levels, and their
+// checks in the order in which they are tried, each with the level at which that happens.
+struct ParameterGroup {
+  struct PlacedCheck {
+    Terms::Check check;
+    std::size_t level = 0;
+  };
+  std::vector<std::size_t> parameters;
+  std::vector<PlacedCheck> checks;
+};
 
 // Sorts parameters that share a check or a `when` into groups; every parameter is in one. Groups
 // and the parameters in them keep the order of the parts, checks that of `checks`.

@@ -1,11 +1,41 @@
 #include "engine/space/space.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/space/config_set.hpp"
+#include "engine/space/space_parts.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
+
+Space Space::build(SpaceParts parts, const SpaceLimits& limits) {
+  check_parts(parts);
+  order_parameters(parts);
+  Space space;
+  space.hash_ = hash_parts(parts);
+  const auto plan = std::make_shared<const SpacePlan>(std::move(parts));
+  const SpacePlan::Step* refusal = nullptr;
+  (void)plan->start(&refusal);
+  if (refusal != nullptr) refuse_all(*refusal->constraint);
+  space.configs_ = std::make_shared<const ConfigSet>(plan, limits);
+  if (space.configs_->empty()) refuse_empty(*plan);
+  for (const Preset& preset : plan->parts().presets) {
+    const std::string who = prefix(preset.mark) + "preset '" + preset.name + "'";
+    if (space.preset(preset.name) != nullptr) throw UserError(who + " is defined twice");
+    const auto digits = plan->check(preset.config, true);
+    if (!digits) throw UserError(who + " is not valid: " + digits.error());
+    space.presets_.push_back({preset.name, space.config(*digits), preset.mark});
+  }
+  return space;
+}
 
 const SpaceParts& Space::parts() const { return configs_->plan().parts(); }
 
@@ -92,6 +122,23 @@ std::optional<std::string> Space::why_invalid(const Config& config) const {
   if (!digits) return digits.error();
   if (configs_->is_list() && !valid(*digits)) return "it is not one of the listed configs";
   return std::nullopt;
+}
+
+Space Space::of_list(SpaceParts parts, std::vector<Genome> members) {
+  check_parts(parts);
+  if (members.empty()) throw UserError("space '" + parts.name + "' lists no config");
+  std::ranges::sort(members);
+  const auto rest = std::ranges::unique(members);
+  members.erase(rest.begin(), rest.end());
+
+  std::string bytes;
+  for (const Genome& member : members)
+    bytes.append(reinterpret_cast<const char*>(member.data()), member.size() * sizeof(Gene));
+  Space space;
+  space.hash_ = sha256(hash_parts(parts) + sha256(bytes));
+  space.configs_ = std::make_shared<const ConfigSet>(
+      std::make_shared<const SpacePlan>(std::move(parts)), std::move(members));
+  return space;
 }
 
 }  // namespace fa_tune

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
+
+#include "engine/util/parallel.hpp"
 
 namespace fa_tune {
 
@@ -21,6 +24,38 @@ inline std::optional<std::size_t> first_difference(std::span<const std::byte> a,
                                                    std::span<const std::byte> b) {
   if (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0) return std::nullopt;
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+}
+
+// bytes.hpp for what is hundreds of megabytes: one core moves a tenth of what a server's memory
+// can. A worker must not use these: it may start no threads.
+
+constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+// More do not move more, and others want cores too.
+constexpr std::size_t copying_threads = 6;
+
+inline std::size_t pieces_of(std::size_t bytes) { return (bytes + piece_bytes - 1) / piece_bytes; }
+
+// `to` must be as long as `from`, or longer; they must not overlap.
+inline void copy_large(std::span<const std::byte> from, std::span<std::byte> to) {
+  in_parallel(pieces_of(from.size()), copying_threads, [&](std::size_t i) {
+    const std::size_t at = i * piece_bytes;
+    copy_bytes(from.subspan(at, std::min(piece_bytes, from.size() - at)), to.subspan(at));
+  });
+}
+
+// Where two of the same length differ first, if they do.
+inline std::optional<std::size_t> first_difference_of_large(std::span<const std::byte> a,
+                                                            std::span<const std::byte> b) {
+  std::atomic<std::size_t> first = a.size();
+  in_parallel(pieces_of(a.size()), copying_threads, [&](std::size_t i) {
+    const std::size_t at = i * piece_bytes, count = std::min(piece_bytes, a.size() - at);
+    const auto differs = first_difference(a.subspan(at, count), b.subspan(at, count));
+    if (!differs) return;
+    std::size_t known = first;
+    while (at + *differs < known && !first.compare_exchange_weak(known, at + *differs)) {
+    }
+  });
+  return first == a.size() ? std::nullopt : std::optional<std::size_t>(first);
 }
 
 }  // namespace fa_tune

@@ -1,6 +1,7 @@
 #include "engine/util/file.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -101,6 +102,20 @@ void write_file(const std::filesystem::path& name, std::string_view bytes) {
   close(descriptor);
   sync_folder(path);
   fault_point("file_named");
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::error_code error;
+  const auto parent = std::filesystem::temp_directory_path(error);
+  std::string name = ((error ? "/tmp" : parent) / "fa-tune-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr)
+    throw MachineError("no folder could be made as " + name + ": " + std::strerror(errno));
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
 }
 
 }  // namespace fa_tune

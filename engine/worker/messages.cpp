@@ -1,9 +1,11 @@
 #include "engine/worker/messages.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "engine/util/error.hpp"
 #include "engine/worker/serializer.hpp"
 
 namespace fa_tune {
@@ -160,6 +162,20 @@ std::expected<Request, std::string> decode_request(const Frame& frame) {
 }
 std::expected<Answer, std::string> decode_answer(const Frame& frame) {
   return decode<Answer>(frame, kFirstAnswer, "answer");
+}
+
+void throw_failed(const Failed& failed) {
+  switch (failed.whose) {
+    case Failed::Whose::user:
+      throw UserError(failed.text);
+    case Failed::Whose::machine:
+      throw MachineError(failed.text);
+    case Failed::Whose::memory:
+      throw OutOfMemory(failed.text);
+    case Failed::Whose::own:
+      break;
+  }
+  throw std::runtime_error(failed.text);
 }
 
 }  // namespace message

@@ -118,6 +118,8 @@ struct Failed {
   Whose whose = Whose::own;
   std::string text;
 };
+// What was thrown in the worker is thrown here.
+[[noreturn]] void throw_failed(const Failed& failed);
 using Answer = std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated,
                             Mapped, Timing, Faulted, Failed, Compiled, CompileFailure, Joules>;
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/util/error.hpp"
-#include "engine/worker/failed.hpp"
 #include "engine/worker/session.hpp"
 
 namespace fa_tune {
@@ -43,7 +42,7 @@ class RemoteCompiler final : public Compiler {
     auto session = std::make_unique<WorkerSession>(options_.words);
     auto answer = session->greet(options_.start);
     if (!answer) throw MachineError("the compiler's process: " + answer.error().text);
-    if (const auto* failed = std::get_if<message::Failed>(&*answer)) throw_failed(*failed);
+    if (const auto* failed = std::get_if<message::Failed>(&*answer)) message::throw_failed(*failed);
     auto* opened = std::get_if<message::CompilerOpened>(&*answer);
     if (opened == nullptr || opened->version != message::kVersion)
       throw MachineError("the compiler's process is not a worker of this fa-tune");

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "engine/device/gpu_lease.hpp"
+#include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/parallel_bytes.hpp"
 #include "engine/worker/buffer_free_list.hpp"
 #include "engine/worker/shared_window.hpp"
 #include "engine/worker/worker_supervisor.hpp"

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,16 @@
 #include "engine/worker/messages.hpp"
 
 namespace fa_tune {
+
+// The words that start this very program as a worker: its own file, even if that was replaced or
+// removed since, then `worker` and `arguments`.
+std::vector<std::string> worker_words(const std::vector<std::string>& arguments);
+
+// Starts a process from a thread that lives as long as this program. A worker asks the kernel to be
+// killed when its parent ends, and for the kernel the parent is the thread that started it. Throws
+// as Process does.
+std::unique_ptr<Process> start_lasting(const std::vector<std::string>& words,
+                                       std::span<const int> given);
 
 // What can become of a worker. After any of these it has been killed, and its session is over.
 struct WorkerTrouble {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/util/error.hpp"
+#include "engine/worker/sandbox.hpp"
 
 namespace fa_tune {
 
@@ -75,6 +76,28 @@ message::Answer answer_to(const std::function<message::Answer()>& call) {
 
 int serve_list(WorkerEnd& end, const std::function<std::vector<DeviceInfo>()>& list) {
   end.send(answer_to([&] { return message::GpusFound{message::kVersion, list()}; }));
+  return 0;
+}
+
+int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<Compiler>()>& open) {
+  std::unique_ptr<Compiler> compiler;
+  const message::Answer opened = answer_to([&] {
+    compiler = open();
+    message::CompilerOpened answer{message::kVersion, compiler->version()};
+    limit_worker(SandboxKind::compiler);
+    return answer;
+  });
+  end.send(opened);
+  if (std::holds_alternative<message::Failed>(opened)) return 0;
+  while (const auto request = end.receive()) {
+    end.send(answer_to([&]() -> message::Answer {
+      const auto* compile = std::get_if<message::Compile>(&*request);
+      if (compile == nullptr) throw std::logic_error("a compiler runs nothing");
+      CompileOutcome outcome = compiler->compile(compile->request);
+      if (!outcome) return std::move(outcome.error());
+      return std::move(*outcome);
+    }));
+  }
   return 0;
 }
 

@@ -37,7 +37,7 @@ message::Answer answer_to(const std::function<message::Answer()>& call);
 // answers until the engine has no more to ask. They return the process's exit code.
 struct DeviceWork {
   std::function<std::unique_ptr<Device>()> open;
-  bool health = false;    // see health.hpp; before it is said to be open
+  bool health = false;    // whether it still computes, asked before it is said to be open
   bool emulated = false;  // nothing of a driver's: the strict limits
 };
 int serve_device(WorkerEnd& end, const DeviceWork& work);

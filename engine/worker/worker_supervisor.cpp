@@ -50,7 +50,7 @@ std::expected<message::Answer, Fault> WorkerSupervisor::answer_to(const message:
     return std::unexpected(std::move(faulted->fault));
   }
   if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
-    if (failed->whose != message::Failed::Whose::own) throw_failed(*failed);
+    if (failed->whose != message::Failed::Whose::own) message::throw_failed(*failed);
     // A mistake of the worker's own, over a stranger's kernel: as good as a crash.
     return std::unexpected(babbled("it failed: " + failed->text, doing));
   }
@@ -66,7 +66,7 @@ std::optional<std::string> WorkerSupervisor::start() {
   auto answer = session->greet(options_.deadlines.start);
   if (!answer) return answer.error().text;
   if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
-    if (generation_ == 0) throw_failed(*failed);
+    if (generation_ == 0) message::throw_failed(*failed);
     return failed->text;
   }
   auto* opened = std::get_if<message::DeviceOpened>(&*answer);

@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "engine/worker/failed.hpp"
 #include "engine/worker/remote_device.hpp"
 #include "engine/worker/session.hpp"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/util/root.hpp"
+#include "engine/util/environment.hpp"
 #include "tools/lone/side.hpp"
 
 // Planted faults: each is found and rightly named, and its right twin is not accused.

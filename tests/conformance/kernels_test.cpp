@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/root.hpp"
 #include "tools/lone/recorded.hpp"
 #include "tools/lone/side.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "engine/search/external/genome_text.hpp"
 #include "engine/search/external/messages.hpp"
 
 namespace fa_tune::test {

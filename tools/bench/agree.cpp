@@ -19,11 +19,11 @@
 #include "engine/gate/gate.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/task/variant.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/half.hpp"
 #include "engine/util/random.hpp"
-#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

@@ -21,9 +21,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/local/open.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

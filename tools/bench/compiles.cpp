@@ -17,9 +17,9 @@
 
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
-#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

@@ -18,10 +18,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/local/open.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
-#include "engine/util/root.hpp"
 #include "tools/lone/compare.hpp"
 #include "tools/lone/recorded.hpp"
 #include "tools/lone/side.hpp"

@@ -23,12 +23,11 @@
 #include "engine/gate/compare.hpp"
 #include "engine/problem/reference.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/memory.hpp"
 #include "engine/util/parallel.hpp"
-#include "engine/util/root.hpp"
 #include "engine/util/stopwatch.hpp"
-#include "engine/util/temporary_folder.hpp"
 
 namespace {
 

@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/local/emulated.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/root.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 namespace fa_tune::bench {

@@ -19,7 +19,7 @@
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
-#include "engine/util/root.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/worker/remote_device.hpp"
 
 namespace {

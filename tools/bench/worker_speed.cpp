@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/local/open.hpp"
-#include "engine/util/root.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "engine/worker/remote_device.hpp"
 

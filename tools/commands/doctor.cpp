@@ -5,9 +5,9 @@
 
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/profiler/ncu.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
-#include "engine/util/root.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"

@@ -19,7 +19,6 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
-#include "engine/util/shell_words.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 #include "tools/commands/progress.hpp"

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/root.hpp"
 #include "engine/worker/open.hpp"
 
 namespace fa_tune {

@@ -4,10 +4,10 @@
 
 #include "engine/community/t1/t1_file.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
-#include "engine/util/root.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/options.hpp"
 

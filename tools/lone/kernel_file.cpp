@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/model/arch.hpp"
+#include "engine/model/kernel_image.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/local/open.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/root.hpp"
 #include "tools/lone/isolated.hpp"
 
 namespace fa_tune {

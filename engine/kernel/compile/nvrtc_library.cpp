@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "engine/util/environment.hpp"
-#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

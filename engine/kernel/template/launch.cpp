@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/kernel/template/derived_scope.hpp"
 #include "engine/kernel/template/template.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/util/error.hpp"

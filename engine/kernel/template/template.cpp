@@ -8,12 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/kernel/template/derived_scope.hpp"
-#include "engine/kernel/template/unroll_factors.hpp"
-#include "engine/source/compile_options.hpp"
+#include "engine/source/compiler_policy.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/source/include_flattening.hpp"
-#include "engine/source/include_policy.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"

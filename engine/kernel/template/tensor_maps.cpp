@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/kernel/template/template.hpp"
-#include "engine/model/arch.hpp"
+#include "engine/model/kernel_image.hpp"
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/problem/attention/inputs.hpp"
 #include "engine/problem/attention/oracle.hpp"
 #include "engine/problem/attention/tolerance.hpp"
 #include "engine/problem/attention/value_bounds.hpp"

@@ -53,4 +53,8 @@ class AttentionProblem final : public Problem {
 // Suites around a timed shape: see attention_suites.cpp for what each is for.
 std::vector<Suite> attention_suites(const AttentionShape& timed);
 
+// Inputs in the real dtype: the truth is computed from these very values, so their rounding is no
+// error of the kernel. The same shape, kind and seed give the same bytes on every machine.
+Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed);
+
 }  // namespace fa_tune

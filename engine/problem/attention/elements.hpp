@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/problem/attention/rows.hpp"
 #include "engine/problem/attention/shape.hpp"
 #include "engine/problem/problem.hpp"
 

@@ -1,5 +1,3 @@
-#include "engine/problem/attention/inputs.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,9 +6,9 @@
 #include <span>
 #include <type_traits>
 
+#include "engine/problem/attention/attention.hpp"
 #include "engine/problem/attention/elements.hpp"
-#include "engine/problem/attention/rows.hpp"
-#include "engine/util/normal.hpp"
+#include "engine/problem/attention/shape.hpp"
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
 

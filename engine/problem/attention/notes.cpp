@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/problem/attention/attention.hpp"
-#include "engine/problem/attention/rows.hpp"
+#include "engine/problem/attention/shape.hpp"
 
 namespace fa_tune {
 namespace {

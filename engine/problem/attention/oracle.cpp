@@ -9,8 +9,7 @@
 #include "engine/problem/attention/elements.hpp"
 #include "engine/problem/attention/precision.hpp"
 #include "engine/problem/attention/products.hpp"
-#include "engine/problem/attention/rows.hpp"
-#include "engine/problem/attention/sums.hpp"
+#include "engine/problem/attention/shape.hpp"
 #include "engine/util/half.hpp"
 #include "engine/util/parallel.hpp"
 

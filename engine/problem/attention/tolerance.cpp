@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "engine/problem/attention/precision.hpp"
-#include "engine/problem/attention/rows.hpp"
+#include "engine/problem/attention/shape.hpp"
 
 namespace fa_tune {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/problem/attention/elements.hpp"
-#include "engine/problem/attention/rows.hpp"
+#include "engine/problem/attention/shape.hpp"
 #include "engine/problem/attention/tolerance.hpp"
 #include "engine/util/parallel.hpp"
 

@@ -7,14 +7,14 @@
 #include <fmt/ranges.h>
 
 #include "engine/problem/custom/arrays.hpp"
+#include "engine/problem/custom/draw.hpp"
 #include "engine/problem/custom/inputs.hpp"
-#include "engine/problem/custom/nearby.hpp"
 #include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/custom/widen.hpp"
 #include "engine/space_file/space_file.hpp"
+#include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/memory.hpp"
-#include "engine/util/parallel_bytes.hpp"
 #include "engine/util/random.hpp"
 
 namespace fa_tune {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/problem/custom/spec.hpp"
+#include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace fa_tune {
@@ -35,5 +36,22 @@ class TensorDraw {
   std::string low_;              // then the tensor with low rows, if one has
   std::uint64_t first_low_ = 0;  // low: rows whose number and this are even together
 };
+
+// Other inputs by which noise is drawn (tolerance.hpp). What was drawn from a normal or uniform
+// distribution is moved, each element nearer to 0, within the bounds of a uniform one. Integers,
+// constants and the user's own data stay, since a kernel may count on what they are.
+
+// Inputs that float arithmetic takes for the same: moved by up to the last place of a float, into
+// `wide`, which is the instance widened or another move of it. Right kernels may compute exactly
+// what is right of such inputs (that is what backward stability means), so what lies between their
+// results is noise no kernel can be blamed for: e^-60 as 2^(-60 log2 e) is off by 3e-6 of itself.
+// Numbers below the normal ones of a float become 0 where all move alike, as they do for a kernel
+// that was compiled so.
+void move_near(const CustomSpec& spec, const Instance& instance, Move how, std::uint64_t seed,
+               Instance& wide);
+
+// Inputs of the same size whose low bits are others, so that sums of them are rounded elsewhere: of
+// an instance in its own types, moved by up to a 4096th, or by their last place where that is more.
+Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed);
 
 }  // namespace fa_tune

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "engine/search/strategies.hpp"
+#include "engine/search/strategy_spec.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

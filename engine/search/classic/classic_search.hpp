@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/search/genome_map.hpp"
 #include "engine/search/strategy.hpp"
+#include "engine/space/genome.hpp"
 #include "engine/util/random.hpp"
 
 namespace fa_tune {

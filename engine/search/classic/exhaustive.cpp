@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/search/classic/classic_search.hpp"
-#include "engine/search/strategies.hpp"
+#include "engine/search/strategy_spec.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

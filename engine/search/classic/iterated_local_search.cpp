@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "engine/search/classic/classic_search.hpp"
-#include "engine/search/strategies.hpp"
+#include "engine/search/strategy_spec.hpp"
 
 namespace fa_tune {
 namespace {

@@ -1,5 +1,5 @@
 #include "engine/search/archive.hpp"
-#include "engine/search/strategies.hpp"
+#include "engine/search/strategy_spec.hpp"
 
 namespace fa_tune {
 namespace {

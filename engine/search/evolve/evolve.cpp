@@ -6,8 +6,7 @@
 #include "engine/search/archive.hpp"
 #include "engine/search/evolve/operators.hpp"
 #include "engine/search/evolve/population.hpp"
-#include "engine/search/evolve/transfer.hpp"
-#include "engine/search/strategies.hpp"
+#include "engine/search/strategy_spec.hpp"
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 #include "engine/search/archive.hpp"
+#include "engine/search/strategy.hpp"
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/space/space.hpp"
 #include "engine/util/random.hpp"
@@ -41,5 +43,11 @@ class Operators {
   const Space& space_;
   mutable std::vector<Genome> near_;
 };
+
+// The fastest configs of earlier runs that are valid here, in turns from each run, `most` in all.
+// Two of them differ in at least two genes: a run's fastest are mostly one config and its
+// neighbours.
+std::vector<Genome> configs_to_transfer(const Space& space, const std::vector<PriorTrials>& earlier,
+                                        std::size_t most);
 
 }  // namespace fa_tune

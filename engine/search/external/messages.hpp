@@ -77,4 +77,10 @@ struct Answer {
 // Takes any bytes. The error says in a line why they are no answer.
 std::expected<Answer, std::string> read_answer(std::string_view line);
 
+// A valid config from a stranger's flat JSON object. Parameters may stand in any order, and values
+// of those that do not exist in this config are left out, so that a stranger need not understand
+// `when`. The error says in a line why it is no valid config; a value of another type counts as
+// another value.
+std::expected<Config, std::string> read_genome(const Space& space, const std::string& json);
+
 }  // namespace fa_tune

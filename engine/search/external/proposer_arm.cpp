@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/search/external/genome_text.hpp"
+#include "engine/search/external/messages.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/printable.hpp"
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/search/external/messages.hpp"
-#include "engine/search/external/proposer_log.hpp"
 #include "engine/search/external/proposer_process.hpp"
 #include "engine/search/strategy.hpp"
 

@@ -8,7 +8,6 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/random.hpp"
-#include "engine/util/temporary_folder.hpp"
 
 namespace fa_tune {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/util/root.hpp"
+#include "engine/util/environment.hpp"
 
 namespace fa_tune {
 namespace {

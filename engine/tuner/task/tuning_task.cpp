@@ -8,8 +8,8 @@
 #include "engine/space/space_parts.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/tuner/task/variant.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/root.hpp"
 
 namespace fa_tune {
 namespace {

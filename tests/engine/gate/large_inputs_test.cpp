@@ -4,7 +4,7 @@
 
 #include "engine/gate/gate.hpp"
 #include "engine/gate/reference_run.hpp"
-#include "engine/util/parallel_bytes.hpp"
+#include "engine/util/bytes.hpp"
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 #include "tests/forwarding_device.hpp"

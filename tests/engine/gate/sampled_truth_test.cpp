@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/problem/attention/rows.hpp"
+#include "engine/problem/attention/shape.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 

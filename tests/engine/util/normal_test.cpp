@@ -1,10 +1,10 @@
-#include "engine/util/normal.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "engine/util/random.hpp"
 
 namespace fa_tune {
 

@@ -1,7 +1,6 @@
-#include "engine/util/shell_words.hpp"
-
 #include <doctest/doctest.h>
 
+#include "engine/util/child_process.hpp"
 #include "engine/util/error.hpp"
 #include "tests/helpers.hpp"
 

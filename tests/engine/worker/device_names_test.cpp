@@ -1,8 +1,7 @@
-#include "engine/worker/device_names.hpp"
-
 #include <doctest/doctest.h>
 
 #include "engine/util/error.hpp"
+#include "engine/worker/open.hpp"
 
 using namespace fa_tune;
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/model/kernel_image.hpp"
-#include "engine/worker/deadlines.hpp"
+#include "engine/worker/remote_device.hpp"
 
 namespace fa_tune::test {
 

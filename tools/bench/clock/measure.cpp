@@ -7,9 +7,9 @@
 
 #include "engine/device/local/open.hpp"
 #include "engine/measure/sampler.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
-#include "engine/util/root.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "tools/bench/clock/clock.hpp"
 

@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/root.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "tools/bench/clock/clock.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/root.hpp"
 #include "tools/bench/clock/clock.hpp"
 
 namespace fa_tune::bench {

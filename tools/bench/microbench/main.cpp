@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/root.hpp"
 #include "tools/bench/microbench/microbench.hpp"
 
 using namespace fa_tune;

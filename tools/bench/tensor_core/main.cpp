@@ -21,9 +21,9 @@
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/root.hpp"
 #include "tools/bench/tensor_core/layouts.hpp"
 #include "tools/bench/tensor_core/need.hpp"
 #include "tools/bench/tensor_core/operands.hpp"

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/kernel/compile/cache_entry.hpp"
+#include "engine/kernel/compile/compile_cache.hpp"
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"

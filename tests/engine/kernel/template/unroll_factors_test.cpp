@@ -1,8 +1,7 @@
-#include "engine/kernel/template/unroll_factors.hpp"
-
 #include <doctest/doctest.h>
 
 #include "engine/kernel/template/template.hpp"
+#include "engine/source/identifier_substitution.hpp"
 
 using namespace fa_tune;
 

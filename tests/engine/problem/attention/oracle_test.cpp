@@ -10,7 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/problem/attention/attention.hpp"
-#include "engine/problem/attention/sums.hpp"
+#include "engine/problem/attention/precision.hpp"
 #include "engine/util/half.hpp"
 
 using namespace fa_tune;

@@ -9,7 +9,7 @@
 
 #include "engine/problem/attention/attention.hpp"
 #include "engine/problem/attention/oracle.hpp"
-#include "engine/problem/attention/rows.hpp"
+#include "engine/problem/attention/shape.hpp"
 #include "engine/problem/attention/tolerance.hpp"
 #include "engine/problem/attention/value_bounds.hpp"
 

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "engine/search/evolve/population.hpp"
-#include "engine/search/evolve/transfer.hpp"
 
 using namespace fa_tune;
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/search/external/genome_text.hpp"
 #include "tests/helpers.hpp"
 
 using namespace fa_tune;

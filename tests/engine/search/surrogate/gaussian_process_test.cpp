@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/search/surrogate/kernel_learning.hpp"
+#include "engine/search/surrogate/regression.hpp"
 #include "engine/util/random.hpp"
 
 using namespace fa_tune;
