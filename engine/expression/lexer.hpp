@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -86,6 +87,49 @@ class TokenCursor {
   void want_symbol(const char* symbol) {
     if (!take_symbol(symbol))
       fail(fmt::format("expected '{}', found {}", symbol, describe(next())));
+  }
+  void want_word(const char* word) {
+    if (!take_word(word)) fail(fmt::format("expected '{}', found {}", word, describe(next())));
+  }
+  void want_end() const {
+    if (next().kind != Token::Kind::end)
+      fail(fmt::format("expected an operator or the end, found {}", describe(next())));
+  }
+  // "in" or "not in", which must be next; whether it is the latter.
+  bool take_membership() {
+    const bool negated = take_word("not");
+    want_word("in");
+    return negated;
+  }
+  // What the next symbol asks for, of those that `known` lists.
+  template <typename Known>
+  std::optional<Operation> take_operator(const Known& known) {
+    for (const auto& [symbol, operation] : known)
+      if (take_symbol(symbol)) return operation;
+    return std::nullopt;
+  }
+  // The comparisons behind a first operand: a < b <= c. `read_operand` is called behind each.
+  template <typename ReadOperand>
+  std::vector<ComparisonOperator> take_comparisons(ReadOperand read_operand) {
+    std::vector<ComparisonOperator> comparisons;
+    for (auto found = comparison_of(next()); found; found = comparison_of(next())) {
+      ++at_;
+      comparisons.push_back(*found);
+      read_operand();
+    }
+    if (!comparisons.empty() && is_word("in"))
+      fail("put parentheses around a comparison before 'in'");
+    return comparisons;
+  }
+
+  // The place of a name among those of an expression, to which it is added where it is new.
+  static std::size_t remember(const Token& token, std::vector<std::string>& names,
+                              std::vector<std::size_t>& offsets) {
+    const auto found = std::ranges::find(names, token.text);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    names.push_back(token.text);
+    offsets.push_back(token.offset);
+    return names.size() - 1;
   }
 
   [[noreturn]] void fail(std::string message) const {

@@ -46,8 +46,7 @@ class ExpressionParser : private TokenCursor {
 
   void run() {
     Child root = parse_choice();
-    if (next().kind != Token::Kind::end)
-      fail(fmt::format("expected an operator or the end, found {}", describe(next())));
+    want_end();
     expression_.root_ = std::move(root);
   }
 
@@ -77,7 +76,7 @@ class ExpressionParser : private TokenCursor {
     const std::size_t offset = next().offset;
     if (!take_word("if")) return value;
     Child condition = parse_or();
-    if (!take_word("else")) fail(fmt::format("expected 'else', found {}", describe(next())));
+    want_word("else");
     Child otherwise = parse_choice();
     return make(Operation::choose, offset, std::move(condition), std::move(value),
                 std::move(otherwise));
@@ -109,22 +108,15 @@ class ExpressionParser : private TokenCursor {
     const std::size_t offset = next().offset;
     if (is_word("in") || is_word("not")) return parse_membership(std::move(first));
     std::vector<Child> operands;
-    std::vector<ComparisonOperator> comparisons;
     operands.push_back(std::move(first));
-    for (auto found = comparison_of(next()); found; found = comparison_of(next())) {
-      ++at_;
-      comparisons.push_back(*found);
-      operands.push_back(parse_sum());
-    }
+    auto comparisons = take_comparisons([&] { operands.push_back(parse_sum()); });
     if (comparisons.empty()) return std::move(operands[0]);
-    if (is_word("in")) fail("put parentheses around a comparison before 'in'");
     return make_list(Operation::compare, offset, std::move(operands), std::move(comparisons));
   }
 
   Child parse_membership(Child wanted) {
     const std::size_t offset = next().offset;
-    const bool negated = take_word("not");
-    if (!take_word("in")) fail(fmt::format("expected 'in', found {}", describe(next())));
+    const bool negated = take_membership();
     std::vector<Child> children;
     children.push_back(std::move(wanted));
     want_symbol("[");
@@ -153,12 +145,10 @@ class ExpressionParser : private TokenCursor {
                                                            {"%", Operation::modulo}};
     Child left = parse_unary();
     while (true) {
-      const auto* found =
-          std::ranges::find_if(known, [&](const auto& entry) { return is_symbol(entry.first); });
-      if (found == std::end(known)) return left;
       const std::size_t offset = next().offset;
-      ++at_;
-      left = make(found->second, offset, std::move(left), parse_unary());
+      const auto found = take_operator(known);
+      if (!found) return left;
+      left = make(*found, offset, std::move(left), parse_unary());
     }
   }
 
@@ -211,7 +201,7 @@ class ExpressionParser : private TokenCursor {
                                               did_you_mean(token.text, known)};
     }
     node->operation = Operation::name;
-    node->name = remember(token);
+    node->name = remember(token, expression_.names_, expression_.name_offsets_);
     return node;
   }
 
@@ -232,15 +222,6 @@ class ExpressionParser : private TokenCursor {
                               function.least_arguments, function.least_arguments == 1 ? "" : "s",
                               arguments.size())};
     return make_list(function.operation, offset, std::move(arguments));
-  }
-
-  std::size_t remember(const Token& token) {
-    auto& names = expression_.names_;
-    const auto found = std::ranges::find(names, token.text);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    names.push_back(token.text);
-    expression_.name_offsets_.push_back(token.offset);
-    return names.size() - 1;
   }
 
   Expression& expression_;

@@ -57,7 +57,8 @@ PythonOperand PythonParser::parse_name(const Token& token) {
   if (take_symbol("(")) return parse_call(token);
   for (const auto& [name, value] : std::ranges::reverse_view(variables_))
     if (name == token.text) return operand_of(nodes_.copy(*value));
-  return operand_of(nodes_.name(remember(token), token.offset));
+  return operand_of(
+      nodes_.name(remember(token, expression_.names_, expression_.name_offsets_), token.offset));
 }
 
 PythonOperand PythonParser::parse_call(const Token& function) {
@@ -143,7 +144,7 @@ void PythonParser::read_for(const Comprehension& comprehension, PythonOperand& l
   if (variable.kind != Token::Kind::name || is_keyword(variable.text))
     fail(fmt::format("expected a name, found {}", describe(variable)));
   ++at_;
-  if (!take_word("in")) fail(fmt::format("expected 'in', found {}", describe(next())));
+  want_word("in");
   const PythonOperand over = parse_or();
   if (!over.is_list())
     throw ExpressionError{over.offset, "expected a list, tuple or range after 'in'"};
@@ -153,15 +154,6 @@ void PythonParser::read_for(const Comprehension& comprehension, PythonOperand& l
     read_clauses(comprehension, rest, list);
     variables_.pop_back();
   }
-}
-
-std::size_t PythonParser::remember(const Token& token) {
-  auto& names = expression_.names_;
-  const auto found = std::ranges::find(names, token.text);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  names.push_back(token.text);
-  expression_.name_offsets_.push_back(token.offset);
-  return names.size() - 1;
 }
 
 }  // namespace fa_tune

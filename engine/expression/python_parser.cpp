@@ -62,8 +62,7 @@ PythonOperand PythonParser::run() {
       tuple.items.push_back(scalar(parse_choice()));
     operand = std::move(tuple);
   }
-  if (next().kind != Token::Kind::end)
-    fail(fmt::format("expected an operator or the end, found {}", describe(next())));
+  want_end();
   return operand;
 }
 
@@ -73,7 +72,7 @@ PythonOperand PythonParser::parse_choice() {
   const std::size_t offset = next().offset;
   if (!take_word("if")) return value;
   PythonChild condition = nodes_.truth(scalar(parse_or()));
-  if (!take_word("else")) fail(fmt::format("expected 'else', found {}", describe(next())));
+  want_word("else");
   PythonOperand otherwise = parse_choice();
   if (is_known(*condition))
     return condition->literal.number != 0 ? std::move(value) : std::move(otherwise);
@@ -118,22 +117,15 @@ PythonOperand PythonParser::parse_comparison() {
   if (is_word("in") || is_word("not")) return parse_membership(std::move(first));
   if (!comparison_of(next())) return first;
   std::vector<PythonChild> operands;
-  std::vector<ComparisonOperator> comparisons;
   operands.push_back(scalar(std::move(first)));
-  for (auto found = comparison_of(next()); found; found = comparison_of(next())) {
-    ++at_;
-    comparisons.push_back(*found);
-    operands.push_back(scalar(parse_sum()));
-  }
-  if (is_word("in")) fail("put parentheses around a comparison before 'in'");
+  auto comparisons = take_comparisons([&] { operands.push_back(scalar(parse_sum())); });
   return operand_of(
       nodes_.make(Operation::compare, offset, std::move(operands), std::move(comparisons)));
 }
 
 PythonOperand PythonParser::parse_membership(PythonOperand wanted) {
   const std::size_t offset = next().offset;
-  const bool negated = take_word("not");
-  if (!take_word("in")) fail(fmt::format("expected 'in', found {}", describe(next())));
+  const bool negated = take_membership();
   PythonOperand list = parse_sum();
   if (!list.is_list())
     throw ExpressionError{list.offset, "expected a list, tuple or range after 'in'"};
@@ -170,16 +162,14 @@ PythonOperand PythonParser::parse_product() {
                                                          {"%", Operation::python_modulo}};
   PythonOperand left = parse_unary();
   while (true) {
-    const auto* found =
-        std::ranges::find_if(known, [&](const auto& entry) { return is_symbol(entry.first); });
-    if (found == std::end(known)) return left;
     const std::size_t offset = next().offset;
-    ++at_;
+    const auto found = take_operator(known);
+    if (!found) return left;
     PythonOperand right = parse_unary();
-    if (found->second == Operation::multiply && left.is_list() != right.is_list())
+    if (*found == Operation::multiply && left.is_list() != right.is_list())
       left = repeat(left.is_list() ? left : right, left.is_list() ? right : left);
     else
-      left = make(found->second, offset, scalar(std::move(left)), scalar(std::move(right)));
+      left = make(*found, offset, scalar(std::move(left)), scalar(std::move(right)));
   }
 }
 

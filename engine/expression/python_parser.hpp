@@ -117,7 +117,6 @@ class PythonParser : private TokenCursor {
 
   void read_clauses(const Comprehension& comprehension, std::size_t at, PythonOperand& list);
   void read_for(const Comprehension& comprehension, PythonOperand& list);
-  std::size_t remember(const Token& token);
 
   Expression& expression_;
   PythonNodes nodes_;

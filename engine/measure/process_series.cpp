@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/measure/timing.hpp"
-#include "engine/util/student.hpp"
+#include "engine/util/distributions.hpp"
 
 namespace fa_tune {
 namespace {

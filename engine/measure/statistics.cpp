@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/util/distributions.hpp"
 #include "engine/util/random.hpp"
-#include "engine/util/student.hpp"
 
 namespace fa_tune {
 namespace {

@@ -23,7 +23,7 @@ std::filesystem::path template_root(const std::filesystem::path& manifest);
 // `folders`, which are paths below root. An include
 // counts wherever it stands outside of comments, so inside #if it must not be the only one of its
 // file. #include <...> stays as it is, and so does a library's header in quotes that is no file of
-// theirs (library_headers.hpp). A file that begins with "// fa-tune: defaults" is left out: it is
+// theirs (is_library_header). A file that begins with "// fa-tune: defaults" is left out: it is
 // for compilers that are given a template by itself. Line ends become '\n'.
 //
 // Throws UserError with file and line for a file that is missing or lies outside `root`, symbolic

@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "engine/util/distributions.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -66,25 +68,11 @@ namespace {
 
 constexpr std::size_t kQuantiles = 65536;
 
-// Where the standard normal distribution leaves `above` to its right, by Newton's method from
-// below.
-double quantile(double above, double from) {
-  double x = from;
-  for (;;) {
-    const double density =
-        std::exp(-x * x / 2) / (std::numbers::sqrt2 * std::sqrt(std::numbers::pi));
-    const double step = (std::erfc(x / std::numbers::sqrt2) / 2 - above) / density;
-    x += step;
-    if (std::abs(step) < 1e-9) return x;
-  }
-}
-
 std::vector<float> make_quantiles() {
   std::vector<float> made(kQuantiles);
-  double x = 0;
   for (std::size_t i = kQuantiles / 2; i < kQuantiles; ++i) {
-    x = quantile((static_cast<double>(kQuantiles - i) - 0.5) / kQuantiles, x);
-    made[i] = static_cast<float>(x);
+    const double above = (static_cast<double>(kQuantiles - i) - 0.5) / kQuantiles;
+    made[i] = static_cast<float>(normal_quantile(above));
     made[kQuantiles - 1 - i] = -made[i];
   }
   return made;

@@ -5,13 +5,13 @@
 
 #include <fmt/core.h>
 
+#include "engine/kernel/compile/compile_cache.hpp"
 #include "engine/util/error.hpp"
-#include "engine/worker/serializer.hpp"
+#include "engine/util/serializer.hpp"
 
 namespace fa_tune {
 
 // Found by the archive through the types' own namespaces.
-constexpr BinaryKind last_of(BinaryKind) { return BinaryKind::ptx; }
 constexpr FaultKind last_of(FaultKind) { return kLastFaultKind; }
 constexpr TimeKind last_of(TimeKind) { return TimeKind::predicted; }
 constexpr L2 last_of(L2) { return L2::cold; }
@@ -21,13 +21,6 @@ constexpr TensorMap::Swizzle last_of(TensorMap::Swizzle) { return TensorMap::Swi
 void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }
 void fields(auto& archive, LaunchConfig& config) {
   archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes);
-}
-void fields(auto& archive, KernelResources& resources) {
-  archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
-          resources.stack_bytes, resources.static_shared_bytes);
-}
-void fields(auto& archive, KernelImage& image) {
-  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources);
 }
 void fields(auto& archive, Checks& checks) {
   archive(checks.initialized, checks.races, checks.sync);

@@ -24,6 +24,10 @@ fa_tune_import(third_crypto crypto openssl/evp.h)
 fa_tune_import(third_sqlitecpp SQLiteCpp SQLiteCpp/SQLiteCpp.h)
 target_link_libraries(third_sqlitecpp INTERFACE third_sqlite ${CMAKE_DL_LIBS} Threads::Threads)
 
+find_path(boost_math_INCLUDE boost/math/distributions/students_t.hpp REQUIRED)
+add_library(third_boost_math INTERFACE)
+target_include_directories(third_boost_math SYSTEM INTERFACE ${boost_math_INCLUDE})
+
 add_library(third_fmt INTERFACE)
 add_library(third_spdlog INTERFACE)
 if(FA_TUNE_PORTABLE)

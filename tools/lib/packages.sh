@@ -23,6 +23,7 @@ libsqlite3-dev         header sqlite3.h
 libsqlitecpp-dev       header SQLiteCpp/SQLiteCpp.h
 libssl-dev             header openssl/evp.h
 zlib1g-dev             header zlib.h
+libboost-math-dev      header boost/math/distributions/students_t.hpp
 '
 
 # clang-tidy 19 and not Debian 12's default 14: the older ones cannot parse GCC 12's std::expected.

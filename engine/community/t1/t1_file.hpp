@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "engine/space/space.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 
@@ -36,5 +38,17 @@ bool looks_like_t1(const std::string& text);
 
 // Throws UserError with line and column for whatever does not fit.
 T1File parse_t1(const std::string& text, const std::filesystem::path& path);
+
+// What a T1 file says of one argument of its kernel, as a space of ours says it. Throws UserError
+// with the place of what does not fit.
+
+// The value of `key`, nothing where it is missing or null.
+const YamlNode* t1_given(const YamlNode& map, std::string_view key);
+// "f32" for float, float32 or float*.
+std::string t1_type(const YamlNode& node);
+// The text of a number of a type.
+std::string t1_number(const YamlNode& node, const std::string& type);
+// "{uniform: [0, 2]}": what an argument's FillType and FillValue ask for.
+std::string t1_fill(const YamlNode& argument, const std::string& type);
 
 }  // namespace fa_tune

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/community/t1/t1_argument.hpp"
 #include "engine/community/t1/t1_file.hpp"
 #include "engine/expression/python_expression.hpp"
 #include "engine/source/identifier_substitution.hpp"

@@ -16,7 +16,7 @@ namespace fa_tune {
 // Scalar; a Type called float, double, half or int; MemType Constant, for a `__constant__`
 // variable; AccessType ReadOnly, WriteOnly or ReadWrite; FillType Random (over [0, FillValue)),
 // Constant, or Generator, which is taken for Random; a Size may mention ProblemSize[0] and
-// max(parameter). Of CompilerOptions those that compile_options.hpp knows; the language is C++17
+// max(parameter). Of CompilerOptions those that compiler_policy.hpp knows; the language is C++17
 // and code is always optimized, so -std and -O are left out, and others with a warning.
 //
 // The sizes are problem_size_x, _y and _z. The reference is the one __global__ function of its

@@ -8,7 +8,6 @@
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
 #include "engine/util/log.hpp"
-#include "engine/yaml/fields.hpp"
 
 namespace fa_tune {
 namespace {
@@ -18,64 +17,28 @@ namespace {
 constexpr std::string_view kVersionLine = "fa-tune compile cache 4\n";
 constexpr std::size_t kDigestDigits = 64;
 
-void write(FieldWriter& writer, const Compiled& compiled) {
-  const KernelImage& image = compiled.image;
-  writer.number(image.kind == BinaryKind::cubin ? 0 : 1);
-  writer.text(image.arch);
-  writer.text(image.kernel);
-  writer.text(image.bytes);
-  writer.signed_number(image.resources.registers);
-  writer.signed_number(image.resources.spill_store_bytes);
-  writer.signed_number(image.resources.spill_load_bytes);
-  writer.signed_number(image.resources.stack_bytes);
-  writer.signed_number(image.resources.static_shared_bytes);
-  writer.texts(compiled.warnings);
-  writer.text(compiled.code_hash);
-}
-
-Compiled read_compiled(FieldReader& reader) {
-  Compiled compiled;
-  KernelImage& image = compiled.image;
-  image.kind = reader.number() == 0 ? BinaryKind::cubin : BinaryKind::ptx;
-  image.arch = reader.text();
-  image.kernel = reader.text();
-  image.bytes = reader.text();
-  image.resources.registers = static_cast<int>(reader.signed_number());
-  image.resources.spill_store_bytes = static_cast<int>(reader.signed_number());
-  image.resources.spill_load_bytes = static_cast<int>(reader.signed_number());
-  image.resources.stack_bytes = static_cast<int>(reader.signed_number());
-  image.resources.static_shared_bytes = static_cast<int>(reader.signed_number());
-  compiled.warnings = reader.texts();
-  compiled.code_hash = reader.text();
-  compiled.from_cache = true;
-  return compiled;
+// What is kept of a compiled kernel.
+void kept(auto& archive, auto& compiled) {
+  archive(compiled.image, compiled.warnings, compiled.code_hash);
 }
 
 }  // namespace
 
 std::string cache_key(const CompileRequest& request, const std::string& compiler_version) {
-  FieldWriter writer;
-  writer.text(kVersionLine);
-  writer.text(compiler_version);
-  writer.text(request.source.text);
-  writer.text(request.source.kernel);
-  writer.text(request.arch);
-  writer.number(request.kind == BinaryKind::cubin ? 0 : 1);
-  writer.texts(request.options);
-  return sha256(writer.take());
+  wire::Putter put;
+  put(std::string(kVersionLine), compiler_version, request.source.text, request.source.kernel,
+      request.arch, request.kind, request.options);
+  return sha256(put.take());
 }
 
 std::string encode_entry(const std::string& key, const CompileOutcome& outcome) {
-  FieldWriter writer;
-  writer.text(key);
-  writer.number(outcome ? 1 : 0);
-  if (outcome) {
-    write(writer, *outcome);
-  } else {
-    writer.text(outcome.error().message);
-    writer.text(outcome.error().log);
-  }
-  const std::string payload = writer.take();
+  wire::Putter put;
+  put(key, outcome.has_value());
+  if (outcome)
+    kept(put, *outcome);
+  else
+    put(outcome.error().message, outcome.error().log);
+  const std::string payload = put.take();
   return std::string(kVersionLine) + sha256(payload) + payload;
 }
 
@@ -86,16 +49,20 @@ std::optional<CompileOutcome> decode_entry(const std::string& key, std::string_v
   const std::string_view digest = bytes.substr(0, kDigestDigits);
   const std::string_view payload = bytes.substr(kDigestDigits);
   if (sha256(payload) != digest) return std::nullopt;
-  FieldReader reader(payload);
-  if (reader.text() != key) return std::nullopt;
+  wire::Getter get(payload);
+  std::string found;
+  bool is_compiled = false;
+  get(found, is_compiled);
+  if (found != key) return std::nullopt;
   CompileOutcome outcome = std::unexpected(CompileFailure{});
-  if (reader.number() == 1) {
-    outcome = read_compiled(reader);
+  if (is_compiled) {
+    outcome = Compiled{};
+    kept(get, *outcome);
+    outcome->from_cache = true;
   } else {
-    std::string message = reader.text();
-    outcome = std::unexpected(CompileFailure{std::move(message), reader.text()});
+    get(outcome.error().message, outcome.error().log);
   }
-  if (!reader.good()) return std::nullopt;
+  if (!get.good()) return std::nullopt;
   return outcome;
 }
 

@@ -5,8 +5,19 @@
 #include <string_view>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/util/serializer.hpp"
 
 namespace fa_tune {
+
+// A compiled kernel as bytes.
+constexpr BinaryKind last_of(BinaryKind) { return BinaryKind::ptx; }
+void fields(auto& archive, KernelResources& resources) {
+  archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
+          resources.stack_bytes, resources.static_shared_bytes);
+}
+void fields(auto& archive, KernelImage& image) {
+  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources);
+}
 
 // The name under which an outcome is remembered: SHA-256 of all that goes into it.
 std::string cache_key(const CompileRequest& request, const std::string& compiler_version);

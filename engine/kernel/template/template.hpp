@@ -69,13 +69,13 @@ struct Source {
 // limits a parameter moves (bottleneck.hpp), those that say most first. It decides nothing.
 //
 // `options: [--use_fast_math, --maxrregcount=64]` are the compiler's: those that
-// compile_options.hpp knows. Names of parameters in the kernel's name stand for their values.
+// compiler_policy.hpp knows. Names of parameters in the kernel's name stand for their values.
 //
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
 // other templates are not defined. Derived values that `defines` in the manifest lists are defined
 // too; they may rest on parameters alone. `#pragma unroll NAME` has the value itself, for compilers
-// that expand no macros there (unroll_factors.hpp). grid and block take one to three sizes;
+// that expand no macros there (identifier_substitution.hpp). grid and block take one to three sizes;
 // `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
 class Template {
  public:

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "engine/search/analysis/hypothesis_tests.hpp"
-#include "engine/util/student.hpp"
+#include "engine/util/distributions.hpp"
 
 namespace fa_tune {
 namespace {

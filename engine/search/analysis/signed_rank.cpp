@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "engine/search/analysis/hypothesis_tests.hpp"
+#include "engine/util/distributions.hpp"
 
 namespace fa_tune {
 namespace {
 
 constexpr double kTail = 0.025;  // each side of a 95% interval
-
-double normal_below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 // Where each rank is added or not with equal chance: the chance of each sum of `ranks`.
 std::vector<double> chances_of_sums(const std::vector<int>& ranks) {

@@ -5,12 +5,14 @@
 #include <numbers>
 #include <utility>
 
+#include "engine/util/distributions.hpp"
+
 namespace fa_tune {
 
 double CandidatePool::promise(const GaussianProcess::Posterior& posterior, double chance) const {
   const double deviation = std::sqrt(posterior.variance);
   const double z = (surrogate_.best() - posterior.mean) / deviation;
-  const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+  const double below = normal_below(z);
   const double density =
       std::exp(-0.5 * z * z) * (0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
   return chance * deviation * (z * below + density);

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/util/distributions.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -82,7 +84,7 @@ double Surrogate::chance(const Site& site) const {
   // variance.
   const auto refusal = refusals_.process().predict({site.point, {}});
   const double z = (0.5 - refusal.mean) / std::sqrt(refusal.variance + kDoubt);
-  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
+  return normal_below(z);
 }
 
 }  // namespace fa_tune

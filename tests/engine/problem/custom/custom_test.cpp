@@ -17,6 +17,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
+#include "tests/engine/problem/custom/one_trial.hpp"
 #include "tests/engine/tuner/quiet_listener.hpp"
 
 using namespace fa_tune;
@@ -94,18 +95,8 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
                                          "n >= 5000 && x[i] != 0 ? step(x[i], y[i], a) * T(0.999) "
                                          ": step(x[i], y[i], a)"}}));
   const auto trials = [&](const test::Replacements& changes) {
-    const TuningTask task = place.task(changes);
-    const auto device = open_device("emulator:l4", task.target, test::root());
-    const auto compiler = open_nvrtc();
-    const test::ScratchFolder folder;
-    Store store(folder / "fa.db", Store::Mode::write);
-    EvolveOptions options;
-    options.trials = 1;
-    options.finals = false;
-    test::QuietListener quiet;
-    const std::atomic<bool> stop{false};
-    const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
-    return store.trials(result.run).at(0);
+    const test::OneTrial trial(place.task(changes));
+    return trial.store.trials(trial.run).at(0);
   };
   const TrialRow small = trials({});
   CHECK(small.outcome == "refused");

@@ -4,11 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/device/local/open.hpp"
-#include "engine/tuner/evolve.hpp"
 #include "engine/util/error.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/problem/custom/one_trial.hpp"
 
 using namespace fa_tune;
 
@@ -34,34 +32,25 @@ class LaterCompiler final : public Compiler {
 
 TEST_CASE("packaging: a compiler that makes other code of a trial than was gated is refused") {
   const test::CustomSpace place;
-  const TuningTask task = place.task();
-  const auto device = open_device("emulator:l4", task.target, test::root());
-  const auto compiler = open_nvrtc();
-  const test::ScratchFolder folder;
-  Store store(folder / "fa.db", Store::Mode::write);
-  EvolveOptions options;
-  options.trials = 1;
-  options.finals = false;
-  test::QuietListener quiet;
-  const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
-  const std::int64_t trial = store.trial(result.run, 1)->id;
+  test::OneTrial one(place.task());
+  const std::int64_t trial = one.store.trial(one.run, 1)->id;
 
   for (const BinaryKind kind : {BinaryKind::cubin, BinaryKind::ptx}) {
-    Packager same(*compiler, kind, test::root(), "1");
-    same.add_trial(store, trial);
+    Packager same(*one.compiler, kind, test::root(), "1");
+    same.add_trial(one.store, trial);
     CHECK(same.package().calls.size() == 1);
 
     LaterCompiler later;
     Packager other(later, kind, test::root(), "1");
-    const std::string said = test::message_of<UserError>([&] { other.add_trial(store, trial); });
-    CHECK_MESSAGE(test::has(said, "NVRTC 99.0 makes other code of it than " + compiler->version()),
-                  said);
+    const std::string said =
+        test::message_of<UserError>([&] { other.add_trial(one.store, trial); });
+    CHECK_MESSAGE(
+        test::has(said, "NVRTC 99.0 makes other code of it than " + one.compiler->version()), said);
     CHECK_MESSAGE(test::has(said, "fa-tune verify"), said);
 
     // The same code by a later release is what was gated.
     later.other_code = false;
-    other.add_trial(store, trial);
+    other.add_trial(one.store, trial);
     CHECK(other.package().calls.size() == 1);
   }
 }

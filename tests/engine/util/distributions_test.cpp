@@ -1,4 +1,4 @@
-#include "engine/util/student.hpp"
+#include "engine/util/distributions.hpp"
 
 #include <doctest/doctest.h>
 

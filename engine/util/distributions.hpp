@@ -1,0 +1,15 @@
+#pragma once
+
+namespace fa_tune {
+
+// Student's distribution with `freedom` degrees of freedom. The two-sided p of t: how often |t| is
+// at least this.
+double student_p(double t, int freedom);
+// The two-sided quantile: |t| is at most this with probability `confidence`.
+double student_t(int freedom, double confidence);
+
+// The standard normal distribution: how often it is below z, and what it is above so often.
+double normal_below(double z);
+double normal_quantile(double above);
+
+}  // namespace fa_tune

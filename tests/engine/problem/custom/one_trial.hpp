@@ -1,0 +1,32 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "engine/device/local/open.hpp"
+#include "engine/tuner/evolve.hpp"
+#include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/quiet_listener.hpp"
+
+namespace fa_tune::test {
+
+// A run of one trial on the emulated L4, without finals, in a store of its own.
+struct OneTrial {
+  explicit OneTrial(const TuningTask& task) {
+    const auto device = open_device("emulator:l4", task.target, root());
+    EvolveOptions options;
+    options.trials = 1;
+    options.finals = false;
+    QuietListener quiet;
+    const std::atomic<bool> stop{false};
+    run = evolve(task, *device, *compiler, store, options, quiet, stop).run;
+  }
+
+  ScratchFolder folder;
+  Store store{folder / "fa.db", Store::Mode::write};
+  std::unique_ptr<Compiler> compiler = open_nvrtc();
+  std::int64_t run = 0;
+};
+
+}  // namespace fa_tune::test
