@@ -45,7 +45,7 @@ class Expression {
   Mark mark_at(std::size_t offset) const;
   Mark mark_of(const std::string& name) const;
 
-  // The parsed form, known to engine/space alone (expression_node.hpp).
+  // The parsed form, known to engine/space alone (node.hpp).
   struct Node;
   const Node& root() const { return *root_; }
 

@@ -72,7 +72,7 @@ struct SpaceLimits {
 
 // The valid configs of a space: from none of them too many to count, index, draw and find exactly.
 // They are never listed; a diagram of what the constraints leave open stands for them
-// (diagram.hpp), and its size follows how much the parameters have to do with each other. Knows
+// (mdd.hpp), and its size follows how much the parameters have to do with each other. Knows
 // nothing of CUDA. Immutable, safe to share between threads, cheap to copy.
 class Space {
  public:

@@ -33,7 +33,7 @@ class WorkerEnd {
 // What these answer, an exception included, as the worker's answer to a request.
 message::Answer answer_to(const std::function<message::Answer()>& call);
 
-// Each opens what the worker is for, says so, narrows what this process may do (limits.hpp), and
+// Each opens what the worker is for, says so, narrows what this process may do (sandbox.hpp), and
 // answers until the engine has no more to ask. They return the process's exit code.
 struct DeviceWork {
   std::function<std::unique_ptr<Device>()> open;

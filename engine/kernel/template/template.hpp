@@ -75,8 +75,8 @@ struct Source {
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
 // other templates are not defined. Derived values that `defines` in the manifest lists are defined
 // too; they may rest on parameters alone. `#pragma unroll NAME` has the value itself, for compilers
-// that expand no macros there (identifier_substitution.hpp). grid and block take one to three sizes;
-// `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
+// that expand no macros there (identifier_substitution.hpp). grid and block take one to three
+// sizes; `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
 class Template {
  public:
   // Throws UserError with file, line and column.

@@ -50,7 +50,7 @@ class AttentionProblem final : public Problem {
   double work_cap_;
 };
 
-// Suites around a timed shape: see attention_suites.cpp for what each is for.
+// Suites around a timed shape: see suites.cpp for what each is for.
 std::vector<Suite> attention_suites(const AttentionShape& timed);
 
 // Inputs in the real dtype: the truth is computed from these very values, so their rounding is no

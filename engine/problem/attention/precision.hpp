@@ -39,7 +39,7 @@ inline float rounded_probability(DType dtype, float p) {
 }
 
 // Standard deviation of the relative error that rounding gives to p, in units of the unit roundoff;
-// see attention_tolerance.hpp.
+// see tolerance.hpp.
 constexpr double rounding_of_p = 0.425;
 
 // Below its smallest normal number a format rounds by an absolute step and at last to zero. The

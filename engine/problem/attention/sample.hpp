@@ -23,7 +23,7 @@ namespace fa_tune {
 // with a stride of 64 or less), else with odds of about rows / stride; over n cases, which draw
 // anew, 1 - (1 - rows / stride)^n. Every head and batch counts for itself: a tile that is wrong in
 // each of 16 heads is missed with the 16th power of that. A single wrong row is found with odds of
-// 1 / stride a case; what it can hold unseen is a value within the limits of attention_limits.hpp.
+// 1 / stride a case; what it can hold unseen is a value within the limits of value_bounds.hpp.
 class RowSample {
  public:
   // 2^33 take six seconds of one core. So at most 2^21 elements are known, which is all of the

@@ -14,7 +14,7 @@ namespace fa_tune {
 // scale mostly stay within it. What leaves it is memory taken for data, sums not divided or divided
 // twice over, exponentials of the wrong sign, and whatever else grows.
 //
-// `growth`: how much larger errors are than attention_tolerance.hpp's noise says, as the sampled
+// `growth`: how much larger errors are than tolerance.hpp's noise says, as the sampled
 // rows show it. The range is widened by growth times the bound of the largest element that it can
 // hold, so by no less than what is allowed where the truth is known. Rows that see nothing are 0.
 ValueBounds output_limits(const AttentionShape& shape, const Instance& instance, double growth);
