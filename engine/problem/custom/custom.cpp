@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/problem/custom/arrays.hpp"
 #include "engine/problem/custom/draw.hpp"
 #include "engine/problem/custom/inputs.hpp"
 #include "engine/problem/custom/tolerance.hpp"

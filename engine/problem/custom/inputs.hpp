@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/problem/custom/spec.hpp"
@@ -28,5 +29,16 @@ void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double
 
 // With the tensors and scalars of floating types as f64, which hold the very same numbers.
 Instance widened(const CustomSpec& spec, const Instance& instance);
+
+// The bytes of a tensor that a .npy file fills, whose type and shape must be the tensor's (bf16 as
+// "<u2"). Throws UserError for a file that does not fit, is larger than a tensor of that shape can
+// be, or is not the one that the space's text knows.
+std::vector<std::byte> array_bytes(const CustomSpec& spec, const std::string& file,
+                                   const Tensor& tensor);
+
+// The numbers of a file of the tensor's shape, of its type or of float64. Throws the same, and for
+// numbers that are not finite.
+std::vector<double> array_values(const CustomSpec& spec, const std::string& file,
+                                 const Tensor& tensor);
 
 }  // namespace fa_tune

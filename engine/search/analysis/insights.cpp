@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/search/analysis/hypothesis_tests.hpp"
 #include "engine/search/analysis/main_effects.hpp"
-#include "engine/search/analysis/signed_rank.hpp"
 
 namespace fa_tune {
 

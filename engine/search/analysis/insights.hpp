@@ -17,7 +17,7 @@ namespace fa_tune {
 //
 // Methods. Effects are ratios of times. 'pairs': all pairs of right trials that differ in that gene
 // alone; Hodges-Lehmann estimate of the log-ratio, 95% interval and p by the signed-rank test
-// (signed_rank.hpp); at least kFewestPairs. 'model': where a value has no such pairs with the
+// (hypothesis_tests.hpp); at least kFewestPairs. 'model': where a value has no such pairs with the
 // gene's most used value, a linear model of log time (main_effects.hpp). Interactions: squares of
 // four trials, tested like pairs. Failures: a value's trials against all others that have the gene,
 // Fisher's exact test, Wilson's interval.

@@ -1,11 +1,10 @@
-#include "engine/search/analysis/signed_rank.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "engine/search/analysis/hypothesis_tests.hpp"
 #include "engine/util/random.hpp"
 
 using namespace fa_tune;
