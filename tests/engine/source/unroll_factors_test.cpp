@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "engine/kernel/template/template.hpp"
 #include "engine/source/identifier_substitution.hpp"
 
 using namespace fa_tune;
@@ -42,14 +41,4 @@ TEST_CASE("unroll factors: a long line costs no more than short ones") {
   std::string blanks(1'000'000, ' ');
   for (std::size_t i = 0; i + 8 < blanks.size(); i += 8) blanks.replace(i, 7, " unroll");
   CHECK(written(blanks) == blanks);
-}
-
-TEST_CASE("unroll factors: a template's source has those of its config") {
-  const Template unrolled =
-      Template::parse("t",
-                      "source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\narguments: [x]\n"
-                      "launch: {grid: [1], block: [1]}\n",
-                      "#pragma unroll A\n#pragma unroll WIDTH\n", "t.yaml");
-  CHECK(unrolled.render(Config({{"A", std::int64_t{3}}}), {{"WIDTH", "4"}}).text ==
-        "#define WIDTH 4\n#define A 3\n\n#pragma unroll 3\n#pragma unroll 4\n");
 }

@@ -322,3 +322,13 @@ TEST_CASE("every limit has a name, and is found by it") {
   }
   CHECK(!limit_of("nothing"));
 }
+
+TEST_CASE("unroll factors: a template's source has those of its config") {
+  const Template unrolled =
+      Template::parse("t",
+                      "source: t.cu\nkernel: t\nproblem: p\nparameters: [A]\narguments: [x]\n"
+                      "launch: {grid: [1], block: [1]}\n",
+                      "#pragma unroll A\n#pragma unroll WIDTH\n", "t.yaml");
+  CHECK(unrolled.render(Config({{"A", std::int64_t{3}}}), {{"WIDTH", "4"}}).text ==
+        "#define WIDTH 4\n#define A 3\n\n#pragma unroll 3\n#pragma unroll 4\n");
+}
