@@ -1,9 +1,6 @@
 #pragma once
 
-#include <bit>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "engine/device/emulator/async/mbarrier.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"

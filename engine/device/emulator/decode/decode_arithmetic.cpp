@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "engine/device/emulator/decode/decoder.hpp"
 

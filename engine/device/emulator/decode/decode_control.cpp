@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 
@@ -116,8 +114,8 @@ const std::unordered_map<std::string_view, Decoder::Family>& Decoder::families()
       {"red", &D::atomic},
       {"isspacep", &D::isspacep},
       {"cp", &D::async},
-      {"ldmatrix", &D::ldmatrix},
-      {"stmatrix", &D::stmatrix},
+      {"ldmatrix", &D::ldmatrix_or_stmatrix},
+      {"stmatrix", &D::ldmatrix_or_stmatrix},
       {"movmatrix", &D::movmatrix},
       {"mma", &D::mma},
       {"wmma", &D::wmma},

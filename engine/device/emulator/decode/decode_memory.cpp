@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "engine/device/emulator/decode/decoder.hpp"
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <bit>
 #include <unordered_map>
 
 #include "engine/device/emulator/decode/decoder.hpp"

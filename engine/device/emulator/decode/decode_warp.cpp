@@ -1,11 +1,17 @@
-#include <algorithm>
-#include <bit>
-
 #include "engine/device/emulator/decode/decoder.hpp"
 
 // Exchanges within a warp.
 
 namespace fa_tune::emulator {
+
+// d{|p}: d has 32 bits, p is none where it is not given.
+std::pair<Ref, Ref> Decoder::target_and_predicate() {
+  Operand first = operand(0);
+  first.second = -1;
+  const Ref result = target(first, Type::b32);
+  if (operand(0).second < 0) return {result, {}};
+  return {result, predicate_register(operand(0).second)};
+}
 
 // shfl.sync.mode.b32 d{|p}, a, b, c, members
 bool Decoder::shuffle() {
@@ -21,11 +27,7 @@ bool Decoder::shuffle() {
     return false;
   }
   want_operands(5, 5);
-  Operand first = operand(0);
-  first.second = -1;
-  const Ref result = target(first, Type::b32);
-  Ref p;
-  if (operand(0).second >= 0) p = predicate_register(operand(0).second);
+  const auto [result, p] = target_and_predicate();
   Ref sources[4];
   for (std::size_t i = 0; i < 4; ++i) sources[i] = source(operand(i + 1), Type::b32);
   Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle);
@@ -74,11 +76,7 @@ bool Decoder::match() {
   if ((!all && !has("any")) || !has("sync") || (type != Type::b32 && type != Type::b64))
     return false;
   want_operands(3, 3);
-  Operand first = operand(0);
-  first.second = -1;
-  const Ref result = target(first, Type::b32);
-  Ref p;
-  if (operand(0).second >= 0) p = predicate_register(operand(0).second);
+  const auto [result, p] = target_and_predicate();
   const Ref a = source(operand(1), type);
   const Ref members = source(operand(2), Type::b32);
   Draft& draft = emit(Kind::converge, Pipe::shuffle, run_match);
@@ -135,11 +133,8 @@ bool Decoder::one_of_warp() {
   }
   if (!has("sync")) return false;
   want_operands(2, 2);
-  Operand first = operand(0);
-  if (first.second < 0) malformed("a predicate after '|' is expected");
-  const Ref p = predicate_register(first.second);
-  first.second = -1;
-  const Ref result = target(first, Type::b32);
+  if (operand(0).second < 0) malformed("a predicate after '|' is expected");
+  const auto [result, p] = target_and_predicate();
   const Ref members = source(operand(1), Type::b32);
   Draft& draft = emit(Kind::converge, Pipe::shuffle, run_elect);
   write(draft, 0, result);

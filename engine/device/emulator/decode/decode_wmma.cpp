@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "engine/device/emulator/decode/decode_matrix.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/matrix/wmma_layout.hpp"
 

@@ -1,11 +1,10 @@
 #include "engine/device/emulator/decode/decoder.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/frontend/line_info.hpp"
+#include "engine/device/emulator/frontend/ast.hpp"
 
 // From functions to drafts: which functions and variables a kernel uses, where they lie, and what
 // the operands of a statement stand for.

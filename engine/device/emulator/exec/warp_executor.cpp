@@ -4,7 +4,7 @@
 #include <bit>
 #include <map>
 
-#include "engine/device/emulator/matrix/wgmma_ops.hpp"
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 

@@ -315,4 +315,12 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
   }
 }
 
+bool reach(Warp& warp, const Op& op, std::uint32_t mask, const Access& access, Addresses& addresses,
+           Pointers& out) {
+  compute_addresses(warp, op, op.r[8], op.m[2], addresses);
+  if (!resolve(warp, op, mask, access, addresses, out)) return false;
+  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
+  return true;
+}
+
 }  // namespace fa_tune::emulator

@@ -187,4 +187,14 @@ void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   write(lanes, op.r[0], result, mask);
 }
 
+void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  const std::uint32_t word = lanes.predicates[op.r[0]];
+  const std::uint32_t wrong = mask & (op.m[0] != 0 ? ~word : word);
+  if (wrong == 0) return;
+  const Warp& warp = warp_of(lanes);
+  warp.cta->report(DiagnosticKind::trap, warp, op, std::countr_zero(wrong),
+                   "the address it calls is of no function of that form, or of one that calls "
+                   "itself, which the emulator does not know");
+}
+
 }  // namespace fa_tune::emulator
