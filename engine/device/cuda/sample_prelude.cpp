@@ -5,7 +5,7 @@
 namespace fa_tune::cuda {
 namespace {
 
-constexpr const char* kPtx = R"(.version 7.0
+constexpr const char* kLeadPtx = R"(.version 7.0
 .target sm_70
 .address_size 64
 .visible .entry fa_tune_lead(.param .u64 lasting)
@@ -51,7 +51,7 @@ std::expected<void, Fault> L2Flush::enqueue(CudaContext& context) {
 std::expected<void, Fault> Lead::prepare(CudaContext& context) {
   if (tried_) return {};
   tried_ = true;
-  auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_lead", kPtx, {}});
+  auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_lead", kLeadPtx, {}});
   if (kernel)
     kernel_ = std::move(*kernel);
   else if (context.lost())

@@ -200,21 +200,15 @@ bool Decoder::async_store() {
                      type == Type::s64 || type == Type::f64;
   if (!known || count * static_cast<std::size_t>(size_of(type)) > 16) return false;
   want_operands(3, 3);
-  std::vector<Operand> values = {operand(1)};
-  if (count > 1) {
-    if (operand(1).kind != Operand::Kind::vector) malformed("a vector is expected");
-    values = operand(1).parts;
-  }
-  if (values.size() != count) malformed("the vector has another number of values");
+  const std::vector<Operand> parts = values(operand(1), count);
   bool wide_to = false;
   bool wide_barrier = false;
   const Ref to = whole_address(operand(0), wide_to);
   const Ref barrier = whole_address(operand(2), wide_barrier);
   std::vector<Ref> refs;
-  refs.reserve(values.size());
-  for (const Operand& value : values) refs.push_back(source(value, type));
-  Draft& draft = emit(Kind::memory, Pipe::load_store, run_async_store);
-  read(draft, 0, to);
+  refs.reserve(parts.size());
+  for (const Operand& part : parts) refs.push_back(source(part, type));
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_async_store, {}, {to});
   read(draft, 3, barrier);
   for (std::size_t i = 0; i < count; ++i) read(draft, async_store_value + i, refs[i]);
   draft.op.m[1] = static_cast<std::uint8_t>((wide_to ? 1U : 0U) | (wide_barrier ? 8U : 0U));

@@ -78,9 +78,7 @@ bool Decoder::movmatrix() {
   want_operands(2, 2);
   const Ref result = target(operand(0), Type::b32);
   const Ref from = source(operand(1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_movmatrix);
-  write(draft, 0, result);
-  read(draft, 1, from);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_movmatrix, {result}, {from});
   draft.op.m[6] = 1;
   return true;
 }

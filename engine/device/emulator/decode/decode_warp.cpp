@@ -30,9 +30,7 @@ bool Decoder::shuffle() {
   const auto [result, p] = target_and_predicate();
   Ref sources[4];
   for (std::size_t i = 0; i < 4; ++i) sources[i] = source(operand(i + 1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle);
-  write(draft, 0, result);
-  if (p.kind != Ref::Kind::none) write(draft, 1, p);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle, {result, p});
   for (std::size_t i = 0; i < 3; ++i) read(draft, i + 2, sources[i]);
   read(draft, 15, sources[3]);
   draft.op.m[0] = static_cast<std::uint8_t>(mode);
@@ -60,9 +58,7 @@ bool Decoder::vote() {
   bool negated = false;
   const Ref p = predicate_source(operand(1), negated);
   const Ref members = source(operand(2), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_vote);
-  write(draft, 0, result);
-  read(draft, 1, p);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_vote, {result}, {p});
   read(draft, 15, members);
   draft.op.m[0] = static_cast<std::uint8_t>(mode);
   draft.op.m[1] = negated ? 1 : 0;
@@ -79,10 +75,7 @@ bool Decoder::match() {
   const auto [result, p] = target_and_predicate();
   const Ref a = source(operand(1), type);
   const Ref members = source(operand(2), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_match);
-  write(draft, 0, result);
-  if (p.kind != Ref::Kind::none) write(draft, 1, p);
-  read(draft, 2, a);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_match, {result, p}, {a});
   read(draft, 15, members);
   draft.op.m[0] = all ? 1 : 0;
   draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
@@ -113,9 +106,7 @@ bool Decoder::redux() {
   const Ref result = target(operand(0), type);
   const Ref a = source(operand(1), type);
   const Ref members = source(operand(2), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_redux);
-  write(draft, 0, result);
-  read(draft, 1, a);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_redux, {result}, {a});
   read(draft, 15, members);
   draft.op.m[0] = static_cast<std::uint8_t>(what);
   return true;
@@ -127,8 +118,7 @@ bool Decoder::one_of_warp() {
     if (last_type() != Type::b32) return false;
     want_operands(1, 1);
     const Ref result = target(operand(0), Type::b32);
-    Draft& draft = emit(Kind::memory, Pipe::alu, run_active_mask);
-    write(draft, 0, result);
+    emit(Kind::memory, Pipe::alu, run_active_mask, {result});
     return true;
   }
   if (!has("sync")) return false;
@@ -136,9 +126,7 @@ bool Decoder::one_of_warp() {
   if (operand(0).second < 0) malformed("a predicate after '|' is expected");
   const auto [result, p] = target_and_predicate();
   const Ref members = source(operand(1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_elect);
-  write(draft, 0, result);
-  write(draft, 1, p);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_elect, {result, p});
   read(draft, 15, members);
   return true;
 }

@@ -218,15 +218,20 @@ class Decoder {
   Ref whole_address(const Operand& operand, bool& wide);
   // Valid until the next emit.
   Draft& emit(Kind kind, Pipe pipe, Handler run);
+  // With operands from r[0] on: those written, then those read. What is none stays empty.
+  Draft& emit(Kind kind, Pipe pipe, Handler run, std::initializer_list<Ref> targets,
+              std::initializer_list<Ref> sources = {});
   static void read(Draft& draft, std::size_t index, Ref ref);
   static void write(Draft& draft, std::size_t index, Ref ref);
   // The whole of an instruction 'd, a, b, ...' of one lane.
   bool lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_list<Type> sources);
   static LaneOp lane_op_of(std::string_view root);
   void rounding(LaneKey& key);
+  Combine combination();
   LaneKey modifiers(LaneOp op, Type type);
   Space space();
   Space loaded_space(Space where, const Operand& from) const;
+  std::vector<Operand> values(const Operand& operand, std::size_t count) const;
   static void set_values(Op& op, Space where, Type type, std::size_t count, int width);
   MemoryOrder cache_modifiers();
   Ref copy_of(Ref ref);

@@ -60,14 +60,15 @@ inline constexpr std::array<TypeFacts, 26> type_facts = {{
     {"u16x2", 4, false, false}, {"s16x2", 4, false, true},  {"e4m3x2", 2, true, true},
     {"e5m2x2", 2, true, true},  {"b128", 16, false, false},
 }};
-// Here, so that loads and stores need no call for it.
-constexpr const TypeFacts& facts_of(Type type) {
+// Here, so that loads and stores need no call for it; and never a function of its own, which the
+// linker might take from a source that is compiled for AVX2 (see lanes_map.hpp).
+[[gnu::always_inline]] constexpr const TypeFacts& facts_of(Type type) {
   return type_facts[static_cast<std::size_t>(type)];
 }
-constexpr std::string_view name_of(Type type) { return facts_of(type).name; }
-constexpr int size_of(Type type) { return facts_of(type).size; }
-constexpr bool is_float(Type type) { return facts_of(type).is_float; }
-constexpr bool is_signed(Type type) { return facts_of(type).is_signed; }
+[[gnu::always_inline]] constexpr std::string_view name_of(Type type) { return facts_of(type).name; }
+[[gnu::always_inline]] constexpr int size_of(Type type) { return facts_of(type).size; }
+[[gnu::always_inline]] constexpr bool is_float(Type type) { return facts_of(type).is_float; }
+[[gnu::always_inline]] constexpr bool is_signed(Type type) { return facts_of(type).is_signed; }
 
 // "f16x2" to Type::f16x2; nothing for a word that is no type.
 std::optional<Type> type_of(std::string_view word);

@@ -25,10 +25,6 @@ void write(LaneFile& lanes, std::uint16_t index, const std::uint32_t* values, st
   }
 }
 
-}  // namespace
-
-namespace {
-
 template <Shuffle Mode>
 std::uint32_t shuffle_lanes(LaneFile& lanes, const Op& op, std::uint32_t* result) {
   const std::uint32_t* a = slot(lanes, op.r[2]);
