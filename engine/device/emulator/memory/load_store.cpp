@@ -17,11 +17,17 @@ Access access_of(const Op& op, bool write) {
 // One value of E a lane to a register of words W: extended by E's sign.
 template <class W, class E>
 void gather(const Pointers& pointers, std::size_t offset, std::uint32_t mask, W* out) {
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
-    if ((mask >> lane & 1U) == 0) continue;
+  const auto load = [&](std::size_t lane) {
     E value;
     std::memcpy(&value, pointers[lane] + offset, sizeof(E));
     out[lane] = static_cast<W>(static_cast<std::int64_t>(value));
+  };
+  if (mask == full_mask) {  // by far the most: without a test a lane
+    for (std::size_t lane = 0; lane < warp_size; ++lane) load(lane);
+    return;
+  }
+  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    if ((mask >> lane & 1U) != 0) load(lane);
   }
 }
 
