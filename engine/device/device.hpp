@@ -40,7 +40,7 @@ struct BufferChanges {
   bool empty() const { return fills.empty() && copies.empty(); }
 };
 
-// Bytes into a buffer, and out of one. The bytes are another's.
+// Bytes to be copied into a buffer, and out of one. They are the caller's.
 struct BufferWrite {
   BufferHandle buffer{};
   std::size_t offset = 0;
@@ -122,11 +122,13 @@ struct Launch {
   // as late as may be; other numbers draw an order of warps and a moment, early or late, for every
   // asynchronous operation, and from 3 on one of blocks. A right kernel gives the same bits in all.
   std::uint64_t schedule = 0;
-  // Copied there before it runs; in time(), once. A module without such a variable goes without: a
-  // compiler leaves out what is not used. One that is too small for the bytes is a Fault resources.
+  // Copied there before it runs; in time(), once. A module without such a variable runs all the
+  // same: a compiler leaves out what is not used. A variable that is too small for the bytes is a
+  // Fault `resources`.
   std::vector<ConstantData> constants = {};
-  // Buffers that it may not store to. Only a device that checks sees to it, whatever `checks` says:
-  // what a launch changes and puts back is seen by nobody who looks afterwards.
+  // Buffers that it may not store to. A device with DeviceInfo::checks enforces this, whatever
+  // `checks` says; others do not. Who compares buffers afterwards does not see what a launch has
+  // changed and put back.
   std::vector<BufferHandle> read_only = {};
 };
 
@@ -136,17 +138,17 @@ enum class TimeKind { measured, predicted };
 
 std::string to_text(TimeKind kind);
 
-// What the second-level cache holds when a timed launch begins: what the launch before it has left
-// there, beside other data that was there before the first; or nothing of what it will need. Two
-// questions with two answers, which are never mixed.
+// What the second-level cache holds when a timed launch begins. warm: what the launch before it has
+// left there, beside other data that was there before the first. cold: nothing that the launch will
+// need. The two times answer different questions and are never mixed.
 enum class L2 { warm, cold };
 
 std::string to_text(L2 l2);
 
 // How samples are to be taken. A sample of a warm cache is the time of `launches_per_sample`
 // launches replayed back to back as one graph, divided by their number. A sample of a cold one is
-// that of a single launch, which follows a flush that is not timed: events see a microsecond or two
-// more of it than there is. Where something is to be restored, samples are of single launches too,
+// that of a single launch, which follows a flush that is not timed: the events add a microsecond or
+// two to it. Where something is to be restored, samples are of single launches too,
 // whatever the cache. A device that predicts ignores all of this but `complete`, `restore` and
 // `before_each`.
 struct TimingPlan {
@@ -204,25 +206,25 @@ struct DeviceInfo {
   std::string uuid = {};     // of a GPU, the same for all who see it; empty: shared with nobody
 };
 
-// A place where kernels run: a GPU or the emulator. Everything above this line of the engine treats
-// the two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or
+// A place where kernels run: a GPU or the emulator. Whatever in the engine uses a Device treats the
+// two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or
 // the Device is destroyed. After Fault device_lost every call returns it again.
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
-  // True once a kernel has cost this Device its context: whatever fails from then on says nothing
-  // about the kernel that is tried. Only a new process can go on.
+  // True once a kernel has cost this Device its context: a later failure says nothing about the
+  // kernel that was tried. Only a new process can go on.
   virtual bool lost() const { return false; }
   // Whether kernels run in another process than this one, whose own end then says nothing of them.
   virtual bool apart() const { return false; }
   // The Faults that ended the process which runs the kernels, where that is another than this one;
-  // the newest last. After each, what was loaded is loaded again when it is used; buffers are gone,
-  // with the addresses and tensor maps made of them, which must not be used any more.
+  // the newest last. After each, a kernel is loaded again when it is next used; buffers are gone,
+  // and addresses and tensor maps made of them must not be used any more.
   virtual std::span<const Fault> deaths() const { return {}; }
-  // Another number when buffers are gone, with a process or without: that of the process which the
-  // next call will find.
+  // A number that changes whenever buffers are lost, whether or not a process ended: that of the
+  // process which the next call will find.
   virtual std::uint64_t life() const { return 0; }
   // Goes on in a new process, where kernels have one of their own: what ran in it before can have
   // left nothing behind. Buffers are gone then, as after a death. False if the device is lost.
@@ -233,8 +235,8 @@ class Device {
   // The time of the fastest right kernel known; 0 for none. What takes many times as long need not
   // be waited for.
   virtual void note_incumbent(double /*us*/) {}
-  // What the GPU has drawn from the wall, whoever it worked for, since a moment that nobody knows:
-  // differences count. Nothing where that cannot be told.
+  // The energy that the GPU has used for all its users since some moment in the past: only
+  // differences have a meaning. Nothing where it cannot be told.
   virtual std::optional<double> joules() { return std::nullopt; }
 
   virtual std::expected<KernelHandle, Fault> load(const KernelImage& image) = 0;

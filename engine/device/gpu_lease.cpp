@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include <fcntl.h>

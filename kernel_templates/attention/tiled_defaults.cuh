@@ -3,17 +3,8 @@
 // `ladder`.
 #pragma once
 
-#include "problem_defaults.cuh"
+#include "scalar_defaults.cuh"
 
-#ifndef BLOCK_M
-#define BLOCK_M 32
-#endif
-#ifndef BLOCK_N
-#define BLOCK_N 32
-#endif
-#ifndef WARPS
-#define WARPS 4
-#endif
 #ifndef WORK
 #define WORK rows
 #endif

@@ -2,32 +2,9 @@
 // The genes of this folder's templates for a compiler that is given one by itself.
 #pragma once
 
-// Of the problem.
-#ifndef COLUMNS
-#define COLUMNS 1024
-#endif
-
-// block.cu
-#ifndef THREADS
-#define THREADS 256
-#endif
+#include "rows_defaults.cuh"
 
 // kept.cu
-#ifndef WARPS
-#define WARPS 4
-#endif
-#ifndef ROWS
-#define ROWS 2
-#endif
-#ifndef VECTOR
-#define VECTOR 4
-#endif
 #ifndef EARLY_WEIGHT
 #define EARLY_WEIGHT 0
-#endif
-#ifndef LOAD
-#define LOAD cached
-#endif
-#ifndef STORE
-#define STORE cached
 #endif

@@ -1,14 +1,16 @@
 // Do two devices give the same answers for the same small kernels?
 //
 //   bench_conformance cuda:0 emulator:h100 --out h100.json
-//   bench_conformance cuda:0 emulator:h100 --keep FOLDER; bench_conformance kept:FOLDER
-//   emulator:h100 bench_conformance emulator:h100 emulator:h100 --schedules 8 bench_conformance
-//   cuda:0 --run NAME [--fault]
+//   bench_conformance cuda:0 emulator:h100 --keep FOLDER
+//   bench_conformance kept:FOLDER emulator:h100
+//   bench_conformance emulator:h100 emulator:h100 --schedules 8
+//   bench_conformance cuda:0 --run NAME [--fault]
 //
-// Kernels are the .cu files of tests/conformance/kernels, their inputs seeded. The second form
-// holds the emulator's other schedules against its first. The third runs one kernel once, a planted
-// fault of tests/conformance/faults too, and exits with 1 if the device complains: what a checker
-// such as compute-sanitizer is started on.
+// Kernels are the .cu files below tests/conformance/kernels, their inputs seeded. What a device is
+// held against is a second device, the outputs that --keep has kept of one, or, with --schedules,
+// the emulator's other schedules. --run runs one kernel once, a planted fault of
+// tests/conformance/faults too, and exits with 1 if the device complains: what a checker such as
+// compute-sanitizer is started on.
 
 #include <ctime>
 
@@ -150,10 +152,9 @@ int agree(const Options& options) {
 
 // The file of a kernel given by its name or as a path.
 std::filesystem::path find_kernel(const std::string& name) {
-  for (const std::filesystem::path& file :
-       {std::filesystem::path(name), kernels("kernels") / (name + ".cu"),
-        kernels("faults") / (name + ".cu")})
-    if (std::filesystem::is_regular_file(file)) return file;
+  if (std::filesystem::is_regular_file(name)) return name;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kernels("")))
+    if (entry.path().filename() == name + ".cu") return entry.path();
   throw UserError("there is no kernel " + name);
 }
 

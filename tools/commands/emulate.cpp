@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/device/emulator/timing/counters_report.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/local/open.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"

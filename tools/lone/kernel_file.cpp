@@ -86,10 +86,10 @@ KernelFile KernelFile::load(const std::filesystem::path& file) {
 std::vector<KernelFile> KernelFile::load_all(const std::filesystem::path& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error))
     if (entry.path().extension() == ".cu") files.push_back(entry.path());
   if (files.empty()) throw UserError(folder.string() + ": holds no .cu file");
-  std::ranges::sort(files);
+  std::ranges::sort(files, {}, [](const auto& file) { return file.filename(); });
   std::vector<KernelFile> result;
   result.reserve(files.size());
   for (const auto& file : files) result.push_back(load(file));

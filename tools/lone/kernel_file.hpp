@@ -53,7 +53,7 @@ struct KernelFile {
 
   // Throws UserError with file, line and column.
   static KernelFile load(const std::filesystem::path& file);
-  // All of a folder, by name. Throws UserError where there is none.
+  // All of a folder and those in it, by name. Throws UserError where there is none.
   static std::vector<KernelFile> load_all(const std::filesystem::path& folder);
 
   // Whether a device of this architecture can run it.

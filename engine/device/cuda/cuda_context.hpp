@@ -98,4 +98,8 @@ using OwnedEvent = Owned<Event, &DriverApi::cuEventDestroy_v2>;
 using OwnedGraph = Owned<Graph, &DriverApi::cuGraphDestroy>;
 using OwnedGraphExec = Owned<GraphExec, &DriverApi::cuGraphExecDestroy>;
 
+// cuda_info.cpp: what a GPU is. Needs no context. Throws MachineError where the driver does not
+// answer.
+DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device);
+
 }  // namespace fa_tune::cuda

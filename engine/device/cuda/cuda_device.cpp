@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "engine/device/cuda/cuda_context.hpp"
-#include "engine/device/cuda/cuda_info.hpp"
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/cuda_timing.hpp"
 #include "engine/device/cuda/staging.hpp"
@@ -325,24 +323,6 @@ class CudaDevice : public Device {
 
 std::unique_ptr<Device> open_cuda(int index, const CudaOptions& options) {
   return std::make_unique<cuda::CudaDevice>(cuda::load_driver(), index, options);
-}
-
-std::vector<DeviceInfo> list_cuda() {
-  std::vector<DeviceInfo> gpus;
-  try {
-    const auto api = cuda::load_driver();
-    int count = 0;
-    if (api->cuDeviceGetCount(&count) != cuda::success) return gpus;
-    for (int index = 0; index < count; ++index) {
-      cuda::DeviceOrdinal device = 0;
-      if (api->cuDeviceGet(&device, index) != cuda::success) continue;
-      gpus.push_back(cuda::describe_gpu(*api, index, device));
-    }
-  } catch (const std::exception&) {
-    // A GPU that cannot be described is one that cannot be used: the list goes without it.
-    return gpus;
-  }
-  return gpus;
 }
 
 }  // namespace fa_tune

@@ -1,14 +1,16 @@
-#include "engine/device/cuda/cuda_info.hpp"
-
 #include <array>
+#include <exception>
 #include <fstream>
 #include <span>
 
 #include <fmt/format.h>
 
+#include "engine/device/cuda/cuda_context.hpp"
+#include "engine/device/cuda/cuda_device.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune::cuda {
+namespace fa_tune {
+namespace cuda {
 namespace {
 
 // "580.82.07, CUDA 13.0": the kernel module's version, if the system shows it, and the newest CUDA
@@ -64,4 +66,24 @@ DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   return info;
 }
 
-}  // namespace fa_tune::cuda
+}  // namespace cuda
+
+std::vector<DeviceInfo> list_cuda() {
+  std::vector<DeviceInfo> gpus;
+  try {
+    const auto api = cuda::load_driver();
+    int count = 0;
+    if (api->cuDeviceGetCount(&count) != cuda::success) return gpus;
+    for (int index = 0; index < count; ++index) {
+      cuda::DeviceOrdinal device = 0;
+      if (api->cuDeviceGet(&device, index) != cuda::success) continue;
+      gpus.push_back(cuda::describe_gpu(*api, index, device));
+    }
+  } catch (const std::exception&) {
+    // A GPU that cannot be described is one that cannot be used: the list goes without it.
+    return gpus;
+  }
+  return gpus;
+}
+
+}  // namespace fa_tune

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 
 namespace fa_tune::cuda {
 namespace {

@@ -5,8 +5,7 @@
 
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/gpu_watch.hpp"
-#include "engine/device/cuda/l2_flush.hpp"
-#include "engine/device/cuda/lead.hpp"
+#include "engine/device/cuda/sample_prelude.hpp"
 
 namespace fa_tune::cuda {
 

@@ -21,13 +21,13 @@ class GpuWatch {
   // Opens NVML now, before a worker gives up what it may do.
   GpuWatch(const DriverApi& driver, DeviceOrdinal device);
 
-  // Before `samples` of them. A Fault means that the context is lost; so it does below.
+  // Before the first of `samples` samples. Here and below a Fault means that the context is lost.
   std::expected<void, Fault> begin(CudaContext& context, int samples);
   // To be put into the stream before the first sample and after each.
   std::expected<void, Fault> mark(CudaContext& context);
   // While the GPU works, with so many samples done: asks NVML, if it has not been asked of late.
   void look(int done);
-  // When all are done; of the first `skipped` nothing is told.
+  // When all samples are done. The result leaves out the first `skipped`.
   std::expected<GpuState, Fault> end(CudaContext& context, int skipped);
 
   // Nvml::joules, where there is one.

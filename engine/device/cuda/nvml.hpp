@@ -20,11 +20,12 @@ struct GpuReading {
 
 // The reasons by name, in the order of their bits; idleness and settings are none.
 std::vector<std::string> names_of(std::uint64_t clock_reasons);
-// Among them is one that takes a part of the clock away which the next kernel may have again: heat,
-// or a brake. The power limit alone is none: under full load it holds a GPU's clock a few percent
-// down for as long as the load lasts, for the user of a kernel as for us.
+// Whether one of them slows the clock for a while only, so that the next kernel may not meet it:
+// heat, or a brake. The power limit alone is none: under full load it holds a GPU's clock a few
+// percent down for as long as the load lasts, for the user of a kernel as for us.
 bool is_slowdown(std::uint64_t clock_reasons);
-bool is_power_limit(std::uint64_t clock_reasons);  // among others perhaps
+// Whether the power limit is one of them.
+bool is_power_limit(std::uint64_t clock_reasons);
 
 // libnvidia-ml.so.1, which comes with the driver, opened at run time: it is a GPU's only source of
 // power and temperature, and nothing here depends on it.

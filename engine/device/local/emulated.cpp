@@ -5,24 +5,22 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <new>
 #include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/async/tensor_map_bits.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/local/emulator_terms.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {
 
 using emulator::Diagnostic;
-using emulator::DiagnosticKind;
 using emulator::GlobalMemory;
 using emulator::LaunchContext;
 using emulator::Program;
@@ -38,62 +36,6 @@ constexpr std::uint64_t sampled_blocks = 8;
 // milliseconds on one thread: with eight times as much, trials a second of the mission shape halve,
 // and its finals run whole anyhow.
 constexpr std::uint64_t whole_up_to = 1'000'000;
-// With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
-// Clusters").
-constexpr std::uint64_t most_cluster_blocks = 16;
-
-emulator::Dim3 to_emulator(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
-
-emulator::LaunchConfig to_emulator(const LaunchConfig& config) {
-  return {to_emulator(config.grid), to_emulator(config.block), to_emulator(config.cluster),
-          config.dynamic_shared_bytes};
-}
-
-emulator::KernelResources to_emulator(const KernelResources& resources) {
-  return {resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
-          resources.stack_bytes, resources.static_shared_bytes};
-}
-
-FaultKind kind_of(DiagnosticKind kind) {
-  switch (kind) {
-    case DiagnosticKind::load_failed:
-      return FaultKind::load_failed;
-    case DiagnosticKind::unknown_instruction:
-      return FaultKind::unknown_instruction;
-    case DiagnosticKind::resources:
-      return FaultKind::resources;
-    case DiagnosticKind::out_of_bounds:
-      return FaultKind::out_of_bounds;
-    case DiagnosticKind::misaligned:
-      return FaultKind::misaligned;
-    case DiagnosticKind::freed:
-      return FaultKind::freed;
-    case DiagnosticKind::uninitialized:
-      return FaultKind::uninitialized;
-    case DiagnosticKind::race:
-      return FaultKind::race;
-    case DiagnosticKind::barrier:
-      return FaultKind::barrier;
-    case DiagnosticKind::sync:
-      return FaultKind::sync;
-    case DiagnosticKind::deadlock:
-      return FaultKind::deadlock;
-    case DiagnosticKind::timeout:
-      return FaultKind::timeout;
-    case DiagnosticKind::trap:
-      return FaultKind::trap;
-    case DiagnosticKind::read_only:
-      return FaultKind::read_only;
-    case DiagnosticKind::unfinished:
-      return FaultKind::unfinished;
-  }
-  return FaultKind::load_failed;
-}
-
-std::unexpected<Fault> refuse(FaultKind kind, std::string message) {
-  return std::unexpected(Fault{kind, std::move(message)});
-}
-
 class EmulatorDevice final : public Device {
  public:
   EmulatorDevice(const DeviceProfile& profile, int threads, std::uint64_t instructions)
@@ -173,21 +115,8 @@ class EmulatorDevice final : public Device {
 
   std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
     if (auto refusal = refusal_of(map)) return refuse(FaultKind::resources, std::move(*refusal));
-    if (!hopper()) return Device::tensor_map(map);
-    emulator::TensorMapBits bits;
-    bits.address = buffers_.at(map.buffer)->address + map.offset;
-    bits.rank = static_cast<std::uint8_t>(map.dims.size());
-    for (std::size_t i = 0; i < map.dims.size(); ++i) {
-      bits.last[i] = static_cast<std::uint32_t>(map.dims[i] - 1);
-      bits.box_last[i] = static_cast<std::uint8_t>(map.box[i] - 1);
-      bits.steps[i] =
-          static_cast<std::uint8_t>(map.element_steps.empty() ? 1 : map.element_steps[i]);
-      if (i > 0) bits.strides[i - 1] = map.strides[i - 1];
-    }
-    bits.element_bytes = static_cast<std::uint8_t>(size_of(map.element));
-    bits.element = static_cast<emulator::TensorElement>(map.element);
-    bits.swizzle = static_cast<std::uint8_t>(1U << static_cast<unsigned>(map.swizzle) >> 1U);
-    bits.nan_fill = map.nan_fill ? 1 : 0;
+    if (!is_hopper(profile_)) return Device::tensor_map(map);
+    const emulator::TensorMapBits bits = to_emulator(map, buffers_.at(map.buffer)->address);
     const auto bytes = std::as_bytes(std::span(&bits, 1));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }
@@ -271,8 +200,6 @@ class EmulatorDevice final : public Device {
     return allocation == nullptr ? 0 : static_cast<double>(allocation->size);
   }
 
-  bool hopper() const { return profile_.arch.starts_with("sm_90"); }
-
   std::expected<std::byte*, Fault> locate(BufferHandle buffer, std::size_t offset,
                                           std::size_t size) const {
     const auto found = buffers_.find(buffer);
@@ -286,47 +213,6 @@ class EmulatorDevice final : public Device {
           fmt::format("a copy of {} bytes at {} of a buffer of {}", size, offset, allocation.size));
     }
     return allocation.bytes + offset;
-  }
-
-  std::expected<void, Fault> check(const Program& program, const LaunchConfig& config) const {
-    const std::uint64_t threads = config.block.count();
-    if (threads == 0 || config.grid.count() == 0) {
-      return refuse(FaultKind::resources, "a grid or a block of nothing");
-    }
-    if (threads > static_cast<std::uint64_t>(profile_.max_threads_per_block)) {
-      return refuse(FaultKind::resources,
-                    fmt::format("{}: {} threads a block; {} allows {}", program.kernel, threads,
-                                profile_.title, profile_.max_threads_per_block));
-    }
-    const std::uint64_t shared =
-        std::uint64_t{program.dynamic_shared_begin - emulator::shared_reserved} +
-        config.dynamic_shared_bytes;
-    if (shared > static_cast<std::uint64_t>(profile_.shared_per_block)) {
-      return refuse(FaultKind::resources,
-                    fmt::format("{}: {} bytes of shared memory a block; {} allows {}",
-                                program.kernel, shared, profile_.title, profile_.shared_per_block));
-    }
-    return check_cluster(program, config);
-  }
-
-  std::expected<void, Fault> check_cluster(const Program& program,
-                                           const LaunchConfig& config) const {
-    const std::uint64_t size = config.cluster.count();
-    if (size == 1) return {};
-    if (!hopper() || size == 0 || size > most_cluster_blocks) {
-      return refuse(FaultKind::resources,
-                    fmt::format("{}: a cluster of {} blocks; {} allows {}", program.kernel, size,
-                                profile_.title, hopper() ? most_cluster_blocks : 1));
-    }
-    if (config.grid.x % config.cluster.x != 0 || config.grid.y % config.cluster.y != 0 ||
-        config.grid.z % config.cluster.z != 0) {
-      return refuse(FaultKind::resources,
-                    fmt::format("{}: a grid of {}x{}x{} blocks cannot be divided into clusters of "
-                                "{}x{}x{}",
-                                program.kernel, config.grid.x, config.grid.y, config.grid.z,
-                                config.cluster.x, config.cluster.y, config.cluster.z));
-    }
-    return {};
   }
 
   std::expected<std::vector<std::byte>, Fault> parameters(const Program& program,
@@ -384,7 +270,7 @@ class EmulatorDevice final : public Device {
       return refuse(FaultKind::load_failed, "a launch of a kernel that is not loaded");
     }
     const Program& program = found->second.program;
-    if (auto checked = check(program, launch.config); !checked) return checked;
+    if (auto checked = check_limits(profile_, program, launch.config); !checked) return checked;
     const auto block = parameters(program, launch);
     if (!block) return std::unexpected(block.error());
     if (auto filled = fill_constants(program, launch); !filled) return filled;

@@ -15,7 +15,8 @@ inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max(
 // Takes PTX. `threads`: hardware threads that run CTAs, 0 for all there are. Never says
 // device_lost: a fault ends a launch and nothing else. `instructions`: of warps, for all launches
 // together, where a product of tensor cores counts for those that take as long; the launch that
-// uses them up ends as FaultKind::unfinished. So much is the same on every machine, however busy.
+// uses them up ends as FaultKind::unfinished. They are counted alike on every machine,
+// however busy.
 std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads = 0,
                                       std::uint64_t instructions = kNoEnd);
 

@@ -15,21 +15,35 @@ bool use_avx2() {
 #endif
 }
 
-enum class Family { integer, bits, real, half, compare, convert, carry, twice, video, fp8, masks };
+// The functions that know the instructions of a family, of one variant.
+using Choose = Handler (*)(const LaneKey& key);
+struct Families {
+  Choose integer, bits, real, half, compare, convert, carry, twice, video, masks, fp8;
+};
+constexpr Families plain_families = {
+    plain::integer_handler, plain::bits_handler,    plain::real_handler,  plain::half_handler,
+    plain::compare_handler, plain::convert_handler, plain::carry_handler, plain::double_handler,
+    plain::video_handler,   plain::masks_handler,   plain::fp8_handler};
+#ifdef FA_TUNE_AVX2
+constexpr Families avx2_families = {
+    avx2::integer_handler, avx2::bits_handler,    avx2::real_handler,  avx2::half_handler,
+    avx2::compare_handler, avx2::convert_handler, avx2::carry_handler, avx2::double_handler,
+    avx2::video_handler,   avx2::masks_handler,   avx2::fp8_handler};
+#endif
 
-Family family_of(const LaneKey& key) {
+Choose Families::*family_of(const LaneKey& key) {
   switch (key.op) {
     case LaneOp::convert:
     case LaneOp::convert_pair:
-      return Family::convert;
+      return &Families::convert;
     case LaneOp::convert_fp8:
     case LaneOp::convert_fp8_pair:
-      return Family::fp8;
+      return &Families::fp8;
     case LaneOp::add_carry:
     case LaneOp::sub_carry:
     case LaneOp::mad_lo_carry:
     case LaneOp::mad_hi_carry:
-      return Family::carry;
+      return &Families::carry;
     case LaneOp::convert_pack:
     case LaneOp::pack_bytes:
     case LaneOp::unpack_byte:
@@ -38,9 +52,9 @@ Family family_of(const LaneKey& key) {
     case LaneOp::fns:
     case LaneOp::bmsk:
     case LaneOp::szext:
-      return Family::masks;
+      return &Families::masks;
     case LaneOp::video:
-      return Family::video;
+      return &Families::video;
     case LaneOp::select:
     case LaneOp::slct:
     case LaneOp::setp:
@@ -50,7 +64,7 @@ Family family_of(const LaneKey& key) {
     case LaneOp::predicate_or:
     case LaneOp::predicate_xor:
     case LaneOp::predicate_mov:
-      return Family::compare;
+      return &Families::compare;
     case LaneOp::bit_and:
     case LaneOp::bit_or:
     case LaneOp::bit_xor:
@@ -71,71 +85,22 @@ Family family_of(const LaneKey& key) {
     case LaneOp::mov:
     case LaneOp::pack:
     case LaneOp::unpack:
-      return Family::bits;
+      return &Families::bits;
     default:
       break;
   }
-  if (key.type == Type::f64) return Family::twice;
-  if (key.type == Type::f32) return Family::real;
-  return is_float(key.type) ? Family::half : Family::integer;
+  if (key.type == Type::f64) return &Families::twice;
+  if (key.type == Type::f32) return &Families::real;
+  return is_float(key.type) ? &Families::half : &Families::integer;
 }
 
 }  // namespace
 
 Handler lanes_handler(const LaneKey& key, [[maybe_unused]] bool avx2) {
 #ifdef FA_TUNE_AVX2
-  if (avx2) {
-    switch (family_of(key)) {
-      case Family::integer:
-        return avx2::integer_handler(key);
-      case Family::bits:
-        return avx2::bits_handler(key);
-      case Family::real:
-        return avx2::real_handler(key);
-      case Family::half:
-        return avx2::half_handler(key);
-      case Family::compare:
-        return avx2::compare_handler(key);
-      case Family::convert:
-        return avx2::convert_handler(key);
-      case Family::carry:
-        return avx2::carry_handler(key);
-      case Family::twice:
-        return avx2::double_handler(key);
-      case Family::masks:
-        return avx2::masks_handler(key);
-      case Family::video:
-        return avx2::video_handler(key);
-      case Family::fp8:
-        return avx2::fp8_handler(key);
-    }
-  }
+  if (avx2) return (avx2_families.*family_of(key))(key);
 #endif
-  switch (family_of(key)) {
-    case Family::integer:
-      return plain::integer_handler(key);
-    case Family::bits:
-      return plain::bits_handler(key);
-    case Family::real:
-      return plain::real_handler(key);
-    case Family::half:
-      return plain::half_handler(key);
-    case Family::compare:
-      return plain::compare_handler(key);
-    case Family::convert:
-      return plain::convert_handler(key);
-    case Family::carry:
-      return plain::carry_handler(key);
-    case Family::twice:
-      return plain::double_handler(key);
-    case Family::masks:
-      return plain::masks_handler(key);
-    case Family::video:
-      return plain::video_handler(key);
-    case Family::fp8:
-      return plain::fp8_handler(key);
-  }
-  return nullptr;
+  return (plain_families.*family_of(key))(key);
 }
 
 Handler lanes_handler(const LaneKey& key) { return lanes_handler(key, use_avx2()); }

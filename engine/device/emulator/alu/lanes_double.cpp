@@ -1,5 +1,3 @@
-#include <cstdint>
-
 #include "engine/device/emulator/alu/lanes_real.hpp"
 
 // f64 arithmetic. Every operation is correctly rounded to nearest by the processor; for the other

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "engine/device/emulator/alu/lanes.hpp"
 

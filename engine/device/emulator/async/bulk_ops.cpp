@@ -1,9 +1,11 @@
-#include "engine/device/emulator/async/bulk_ops.hpp"
-
+#include <bit>
 #include <memory>
 
+#include <fmt/format.h>
+
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
-#include "engine/device/emulator/memory/atomic_ops.hpp"
+#include "engine/device/emulator/memory/memory_ops.hpp"
 
 // Bulk copies of plain bytes, and bulk groups. Addresses are checked when the copy is issued and
 // again when it completes: a CTA may have ended, a buffer may be gone.

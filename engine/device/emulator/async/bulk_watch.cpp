@@ -1,4 +1,4 @@
-#include "engine/device/emulator/async/bulk_ops.hpp"
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 
 // What a Sanitizer is told of bulk copies. It is told when they are issued, whenever they complete:

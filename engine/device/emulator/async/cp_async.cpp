@@ -1,11 +1,10 @@
-#include "engine/device/emulator/async/cp_async.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"

@@ -1,5 +1,9 @@
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 
+#include <bit>
+
+#include <fmt/format.h>
+
 // mbarrier and cluster instructions. Each thread acts for itself, one after the other.
 
 namespace fa_tune::emulator {

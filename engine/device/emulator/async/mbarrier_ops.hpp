@@ -1,9 +1,6 @@
 #pragma once
 
-#include <bit>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "engine/device/emulator/async/mbarrier.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
@@ -13,7 +10,7 @@
 namespace fa_tune::emulator {
 
 // Addresses of, and pointers to, the mbarriers that the lanes of `mask` name: r[8], m[0], m[2] and
-// immediate as in access.hpp.
+// immediate as in access.hpp. False after a report.
 bool find_mbarriers(Warp& warp, const Op& op, std::uint32_t mask, Addresses& addresses,
                     Pointers& out);
 

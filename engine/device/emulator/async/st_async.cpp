@@ -1,9 +1,7 @@
-#include "engine/device/emulator/async/st_async.hpp"
-
 #include <bit>
 #include <cstring>
 
-#include "engine/device/emulator/async/bulk_ops.hpp"
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 
 // st.async runs as one more asynchronous operation.

@@ -1,11 +1,13 @@
+#include <bit>
 #include <memory>
 #include <optional>
 
-#include "engine/device/emulator/async/bulk_ops.hpp"
+#include <fmt/format.h>
+
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
-#include "engine/device/emulator/async/swizzle.hpp"
-#include "engine/device/emulator/async/tensor_box.hpp"
-#include "engine/device/emulator/memory/atomic_ops.hpp"
+#include "engine/device/emulator/async/tensor_map.hpp"
+#include "engine/device/emulator/memory/memory_ops.hpp"
 
 // Bulk tensor copies and reductions in tile mode. What they count on an mbarrier is the whole box;
 // stores leave out what lies outside the tensor.

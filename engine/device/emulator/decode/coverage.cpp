@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/decode/coverage_grammar.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
 

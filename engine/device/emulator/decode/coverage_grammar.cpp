@@ -1,4 +1,4 @@
-#include "engine/device/emulator/decode/coverage_grammar.hpp"
+#include "engine/device/emulator/decode/coverage.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "engine/device/emulator/decode/decoder.hpp"
 
@@ -30,14 +29,13 @@ void Decoder::rounding(LaneKey& key) {
 
 // The modifiers of real arithmetic but its rounding.
 LaneKey Decoder::modifiers(LaneOp op, Type type) {
-  LaneKey key;
-  key.op = op;
-  key.type = type;
-  key.ftz = has("ftz");
-  key.sat = has("sat");
-  key.relu = has("relu");
-  key.nan = has("NaN");
-  key.approx = has("approx");
+  LaneKey key{.op = op,
+              .type = type,
+              .ftz = has("ftz"),
+              .sat = has("sat"),
+              .relu = has("relu"),
+              .nan = has("NaN"),
+              .approx = has("approx")};
   key.xorsign = has("xorsign") && has("abs");
   return key;
 }
@@ -110,9 +108,7 @@ bool Decoder::approximate() {
 
 bool Decoder::logic() {
   const Type type = last_type();
-  LaneKey key;
-  key.op = lane_op_of(root());
-  key.type = type;
+  LaneKey key{.op = lane_op_of(root()), .type = type};
   if (type == Type::pred) {
     bool first_negated = false;
     bool second_negated = false;
@@ -132,10 +128,7 @@ bool Decoder::logic() {
     const Ref result = predicate_target(operand(0));
     const Ref a = predicate_source(operand(1), first_negated);
     const Ref b = inverting ? a : predicate_source(operand(2), second_negated);
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, result);
-    read(draft, 1, a);
-    read(draft, 2, b);
+    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {a, b});
     draft.op.m[0] = first_negated != inverting ? 1 : 0;
     draft.op.m[1] = second_negated ? 1 : 0;
     return true;
@@ -158,9 +151,7 @@ bool Decoder::bit_field() {
   if (root() == "prmt" && words_.size() == 3) return permute_mode();
   const Type type = last_type();
   if (is_float(type) || size_of(type) < 4) return false;
-  LaneKey key;
-  key.op = lane_op_of(root());
-  key.type = type;
+  LaneKey key{.op = lane_op_of(root()), .type = type};
   const bool plain_bits = type == Type::b32 || type == Type::b64;
   if (root() == "shf") {
     if (type != Type::b32) return false;
@@ -191,13 +182,8 @@ bool Decoder::bit_field() {
 // lop3.b32 d, a, b, c, table; lop3.BoolOp.b32 d|p, a, b, c, table, q: then p = (d != 0) BoolOp q.
 bool Decoder::lop3() {
   if (last_type() != Type::b32) return false;
-  LaneKey key;
-  key.op = LaneOp::lop3;
-  key.type = Type::b32;
-  Combine combine = Combine::none;
-  if (has("and")) combine = Combine::with_and;
-  if (has("or")) combine = Combine::with_or;
-  if (has("xor")) combine = Combine::with_xor;
+  LaneKey key{.op = LaneOp::lop3, .type = Type::b32};
+  const Combine combine = combination();
   const bool testing = combine != Combine::none;
   if (testing) key.op = LaneOp::lop3_test;
   want_operands(testing ? 6 : 5, testing ? 6 : 5);
@@ -216,11 +202,7 @@ bool Decoder::lop3() {
     p = predicate_register(operand(0).second);
     q = predicate_source(operand(5), negated);
   }
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, result);
-  read(draft, 1, a);
-  read(draft, 2, b);
-  read(draft, 3, c);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {a, b, c});
   if (testing) {
     write(draft, 4, p);
     read(draft, 5, q);

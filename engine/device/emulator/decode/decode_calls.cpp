@@ -169,8 +169,7 @@ Ref Decoder::fixed_predicate() {
 }
 
 void Decoder::set_flag(Ref flag, bool value) {
-  LaneKey key;
-  key.op = LaneOp::predicate_mov;
+  LaneKey key{.op = LaneOp::predicate_mov};
   Draft& draft = emit(Kind::lanes, Pipe::control, lanes_handler(key));
   const Ref from = {Ref::Kind::predicate, value ? predicate_true : predicate_false};
   write(draft, 0, flag);
@@ -211,8 +210,7 @@ void Decoder::call_one(const Function& callee, const std::vector<Operand>& resul
   const auto active = active_.find(&callee);
   if (active != active_.end()) {
     const Ref flag = {Ref::Kind::predicate, active->second};
-    Draft& draft = emit(Kind::memory, Pipe::control, run_wrong_call);
-    read(draft, 0, flag);
+    emit(Kind::memory, Pipe::control, run_wrong_call, {}, {flag});
     set_flag(flag, true);
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -248,20 +246,13 @@ bool Decoder::call() {
     negated = statement_->guard_negated;
   }
   for (const Function* each : known) {
-    LaneKey key;
-    key.op = LaneOp::setp;
-    key.type = Type::u64;
-    key.compare = Compare::eq;
+    LaneKey key{.op = LaneOp::setp, .type = Type::u64, .compare = Compare::eq};
     const Ref is = new_predicate();
     const Ref others = new_predicate();
     const Ref wanted = constant(function_address(*each), 8);
     guard_ = Ref{Ref::Kind::predicate, predicate_true};
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, is);
-    write(draft, 1, others);
-    read(draft, 2, address);
-    read(draft, 3, wanted);
-    read(draft, 4, rest);
+    Draft& draft =
+        emit(Kind::lanes, Pipe::alu, lanes_handler(key), {is, others}, {address, wanted, rest});
     draft.op.m[0] = static_cast<std::uint8_t>(Combine::with_and);
     draft.op.m[1] = negated ? 1 : 0;
     guard_ = is;
@@ -270,8 +261,7 @@ bool Decoder::call() {
     negated = false;
   }
   guard_ = Ref{Ref::Kind::predicate, predicate_true};
-  Draft& draft = emit(Kind::memory, Pipe::control, run_wrong_call);
-  read(draft, 0, rest);
+  Draft& draft = emit(Kind::memory, Pipe::control, run_wrong_call, {}, {rest});
   draft.op.m[0] = negated ? 1 : 0;
   guard_.reset();
   return true;
@@ -291,11 +281,8 @@ bool Decoder::return_or_exit() {
 }
 
 void Decoder::copy_register(Ref from, Ref to) {
-  LaneKey key;
-  key.type = Type::b64;
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, to);
-  read(draft, 1, from);
+  LaneKey key{.type = Type::b64};
+  emit(Kind::lanes, Pipe::alu, lanes_handler(key), {to}, {from});
 }
 
 // Before a function's first instruction: a kernel starts with an empty stack and no function
@@ -352,13 +339,8 @@ bool Decoder::stack() {
   const Ref result = target(operand(0), type);
   const Ref bytes = source(operand(1), type);
   const auto combine = [&](LaneOp op, Type as, Ref to, Ref a, Ref b) {
-    LaneKey key;
-    key.op = op;
-    key.type = as;
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, to);
-    read(draft, 1, a);
-    read(draft, 2, b);
+    LaneKey key{.op = op, .type = as};
+    emit(Kind::lanes, Pipe::alu, lanes_handler(key), {to}, {a, b});
   };
   const auto low = static_cast<std::uint64_t>(align) - 1;
   const Ref begin = new_register(Type::b64, true);

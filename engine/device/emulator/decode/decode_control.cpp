@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 
@@ -12,122 +10,70 @@ namespace fa_tune::emulator {
 
 const std::unordered_map<std::string_view, Decoder::Family>& Decoder::families() {
   using D = Decoder;
-  static const std::unordered_map<std::string_view, Family> known = {
-      {"bra", &D::branch},
-      {"brx", &D::branch_indexed},
-      {"call", &D::call},
-      {"ret", &D::return_or_exit},
-      {"exit", &D::return_or_exit},
-      {"trap", &D::stop},
-      {"brkpt", &D::stop},
-      {"alloca", &D::stack},
-      {"stacksave", &D::stack},
-      {"stackrestore", &D::stack},
-      {"bar", &D::barrier},
-      {"barrier", &D::barrier},
-      {"mbarrier", &D::mbarrier},
-      {"wgmma", &D::wgmma},
-      {"setmaxnreg", &D::register_limit},
-      {"mapa", &D::cluster_address},
-      {"getctarank", &D::cluster_address},
-      {"membar", &D::fence},
-      {"fence", &D::fence},
-      {"prefetch", &D::hint},
-      {"prefetchu", &D::hint},
-      {"nanosleep", &D::hint},
-      {"griddepcontrol", &D::hint},
-      {"createpolicy", &D::hint},
-      {"pmevent", &D::hint},
-      {"discard", &D::hint},
-      {"applypriority", &D::hint},
-      {"addc", &D::with_carry},
-      {"subc", &D::with_carry},
-      {"madc", &D::with_carry},
-      {"dp2a", &D::dot_product},
-      {"fns", &D::masks},
-      {"bmsk", &D::masks},
-      {"szext", &D::masks},
-      {"vadd2", &D::video},
-      {"vadd4", &D::video},
-      {"vsub2", &D::video},
-      {"vsub4", &D::video},
-      {"vavrg2", &D::video},
-      {"vavrg4", &D::video},
-      {"vabsdiff2", &D::video},
-      {"vabsdiff4", &D::video},
-      {"vmin2", &D::video},
-      {"vmin4", &D::video},
-      {"vmax2", &D::video},
-      {"vmax4", &D::video},
-      {"vset2", &D::video},
-      {"vset4", &D::video},
-      {"add", &D::arithmetic},
-      {"sub", &D::arithmetic},
-      {"mul", &D::arithmetic},
-      {"mad", &D::arithmetic},
-      {"fma", &D::arithmetic},
-      {"div", &D::arithmetic},
-      {"rem", &D::arithmetic},
-      {"abs", &D::arithmetic},
-      {"neg", &D::arithmetic},
-      {"min", &D::arithmetic},
-      {"max", &D::arithmetic},
-      {"sad", &D::arithmetic},
-      {"mul24", &D::arithmetic},
-      {"mad24", &D::arithmetic},
-      {"dp4a", &D::dot_product},
-      {"copysign", &D::approximate},
-      {"sqrt", &D::approximate},
-      {"rcp", &D::approximate},
-      {"rsqrt", &D::approximate},
-      {"ex2", &D::approximate},
-      {"lg2", &D::approximate},
-      {"sin", &D::approximate},
-      {"cos", &D::approximate},
-      {"tanh", &D::approximate},
-      {"and", &D::logic},
-      {"or", &D::logic},
-      {"xor", &D::logic},
-      {"not", &D::logic},
-      {"cnot", &D::logic},
-      {"shl", &D::logic},
-      {"shr", &D::logic},
-      {"shf", &D::bit_field},
-      {"prmt", &D::bit_field},
-      {"bfe", &D::bit_field},
-      {"bfi", &D::bit_field},
-      {"bfind", &D::bit_field},
-      {"brev", &D::bit_field},
-      {"clz", &D::bit_field},
-      {"popc", &D::bit_field},
-      {"lop3", &D::lop3},
-      {"setp", &D::setp},
-      {"set", &D::set_value},
-      {"selp", &D::select},
-      {"slct", &D::select},
-      {"testp", &D::testp},
-      {"cvt", &D::convert},
-      {"mov", &D::move},
-      {"cvta", &D::address_conversion},
-      {"ld", &D::load},
-      {"ldu", &D::load},
-      {"st", &D::store},
-      {"atom", &D::atomic},
-      {"red", &D::atomic},
-      {"isspacep", &D::isspacep},
-      {"cp", &D::async},
-      {"ldmatrix", &D::ldmatrix},
-      {"stmatrix", &D::stmatrix},
-      {"movmatrix", &D::movmatrix},
-      {"mma", &D::mma},
-      {"wmma", &D::wmma},
-      {"shfl", &D::shuffle},
-      {"vote", &D::vote},
-      {"match", &D::match},
-      {"redux", &D::redux},
-      {"activemask", &D::one_of_warp},
-      {"elect", &D::one_of_warp},
+  struct Decodes {
+    Family family;
+    std::string_view roots;  // separated by spaces
   };
+  static constexpr Decodes all[] = {
+      {&D::branch, "bra"},
+      {&D::branch_indexed, "brx"},
+      {&D::call, "call"},
+      {&D::return_or_exit, "ret exit"},
+      {&D::stop, "trap brkpt"},
+      {&D::stack, "alloca stacksave stackrestore"},
+      {&D::barrier, "bar barrier"},
+      {&D::mbarrier, "mbarrier"},
+      {&D::wgmma, "wgmma"},
+      {&D::register_limit, "setmaxnreg"},
+      {&D::cluster_address, "mapa getctarank"},
+      {&D::fence, "membar fence"},
+      {&D::hint,
+       "prefetch prefetchu nanosleep griddepcontrol createpolicy pmevent discard "
+       "applypriority"},
+      {&D::with_carry, "addc subc madc"},
+      {&D::dot_product, "dp2a dp4a"},
+      {&D::masks, "fns bmsk szext"},
+      {&D::video,
+       "vadd2 vadd4 vsub2 vsub4 vavrg2 vavrg4 vabsdiff2 vabsdiff4 vmin2 vmin4 vmax2 "
+       "vmax4 vset2 vset4"},
+      {&D::arithmetic, "add sub mul mad fma div rem abs neg min max sad mul24 mad24"},
+      {&D::approximate, "copysign sqrt rcp rsqrt ex2 lg2 sin cos tanh"},
+      {&D::logic, "and or xor not cnot shl shr"},
+      {&D::bit_field, "shf prmt bfe bfi bfind brev clz popc"},
+      {&D::lop3, "lop3"},
+      {&D::setp, "setp"},
+      {&D::set_value, "set"},
+      {&D::select, "selp slct"},
+      {&D::testp, "testp"},
+      {&D::convert, "cvt"},
+      {&D::move, "mov"},
+      {&D::address_conversion, "cvta"},
+      {&D::load, "ld ldu"},
+      {&D::store, "st"},
+      {&D::atomic, "atom red"},
+      {&D::isspacep, "isspacep"},
+      {&D::async, "cp"},
+      {&D::ldmatrix_or_stmatrix, "ldmatrix stmatrix"},
+      {&D::movmatrix, "movmatrix"},
+      {&D::mma, "mma"},
+      {&D::wmma, "wmma"},
+      {&D::shuffle, "shfl"},
+      {&D::vote, "vote"},
+      {&D::match, "match"},
+      {&D::redux, "redux"},
+      {&D::one_of_warp, "activemask elect"},
+  };
+  static const auto known = [] {
+    std::unordered_map<std::string_view, Family> by_root;
+    for (auto [family, roots] : all) {
+      while (!roots.empty()) {
+        const std::size_t end = std::min(roots.find(' '), roots.size());
+        by_root[roots.substr(0, end)] = family;
+        roots.remove_prefix(std::min(end + 1, roots.size()));
+      }
+    }
+    return by_root;
+  }();
   return known;
 }
 
@@ -163,8 +109,7 @@ bool Decoder::branch_indexed() {
     std::vector<std::uint32_t> table;
     table.reserve(targets.labels.size());
     for (const std::string_view name : targets.labels) table.push_back(label(name));
-    Draft& draft = emit(Kind::branch_indexed, Pipe::control, nullptr);
-    read(draft, 0, index);
+    Draft& draft = emit(Kind::branch_indexed, Pipe::control, nullptr, {}, {index});
     draft.op.target = static_cast<std::uint32_t>(program_.branch_tables.size());
     program_.branch_tables.push_back(std::move(table));
     return true;
@@ -210,12 +155,9 @@ bool Decoder::hint() {
   if (root() == "createpolicy") {
     understood_.assign(words_.size(), true);
     const Ref policy = target(operand(0), Type::b64);
-    LaneKey key;
-    key.type = Type::b64;
+    LaneKey key{.type = Type::b64};
     const Ref zero = constant(0, 8);
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, policy);
-    read(draft, 1, zero);
+    emit(Kind::lanes, Pipe::alu, lanes_handler(key), {policy}, {zero});
     return true;
   }
   if (root() == "pmevent") {

@@ -8,8 +8,7 @@ namespace fa_tune::emulator {
 bool Decoder::convert() {
   if (words_.size() < 3) return false;
   if (words_[1] == "pack") return convert_pack();
-  LaneKey key;
-  key.from = last_type();
+  LaneKey key{.from = last_type()};
   const auto to = type_of(words_[words_.size() - 2]);
   if (!to) return false;
   understood_[words_.size() - 2] = true;
@@ -67,10 +66,7 @@ bool Decoder::convert() {
   key.option = to_width == 4 && size_of(*to) < 4;
   const Handler run = lanes_handler(key);
   if (run == nullptr) return false;
-  Draft& draft = emit(Kind::lanes, Pipe::convert, run);
-  write(draft, 0, result);
-  read(draft, 1, a);
-  read(draft, 2, b);
+  Draft& draft = emit(Kind::lanes, Pipe::convert, run, {result}, {a, b});
   const Type lane_type = *to == Type::f16x2 ? Type::f16 : *to == Type::bf16x2 ? Type::bf16 : *to;
   draft.op.m[0] = static_cast<std::uint8_t>(lane_type);
   draft.op.m[1] = static_cast<std::uint8_t>(key.from);
@@ -87,10 +83,7 @@ bool Decoder::convert() {
 // cvt.rn{.relu}.f16x2.e4m3x2 d, a.
 bool Decoder::convert_fp8(Type to, Type from) {
   const auto is_fp8 = [](Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; };
-  LaneKey key;
-  key.type = to;
-  key.from = from;
-  key.relu = has("relu");
+  LaneKey key{.type = to, .from = from, .relu = has("relu")};
   if (!has("rn")) return false;
   const bool narrowing = is_fp8(to);
   if (narrowing != has("satfinite")) return false;
@@ -121,9 +114,7 @@ bool Decoder::convert_pack() {
     if (words_[3] != each.name || words_[4] != "s32") continue;
     if (third == (each.bits == 16)) return false;
     understood_[3] = understood_[4] = true;
-    LaneKey key;
-    key.op = LaneOp::convert_pack;
-    key.type = Type::b32;
+    LaneKey key{.op = LaneOp::convert_pack, .type = Type::b32};
     const bool done = third
                           ? lanes(key, Pipe::convert, Type::b32, {Type::b32, Type::b32, Type::b32})
                           : lanes(key, Pipe::convert, Type::b32, {Type::b32, Type::b32});

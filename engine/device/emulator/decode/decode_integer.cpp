@@ -45,10 +45,7 @@ LaneOp Decoder::lane_op_of(std::string_view root) {
 }
 
 bool Decoder::integer(Type type) {
-  LaneKey key;
-  key.op = lane_op_of(root());
-  key.type = type;
-  key.sat = has("sat");
+  LaneKey key{.op = lane_op_of(root()), .type = type, .sat = has("sat")};
   if (key.sat && type != Type::s32) return false;
   const bool pair = type == Type::u16x2 || type == Type::s16x2;
   if (root() == "mul" || root() == "mad") {
@@ -95,8 +92,7 @@ bool Decoder::with_carry() {
   const bool out = has("cc");
   const bool in = root().ends_with("c");
   const std::string_view base = in ? root().substr(0, root().size() - 1) : root();
-  LaneKey key;
-  key.type = type;
+  LaneKey key{.type = type};
   if (!is_word(type) && type != Type::u64 && type != Type::s64) return false;
   if (base == "add") {
     key.op = LaneOp::add_carry;
@@ -119,8 +115,7 @@ bool Decoder::with_carry() {
   const Ref result = target(operand(0), type);
   Ref from[3];
   for (std::size_t i = 1; i < count; ++i) from[i - 1] = source(operand(i), type);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, result);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result});
   for (std::size_t i = 1; i < count; ++i) read(draft, i, from[i - 1]);
   if (in) read(draft, 4, carry_);
   if (out) write(draft, 5, carry_);
@@ -129,8 +124,7 @@ bool Decoder::with_carry() {
 
 // dp4a.atype.btype d, a, b, c; dp2a.mode.atype.btype.
 bool Decoder::dot_product() {
-  LaneKey key;
-  key.from = last_type();
+  LaneKey key{.from = last_type()};
   const bool bytes = root() == "dp4a";
   const auto other =
       words_.size() == (bytes ? 3U : 4U) ? type_of(words_[words_.size() - 2]) : std::nullopt;
@@ -148,8 +142,7 @@ bool Decoder::dot_product() {
 // fns.b32 d, mask, base, n; bmsk.mode.b32 d, from, length; szext.mode.type d, a, length.
 bool Decoder::masks() {
   const Type type = last_type();
-  LaneKey key;
-  key.type = type;
+  LaneKey key{.type = type};
   if (root() == "fns") {
     key.op = LaneOp::fns;
     return type == Type::b32 && lanes(key, Pipe::alu, type, {Type::b32, Type::b32, Type::s32});
@@ -164,9 +157,7 @@ bool Decoder::masks() {
 // prmt.b32.mode d, a, b, c
 bool Decoder::permute_mode() {
   constexpr std::string_view modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
-  LaneKey key;
-  key.op = LaneOp::prmt_mode;
-  key.type = Type::b32;
+  LaneKey key{.op = LaneOp::prmt_mode, .type = Type::b32};
   for (std::size_t i = 0; i < std::size(modes); ++i) {
     if (words_[2] != modes[i] || !has("b32")) continue;
     understood_[2] = true;
@@ -206,9 +197,7 @@ bool Decoder::video() {
   }
   if (what == Video::set) types.insert(types.begin(), Type::u32);
   if (types.size() != 3 || (sat && sum)) return false;
-  LaneKey key;
-  key.op = LaneOp::video;
-  key.type = Type::b32;
+  LaneKey key{.op = LaneOp::video, .type = Type::b32};
   if (!lanes(key, Pipe::alu, Type::b32, {Type::b32, Type::b32, Type::b32})) return false;
   Op& op = drafts_.back().op;
   op.m[0] = static_cast<std::uint8_t>(what);

@@ -1,5 +1,3 @@
-#include "engine/device/emulator/decode/decode_matrix.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -9,6 +7,7 @@
 // Matrices in registers: mma, and the moves of 8 x 8 matrices between memory and registers.
 
 namespace fa_tune::emulator {
+
 std::optional<Element> element_of(std::string_view word) {
   constexpr std::pair<std::string_view, Element> known[] = {
       {"f16", Element::f16},   {"bf16", Element::bf16}, {"tf32", Element::tf32},
@@ -51,27 +50,8 @@ constexpr std::pair<std::string_view, std::pair<int, int>> shapes[] = {
 }  // namespace
 
 // ldmatrix.sync.aligned.m8n8.num{.trans}.shared.b16 {...}, [row]
-bool Decoder::ldmatrix() {
-  if (last_type() != Type::b16 || !has("sync") || !has("aligned") || !has("m8n8")) return false;
-  const std::size_t count = has("x4") ? 4 : has("x2") ? 2 : has("x1") ? 1 : 0;
-  if (count == 0) return false;
-  const bool transposed = has("trans");
-  const Space where = space();
-  if (where != Space::shared && where != Space::generic) return false;
-  want_operands(2, 2);
-  const std::vector<Ref> refs = fragment(0, count, Type::b32, true);
-  Draft& draft = emit(Kind::converge, Pipe::load_store, run_ldmatrix);
-  for (std::size_t i = 0; i < count; ++i) write(draft, i, refs[i]);
-  address(draft, operand(1), 8, 2);
-  draft.op.m[0] = static_cast<std::uint8_t>(where);
-  draft.op.m[4] = static_cast<std::uint8_t>(count);
-  draft.op.m[5] = transposed ? 1 : 0;
-  draft.op.m[6] = 1;
-  return true;
-}
-
 // stmatrix.sync.aligned.m8n8.num{.trans}.shared.b16 [row], {...}
-bool Decoder::stmatrix() {
+bool Decoder::ldmatrix_or_stmatrix() {
   if (last_type() != Type::b16 || !has("sync") || !has("aligned") || !has("m8n8")) return false;
   const std::size_t count = has("x4") ? 4 : has("x2") ? 2 : has("x1") ? 1 : 0;
   if (count == 0) return false;
@@ -79,10 +59,11 @@ bool Decoder::stmatrix() {
   const Space where = space();
   if (where != Space::shared && where != Space::generic) return false;
   want_operands(2, 2);
-  const std::vector<Ref> refs = fragment(1, count, Type::b32, false);
-  Draft& draft = emit(Kind::converge, Pipe::load_store, run_stmatrix);
-  for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
-  address(draft, operand(0), 8, 2);
+  const bool loads = root() == "ldmatrix";
+  const std::vector<Ref> refs = fragment(loads ? 0 : 1, count, Type::b32, loads);
+  Draft& draft = emit(Kind::converge, Pipe::load_store, loads ? run_ldmatrix : run_stmatrix);
+  for (std::size_t i = 0; i < count; ++i) (loads ? write : read)(draft, i, refs[i]);
+  address(draft, operand(loads ? 1 : 0), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(where);
   draft.op.m[4] = static_cast<std::uint8_t>(count);
   draft.op.m[5] = transposed ? 1 : 0;
@@ -97,9 +78,7 @@ bool Decoder::movmatrix() {
   want_operands(2, 2);
   const Ref result = target(operand(0), Type::b32);
   const Ref from = source(operand(1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_movmatrix);
-  write(draft, 0, result);
-  read(draft, 1, from);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_movmatrix, {result}, {from});
   draft.op.m[6] = 1;
   return true;
 }

@@ -36,9 +36,7 @@ bool Decoder::mbarrier() {
     want_operands(2, 2);
     const Ref count = target(operand(0), Type::u32);
     const Ref state = source(operand(1), Type::b64);
-    Draft& draft = emit(Kind::memory, Pipe::alu, run_pending_count);
-    write(draft, 0, count);
-    read(draft, 1, state);
+    emit(Kind::memory, Pipe::alu, run_pending_count, {count}, {state});
     return true;
   }
   const auto* found = std::find_if(std::begin(operations), std::end(operations),
@@ -63,8 +61,7 @@ bool Decoder::mbarrier() {
     want_operands(count, count);
   }
   if (operand_count() > at + 1) value = source(operand(at + 1), Type::u32);
-  Draft& draft = emit(Kind::memory, Pipe::load_store, run_mbarrier);
-  if (state.kind != Ref::Kind::none) write(draft, 0, state);
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_mbarrier, {state});
   read(draft, found->what == MbarrierOp::init ? 0 : 1, value);
   address(draft, operand(at), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(where);
@@ -80,9 +77,7 @@ bool Decoder::mbarrier_wait(bool suspends) {
   want_operands(3, suspends ? 4 : 3);
   const Ref p = predicate_target(operand(0));
   const Ref phase = source(operand(2), parity ? Type::u32 : Type::b64);
-  Draft& draft = emit(Kind::wait, Pipe::load_store, run_mbarrier_wait);
-  write(draft, 0, p);
-  read(draft, 1, phase);
+  Draft& draft = emit(Kind::wait, Pipe::load_store, run_mbarrier_wait, {p}, {phase});
   address(draft, operand(1), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(where);
   draft.op.m[3] = parity ? 1 : 0;
@@ -115,10 +110,8 @@ bool Decoder::cluster_address() {
   const Ref from = source(operand(1), type);
   Ref rank;
   if (maps) rank = source(operand(2), Type::u32);
-  Draft& draft = emit(Kind::memory, Pipe::alu, maps ? run_map_address : run_cta_rank);
-  write(draft, 0, result);
-  read(draft, 1, from);
-  read(draft, 2, rank);
+  Draft& draft =
+      emit(Kind::memory, Pipe::alu, maps ? run_map_address : run_cta_rank, {result}, {from, rank});
   draft.op.m[5] = static_cast<std::uint8_t>(size_of(type));
   return true;
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "engine/device/emulator/decode/decoder.hpp"
 
@@ -62,6 +61,14 @@ Space Decoder::loaded_space(Space where, const Operand& from) const {
   return local ? Space::local : where;
 }
 
+// One value, or a vector of `count`.
+std::vector<Operand> Decoder::values(const Operand& operand, std::size_t count) const {
+  if (count == 1) return {operand};
+  if (operand.kind != Operand::Kind::vector) malformed("a vector is expected");
+  if (operand.parts.size() != count) malformed("the vector has another number of values");
+  return operand.parts;
+}
+
 bool Decoder::load() {
   const Type type = last_type();
   if (type == Type::b128) return load_quad();
@@ -74,12 +81,7 @@ bool Decoder::load() {
   const Operand& from = operand(1);
   if (from.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
   where = loaded_space(where, from);
-  std::vector<Operand> parts = {operand(0)};
-  if (count > 1) {
-    if (operand(0).kind != Operand::Kind::vector) malformed("a vector is expected");
-    parts = operand(0).parts;
-  }
-  if (parts.size() != count) malformed("the vector has another number of values");
+  const std::vector<Operand> parts = values(operand(0), count);
   std::vector<Ref> refs;
   int width = 0;
   for (const Operand& part : parts) {
@@ -115,12 +117,7 @@ bool Decoder::store() {
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
   want_operands(2, 3);
-  std::vector<Operand> parts = {operand(1)};
-  if (count > 1) {
-    if (operand(1).kind != Operand::Kind::vector) malformed("a vector is expected");
-    parts = operand(1).parts;
-  }
-  if (parts.size() != count) malformed("the vector has another number of values");
+  const std::vector<Operand> parts = values(operand(1), count);
   // Registers of a vector may be mixed with constants, which come as wide as the others.
   int width = 0;
   for (const Operand& part : parts) {
@@ -154,9 +151,7 @@ bool Decoder::isspacep() {
   want_operands(2, 2);
   const Ref p = predicate_target(operand(0));
   const Ref a = source(operand(1), Type::u64);
-  Draft& draft = emit(Kind::memory, Pipe::alu, run_isspacep);
-  write(draft, 0, p);
-  read(draft, 1, a);
+  Draft& draft = emit(Kind::memory, Pipe::alu, run_isspacep, {p}, {a});
   draft.op.m[0] = static_cast<std::uint8_t>(where);
   return true;
 }

@@ -44,13 +44,8 @@ bool Decoder::pack_quad() {
       copy_register(refs[i], to[i]);
       continue;
     }
-    LaneKey key;
-    key.op = LaneOp::pack;
-    key.type = Type::b64;
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, to[i]);
-    read(draft, 1, refs[2 * i]);
-    read(draft, 2, refs[2 * i + 1]);
+    LaneKey key{.op = LaneOp::pack, .type = Type::b64};
+    emit(Kind::lanes, Pipe::alu, lanes_handler(key), {to[i]}, {refs[2 * i], refs[2 * i + 1]});
   }
   return true;
 }
@@ -66,13 +61,9 @@ bool Decoder::unpack_quad() {
       copy_register(from[i], target(parts[i], Type::b64));
       continue;
     }
-    LaneKey key;
-    key.op = LaneOp::unpack;
-    key.type = Type::b64;
+    LaneKey key{.op = LaneOp::unpack, .type = Type::b64};
     const Ref result = target(parts[i], Type::b32);
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, result);
-    read(draft, 1, from[i / 2]);
+    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {from[i / 2]});
     draft.op.m[0] = i % 2 == 0 ? 0 : 32;
   }
   return true;

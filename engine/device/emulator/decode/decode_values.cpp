@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <bit>
 #include <unordered_map>
 
 #include "engine/device/emulator/decode/decoder.hpp"
@@ -24,21 +22,23 @@ std::optional<Compare> compare_of(std::string_view word) {
 
 }  // namespace
 
+// The .BoolOp of setp, set and lop3.
+Combine Decoder::combination() {
+  Combine combine = Combine::none;
+  if (has("and")) combine = Combine::with_and;
+  if (has("or")) combine = Combine::with_or;
+  if (has("xor")) combine = Combine::with_xor;
+  return combine;
+}
+
 bool Decoder::setp() {
   const Type type = last_type();
   const auto compare = words_.size() > 2 ? compare_of(words_[1]) : std::nullopt;
   if (!compare) return false;
   understood_[1] = true;
-  LaneKey key;
-  key.op = LaneOp::setp;
-  key.type = type;
-  key.compare = *compare;
-  key.ftz = has("ftz");
+  LaneKey key{.op = LaneOp::setp, .type = type, .compare = *compare, .ftz = has("ftz")};
   if (key.ftz && type != Type::f32 && type != Type::f16 && type != Type::f16x2) return false;
-  Combine combine = Combine::none;
-  if (has("and")) combine = Combine::with_and;
-  if (has("or")) combine = Combine::with_or;
-  if (has("xor")) combine = Combine::with_xor;
+  const Combine combine = combination();
   const Handler run = lanes_handler(key);
   if (run == nullptr) return false;
   const std::size_t count = combine == Combine::none ? 3 : 4;
@@ -53,12 +53,7 @@ bool Decoder::setp() {
   Ref c;
   bool negated = false;
   if (count == 4) c = predicate_source(operand(3), negated);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, run);
-  write(draft, 0, p);
-  if (q.kind != Ref::Kind::none) write(draft, 1, q);
-  read(draft, 2, a);
-  read(draft, 3, b);
-  read(draft, 4, c);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, run, {p, q}, {a, b, c});
   draft.op.m[0] = static_cast<std::uint8_t>(combine);
   draft.op.m[1] = negated ? 1 : 0;
   return true;
@@ -72,17 +67,9 @@ bool Decoder::set_value() {
   const auto compare = compare_of(words_[1]);
   if (!to || !compare) return false;
   understood_[1] = understood_[words_.size() - 2] = true;
-  LaneKey key;
-  key.op = LaneOp::set;
-  key.type = *to;
-  key.from = from;
-  key.compare = *compare;
-  key.ftz = has("ftz");
+  LaneKey key{.op = LaneOp::set, .type = *to, .from = from, .compare = *compare, .ftz = has("ftz")};
   if (key.ftz && from != Type::f32 && from != Type::f16 && from != Type::f16x2) return false;
-  Combine combine = Combine::none;
-  if (has("and")) combine = Combine::with_and;
-  if (has("or")) combine = Combine::with_or;
-  if (has("xor")) combine = Combine::with_xor;
+  const Combine combine = combination();
   const bool pair = from == Type::f16x2 || from == Type::bf16x2;
   if (size_of(*to) == 8 || (pair && combine != Combine::none)) return false;
   const Handler run = lanes_handler(key);
@@ -95,11 +82,7 @@ bool Decoder::set_value() {
   Ref c;
   bool negated = false;
   if (count == 4) c = predicate_source(operand(3), negated);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, run);
-  write(draft, 0, result);
-  read(draft, 1, a);
-  read(draft, 2, b);
-  read(draft, 3, c);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, run, {result}, {a, b, c});
   draft.op.m[0] = static_cast<std::uint8_t>(combine);
   draft.op.m[1] = negated ? 1 : 0;
   switch (*to) {
@@ -145,11 +128,7 @@ bool Decoder::select() {
   const Ref b = source(operand(2), type);
   bool negated = false;
   const Ref p = predicate_source(operand(3), negated);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, run);
-  write(draft, 0, result);
-  read(draft, 1, a);
-  read(draft, 2, b);
-  read(draft, 3, p);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, run, {result}, {a, b, p});
   draft.op.m[0] = negated ? 1 : 0;
   return true;
 }
@@ -158,9 +137,7 @@ bool Decoder::testp() {
   const Type type = last_type();
   constexpr std::string_view properties[] = {"finite",     "infinite", "number",
                                              "notanumber", "normal",   "subnormal"};
-  LaneKey key;
-  key.op = LaneOp::testp;
-  key.type = type;
+  LaneKey key{.op = LaneOp::testp, .type = type};
   const Handler run = lanes_handler(key);
   if (run == nullptr) return false;
   want_operands(2, 2);
@@ -168,9 +145,7 @@ bool Decoder::testp() {
     if (!has(properties[i])) continue;
     const Ref p = predicate_target(operand(0));
     const Ref a = source(operand(1), type);
-    Draft& draft = emit(Kind::lanes, Pipe::alu, run);
-    write(draft, 0, p);
-    read(draft, 1, a);
+    Draft& draft = emit(Kind::lanes, Pipe::alu, run, {p}, {a});
     draft.op.m[0] = static_cast<std::uint8_t>(i);
     return true;
   }
@@ -178,13 +153,10 @@ bool Decoder::testp() {
 }
 
 void Decoder::copy_constant(const Operand& to, Type type) {
-  LaneKey key;
-  key.type = size_of(type) == 8 ? Type::b64 : size_of(type) == 4 ? Type::b32 : Type::b16;
+  LaneKey key{.type = size_of(type) == 8 ? Type::b64 : size_of(type) == 4 ? Type::b32 : Type::b16};
   const Ref result = target(to, type);
   const Ref zero = constant(0, size_of(type));
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, result);
-  read(draft, 1, zero);
+  emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {zero});
 }
 
 bool Decoder::move() {
@@ -194,12 +166,8 @@ bool Decoder::move() {
     bool negated = false;
     const Ref result = predicate_target(operand(0));
     const Ref a = predicate_source(operand(1), negated);
-    LaneKey key;
-    key.op = LaneOp::predicate_mov;
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, result);
-    read(draft, 1, a);
-    read(draft, 2, a);
+    LaneKey key{.op = LaneOp::predicate_mov};
+    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {a, a});
     draft.op.m[0] = negated ? 1 : 0;
     return true;
   }
@@ -214,8 +182,7 @@ bool Decoder::move() {
                        name == "%globaltimer_lo";
     if (clock) {
       const Ref result = target(operand(0), type);
-      Draft& draft = emit(Kind::memory, Pipe::alu, run_clock);
-      write(draft, 0, result);
+      Draft& draft = emit(Kind::memory, Pipe::alu, run_clock, {result});
       draft.op.m[0] = upper ? 32 : 0;
       draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
       return true;
@@ -228,23 +195,19 @@ bool Decoder::move() {
       return true;
     }
   }
-  LaneKey key;
-  key.type = size_of(type) == 8 ? Type::b64 : size_of(type) == 4 ? Type::b32 : Type::b16;
+  LaneKey key{.type = size_of(type) == 8 ? Type::b64 : size_of(type) == 4 ? Type::b32 : Type::b16};
   return lanes(key, Pipe::alu, type, {type});
 }
 
 // mov.b16 d, {low, high} and mov.b32 of four: bytes, each in a register of its own.
 bool Decoder::pack_bytes(Type type) {
   const std::vector<Operand>& parts = operand(1).parts;
-  LaneKey key;
-  key.op = LaneOp::pack_bytes;
-  key.type = Type::b32;
+  LaneKey key{.op = LaneOp::pack_bytes, .type = Type::b32};
   const Ref result = target(operand(0), type);
   std::vector<Ref> refs;
   refs.reserve(parts.size());
   for (const Operand& part : parts) refs.push_back(source(part, Type::b8));
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, result);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result});
   for (std::size_t i = 0; i < refs.size(); ++i) read(draft, i + 1, refs[i]);
   return true;
 }
@@ -255,18 +218,16 @@ bool Decoder::pack(Type type) {
   const std::size_t count = parts.size();
   if (type == Type::b128) return pack_quad();
   if (count > 0 && static_cast<std::size_t>(size_of(type)) == count) return pack_bytes(type);
-  LaneKey key;
-  key.op = LaneOp::pack;
-  key.type = size_of(type) == 8 ? Type::b64 : Type::b32;
-  key.option = size_of(type) == 8 && count == 4;
+  LaneKey key{.op = LaneOp::pack,
+              .type = size_of(type) == 8 ? Type::b64 : Type::b32,
+              .option = size_of(type) == 8 && count == 4};
   const Type part_type = key.option || size_of(type) == 4 ? Type::b16 : Type::b32;
   if (size_of(type) < 4 || (count != 2 && !key.option)) return false;
   const Ref result = target(operand(0), type);
   std::vector<Ref> refs;
   refs.reserve(count);
   for (const Operand& part : parts) refs.push_back(source(part, part_type));
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, result);
+  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result});
   for (std::size_t i = 0; i < count; ++i) read(draft, i + 1, refs[i]);
   return true;
 }
@@ -276,8 +237,7 @@ bool Decoder::unpack(Type type) {
   const std::vector<Operand>& parts = operand(0).parts;
   const std::size_t count = parts.size();
   if (type == Type::b128) return unpack_quad();
-  LaneKey key;
-  key.op = LaneOp::unpack;
+  LaneKey key{.op = LaneOp::unpack};
   if (count > 0 && static_cast<std::size_t>(size_of(type)) == count) {
     key.op = LaneOp::unpack_byte;
     key.type = Type::b32;
@@ -285,9 +245,7 @@ bool Decoder::unpack(Type type) {
     for (std::size_t i = 0; i < count; ++i) {
       if (parts[i].kind == Operand::Kind::sink) continue;
       const Ref result = target(parts[i], Type::b8);
-      Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-      write(draft, 0, result);
-      read(draft, 1, a);
+      Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {a});
       draft.op.m[0] = static_cast<std::uint8_t>(8 * i);
     }
     return true;
@@ -300,9 +258,7 @@ bool Decoder::unpack(Type type) {
   for (std::size_t i = 0; i < count; ++i) {
     if (parts[i].kind == Operand::Kind::sink) continue;
     const Ref result = target(parts[i], part_type);
-    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-    write(draft, 0, result);
-    read(draft, 1, a);
+    Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {a});
     draft.op.m[0] = static_cast<std::uint8_t>(i * 8 * static_cast<std::size_t>(size_of(part_type)));
   }
   return true;
@@ -317,17 +273,12 @@ bool Decoder::address_conversion() {
   std::uint64_t window = 0;
   if (where == Space::shared) window = shared_window;
   if (where == Space::local) window = local_window;
-  LaneKey key;
-  key.op = to ? LaneOp::sub : LaneOp::add;
-  key.type = Type::u64;
+  LaneKey key{.op = to ? LaneOp::sub : LaneOp::add, .type = Type::u64};
   want_operands(2, 2);
   const Ref result = target(operand(0), Type::u64);
   const Ref a = source(operand(1), Type::u64);
   const Ref base = constant(window, 8);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, result);
-  read(draft, 1, a);
-  read(draft, 2, base);
+  emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {a, base});
   return true;
 }
 

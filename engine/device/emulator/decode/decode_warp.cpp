@@ -1,11 +1,17 @@
-#include <algorithm>
-#include <bit>
-
 #include "engine/device/emulator/decode/decoder.hpp"
 
 // Exchanges within a warp.
 
 namespace fa_tune::emulator {
+
+// d{|p}: d has 32 bits, p is none where it is not given.
+std::pair<Ref, Ref> Decoder::target_and_predicate() {
+  Operand first = operand(0);
+  first.second = -1;
+  const Ref result = target(first, Type::b32);
+  if (operand(0).second < 0) return {result, {}};
+  return {result, predicate_register(operand(0).second)};
+}
 
 // shfl.sync.mode.b32 d{|p}, a, b, c, members
 bool Decoder::shuffle() {
@@ -21,16 +27,10 @@ bool Decoder::shuffle() {
     return false;
   }
   want_operands(5, 5);
-  Operand first = operand(0);
-  first.second = -1;
-  const Ref result = target(first, Type::b32);
-  Ref p;
-  if (operand(0).second >= 0) p = predicate_register(operand(0).second);
+  const auto [result, p] = target_and_predicate();
   Ref sources[4];
   for (std::size_t i = 0; i < 4; ++i) sources[i] = source(operand(i + 1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle);
-  write(draft, 0, result);
-  if (p.kind != Ref::Kind::none) write(draft, 1, p);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle, {result, p});
   for (std::size_t i = 0; i < 3; ++i) read(draft, i + 2, sources[i]);
   read(draft, 15, sources[3]);
   draft.op.m[0] = static_cast<std::uint8_t>(mode);
@@ -58,9 +58,7 @@ bool Decoder::vote() {
   bool negated = false;
   const Ref p = predicate_source(operand(1), negated);
   const Ref members = source(operand(2), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_vote);
-  write(draft, 0, result);
-  read(draft, 1, p);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_vote, {result}, {p});
   read(draft, 15, members);
   draft.op.m[0] = static_cast<std::uint8_t>(mode);
   draft.op.m[1] = negated ? 1 : 0;
@@ -74,17 +72,10 @@ bool Decoder::match() {
   if ((!all && !has("any")) || !has("sync") || (type != Type::b32 && type != Type::b64))
     return false;
   want_operands(3, 3);
-  Operand first = operand(0);
-  first.second = -1;
-  const Ref result = target(first, Type::b32);
-  Ref p;
-  if (operand(0).second >= 0) p = predicate_register(operand(0).second);
+  const auto [result, p] = target_and_predicate();
   const Ref a = source(operand(1), type);
   const Ref members = source(operand(2), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_match);
-  write(draft, 0, result);
-  if (p.kind != Ref::Kind::none) write(draft, 1, p);
-  read(draft, 2, a);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_match, {result, p}, {a});
   read(draft, 15, members);
   draft.op.m[0] = all ? 1 : 0;
   draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
@@ -115,9 +106,7 @@ bool Decoder::redux() {
   const Ref result = target(operand(0), type);
   const Ref a = source(operand(1), type);
   const Ref members = source(operand(2), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_redux);
-  write(draft, 0, result);
-  read(draft, 1, a);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_redux, {result}, {a});
   read(draft, 15, members);
   draft.op.m[0] = static_cast<std::uint8_t>(what);
   return true;
@@ -129,21 +118,15 @@ bool Decoder::one_of_warp() {
     if (last_type() != Type::b32) return false;
     want_operands(1, 1);
     const Ref result = target(operand(0), Type::b32);
-    Draft& draft = emit(Kind::memory, Pipe::alu, run_active_mask);
-    write(draft, 0, result);
+    emit(Kind::memory, Pipe::alu, run_active_mask, {result});
     return true;
   }
   if (!has("sync")) return false;
   want_operands(2, 2);
-  Operand first = operand(0);
-  if (first.second < 0) malformed("a predicate after '|' is expected");
-  const Ref p = predicate_register(first.second);
-  first.second = -1;
-  const Ref result = target(first, Type::b32);
+  if (operand(0).second < 0) malformed("a predicate after '|' is expected");
+  const auto [result, p] = target_and_predicate();
   const Ref members = source(operand(1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_elect);
-  write(draft, 0, result);
-  write(draft, 1, p);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_elect, {result, p});
   read(draft, 15, members);
   return true;
 }

@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/decode/decode_matrix.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
-#include "engine/device/emulator/matrix/wgmma_ops.hpp"
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
 
 // wgmma.* and setmaxnreg.
 

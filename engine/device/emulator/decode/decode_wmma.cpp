@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "engine/device/emulator/decode/decode_matrix.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/matrix/wmma_layout.hpp"
 
@@ -200,23 +199,16 @@ std::vector<Ref> Decoder::to_f32_pairs(const std::vector<Ref>& halves) {
     write(upper, 0, half);
     read(upper, 1, halves[i / 2]);
     upper.op.m[0] = static_cast<std::uint8_t>(16 * (i % 2));
-    Draft& draft = emit(Kind::lanes, Pipe::convert, lanes_handler(widen));
-    write(draft, 0, refs[i]);
-    read(draft, 1, half);
+    emit(Kind::lanes, Pipe::convert, lanes_handler(widen), {refs[i]}, {half});
   }
   return refs;
 }
 
 void Decoder::from_f32_pairs(const std::vector<Ref>& from, const std::vector<Ref>& halves) {
-  LaneKey key;
-  key.op = LaneOp::convert_pair;
-  key.type = Type::f16x2;
-  key.from = Type::f32;
+  LaneKey key{.op = LaneOp::convert_pair, .type = Type::f16x2, .from = Type::f32};
   for (std::size_t i = 0; i < halves.size(); ++i) {
-    Draft& draft = emit(Kind::lanes, Pipe::convert, lanes_handler(key));
-    write(draft, 0, halves[i]);
-    read(draft, 1, from[2 * i + 1]);
-    read(draft, 2, from[2 * i]);
+    emit(Kind::lanes, Pipe::convert, lanes_handler(key), {halves[i]},
+         {from[2 * i + 1], from[2 * i]});
   }
 }
 

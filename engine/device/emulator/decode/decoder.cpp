@@ -1,11 +1,10 @@
 #include "engine/device/emulator/decode/decoder.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/frontend/line_info.hpp"
+#include "engine/device/emulator/frontend/ast.hpp"
 
 // From functions to drafts: which functions and variables a kernel uses, where they lie, and what
 // the operands of a statement stand for.
@@ -310,6 +309,18 @@ Draft& Decoder::emit(Kind kind, Pipe pipe, Handler run) {
   return draft;
 }
 
+Draft& Decoder::emit(Kind kind, Pipe pipe, Handler run, std::initializer_list<Ref> targets,
+                     std::initializer_list<Ref> sources) {
+  Draft& draft = emit(kind, pipe, run);
+  std::size_t index = 0;
+  for (const Ref& ref : targets) {
+    if (ref.kind != Ref::Kind::none) write(draft, index, ref);
+    ++index;
+  }
+  for (const Ref& ref : sources) draft.refs[index++] = ref;
+  return draft;
+}
+
 void Decoder::read(Draft& draft, std::size_t index, Ref ref) { draft.refs[index] = ref; }
 
 void Decoder::write(Draft& draft, std::size_t index, Ref ref) {
@@ -324,8 +335,7 @@ bool Decoder::lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_lis
   const Ref result = target(operand(0), to);
   std::vector<Ref> from;
   for (const Type type : sources) from.push_back(source(operand(from.size() + 1), type));
-  Draft& draft = emit(Kind::lanes, pipe, run);
-  write(draft, 0, result);
+  Draft& draft = emit(Kind::lanes, pipe, run, {result});
   for (std::size_t i = 0; i < from.size(); ++i) read(draft, i + 1, from[i]);
   return true;
 }

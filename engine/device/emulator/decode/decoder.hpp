@@ -8,18 +8,16 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/device/emulator/alu/lanes.hpp"
-#include "engine/device/emulator/async/cp_async.hpp"
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/frontend/ast.hpp"
 #include "engine/device/emulator/frontend/lexer.hpp"
 #include "engine/device/emulator/matrix/matrix_ops.hpp"
-#include "engine/device/emulator/matrix/wmma_ops.hpp"
-#include "engine/device/emulator/memory/atomic_ops.hpp"
-#include "engine/device/emulator/memory/load_store.hpp"
+#include "engine/device/emulator/memory/memory_ops.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
-#include "engine/device/emulator/warp/call_ops.hpp"
 #include "engine/device/emulator/warp/warp_ops.hpp"
 
 namespace fa_tune::emulator {
@@ -162,7 +160,7 @@ class Decoder {
   bool async();
   bool bulk();
   struct BulkOperands {                         // those that an instruction has
-    std::array<const Operand*, 4> addresses{};  // as Op::r of bulk_ops.hpp has them
+    std::array<const Operand*, 4> addresses{};  // as Op::r of async_copy.hpp has them
     const Operand* size = nullptr;
     const Operand* mask = nullptr;
     const Operand* tensor = nullptr;
@@ -173,8 +171,7 @@ class Decoder {
   bool bulk_wait();
   bool bulk_prefetch(const std::vector<std::string_view>& spaces, bool tensor, bool policy);
   bool async_arrive();
-  bool ldmatrix();
-  bool stmatrix();
+  bool ldmatrix_or_stmatrix();
   bool movmatrix();
   bool mma();
   bool mma_f64(int m, int k);
@@ -209,6 +206,7 @@ class Decoder {
   Ref predicate_source(const Operand& operand, bool& negated);
   Ref predicate_target(const Operand& operand);
   Ref predicate_register(int index);
+  std::pair<Ref, Ref> target_and_predicate();
   Ref register_ref(int index);
   Ref constant(std::uint64_t bits, int bytes);
   std::uint64_t constant_bits(const Operand& operand, Type type) const;
@@ -220,15 +218,20 @@ class Decoder {
   Ref whole_address(const Operand& operand, bool& wide);
   // Valid until the next emit.
   Draft& emit(Kind kind, Pipe pipe, Handler run);
+  // With operands from r[0] on: those written, then those read. What is none stays empty.
+  Draft& emit(Kind kind, Pipe pipe, Handler run, std::initializer_list<Ref> targets,
+              std::initializer_list<Ref> sources = {});
   static void read(Draft& draft, std::size_t index, Ref ref);
   static void write(Draft& draft, std::size_t index, Ref ref);
   // The whole of an instruction 'd, a, b, ...' of one lane.
   bool lanes(const LaneKey& key, Pipe pipe, Type to, std::initializer_list<Type> sources);
   static LaneOp lane_op_of(std::string_view root);
   void rounding(LaneKey& key);
+  Combine combination();
   LaneKey modifiers(LaneOp op, Type type);
   Space space();
   Space loaded_space(Space where, const Operand& from) const;
+  std::vector<Operand> values(const Operand& operand, std::size_t count) const;
   static void set_values(Op& op, Space where, Type type, std::size_t count, int width);
   MemoryOrder cache_modifiers();
   Ref copy_of(Ref ref);
@@ -302,5 +305,11 @@ DefUse def_use_of(const std::vector<Draft>& drafts, const std::vector<VirtualReg
 ValueDefUse value_def_use_of(const std::vector<Draft>& drafts, std::size_t registers);
 // Bytes of a virtual register: 2, 4 or 8.
 int width_of(Type type);
+
+// decode_matrix.cpp: the types of matrix instructions by their words.
+std::optional<Element> element_of(std::string_view word);
+std::optional<Accumulator> accumulator_of(std::string_view word);
+// PTX ISA, mma: which elements and sums go together.
+bool go_together(Element a, Element b, Accumulator sums);
 
 }  // namespace fa_tune::emulator

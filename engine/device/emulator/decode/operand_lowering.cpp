@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -265,27 +264,19 @@ Ref Decoder::whole_address(const Operand& operand, bool& wide) {
   const Ref ref = source_at_least(base, Type::b32, width);
   wide = width == 8;
   if (offset == 0) return ref;
-  LaneKey key;
-  key.op = LaneOp::add;
-  key.type = wide ? Type::u64 : Type::u32;
+  LaneKey key{.op = LaneOp::add, .type = wide ? Type::u64 : Type::u32};
   const Ref sum = new_register(key.type, !function_->is_entry);
   const Ref added = constant(wide ? offset : offset & UINT32_MAX, width);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, sum);
-  read(draft, 1, ref);
-  read(draft, 2, added);
+  emit(Kind::lanes, Pipe::alu, lanes_handler(key), {sum}, {ref, added});
   return sum;
 }
 
 // A copy of a register's value as it is now.
 Ref Decoder::copy_of(Ref ref) {
   const Type type = registers_[ref.id].type;
-  LaneKey key;
-  key.type = size_of(type) == 8 ? Type::b64 : Type::b32;
+  LaneKey key{.type = size_of(type) == 8 ? Type::b64 : Type::b32};
   const Ref copy = new_register(type, registers_[ref.id].fixed);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key));
-  write(draft, 0, copy);
-  read(draft, 1, ref);
+  emit(Kind::lanes, Pipe::alu, lanes_handler(key), {copy}, {ref});
   return copy;
 }
 

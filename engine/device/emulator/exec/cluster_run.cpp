@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/device/emulator/exec/stuck_report.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 namespace fa_tune::emulator {
@@ -108,22 +107,6 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
       }
       if (idle_rounds >= most_idle_rounds) return Pause::waiting;
     }
-  }
-}
-
-void ClusterRun::report_waiting(const std::string& why) {
-  for (const auto& cta : cluster_.ctas()) {
-    if (!cta->alive()) continue;
-    emulator::report_waiting(*cta, why);
-    if (cluster_.has_failed()) return;
-  }
-}
-
-void ClusterRun::report_stuck() {
-  for (const auto& cta : cluster_.ctas()) {
-    if (!cta->alive()) continue;
-    emulator::report_stuck(*cta);
-    if (cluster_.has_failed()) return;
   }
 }
 

@@ -35,7 +35,7 @@ class ClusterRun {
   std::uint64_t effort() const { return effort_; }
   // After it has ended, or instead: what went wrong, if anything did.
   std::optional<Diagnostic> end();
-  // It waits for other clusters, which will not come: says so in its report.
+  // It waits for other clusters, which will not come: says so in its report (stuck_report.cpp).
   void report_waiting(const std::string& why);
   // After the last one: what can be said only now.
   std::optional<Diagnostic> finish();

@@ -1,7 +1,6 @@
 #include "engine/device/emulator/exec/grid.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <limits>

@@ -1,5 +1,3 @@
-#include "engine/device/emulator/exec/stuck_report.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -7,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/async/mbarrier.hpp"
-#include "engine/device/emulator/exec/warp_executor.hpp"
+#include "engine/device/emulator/exec/cluster_run.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -65,22 +63,8 @@ std::string whereabouts(Cta& cta) {
   return text;
 }
 
-}  // namespace
-
-void report_waiting(Cta& cta, const std::string& why) {
-  const Program& program = *cta.context().program;
-  for (const Warp& warp : cta.warps()) {
-    if (!warp.polls.in_vain() || warp.paths.empty()) continue;
-    const auto chosen = std::max(choose_path(warp), 0);
-    const DivergentPath& path = warp.paths[static_cast<std::size_t>(chosen)];
-    cta.report(DiagnosticKind::deadlock, warp, program.ops[warp.polls.pc()],
-               std::countr_zero(path.mask), why);
-    return;
-  }
-  report_stuck(cta);
-}
-
-void report_stuck(Cta& cta) {
+// Says in the report of the CTA's cluster who waits for what.
+void report_stuck_cta(Cta& cta) {
   const Program& program = *cta.context().program;
   for (const Warp& warp : cta.warps()) {
     for (const DivergentPath& path : warp.paths) {
@@ -96,6 +80,38 @@ void report_stuck(Cta& cta) {
                  "no warp can go on: " + whereabouts(cta));
       return;
     }
+  }
+}
+
+// The same where other blocks have not done what this one waits for; `why`: and never will.
+void report_waiting_cta(Cta& cta, const std::string& why) {
+  const Program& program = *cta.context().program;
+  for (const Warp& warp : cta.warps()) {
+    if (!warp.polls.in_vain() || warp.paths.empty()) continue;
+    const auto chosen = std::max(choose_path(warp), 0);
+    const DivergentPath& path = warp.paths[static_cast<std::size_t>(chosen)];
+    cta.report(DiagnosticKind::deadlock, warp, program.ops[warp.polls.pc()],
+               std::countr_zero(path.mask), why);
+    return;
+  }
+  report_stuck_cta(cta);
+}
+
+}  // namespace
+
+void ClusterRun::report_waiting(const std::string& why) {
+  for (const auto& cta : cluster_.ctas()) {
+    if (!cta->alive()) continue;
+    report_waiting_cta(*cta, why);
+    if (cluster_.has_failed()) return;
+  }
+}
+
+void ClusterRun::report_stuck() {
+  for (const auto& cta : cluster_.ctas()) {
+    if (!cta->alive()) continue;
+    report_stuck_cta(*cta);
+    if (cluster_.has_failed()) return;
   }
 }
 

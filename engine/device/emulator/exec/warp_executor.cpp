@@ -4,7 +4,7 @@
 #include <bit>
 #include <map>
 
-#include "engine/device/emulator/matrix/wgmma_ops.hpp"
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
@@ -33,6 +33,14 @@ std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
     nearest = std::min(nearest, other.pc);
   }
   return nearest;
+}
+
+// Whether every lane names all lanes as members: the common case, in a loop that becomes vector
+// code.
+bool all_name_all(const std::uint32_t* masks) {
+  std::uint32_t named_by_all = full_mask;
+  for (int lane = 0; lane < warp_size; ++lane) named_by_all &= masks[lane];
+  return named_by_all == full_mask;
 }
 
 // Joins paths of equal pc with `chosen`; true if there was one.
@@ -260,7 +268,7 @@ void WarpExecutor::wait(Warp& warp, std::size_t chosen, const Op& op) {
 // else those of the member masks in r[15].
 bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op) {
   std::uint32_t wanted = warp.live;
-  if (op.m[6] == 0) {
+  if (op.m[6] == 0 && !all_name_all(slot(warp, op.r[15]))) {
     std::uint32_t members = 0;
     std::uint32_t outside = 0;  // lanes that do not name themselves
     const std::uint32_t* masks = slot(warp, op.r[15]);

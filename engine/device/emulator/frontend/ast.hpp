@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/device/emulator/ir/types.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 namespace fa_tune::emulator {
 
@@ -132,5 +132,8 @@ struct Module {
 
 // Reads a whole module. Throws LoadError that names the line.
 Module parse_module(std::string_view source);
+
+// `places`: of each instruction, an index of module.places or -1.
+SourceLines source_lines_of(const Module& module, const std::vector<int>& places);
 
 }  // namespace fa_tune::emulator

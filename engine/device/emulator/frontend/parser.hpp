@@ -24,7 +24,7 @@ struct Scope {
 
 // The grammar. Statements are in parser_body.cpp, their operands in parser_operands.cpp,
 // declarations in parser.cpp, initial values in initializers.cpp, line information in
-// debug_info.cpp.
+// line_info.cpp.
 class Parser {
  public:
   explicit Parser(std::string_view source) : tokens_(tokenize(source)) { scopes_.emplace_back(); }

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/matrix/matrix.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 

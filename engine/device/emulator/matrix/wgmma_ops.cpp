@@ -1,12 +1,9 @@
-#include "engine/device/emulator/matrix/wgmma_ops.hpp"
-
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/matrix/matrix.hpp"
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 

@@ -1,7 +1,5 @@
 #include "engine/device/emulator/matrix/wmma_layout.hpp"
 
-#include <algorithm>
-
 namespace fa_tune::emulator {
 
 namespace {

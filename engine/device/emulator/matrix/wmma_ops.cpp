@@ -1,8 +1,6 @@
-#include "engine/device/emulator/matrix/wmma_ops.hpp"
-
 #include <cstring>
 
-#include "engine/device/emulator/matrix/matrix.hpp"
+#include "engine/device/emulator/matrix/matrix_ops.hpp"
 #include "engine/device/emulator/matrix/wmma_layout.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
 

@@ -29,6 +29,15 @@ Space space_of(std::uint64_t& address) {
   return in_window(address, param_window) ? Space::param : Space::global;
 }
 
+// The allocation that holds the byte at a global address, or none.
+const Allocation* allocation_at(Cta& cta, std::uint64_t address) {
+  const Allocation* const last = cta.last_allocation;
+  if (last != nullptr && address - last->address < last->size) return last;
+  const Allocation* const found = cta.context().memory->find(address);
+  if (found != nullptr) cta.last_allocation = found;
+  return found;
+}
+
 class Resolver {
  public:
   Resolver(Warp& warp, const Op& op, const Access& access)
@@ -117,11 +126,7 @@ class Resolver {
   }
 
   std::byte* global(int lane, std::uint64_t address) {
-    const Allocation* allocation = cta_.last_allocation;
-    if (allocation == nullptr || address - allocation->address >= allocation->size) {
-      allocation = cta_.context().memory->find(address);
-      if (allocation != nullptr) cta_.last_allocation = allocation;
-    }
+    const Allocation* const allocation = allocation_at(cta_, address);
     const GlobalMemory& memory = *cta_.context().memory;
     if (allocation == nullptr) {
       report(memory.released(address) ? DiagnosticKind::freed : DiagnosticKind::out_of_bounds, lane,
@@ -200,12 +205,12 @@ bool find(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
                    out)) {
       return true;
     }
-  } else if (cta.last_allocation != nullptr &&
+  } else if (mask == full_mask &&
              (access.space == Space::global || access.space == Space::generic)) {
-    const Allocation& allocation = *cta.last_allocation;
-    if ((allocation.writable || !access.write) &&
-        all_within(mask, addresses, allocation.address, allocation.size, access.bytes,
-                   allocation.bytes, out)) {
+    const Allocation* const allocation = allocation_at(cta, addresses[0]);
+    if (allocation != nullptr && (allocation->writable || !access.write) &&
+        all_within(mask, addresses, allocation->address, allocation->size, access.bytes,
+                   allocation->bytes, out)) {
       return true;
     }
   }
@@ -313,6 +318,14 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
     default:
       return;
   }
+}
+
+bool reach(Warp& warp, const Op& op, std::uint32_t mask, const Access& access, Addresses& addresses,
+           Pointers& out) {
+  compute_addresses(warp, op, op.r[8], op.m[2], addresses);
+  if (!resolve(warp, op, mask, access, addresses, out)) return false;
+  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
+  return true;
 }
 
 }  // namespace fa_tune::emulator

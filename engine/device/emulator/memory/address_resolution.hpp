@@ -17,6 +17,10 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
 bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
              const Addresses& addresses, Pointers& out);
 
+// Both, for the address of a memory instruction (r[8], m[2]), and counts the access.
+bool reach(Warp& warp, const Op& op, std::uint32_t mask, const Access& access, Addresses& addresses,
+           Pointers& out);
+
 // The same for one lane, of any number of bytes. Null after a report.
 std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
                        std::uint64_t address);

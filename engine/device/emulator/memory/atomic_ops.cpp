@@ -1,5 +1,3 @@
-#include "engine/device/emulator/memory/atomic_ops.hpp"
-
 #include <array>
 #include <bit>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "engine/device/emulator/alu/lanes_real.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
+#include "engine/device/emulator/memory/memory_ops.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
 // m[4]: MemoryOrder; m[6]: Atomic. Lanes go one after the other, lowest first.
@@ -167,9 +166,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
                       static_cast<MemoryOrder>(op.m[4])};
   Addresses addresses;
   Pointers pointers;
-  compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
-  if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
+  if (!reach(warp, op, mask, access, addresses, pointers)) return;
   const auto type = static_cast<Type>(op.m[3]);
   const auto what = static_cast<Atomic>(op.m[6]);
   const auto operand = [&](std::uint16_t index, int lane) -> std::uint64_t {
@@ -206,9 +203,7 @@ void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
                       static_cast<MemoryOrder>(op.m[4])};
   Addresses addresses;
   Pointers pointers;
-  compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
-  if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
+  if (!reach(warp, op, mask, access, addresses, pointers)) return;
   const bool comparing = static_cast<Atomic>(op.m[6]) == Atomic::cas;
   const std::scoped_lock lock(turn);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {

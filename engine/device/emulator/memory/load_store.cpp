@@ -1,9 +1,8 @@
-#include "engine/device/emulator/memory/load_store.hpp"
-
 #include <bit>
 #include <cstring>
 
 #include "engine/device/emulator/memory/address_resolution.hpp"
+#include "engine/device/emulator/memory/memory_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 
 // ld and st, clock registers, isspacep. Fields as in access.hpp.
@@ -18,11 +17,17 @@ Access access_of(const Op& op, bool write) {
 // One value of E a lane to a register of words W: extended by E's sign.
 template <class W, class E>
 void gather(const Pointers& pointers, std::size_t offset, std::uint32_t mask, W* out) {
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
-    if ((mask >> lane & 1U) == 0) continue;
+  const auto load = [&](std::size_t lane) {
     E value;
     std::memcpy(&value, pointers[lane] + offset, sizeof(E));
     out[lane] = static_cast<W>(static_cast<std::int64_t>(value));
+  };
+  if (mask == full_mask) {  // by far the most: without a test a lane
+    for (std::size_t lane = 0; lane < warp_size; ++lane) load(lane);
+    return;
+  }
+  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    if ((mask >> lane & 1U) != 0) load(lane);
   }
 }
 
@@ -164,9 +169,7 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const Access access = access_of(op, false);
   Addresses addresses;
   Pointers pointers;
-  compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
-  if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
+  if (!reach(warp, op, mask, access, addresses, pointers)) return;
   const auto type = static_cast<Type>(op.m[3]);
   const auto step = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
@@ -209,9 +212,7 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   access.stores_registers = true;
   Addresses addresses;
   Pointers pointers;
-  compute_addresses(lanes, op, op.r[8], op.m[2], addresses);
-  if (!resolve(warp, op, mask, access, addresses, pointers)) return;
-  if (Record* record = warp.cta->record()) count_access(*record, mask, access, addresses);
+  if (!reach(warp, op, mask, access, addresses, pointers)) return;
   const int bytes = size_of(static_cast<Type>(op.m[3]));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
     const std::size_t offset = i * static_cast<std::size_t>(bytes);

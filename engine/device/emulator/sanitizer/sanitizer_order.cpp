@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"

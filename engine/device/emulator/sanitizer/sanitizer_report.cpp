@@ -1,8 +1,6 @@
-#include <bit>
-
 #include <fmt/format.h>
 
-#include "engine/device/emulator/ir/source_lines.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 

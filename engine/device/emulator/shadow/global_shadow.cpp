@@ -1,7 +1,6 @@
 #include "engine/device/emulator/shadow/global_shadow.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace fa_tune::emulator {

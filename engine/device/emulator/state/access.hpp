@@ -8,10 +8,10 @@
 #include "engine/device/emulator/ir/program.hpp"
 
 // How an instruction reaches memory. Fields of Op for every memory instruction:
-//   m[0] Space           m[1] bytes of one lane's access    m[2] bytes of the base register, 0:
-//   none m[3] Type            m[4] values in a vector            m[5] bytes of a data register
+//   m[0] Space     m[1] bytes of one lane's access    m[2] bytes of the base register, 0: none
+//   m[3] Type      m[4] values in a vector            m[5] bytes of a data register
 //   m[6] MemoryOrder, of ld and st
-//   r[0..3] data         r[8] base address                  immediate: offset
+//   r[0..3] data   r[8] base address                  immediate: offset
 
 namespace fa_tune::emulator {
 

@@ -43,12 +43,12 @@ class Cluster {
   Interleaving& interleaving() { return interleaving_; }
   std::span<const std::unique_ptr<Cta>> ctas() const { return ctas_; }
   std::span<Warp* const> warps() const { return warps_; }
-  // Has the operation complete now or later, as the interleaving says.
+  // Completes the operation now or leaves it for later, as the interleaving says.
   void start(AsyncOperation operation);
   // Completes one of those that were left for later; false if there is none.
   bool complete_next();
-  // Completes the operations of a lane that belong to bulk groups before `end`, or has each of them
-  // read its source.
+  // Completes the operations of a lane that belong to bulk groups before `end`, or only reads their
+  // sources.
   enum class Finish : std::uint8_t { all, reads };
   void finish_groups(const Warp& warp, int lane, std::uint32_t end, Finish what);
   // Something has happened that waiting warps may wait for.

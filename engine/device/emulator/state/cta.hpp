@@ -97,7 +97,7 @@ struct LaunchContext {
   CheckSet checks = {};
   // Clusters that the device holds at once: those that have begun may wait for each other.
   std::uint64_t resident = 1024;
-  // Effort that is left for this launch and all that follow; null: there is no end.
+  // Effort that is left for this launch and all that follow; null: no limit.
   std::atomic<std::uint64_t>* allowance = nullptr;
   // What a checked launch knows of accesses of different CTAs; set by run_grid.
   GlobalShadow* between_blocks = nullptr;
@@ -121,10 +121,10 @@ class Cta {
   // Null unless the launch is checked.
   Sanitizer* sanitizer() { return sanitizer_; }
   std::span<std::byte> shared() { return shared_; }  // begins at address shared_reserved
-  // Whether a thread of it is still running. The shared memory of one that has ended is gone.
+  // Whether a thread of it is still running. When a CTA ends its shared memory is gone.
   bool alive() const { return alive_; }
   void note_exits();
-  // Words what is wrong with `lane`'s instruction.
+  // A Diagnostic that says what is wrong with `lane`'s instruction.
   Diagnostic describe(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
                       const std::string& what) const;
   // Reports what is wrong with `lane`'s instruction; the first report stands.

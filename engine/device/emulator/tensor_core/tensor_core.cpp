@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
-#include "engine/device/emulator/tensor_core/tensor_core_split.hpp"
 #ifdef FA_TUNE_AVX2
 #include "engine/device/emulator/tensor_core/tensor_core_avx2.hpp"
 #endif

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "engine/device/emulator/tensor_core/tensor_core_number.hpp"
-#include "engine/device/emulator/tensor_core/tensor_core_split.hpp"
 
 namespace fa_tune::emulator {
 

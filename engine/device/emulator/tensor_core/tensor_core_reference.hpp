@@ -52,4 +52,11 @@ void mma_reference_row(const MmaKind& kind, const Fragments& fragments, int row,
 // All of D.
 void mma_reference(const MmaKind& kind, const Fragments& fragments);
 
+using MmaFunction = void (*)(const MmaKind& kind, const Fragments& fragments);
+
+// tensor_core_split.cpp: fp8 by the instructions that ptxas 13 makes of it on sm_90:
+// F2FP.F16.E4M3.UNPACK_B of the lower and of the upper half of every register, HMMA of each (the
+// first from zero), then FADD or HADD2 of c. `f16` does one f16 mma.
+void mma_as_two_of_f16(const MmaKind& kind, const Fragments& fragments, MmaFunction f16);
+
 }  // namespace fa_tune::emulator

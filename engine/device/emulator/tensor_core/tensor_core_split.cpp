@@ -1,10 +1,9 @@
-#include "engine/device/emulator/tensor_core/tensor_core_split.hpp"
-
 #include <array>
 #include <bit>
 #include <cstdint>
 
 #include "engine/device/emulator/tensor_core/tensor_core_number.hpp"
+#include "engine/device/emulator/tensor_core/tensor_core_reference.hpp"
 
 namespace fa_tune::emulator {
 

@@ -1,10 +1,10 @@
-#include "engine/device/emulator/timing/counters_report.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "engine/device/emulator/timing/timing_model.hpp"
 
 namespace fa_tune::emulator {
 namespace {

@@ -25,10 +25,6 @@ void write(LaneFile& lanes, std::uint16_t index, const std::uint32_t* values, st
   }
 }
 
-}  // namespace
-
-namespace {
-
 template <Shuffle Mode>
 std::uint32_t shuffle_lanes(LaneFile& lanes, const Op& op, std::uint32_t* result) {
   const std::uint32_t* a = slot(lanes, op.r[2]);
@@ -185,6 +181,16 @@ void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   std::uint32_t result[warp_size];
   std::fill(std::begin(result), std::end(result), mask);
   write(lanes, op.r[0], result, mask);
+}
+
+void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  const std::uint32_t word = lanes.predicates[op.r[0]];
+  const std::uint32_t wrong = mask & (op.m[0] != 0 ? ~word : word);
+  if (wrong == 0) return;
+  const Warp& warp = warp_of(lanes);
+  warp.cta->report(DiagnosticKind::trap, warp, op, std::countr_zero(wrong),
+                   "the address it calls is of no function of that form, or of one that calls "
+                   "itself, which the emulator does not know");
 }
 
 }  // namespace fa_tune::emulator

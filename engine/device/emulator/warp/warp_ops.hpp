@@ -13,5 +13,8 @@ void run_match(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_redux(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_elect(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask);
+// Reports the lanes whose indirect call has nowhere to go, or would enter a function that they are
+// in: those of predicate r[0]; m[0]: it is negated.
+void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 }  // namespace fa_tune::emulator

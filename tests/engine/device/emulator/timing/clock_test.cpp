@@ -3,7 +3,6 @@
 
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
-#include "engine/device/emulator/timing/counters_report.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"

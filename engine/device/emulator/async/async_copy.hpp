@@ -4,14 +4,18 @@
 
 namespace fa_tune::emulator {
 
-// Bulk copies and reductions: cp.async.bulk, cp.reduce.async.bulk, their tensor forms, st.async and
-// red.async (PTX ISA 9.0, "Data Movement and Conversion Instructions: Asynchronous copy"). Fields
-// of Op; whoever has 64 bits is said by m[1]:
-//   r[0] target address           r[1] source address           r[2] bytes
-//   r[3] mbarrier's address       r[4] mask of CTAs, or none    r[5..9] coordinates
-//   r[10] tensor map's address    r[11..14] values of st.async and red.async
-//   m[0] Route    m[1] bit i: r[i] has 64 bits, bit 4: r[11..] have    m[2] 0: copy, else 1 +
-//   Atomic m[3] Type     m[4] dimensions, or values of st.async
+// cp.async: up to 16 bytes a lane.
+void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_async_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
+void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// Bulk copies and reductions: cp.async.bulk, cp.reduce.async.bulk and their tensor forms (PTX
+// ISA 9.0, "Data Movement and Conversion Instructions: Asynchronous copy"). Fields of Op:
+//   r[0] target address         r[1] source address           r[2] bytes
+//   r[3] mbarrier's address     r[4] mask of CTAs, or none    r[5..9] coordinates
+//   r[10] tensor map's address
+//   m[0] Route                  m[1] bit i: r[i] has 64 bits  m[2] 0: copy, else 1 + Atomic
+//   m[3] Type                   m[4] dimensions
 enum class Route : std::uint8_t {
   load,   // global to the shared memory of a CTA or, with a mask, of several; ends on an mbarrier
   peer,   // shared memory to that of a CTA of the cluster; ends on an mbarrier there
@@ -23,6 +27,13 @@ void run_tensor_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_bulk_commit(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // immediate: groups that may stay; m[0]: 1 if it waits for the reading of the sources alone.
 void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
+// st.async (PTX ISA 9.0, "Data Movement and Conversion Instructions: st.async"): stores to the
+// shared memory of a CTA of the cluster, which complete as bytes of an mbarrier there. Fields:
+//   r[0] target address      r[3] mbarrier's address     m[1] bit i: r[i] has 64 bits
+//   r[11..14] values         m[3] Type                   m[4] how many     m[5] bytes of a register
+inline constexpr std::size_t async_store_value = 11;  // of Op::r, the first
+void run_async_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // Bits of r[i] of a lane, of m[1]'s width; i is 0 to 3.
 std::uint64_t bulk_operand(const LaneFile& lanes, const Op& op, std::size_t i, int lane);

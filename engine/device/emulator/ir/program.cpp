@@ -1,8 +1,6 @@
-#include "engine/device/emulator/ir/source_lines.hpp"
+#include "engine/device/emulator/ir/program.hpp"
 
 #include <fmt/format.h>
-
-#include "engine/device/emulator/ir/program.hpp"
 
 namespace fa_tune::emulator {
 
