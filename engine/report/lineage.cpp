@@ -1,11 +1,10 @@
-#include "engine/report/lineage.hpp"
-
 #include <algorithm>
 
 #include <fmt/core.h>
 
 #include "engine/measure/timing.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/report/show.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 

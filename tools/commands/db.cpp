@@ -7,7 +7,7 @@
 #include "db/check.hpp"
 #include "db/migrate.hpp"
 #include "db/store.hpp"
-#include "engine/report/run_fingerprint.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 

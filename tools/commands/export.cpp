@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/report/run_table.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/tuner/task/trial_metadata.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"

@@ -1,5 +1,4 @@
-#include "engine/report/lineage.hpp"
-
+#include "engine/report/show.hpp"
 #include "tools/commands/trial_page.hpp"
 
 namespace fa_tune {

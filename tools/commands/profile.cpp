@@ -96,7 +96,7 @@ void print(const Profiled& profiled, const Profile& profile, const TuningHints& 
     nlohmann::ordered_json json = profile_json(profile);
     json["kernel"] = profiled.name;
     json["trial"] = profiled.trial ? nlohmann::ordered_json(profiled.trial->trial.id) : nullptr;
-    json["next"] = next_moves_json(next);
+    json["next"] = next.moves;
     fmt::print("{}\n", json.dump(2));
     return;
   }

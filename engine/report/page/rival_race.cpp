@@ -1,9 +1,8 @@
-#include "engine/report/rival_race.hpp"
-
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
+#include "engine/report/page/page.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune {

@@ -53,4 +53,29 @@ class Axes {
   Scale y_;
 };
 
+struct Bar {
+  std::string label;
+  double value = 0;
+  std::string figure;  // how the value is written
+  std::string note;    // under the bar, small
+  bool strong = false;
+};
+
+// Horizontal bars from 0, one below the other, each with its label above and its figure behind it.
+std::string bars_figure(const std::vector<Bar>& bars, const std::string& caption);
+
+// A figure with its interval beside others, on a common axis.
+struct Whisker {
+  std::string label;
+  double value = 1;
+  double low = 1;  // equal to value where there is no interval
+  double high = 1;
+  std::string figure;
+  std::string css;  // of the mark: "good", "bad", "neutral"
+};
+
+// Whiskers one below the other, around 1; `name` is the axis's.
+std::string whiskers_figure(const std::vector<Whisker>& whiskers, const std::string& name,
+                            const std::string& caption);
+
 }  // namespace fa_tune

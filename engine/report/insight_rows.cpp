@@ -1,11 +1,14 @@
-#include "engine/report/insight_text.hpp"
-
 #include <cmath>
 
 #include <fmt/core.h>
 
+#include "engine/report/insights.hpp"
+#include "engine/report/json.hpp"
+
 namespace fa_tune {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // The part of the time that is saved, in percent: 20 where 80 us stand instead of 100.
 double saved(double log_ratio) { return 100 * (1 - std::exp(log_ratio)); }
@@ -31,8 +34,6 @@ std::string rate(const Share& share) {
   return fmt::format("{:.0f}% ({} of {}, {:.0f}..{:.0f}%)", 100 * share.rate(), share.part,
                      share.of, 100 * share.low, 100 * share.high);
 }
-
-}  // namespace
 
 std::string words(const Effect& effect, const std::string& prefix) {
   return fmt::format(
@@ -71,6 +72,85 @@ std::string words(const OperatorGain& gain, const std::string& prefix) {
     text += fmt::format(", log gain a second {:.4f} ({:.4f}..{:.4f})", gain.per_s, gain.per_s_low,
                         gain.per_s_high);
   return text;
+}
+
+Json ratio_json(double log_ratio, double low, double high) {
+  return {{"estimate", std::exp(log_ratio)}, {"low", std::exp(low)}, {"high", std::exp(high)}};
+}
+
+Json share_json(const Share& share) {
+  return {{"part", share.part}, {"of", share.of}, {"low", share.low}, {"high", share.high}};
+}
+
+Json json_of(const Effect& effect) {
+  return {{"gene", effect.gene},
+          {"value", effect.value},
+          {"against", effect.against},
+          {"ratio", ratio_json(effect.log_ratio, effect.low, effect.high)},
+          {"n", effect.n},
+          {"method", to_text(effect.method)},
+          {"p", effect.p},
+          {"seen", effect.seen}};
+}
+
+Json json_of(const Interaction& interaction) {
+  return {{"gene", interaction.gene},
+          {"value", interaction.value},
+          {"against", interaction.against},
+          {"other_gene", interaction.other_gene},
+          {"other_value", interaction.other_value},
+          {"other_against", interaction.other_against},
+          {"ratio", ratio_json(interaction.log_ratio, interaction.low, interaction.high)},
+          {"n", interaction.n},
+          {"p", interaction.p},
+          {"seen", interaction.seen}};
+}
+
+Json json_of(const FailureInsight& failure) {
+  return {{"gene", failure.gene},
+          {"value", failure.value},
+          {"failed", share_json(failure.failed)},
+          {"others", share_json(failure.others)},
+          {"stages", failure.stages},
+          {"p", failure.p},
+          {"seen", failure.seen}};
+}
+
+Json json_of(const OperatorGain& gain) {
+  return {{"operation", gain.operation},
+          {"trials", gain.trials},
+          {"right", share_json(gain.right)},
+          {"better", share_json(gain.better)},
+          {"cost_s", gain.cost_s},
+          {"gain_per_s",
+           {{"estimate", gain.per_s}, {"low", gain.per_s_low}, {"high", gain.per_s_high}}}};
+}
+
+InsightRow row(const char* kind, int place, bool seen, std::string text, Json insight) {
+  insight["text"] = text;
+  return {kind, place, seen, std::move(text), insight.dump()};
+}
+
+}  // namespace
+
+std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind) {
+  const std::string prefix = time_kind == "measured" ? "" : time_kind + " ";
+  std::vector<InsightRow> rows;
+  int place = 0;
+  for (const Effect& effect : insights.effects())
+    rows.push_back(row("effect", ++place, effect.seen, words(effect, prefix), json_of(effect)));
+  place = 0;
+  for (const Interaction& interaction : insights.interactions())
+    rows.push_back(row("interaction", ++place, interaction.seen, words(interaction, prefix),
+                       json_of(interaction)));
+  place = 0;
+  for (const FailureInsight& failure : insights.failures())
+    rows.push_back(row("failure", ++place, failure.seen, words(failure), json_of(failure)));
+  place = 0;
+  for (const OperatorGain& gain : insights.operators())
+    rows.push_back(
+        row("operator", ++place, gain.better.part > 0, words(gain, prefix), json_of(gain)));
+  return rows;
 }
 
 }  // namespace fa_tune
