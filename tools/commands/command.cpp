@@ -1,4 +1,4 @@
-#include "tools/commands/options.hpp"
+#include "tools/commands/command.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "engine/util/error.hpp"
 #include "engine/util/root.hpp"
@@ -57,6 +58,28 @@ void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::
   command.add_option("--seed", seed, help)->check(wrong);
 }
 
+void add_db_option(CLI::App& command, std::string& db, const std::string& help) {
+  command.add_option("--db", db, help)->capture_default_str();
+}
+
+void add_trial_option(CLI::App& command, std::int64_t& trial) {
+  command.add_option("trial", trial, "the trial's number, as `best` lists it")->required();
+}
+
+void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "auto, cuda:N, or emulator:PROFILE")
+      ->capture_default_str();
+}
+
+void add_format_option(CLI::App& command, std::string& format,
+                       const std::vector<std::string>& forms) {
+  const std::vector<std::string> first(forms.begin(), forms.end() - 1);
+  command
+      .add_option("--format", format, fmt::format("{} or {}", fmt::join(first, ", "), forms.back()))
+      ->check(CLI::IsMember(forms))
+      ->capture_default_str();
+}
+
 std::string format_seconds(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::lround(std::max(0.0, seconds)));
   if (whole < 100) return fmt::format("{} s", whole);
@@ -78,5 +101,23 @@ std::unique_ptr<Compiler> open_compiler() {
 }
 
 int default_jobs() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+RunRow require_run(const Store& store, const std::string& db, std::optional<std::int64_t> run) {
+  if (run) {
+    if (auto row = store.run(*run)) return *row;
+    throw UserError(fmt::format("{}: there is no run {}", db, *run));
+  }
+  const auto runs = store.runs();
+  if (runs.empty()) throw UserError(db + ": has no runs yet; 'fa-tune evolve' makes one");
+  return runs.front();
+}
+
+std::int64_t trial_number(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || stop != text.data() + text.size() || number < 1)
+    throw UserError("'" + text + "' names no kernel: write a trial's ID or an exported .cu file");
+  return number;
+}
 
 }  // namespace fa_tune
