@@ -85,6 +85,12 @@ std::string section_text(const Section& section, const std::vector<const Ablatio
   return fmt::format("\n{}\n{}", section.title, table.text());
 }
 
+AblationKind kind_of(const std::string& text) {
+  const auto found = std::ranges::find(kKinds, text);
+  if (found == kKinds.end()) throw UserError("'" + text + "' is no kind of row");
+  return static_cast<AblationKind>(found - kKinds.begin());
+}
+
 }  // namespace
 
 std::string changes_text(const std::vector<GeneChange>& changes) {
@@ -117,15 +123,11 @@ std::vector<const AblationRow*> best_others(const Ablation& ablation) {
 }
 
 std::string ablation_text(const Ablation& ablation, const RunRow& run) {
-  std::string text;
-  const auto paragraph = [&](const std::string& words) {
-    for (const std::string& line : wrap_words(words, kPageWidth)) text += line + '\n';
-  };
-  paragraph(
+  std::string text = paragraph(
       fmt::format("Ablation of trial {}, {:.4g} us {} on {}, beside the preset {}. Run {}: {} {}",
                   ablation.trial, ablation.time_us, ablation.time_kind, ablation.device_name,
                   ablation.baseline, run.id, run.problem, settings_text(run.shape_json)));
-  paragraph(
+  text += paragraph(
       ablation.time_kind == "measured"
           ? "A ratio is of the variant's time to the trial's, raced: above 1 the trial's gene "
             "is the better one. Intervals hold together at 95%; less than 0.25% is a tie."
@@ -170,12 +172,6 @@ void to_json(Json& json, const AblationRow& row) {
           {"blocks", row.blocks},
           {"product", row.product},
           {"interaction", word_json(row.interaction)}};
-}
-
-AblationKind kind_of(const std::string& text) {
-  const auto found = std::ranges::find(kKinds, text);
-  if (found == kKinds.end()) throw UserError("'" + text + "' is no kind of row");
-  return static_cast<AblationKind>(found - kKinds.begin());
 }
 
 void from_json(const Json& json, AblationRow& row) {

@@ -60,11 +60,7 @@ class Comment {
   }
 
   void fact(std::string label, const std::string& value) {
-    constexpr std::size_t kLabel = 11;
-    for (const std::string& part : wrap_words(one_line(value), kPageWidth - kLabel - 3)) {
-      line(fmt::format("{:<{}}{}", label, kLabel, part));
-      label.clear();
-    }
+    text_ += labelled("// ", std::move(label), one_line(value), 11);
   }
 
   const std::string& text() const { return text_; }

@@ -31,27 +31,33 @@ constexpr Question kQuestions[] = {
     {"operator", "operators", "Operators", "no trial says where it came from"},
 };
 
+// The first of these, each indented.
+std::string list_of(const std::vector<std::string>& items, int limit) {
+  const std::size_t shown = std::min(items.size(), static_cast<std::size_t>(limit));
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto lines = wrap_words(items[i], kPageWidth - 4);
+    for (std::size_t line = 0; line < lines.size(); ++line)
+      text += (line == 0 ? "  " : "    ") + lines[line] + '\n';
+  }
+  if (shown < items.size()) text += fmt::format("  and {} more\n", items.size() - shown);
+  return text;
+}
+
 std::string question_text(const Question& question, const std::vector<InsightRow>& rows,
                           int limit) {
-  std::vector<const InsightRow*> mine;
+  std::vector<std::string> mine;
   std::size_t seen = 0;
   for (const InsightRow& each : rows)
     if (each.kind == question.kind) {
-      mine.push_back(&each);
+      mine.push_back(each.text);
       seen += each.seen;
     }
   const bool judged = std::string_view(question.kind) != "operator";
   std::string text = fmt::format("\n{}", question.title);
   if (mine.empty()) return text + fmt::format(": {}\n", question.none);
   text += judged ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
-  const std::size_t shown = std::min(mine.size(), static_cast<std::size_t>(limit));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto lines = wrap_words(mine[i]->text, kPageWidth - 4);
-    for (std::size_t line = 0; line < lines.size(); ++line)
-      text += (line == 0 ? "  " : "    ") + lines[line] + '\n';
-  }
-  if (shown < mine.size()) text += fmt::format("  and {} more\n", mine.size() - shown);
-  return text;
+  return text + list_of(mine, limit);
 }
 
 Profile profile_in(const ProfileRow& row) {
@@ -62,15 +68,7 @@ std::string profiles_text(const std::vector<ProfileRow>& profiles, int limit) {
   const auto lines = profile_lines(profiles);
   if (lines.empty())
     return "\nWhat limits trials: none was profiled; 'fa-tune profile TRIAL' does it\n";
-  std::string text = "\nWhat limits trials that were profiled\n";
-  const std::size_t shown = std::min(lines.size(), static_cast<std::size_t>(limit));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto parts = wrap_words(lines[i], kPageWidth - 4);
-    for (std::size_t part = 0; part < parts.size(); ++part)
-      text += (part == 0 ? "  " : "    ") + parts[part] + '\n';
-  }
-  if (shown < lines.size()) text += fmt::format("  and {} more\n", lines.size() - shown);
-  return text;
+  return "\nWhat limits trials that were profiled\n" + list_of(lines, limit);
 }
 
 Json json_of(const ProfileRow& row) {
@@ -140,8 +138,7 @@ std::string insights_text(const RunRow& run, const Insights& insights,
                           const std::vector<ProfileRow>& profiles, int limit) {
   const std::string title = fmt::format("Insights of run {}, {} trials, {} right. {}", run.id,
                                         insights.trials(), insights.right(), context_text(run));
-  std::string text;
-  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+  std::string text = paragraph(title);
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) text += question_text(question, rows, limit);
   return text + profiles_text(profiles, limit);

@@ -56,15 +56,8 @@ std::string bar_line(const std::string& name, double percent) {
                      std::string(length, '#'));
 }
 
-// A label and what it is, in as many lines as that takes.
-std::string fact(std::string label, const std::string& value) {
-  constexpr std::size_t kLabel = 22;
-  std::string text;
-  for (const std::string& part : wrap_words(value, kPageWidth - kLabel - 2)) {
-    text += fmt::format("  {:<{}}{}\n", label, kLabel, part);
-    label.clear();
-  }
-  return text;
+std::string fact(const char* label, const std::string& value) {
+  return labelled("  ", label, value, 22);
 }
 
 std::string occupancy_words(const Profile& profile) {

@@ -58,13 +58,10 @@ std::string next_moves_text(const TuningHints& next) {
   for (const TuningHint& move : next.moves)
     if (move.options.empty())
       genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene, to_text(move.value));
-  std::string text;
-  const std::string title = fmt::format(
+  std::string text = paragraph(fmt::format(
       "to try, since {} limits it: genes that move that, by what the template says of them; "
-      "whether "
-      "they help is not known",
-      limit);
-  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+      "whether they help is not known",
+      limit));
   if (some) text += table.text();
   if (!genes.empty()) {
     text += some ? "no other valid value in the space: " : "";

@@ -98,10 +98,9 @@ void print(const Profiled& profiled, const Profile& profile, const TuningHints& 
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  for (const std::string& line : wrap_words(
-           fmt::format("Profile of {}, by {}", profiled.name, source_words(profile)), kPageWidth))
-    fmt::print("{}\n", line);
-  fmt::print("{}\n{}", profile_text(profile), next_moves_text(next));
+  fmt::print("{}{}\n{}",
+             paragraph(fmt::format("Profile of {}, by {}", profiled.name, source_words(profile))),
+             profile_text(profile), next_moves_text(next));
 }
 
 void record(const ProfileArguments& arguments, std::int64_t trial, const Profile& profile) {
