@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/export/package_json.hpp"
-#include "engine/export/parts.hpp"
 #include "engine/export/text.hpp"
 #include "engine/problem/custom/spec.hpp"
 #include "engine/util/error.hpp"

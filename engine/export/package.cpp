@@ -1,5 +1,9 @@
 #include "engine/export/package.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "engine/export/package_json.hpp"
 #include "engine/export/text.hpp"
 #include "engine/util/hash.hpp"
@@ -30,6 +34,35 @@ std::string identity(const Package& package) {
   for (const PackagedCall& call : package.calls)
     all += literal(call_json(package, call), Notation::json);
   return sha256(all).substr(0, 16);
+}
+
+std::string ptx_text(const Package& package) {
+  const PackagedCall& call = package.calls.at(0);
+  const PackagedKernel& kernel = package.kernels.at(call.kernel);
+  std::string text =
+      comment_lines(fmt::format("Kernel {} for {}, exported by fa-tune {} as PTX.",
+                                kernel.image.kernel, kernel.image.arch, package.version),
+                    "// ");
+  text += comment_lines(call.origin, "// ");
+  text += comment_lines(
+      "How it is launched, as JSON: grid and block and cluster x first, shared in bytes and "
+      "dynamic, "
+      "arguments in order; of a tensor map axes are [dimension of the tensor, modulo, divisor], "
+      "innermost first.",
+      "// ");
+  nlohmann::ordered_json launch = call_json(package, call);
+  launch.erase("kernel");
+  launch["entry"] = kernel.image.kernel;
+  launch["source_sha256"] = kernel.source_hash;
+  // It breaks no line within a string.
+  const std::string json = literal(launch, Notation::json);
+  text += "// launch begin\n";
+  for (std::size_t at = 0; at < json.size();) {
+    const std::size_t end = std::min(json.find('\n', at), json.size());
+    text += "// " + json.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return text + "// launch end\n" + kernel.image.bytes;
 }
 
 }  // namespace fa_tune

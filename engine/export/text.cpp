@@ -1,9 +1,7 @@
 #include "engine/export/text.hpp"
 
-#include <algorithm>
-#include <cstdint>
-
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 #include "engine/report/table.hpp"
 
@@ -90,17 +88,11 @@ std::string cxx_literal(std::string_view text) {
 }
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string made;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::string_view three = bytes.substr(at, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      bits = bits << 8 | (i < three.size() ? static_cast<unsigned char>(three[i]) : 0U);
-    for (std::size_t i = 0; i < 4; ++i)
-      made += i <= three.size() ? digits[bits >> (18 - 6 * i) & 63] : '=';
-  }
+  std::string made(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // it ends what it writes by a zero
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(made.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  made.resize(static_cast<std::size_t>(size));
   return made;
 }
 

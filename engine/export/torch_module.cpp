@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/export/package_json.hpp"
-#include "engine/export/parts.hpp"
 #include "engine/export/text.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/gzip.hpp"

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "engine/profiler/ncu_metrics.hpp"
 #include "engine/util/child_process.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/report/profile.hpp"
@@ -34,5 +37,35 @@ struct NcuRun {
 // Throws MachineError, in one line with what to do, where the driver does not let this user read
 // counters, nothing was profiled, something fails, hangs or prints what cannot be read.
 Profile profile_with_ncu(const NcuRun& run);
+
+// What Nsight Compute told of one kernel.
+struct NcuReport {
+  struct Metric {
+    std::string name;
+    std::string unit;  // "%", "ns", ...; may be empty
+    double value = 0;
+  };
+  std::vector<Metric> metrics;  // those that it has a number for
+
+  const Metric* find(std::string_view name) const;
+  std::optional<double> value(std::string_view name) const;
+};
+
+// Reads what `ncu --csv --page raw` writes on standard output, other lines (==PROF== and the
+// program's own) before and behind it included. Two forms are known: a column a metric, with a row
+// of units under the heads, and a row a metric. Numbers may have commas between thousands;
+// "n/a", nothing, and what is not finite stand for a metric that there is not.
+//
+// Throws MachineError, in one line, where there is no such table, more or less than one kernel in
+// it, or what is no number.
+NcuReport parse_ncu_csv(std::string_view output, std::span<const std::string> wanted);
+
+// All metrics that are asked of Nsight Compute. No chip has all of them.
+std::vector<std::string> ncu_metrics();
+
+// What is read of the answer: shares, occupancy, stalls, time, every metric among the counters;
+// judged. Source, version, device and the like are the caller's. Throws MachineError without a
+// time, and where not one share of a peak is known.
+Profile profile_of(const NcuReport& report);
 
 }  // namespace fa_tune

@@ -1,5 +1,3 @@
-#include "engine/profiler/ncu_csv.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -7,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/profiler/ncu.hpp"
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 

@@ -3,8 +3,6 @@
 // unit's SM had work, `_elapsed` of all. A ratio `..._per_issue_active` is how many warps of a
 // scheduler were in that state, on average, whenever an instruction was issued.
 
-#include "engine/profiler/ncu_metrics.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/profiler/ncu.hpp"
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 

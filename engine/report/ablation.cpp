@@ -1,15 +1,23 @@
 #include "engine/report/ablation.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/core.h>
 
+#include "engine/report/json.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+// In the order of the enumeration.
+constexpr std::array kKinds = {"baseline", "back", "pair", "other", "forward"};
 
 std::string value_text(const std::optional<Value>& value) {
   return value ? to_text(*value) : "none";
@@ -77,6 +85,12 @@ std::string section_text(const Section& section, const std::vector<const Ablatio
   return fmt::format("\n{}\n{}", section.title, table.text());
 }
 
+AblationKind kind_of(const std::string& text) {
+  const auto found = std::ranges::find(kKinds, text);
+  if (found == kKinds.end()) throw UserError("'" + text + "' is no kind of row");
+  return static_cast<AblationKind>(found - kKinds.begin());
+}
+
 }  // namespace
 
 std::string changes_text(const std::vector<GeneChange>& changes) {
@@ -87,21 +101,7 @@ std::string changes_text(const std::vector<GeneChange>& changes) {
   return text.empty() ? "-" : text;
 }
 
-std::string to_text(AblationKind kind) {
-  switch (kind) {
-    case AblationKind::baseline:
-      return "baseline";
-    case AblationKind::back:
-      return "back";
-    case AblationKind::pair:
-      return "pair";
-    case AblationKind::other:
-      return "other";
-    case AblationKind::forward:
-      return "forward";
-  }
-  return "";
-}
+std::string to_text(AblationKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 
 std::vector<const AblationRow*> best_others(const Ablation& ablation) {
   std::vector<const AblationRow*> best;
@@ -123,15 +123,11 @@ std::vector<const AblationRow*> best_others(const Ablation& ablation) {
 }
 
 std::string ablation_text(const Ablation& ablation, const RunRow& run) {
-  std::string text;
-  const auto paragraph = [&](const std::string& words) {
-    for (const std::string& line : wrap_words(words, kPageWidth)) text += line + '\n';
-  };
-  paragraph(
+  std::string text = paragraph(
       fmt::format("Ablation of trial {}, {:.4g} us {} on {}, beside the preset {}. Run {}: {} {}",
                   ablation.trial, ablation.time_us, ablation.time_kind, ablation.device_name,
                   ablation.baseline, run.id, run.problem, settings_text(run.shape_json)));
-  paragraph(
+  text += paragraph(
       ablation.time_kind == "measured"
           ? "A ratio is of the variant's time to the trial's, raced: above 1 the trial's gene "
             "is the better one. Intervals hold together at 95%; less than 0.25% is a tie."
@@ -149,6 +145,86 @@ std::string ablation_text(const Ablation& ablation, const RunRow& run) {
   }
   if (ablation.rows.empty()) text += "\nThe trial is the baseline itself: no gene differs.\n";
   return text;
+}
+
+void to_json(Json& json, const GeneChange& change) {
+  json = {{"gene", change.gene}, {"from", change.from}, {"to", change.to}};
+}
+
+void from_json(const Json& json, GeneChange& change) {
+  json.at("gene").get_to(change.gene);
+  json.at("from").get_to(change.from);
+  json.at("to").get_to(change.to);
+}
+
+void to_json(Json& json, const AblationRow& row) {
+  json = {{"kind", to_text(row.kind)},
+          {"wanted", row.wanted},
+          {"also", row.also},
+          {"because", word_json(row.because)},
+          {"config", row.config},
+          {"outcome", row.outcome},
+          {"finding", word_json(row.rejection.finding)},
+          {"message", word_json(row.rejection.message)},
+          {"time_us", row.time_us},
+          {"ratio", row.ratio},
+          {"verdict", word_json(row.verdict)},
+          {"blocks", row.blocks},
+          {"product", row.product},
+          {"interaction", word_json(row.interaction)}};
+}
+
+void from_json(const Json& json, AblationRow& row) {
+  row.kind = kind_of(json.at("kind").get<std::string>());
+  json.at("wanted").get_to(row.wanted);
+  json.at("also").get_to(row.also);
+  row.because = word_of(json.at("because"));
+  json.at("config").get_to(row.config);
+  json.at("outcome").get_to(row.outcome);
+  row.rejection.finding = word_of(json.at("finding"));
+  row.rejection.message = word_of(json.at("message"));
+  json.at("time_us").get_to(row.time_us);
+  json.at("ratio").get_to(row.ratio);
+  row.verdict = word_of(json.at("verdict"));
+  json.at("blocks").get_to(row.blocks);
+  json.at("product").get_to(row.product);
+  row.interaction = word_of(json.at("interaction"));
+}
+
+std::string ablation_json(const Ablation& ablation, const RunRow& run) {
+  return Json{{"trial", ablation.trial},
+              {"run", run.id},
+              {"space", run.space},
+              {"shape", Json::parse(run.shape_json)},
+              {"device", ablation.device_name},
+              {"time_kind", ablation.time_kind},
+              {"seed", ablation.seed},
+              {"baseline", ablation.baseline},
+              {"trial_config", ablation.trial_config},
+              {"baseline_config", ablation.baseline_config},
+              {"time_us", ablation.time_us},
+              {"rows", ablation.rows}}
+             .dump(2) +
+         '\n';
+}
+
+Ablation read_ablation(const std::string& text, const std::string& file) {
+  try {
+    const Json json = Json::parse(text);
+    Ablation ablation;
+    json.at("trial").get_to(ablation.trial);
+    json.at("device").get_to(ablation.device_name);
+    json.at("time_kind").get_to(ablation.time_kind);
+    json.at("seed").get_to(ablation.seed);
+    json.at("baseline").get_to(ablation.baseline);
+    json.at("trial_config").get_to(ablation.trial_config);
+    json.at("baseline_config").get_to(ablation.baseline_config);
+    json.at("time_us").get_to(ablation.time_us);
+    json.at("rows").get_to(ablation.rows);
+    return ablation;
+  } catch (const std::exception& error) {
+    throw UserError(file + ": is not what 'fa-tune ablate --format json' writes: " + error.what());
+  }
 }
 
 }  // namespace fa_tune

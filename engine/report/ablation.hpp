@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "db/store.hpp"
 #include "engine/model/interval.hpp"
 #include "engine/model/rejection.hpp"
@@ -19,6 +21,9 @@ struct GeneChange {
   std::optional<Value> from;
   std::optional<Value> to;
 };
+
+void to_json(nlohmann::ordered_json& json, const GeneChange& change);
+void from_json(const nlohmann::ordered_json& json, GeneChange& change);
 
 // "BLOCK_N 128 -> 64, STAGES 2 -> none"; "-" for none.
 std::string changes_text(const std::vector<GeneChange>& changes);
@@ -70,6 +75,9 @@ struct Ablation {
   double time_us = 0;             // of the trial
   std::vector<AblationRow> rows;  // by kind, then the largest ratio first, those without one last
 };
+
+void to_json(nlohmann::ordered_json& json, const AblationRow& row);
+void from_json(const nlohmann::ordered_json& json, AblationRow& row);
 
 // Of each gene that both have alike the row with the least ratio, the largest of these first.
 std::vector<const AblationRow*> best_others(const Ablation& ablation);

@@ -81,18 +81,15 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
   std::string text;
   for (const auto& [context, table] : tables) {
     if (!text.empty()) text += '\n';
-    for (const std::string& line : wrap_words(context, kPageWidth)) text += line + '\n';
-    text += table.text();
+    text += paragraph(context) + table.text();
   }
   std::map<std::string, std::vector<std::int64_t>> open;
   for (const TrialOfRun& both : trials)
     if (const std::string what = left_open(both.trial); !what.empty())
       open[what].push_back(both.trial.id);
   for (const auto& [what, ids] : open)
-    for (const std::string& line : wrap_words(
-             fmt::format("trial{} {}: {}", ids.size() == 1 ? "" : "s", fmt::join(ids, ", "), what),
-             kPageWidth))
-      text += line + '\n';
+    text += paragraph(
+        fmt::format("trial{} {}: {}", ids.size() == 1 ? "" : "s", fmt::join(ids, ", "), what));
   return text;
 }
 

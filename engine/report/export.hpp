@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,13 @@ namespace fa_tune {
 // Every line above the body starts with "//", and JSON has no line breaks inside its strings, so no
 // manifest, however hostile, can end the comment; "*/" is written "*\/" besides, for those who wrap
 // the file in a comment of their own.
+
+// The marker lines round the block that is read back: "// fa-tune export 1 begin". The number is
+// the format's, and goes up when a reader of the old one would be misled.
+inline constexpr int kExportFormat = 1;
+inline constexpr std::string_view kExportMarker = "// fa-tune export ";
+inline constexpr std::string_view kExportBegin = "// fa-tune export 1 begin";
+inline constexpr std::string_view kExportEnd = "// fa-tune export 1 end";
 
 struct ExportFacts {
   // Provenance, for a person.

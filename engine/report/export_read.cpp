@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/export.hpp"
-#include "engine/report/export_format.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"

@@ -1,10 +1,10 @@
 #include <sstream>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "engine/report/export.hpp"
-#include "engine/report/export_format.hpp"
+#include "engine/report/json.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
@@ -60,11 +60,7 @@ class Comment {
   }
 
   void fact(std::string label, const std::string& value) {
-    constexpr std::size_t kLabel = 11;
-    for (const std::string& part : wrap_words(one_line(value), kPageWidth - kLabel - 3)) {
-      line(fmt::format("{:<{}}{}", label, kLabel, part));
-      label.clear();
-    }
+    text_ += labelled("// ", std::move(label), one_line(value), 11);
   }
 
   const std::string& text() const { return text_; }
@@ -140,10 +136,10 @@ std::string block(const ExportFacts& facts) {
   json["kernel"] = facts.kernel;
   json["arch"] = facts.arch;
   json["target"] = facts.target;
-  json["config"] = Json::parse(facts.config.to_json());
+  json["config"] = facts.config;
   json["problem"] = facts.problem;
-  json["settings"] = Json::parse(Config(facts.settings).to_json());
-  json["shape"] = Json::parse(to_json(facts.shape));
+  json["settings"] = Config(facts.settings);
+  json["shape"] = facts.shape;
   // For other readers, who need no expressions; `verify` evaluates the manifest.
   const auto dims = [](const Dim3& d) { return Json{d.x, d.y, d.z}; };
   json["launch"] = {{"grid", dims(facts.launch.grid)},
@@ -169,6 +165,41 @@ std::string block(const ExportFacts& facts) {
 }
 
 }  // namespace
+
+ExportFacts export_facts(const Store& store, std::int64_t trial) {
+  const auto [row, run, raced] = require_trial(store, trial);
+  ExportFacts facts;
+  facts.space = run.space;
+  facts.space_hash = run.space_hash;
+  facts.trial = row.id;
+  facts.number = row.number;
+  facts.run = run.id;
+  facts.seed = run.seed;
+  facts.device = run.device;
+  facts.device_name = run.device_name;
+  facts.driver = run.driver;
+  facts.arch = run.arch;
+  facts.target = run.target;
+  facts.compiler = run.compiler;
+  facts.when = row.finished_at;
+  facts.stage = row.stage;
+  facts.time = shown_time(row);
+  facts.time_kind = run.time_kind;
+  facts.verdict = row.outcome == "right" ? row.outcome : row.outcome + ": " + row.finding;
+  facts.left_open = left_open(row);
+  facts.gate_cases = row.gate_cases;
+  facts.worst_ratio = row.worst_ratio;
+  facts.resources.registers = row.registers;
+  // The store keeps one figure for spills; stores and loads of a spill go together.
+  facts.resources.spill_store_bytes = row.spill_bytes;
+  facts.resources.static_shared_bytes = row.static_shared_bytes;
+  facts.config = Config::from_json(row.config_json);
+  facts.problem = run.problem;
+  facts.shape = shape_of(run.shape_json);
+  facts.body = store.source(row.source_hash).value_or("");
+  facts.code_hash = row.code_hash;
+  return facts;
+}
 
 std::string export_text(const ExportFacts& facts) {
   return provenance(facts) + block(facts) + facts.body;

@@ -1,6 +1,5 @@
 #include "engine/report/insights.hpp"
 
-#include <cmath>
 #include <map>
 
 #include <fmt/core.h>
@@ -8,7 +7,6 @@
 
 #include "engine/measure/statistics.hpp"
 #include "engine/measure/timing.hpp"
-#include "engine/report/insight_text.hpp"
 #include "engine/report/profile.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
@@ -18,67 +16,6 @@ namespace fa_tune {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json json_of(const Value& value) { return Json::parse(to_json(value)); }
-
-Json ratio_json(double log_ratio, double low, double high) {
-  return {{"estimate", std::exp(log_ratio)}, {"low", std::exp(low)}, {"high", std::exp(high)}};
-}
-
-Json share_json(const Share& share) {
-  return {{"part", share.part}, {"of", share.of}, {"low", share.low}, {"high", share.high}};
-}
-
-Json json_of(const Effect& effect) {
-  return {{"gene", effect.gene},
-          {"value", json_of(effect.value)},
-          {"against", json_of(effect.against)},
-          {"ratio", ratio_json(effect.log_ratio, effect.low, effect.high)},
-          {"n", effect.n},
-          {"method", to_text(effect.method)},
-          {"p", effect.p},
-          {"seen", effect.seen}};
-}
-
-Json json_of(const Interaction& interaction) {
-  return {{"gene", interaction.gene},
-          {"value", json_of(interaction.value)},
-          {"against", json_of(interaction.against)},
-          {"other_gene", interaction.other_gene},
-          {"other_value", json_of(interaction.other_value)},
-          {"other_against", json_of(interaction.other_against)},
-          {"ratio", ratio_json(interaction.log_ratio, interaction.low, interaction.high)},
-          {"n", interaction.n},
-          {"p", interaction.p},
-          {"seen", interaction.seen}};
-}
-
-Json json_of(const FailureInsight& failure) {
-  Json stages = Json::object();
-  for (const auto& [stage, count] : failure.stages) stages[stage] = count;
-  return {{"gene", failure.gene},
-          {"value", json_of(failure.value)},
-          {"failed", share_json(failure.failed)},
-          {"others", share_json(failure.others)},
-          {"stages", stages},
-          {"p", failure.p},
-          {"seen", failure.seen}};
-}
-
-Json json_of(const OperatorGain& gain) {
-  return {{"operation", gain.operation},
-          {"trials", gain.trials},
-          {"right", share_json(gain.right)},
-          {"better", share_json(gain.better)},
-          {"cost_s", gain.cost_s},
-          {"gain_per_s",
-           {{"estimate", gain.per_s}, {"low", gain.per_s_low}, {"high", gain.per_s_high}}}};
-}
-
-InsightRow row(const char* kind, int place, bool seen, std::string text, Json insight) {
-  insight["text"] = text;
-  return {kind, place, seen, std::move(text), insight.dump()};
-}
 
 struct Question {
   const char* kind;
@@ -94,27 +31,33 @@ constexpr Question kQuestions[] = {
     {"operator", "operators", "Operators", "no trial says where it came from"},
 };
 
+// The first of these, each indented.
+std::string list_of(const std::vector<std::string>& items, int limit) {
+  const std::size_t shown = std::min(items.size(), static_cast<std::size_t>(limit));
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto lines = wrap_words(items[i], kPageWidth - 4);
+    for (std::size_t line = 0; line < lines.size(); ++line)
+      text += (line == 0 ? "  " : "    ") + lines[line] + '\n';
+  }
+  if (shown < items.size()) text += fmt::format("  and {} more\n", items.size() - shown);
+  return text;
+}
+
 std::string question_text(const Question& question, const std::vector<InsightRow>& rows,
                           int limit) {
-  std::vector<const InsightRow*> mine;
+  std::vector<std::string> mine;
   std::size_t seen = 0;
   for (const InsightRow& each : rows)
     if (each.kind == question.kind) {
-      mine.push_back(&each);
+      mine.push_back(each.text);
       seen += each.seen;
     }
   const bool judged = std::string_view(question.kind) != "operator";
   std::string text = fmt::format("\n{}", question.title);
   if (mine.empty()) return text + fmt::format(": {}\n", question.none);
   text += judged ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
-  const std::size_t shown = std::min(mine.size(), static_cast<std::size_t>(limit));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto lines = wrap_words(mine[i]->text, kPageWidth - 4);
-    for (std::size_t line = 0; line < lines.size(); ++line)
-      text += (line == 0 ? "  " : "    ") + lines[line] + '\n';
-  }
-  if (shown < mine.size()) text += fmt::format("  and {} more\n", mine.size() - shown);
-  return text;
+  return text + list_of(mine, limit);
 }
 
 Profile profile_in(const ProfileRow& row) {
@@ -125,15 +68,7 @@ std::string profiles_text(const std::vector<ProfileRow>& profiles, int limit) {
   const auto lines = profile_lines(profiles);
   if (lines.empty())
     return "\nWhat limits trials: none was profiled; 'fa-tune profile TRIAL' does it\n";
-  std::string text = "\nWhat limits trials that were profiled\n";
-  const std::size_t shown = std::min(lines.size(), static_cast<std::size_t>(limit));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto parts = wrap_words(lines[i], kPageWidth - 4);
-    for (std::size_t part = 0; part < parts.size(); ++part)
-      text += (part == 0 ? "  " : "    ") + parts[part] + '\n';
-  }
-  if (shown < lines.size()) text += fmt::format("  and {} more\n", lines.size() - shown);
-  return text;
+  return "\nWhat limits trials that were profiled\n" + list_of(lines, limit);
 }
 
 Json json_of(const ProfileRow& row) {
@@ -199,32 +134,11 @@ Insights insights_of(const Store& store, std::int64_t run) {
   return insights;
 }
 
-std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind) {
-  const std::string prefix = time_kind == "measured" ? "" : time_kind + " ";
-  std::vector<InsightRow> rows;
-  int place = 0;
-  for (const Effect& effect : insights.effects())
-    rows.push_back(row("effect", ++place, effect.seen, words(effect, prefix), json_of(effect)));
-  place = 0;
-  for (const Interaction& interaction : insights.interactions())
-    rows.push_back(row("interaction", ++place, interaction.seen, words(interaction, prefix),
-                       json_of(interaction)));
-  place = 0;
-  for (const FailureInsight& failure : insights.failures())
-    rows.push_back(row("failure", ++place, failure.seen, words(failure), json_of(failure)));
-  place = 0;
-  for (const OperatorGain& gain : insights.operators())
-    rows.push_back(
-        row("operator", ++place, gain.better.part > 0, words(gain, prefix), json_of(gain)));
-  return rows;
-}
-
 std::string insights_text(const RunRow& run, const Insights& insights,
                           const std::vector<ProfileRow>& profiles, int limit) {
   const std::string title = fmt::format("Insights of run {}, {} trials, {} right. {}", run.id,
                                         insights.trials(), insights.right(), context_text(run));
-  std::string text;
-  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+  std::string text = paragraph(title);
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) text += question_text(question, rows, limit);
   return text + profiles_text(profiles, limit);

@@ -1,11 +1,10 @@
-#include "engine/report/lineage.hpp"
-
 #include <algorithm>
 
 #include <fmt/core.h>
 
 #include "engine/measure/timing.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/report/show.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 
@@ -62,10 +61,8 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
                row.outcome + " (" + row.stage + ")", time_text(us), gain_text(parent_us, us),
                changes_text(parents)});
   }
-  std::string text;
-  const std::string title =
-      fmt::format("Lineage of trial {}, run {}. {}", trial, run.id, context_text(run));
-  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+  std::string text =
+      paragraph(fmt::format("Lineage of trial {}, run {}. {}", trial, run.id, context_text(run)));
   text += '\n' + table.text();
   if (steps.size() > 1 && first_us && us)
     text += fmt::format("\nFrom {} to {} us in {} step{}: gain {}, {} times.\n",

@@ -5,11 +5,15 @@
 
 #include <fmt/core.h>
 
+#include "engine/report/json.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr double kBusyPercent = 60;
 constexpr double kIdlePercent = 50;
@@ -52,15 +56,8 @@ std::string bar_line(const std::string& name, double percent) {
                      std::string(length, '#'));
 }
 
-// A label and what it is, in as many lines as that takes.
-std::string fact(std::string label, const std::string& value) {
-  constexpr std::size_t kLabel = 22;
-  std::string text;
-  for (const std::string& part : wrap_words(value, kPageWidth - kLabel - 2)) {
-    text += fmt::format("  {:<{}}{}\n", label, kLabel, part);
-    label.clear();
-  }
-  return text;
+std::string fact(const char* label, const std::string& value) {
+  return labelled("  ", label, value, 22);
 }
 
 std::string occupancy_words(const Profile& profile) {
@@ -71,6 +68,38 @@ std::string occupancy_words(const Profile& profile) {
                         *profile.occupancy_possible, text.empty() ? " of an SM's warps" : "");
   if (!profile.occupancy_limited_by.empty()) text += ", limited by " + profile.occupancy_limited_by;
   return text;
+}
+
+Bottleneck limit_in(const std::string& text) {
+  if (const auto limit = limit_of(text)) return *limit;
+  throw std::invalid_argument("'" + text + "' is no limit");
+}
+
+Profile profile_of(const Json& json) {
+  Profile profile;
+  json.at("source").get_to(profile.source);
+  json.at("version").get_to(profile.version);
+  json.at("device").get_to(profile.device);
+  json.at("device_name").get_to(profile.device_name);
+  json.at("driver").get_to(profile.driver);
+  json.at("time_kind").get_to(profile.time_kind);
+  json.at("time_us").get_to(profile.time_us);
+  json.at("clock_us").get_to(profile.clock_us);
+  profile.limit = limit_in(json.at("limit").get<std::string>());
+  json.at("because").get_to(profile.because);
+  for (const auto& [resource, percent] : json.at("shares").items())
+    profile.shares.push_back({limit_in(resource), percent.get<double>()});
+  json.at("sms_active").get_to(profile.sms_active);
+  json.at("launch").get_to(profile.launch);
+  json.at("occupancy").get_to(profile.occupancy);
+  json.at("occupancy_possible").get_to(profile.occupancy_possible);
+  json.at("occupancy_limited_by").get_to(profile.occupancy_limited_by);
+  json.at("registers").get_to(profile.registers);
+  json.at("bank_conflicts").get_to(profile.bank_conflicts);
+  json.at("stalls").get_to(profile.stalls);
+  for (const auto& [name, value] : json.at("counters").items())
+    profile.counters.emplace_back(name, value.get<double>());
+  return profile;
 }
 
 }  // namespace
@@ -118,6 +147,51 @@ std::string profile_text(const Profile& profile) {
     text += fmt::format("  {:<22}{:>4.0f}%  {}\n", stall.reason, stall.percent, stall.meaning);
   }
   return text;
+}
+
+void to_json(Json& json, const Stall& stall) {
+  json = {{"reason", stall.reason}, {"meaning", stall.meaning}, {"percent", stall.percent}};
+}
+
+void from_json(const Json& json, Stall& stall) {
+  json.at("reason").get_to(stall.reason);
+  json.at("meaning").get_to(stall.meaning);
+  json.at("percent").get_to(stall.percent);
+}
+
+Json profile_json(const Profile& profile) {
+  Json shares = Json::object();
+  for (const ResourceShare& share : profile.shares) shares[to_text(share.resource)] = share.percent;
+  Json counters = Json::object();
+  for (const auto& [name, value] : profile.counters) counters[name] = value;
+  return {{"source", profile.source},
+          {"version", profile.version},
+          {"device", profile.device},
+          {"device_name", profile.device_name},
+          {"driver", profile.driver},
+          {"time_kind", profile.time_kind},
+          {"time_us", profile.time_us},
+          {"clock_us", profile.clock_us},
+          {"limit", to_text(profile.limit)},
+          {"because", profile.because},
+          {"shares", std::move(shares)},
+          {"sms_active", profile.sms_active},
+          {"launch", profile.launch},
+          {"occupancy", profile.occupancy},
+          {"occupancy_possible", profile.occupancy_possible},
+          {"occupancy_limited_by", profile.occupancy_limited_by},
+          {"registers", profile.registers},
+          {"bank_conflicts", profile.bank_conflicts},
+          {"stalls", profile.stalls},
+          {"counters", std::move(counters)}};
+}
+
+Profile read_profile(const std::string& text, const std::string& where) {
+  try {
+    return profile_of(Json::parse(text));
+  } catch (const std::exception& error) {
+    throw UserError(where + ": is no profile as 'fa-tune profile' writes it: " + error.what());
+  }
 }
 
 }  // namespace fa_tune

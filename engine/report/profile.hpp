@@ -25,6 +25,9 @@ struct Stall {
   double percent = 0;
 };
 
+void to_json(nlohmann::ordered_json& json, const Stall& stall);
+void from_json(const nlohmann::ordered_json& json, Stall& stall);
+
 // What one launch of a kernel kept busy and what it waited for: measured by Nsight Compute on a
 // GPU, or predicted by the emulator's model of one. What a source does not tell is missing.
 struct Profile {

@@ -21,12 +21,7 @@ class Page {
   void section(const std::string& title) { text_ += (text_.empty() ? "" : "\n") + title + '\n'; }
 
   void line(std::string label, const std::string& value) {
-    constexpr std::size_t kLabel = 18;
-    for (const std::string& part :
-         wrap_words(value.empty() ? "-" : value, kPageWidth - kLabel - 2)) {
-      text_ += fmt::format("  {:<{}}{}\n", label, kLabel, part);
-      label.clear();
-    }
+    text_ += labelled("  ", std::move(label), value.empty() ? "-" : value, 18);
   }
 
   // Lines that are laid out already.

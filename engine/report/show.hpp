@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "db/store.hpp"
 
@@ -12,5 +13,23 @@ namespace fa_tune {
 // in money too if a GPU hour has a price. Throws UserError for an unknown trial.
 std::string show_text(const Store& store, std::int64_t trial,
                       std::optional<double> price = std::nullopt);
+
+// One step of an ancestry: a trial and how it came from its parents.
+struct LineageStep {
+  TrialRow trial;
+  std::vector<ParentRow> parents;  // the main one first; none at the root
+};
+
+// The main line from the root to `trial`, oldest first. Throws UserError for an unknown trial.
+std::vector<LineageStep> main_line(const Store& store, std::int64_t trial);
+
+// A trial's screen, in us; as if at the clock of `beside`'s screen, where both are known, since a
+// GPU's clock wanders between them. Nothing if it has none.
+std::optional<double> screen_beside(const TrialRow& trial, const TrialRow& beside);
+
+// That line as a page: trial, operator, genes changed, screen, gain against the main parent, and
+// what it all brought. Other parents stand with the genes they gave. Screens throughout: finals are
+// another measurement, and few have them.
+std::string lineage_text(const Store& store, std::int64_t trial);
 
 }  // namespace fa_tune

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/core.h>
+
 namespace fa_tune {
 namespace {
 
@@ -51,6 +53,22 @@ std::vector<std::string> wrap_words(std::string_view text, std::size_t width) {
     used += display_width(word);
   }
   return lines;
+}
+
+std::string paragraph(std::string_view words) {
+  std::string text;
+  for (const std::string& line : wrap_words(words, kPageWidth)) text += line + '\n';
+  return text;
+}
+
+std::string labelled(std::string_view margin, std::string label, std::string_view words,
+                     std::size_t width) {
+  std::string text;
+  for (const std::string& line : wrap_words(words, kPageWidth - width - margin.size())) {
+    text += fmt::format("{}{:<{}}{}\n", margin, label, width, line);
+    label.clear();
+  }
+  return text;
 }
 
 void Table::add(std::vector<std::string> cells) {

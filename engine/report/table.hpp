@@ -16,6 +16,13 @@ std::size_t display_width(std::string_view text);
 // The words of `text` in lines of at most `width` columns; a longer word is broken. Never empty.
 std::vector<std::string> wrap_words(std::string_view text, std::size_t width);
 
+// Words in lines of a page's width, each ended.
+std::string paragraph(std::string_view words);
+// A label of `width` columns with words beside it, in as many lines as they take, each behind
+// `margin`.
+std::string labelled(std::string_view margin, std::string label, std::string_view words,
+                     std::size_t width);
+
 enum class Align { left, right, wrap };  // wrap: left, in as many lines as it takes
 
 struct TableColumn {

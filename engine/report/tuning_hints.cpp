@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
+#include "engine/report/json.hpp"
 #include "engine/report/table.hpp"
 
 namespace fa_tune {
@@ -34,26 +34,6 @@ std::string known_words(const HintOption& option) {
   return text;
 }
 
-Json json_of(const HintOption& option) {
-  Json also = Json::array();
-  for (const GeneChange& change : option.also)
-    also.push_back({{"gene", change.gene},
-                    {"from", change.from ? Json::parse(to_json(*change.from)) : Json()},
-                    {"to", change.to ? Json::parse(to_json(*change.to)) : Json()}});
-  const auto ratio = [](const std::optional<double>& each) { return each ? Json(*each) : Json(); };
-  const auto word = [](const std::string& each) { return each.empty() ? Json() : Json(each); };
-  return {{"value", Json::parse(to_json(option.value))},
-          {"also", std::move(also)},
-          {"config", Json::parse(option.config.to_json())},
-          {"trial", option.trial ? Json(*option.trial) : Json()},
-          {"outcome", word(option.outcome)},
-          {"finding", word(option.finding)},
-          {"ratio", ratio(option.ratio)},
-          {"trials", option.trials},
-          {"right", option.right},
-          {"best_ratio", ratio(option.best_ratio)}};
-}
-
 }  // namespace
 
 std::string next_moves_text(const TuningHints& next) {
@@ -78,13 +58,10 @@ std::string next_moves_text(const TuningHints& next) {
   for (const TuningHint& move : next.moves)
     if (move.options.empty())
       genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene, to_text(move.value));
-  std::string text;
-  const std::string title = fmt::format(
+  std::string text = paragraph(fmt::format(
       "to try, since {} limits it: genes that move that, by what the template says of them; "
-      "whether "
-      "they help is not known",
-      limit);
-  for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
+      "whether they help is not known",
+      limit));
   if (some) text += table.text();
   if (!genes.empty()) {
     text += some ? "no other valid value in the space: " : "";
@@ -93,16 +70,21 @@ std::string next_moves_text(const TuningHints& next) {
   return text;
 }
 
-Json next_moves_json(const TuningHints& next) {
-  Json moves = Json::array();
-  for (const TuningHint& move : next.moves) {
-    Json options = Json::array();
-    for (const HintOption& option : move.options) options.push_back(json_of(option));
-    moves.push_back({{"gene", move.gene},
-                     {"value", Json::parse(to_json(move.value))},
-                     {"options", std::move(options)}});
-  }
-  return moves;
+void to_json(Json& json, const HintOption& option) {
+  json = {{"value", option.value},
+          {"also", option.also},
+          {"config", option.config},
+          {"trial", option.trial},
+          {"outcome", word_json(option.outcome)},
+          {"finding", word_json(option.finding)},
+          {"ratio", option.ratio},
+          {"trials", option.trials},
+          {"right", option.right},
+          {"best_ratio", option.best_ratio}};
+}
+
+void to_json(Json& json, const TuningHint& move) {
+  json = {{"gene", move.gene}, {"value", move.value}, {"options", move.options}};
 }
 
 }  // namespace fa_tune

@@ -47,8 +47,9 @@ struct TuningHints {
 
 // A table within kPageWidth columns under a line that says what it is.
 std::string next_moves_text(const TuningHints& next);
-// [{"gene","value","options":[{"value","also":[{"gene","from","to"}],"config","trial","outcome",
-// "finding","ratio","trials","right","best_ratio"}]}]; what is missing is null.
-nlohmann::ordered_json next_moves_json(const TuningHints& next);
+// {"gene","value","options":[{"value","also":[{"gene","from","to"}],"config","trial","outcome",
+// "finding","ratio","trials","right","best_ratio"}]}; what is missing is null.
+void to_json(nlohmann::ordered_json& json, const TuningHint& move);
+void to_json(nlohmann::ordered_json& json, const HintOption& option);
 
 }  // namespace fa_tune

@@ -3,10 +3,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/local/open.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
-#include "tools/lone/recorded.hpp"
-#include "tools/lone/side.hpp"
+#include "tools/lone/outputs.hpp"
 
 // The conformance kernels on the emulator, held against what a Hopper GPU answered
 // (tools/bench/results/conformance, made by bench_conformance). One that no GPU has answered yet
@@ -32,22 +32,22 @@ bool same_everywhere(const KernelFile& kernel) {
   return kernel.kind.find("gemm") == std::string::npos;
 }
 
-void hold(const std::string& device, std::uint64_t schedule, int least) {
+void hold(const std::string& name, std::uint64_t schedule, int least) {
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
   const auto recorded = recorded_outputs();
-  Side side(device, *compiler);
+  const auto device = open_device(name, {}, root);
   int held = 0;
   for (const KernelFile& kernel :
        KernelFile::load_all(root / "tests" / "conformance" / "kernels")) {
-    if (!kernel.runs_on(side.info().arch)) continue;
+    if (!kernel.runs_on(device->info().arch)) continue;
     CAPTURE(kernel.name);
     // Right kernels are not accused either.
-    const auto outputs = side.run(kernel, false, Checks::all(), schedule);
+    const auto outputs = kernel.run(*device, *compiler, false, Checks::all(), schedule);
     const std::string problem = outputs ? "" : outputs.error();
     CHECK(problem == "");
     if (!outputs) continue;
     if (!recorded.contains(kernel.name)) continue;
-    if (device != "emulator:h100" && !same_everywhere(kernel)) continue;
+    if (name != "emulator:h100" && !same_everywhere(kernel)) continue;
     ++held;
     CHECK(refute(kernel, *outputs, recorded.at(kernel.name)) == "");
   }

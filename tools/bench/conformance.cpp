@@ -6,9 +6,10 @@
 //   bench_conformance emulator:h100 emulator:h100 --schedules 8
 //   bench_conformance cuda:0 --run NAME [--fault]
 //
-// Kernels are the .cu files below tests/conformance/kernels, their inputs seeded. What a device is
-// held against is a second device, the outputs that --keep has kept of one, or, with --schedules,
-// the emulator's other schedules. --run runs one kernel once, a planted fault of
+// Kernels are the .cu files below tests/conformance/kernels, their inputs seeded. A GPU is held by
+// a worker (the fa-tune beside this program), as is an emulator named apart:emulator:h100. A folder
+// of kept answers stands for the device that gave them. The fourth form holds the emulator's other
+// schedules against its first. The last one runs one kernel once, a planted fault of
 // tests/conformance/faults too, and exits with 1 if the device complains: what a checker such as
 // compute-sanitizer is started on.
 
@@ -24,14 +25,15 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
-#include "tools/lone/compare.hpp"
-#include "tools/lone/recorded.hpp"
-#include "tools/lone/side.hpp"
+#include "engine/worker/remote_device.hpp"
+#include "tools/lone/outputs.hpp"
 
 namespace fa_tune {
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
+using Outcome = std::expected<std::vector<LoneOutput>, std::string>;
 
 struct Options {
   std::string device;
@@ -47,6 +49,96 @@ struct Options {
 std::filesystem::path kernels(const char* folder) {
   return find_root() / "tests" / "conformance" / folder;
 }
+
+// Among kept answers: whose they are.
+constexpr const char* device_file = "device.cbor";
+
+void write_cbor(const std::filesystem::path& file, const json& value) {
+  const std::vector<std::uint8_t> bytes = json::to_cbor(value);
+  write_file(file, std::string(bytes.begin(), bytes.end()));
+}
+
+void keep_outcome(const std::filesystem::path& file, const Outcome& outcome) {
+  json answer;
+  if (!outcome) answer["fault"] = outcome.error();
+  if (outcome) answer["outputs"] = json::array();
+  for (const LoneOutput& each : outcome.value_or(std::vector<LoneOutput>())) {
+    const auto* begin = reinterpret_cast<const std::uint8_t*>(each.bytes.data());
+    answer["outputs"].push_back(
+        {{"argument", each.argument},
+         {"bytes", json::binary(std::vector<std::uint8_t>(begin, begin + each.bytes.size()))}});
+  }
+  write_cbor(file, answer);
+}
+
+Outcome kept_outcome(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::unexpected("no answer was kept");
+  const json answer = json::from_cbor(read_file(file));
+  if (answer.contains("fault")) return std::unexpected(answer["fault"].get<std::string>());
+  std::vector<LoneOutput> outputs;
+  for (const json& each : answer["outputs"]) {
+    const auto& bytes = each["bytes"].get_binary();
+    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+    outputs.push_back({each["argument"].get<std::size_t>(), {begin, begin + bytes.size()}});
+  }
+  return outputs;
+}
+
+// A kernel that costs its process the GPU, or never ends, costs nobody else anything.
+std::unique_ptr<Device> open_in_worker(const std::string& name) {
+  RemoteOptions options;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fa-tune";
+  options.words = {program.string(), "worker", "--device", name, "--root", find_root().string()};
+  if (!name.starts_with("cuda")) options.deadlines = Deadlines::of_emulator();
+  return open_remote(options);
+}
+
+// One of two devices whose answers are held against each other.
+class Side {
+ public:
+  Side(const std::string& name, Compiler& compiler) : compiler_(compiler) {
+    constexpr std::string_view kept = "kept:";
+    constexpr std::string_view apart = "apart:";
+    if (name.starts_with(kept)) {
+      kept_ = name.substr(kept.size());
+      const json from = json::from_cbor(read_file(kept_ / device_file));
+      from.at("id").get_to(info_.id);
+      from.at("name").get_to(info_.name);
+      from.at("arch").get_to(info_.arch);
+      from.at("driver").get_to(info_.driver);
+      return;
+    }
+    device_ = name.starts_with(apart)    ? open_in_worker(name.substr(apart.size()))
+              : name.starts_with("cuda") ? open_in_worker(name)
+                                         : open_device(name, {}, find_root());
+    info_ = device_->info();
+  }
+
+  const DeviceInfo& info() const { return info_; }
+
+  Outcome run(const KernelFile& kernel, std::uint64_t schedule) {
+    const std::string file = kernel.name + ".cbor";
+    if (device_ == nullptr) return kept_outcome(kept_ / file);
+    const Outcome outcome = kernel.run(*device_, compiler_, false, {}, schedule);
+    if (!keep_.empty()) keep_outcome(keep_ / file, outcome);
+    return outcome;
+  }
+
+  // From now on the answers are kept in `folder`, which must exist.
+  void keep(const std::filesystem::path& folder) {
+    keep_ = folder;
+    write_cbor(
+        keep_ / device_file,
+        {{"id", info_.id}, {"name", info_.name}, {"arch", info_.arch}, {"driver", info_.driver}});
+  }
+
+ private:
+  Compiler& compiler_;
+  std::unique_ptr<Device> device_;  // none for kept answers
+  std::filesystem::path kept_;      // answers are read from here, if not empty
+  std::filesystem::path keep_;      // and written to here
+  DeviceInfo info_;
+};
 
 struct Row {
   Difference difference;
@@ -83,11 +175,11 @@ Row row_of(const KernelFile& kernel, const Options& options, Side& one, Side& ot
     row.problem = side.info().id + ": " + why;
     return row;
   };
-  const auto a = one.run(kernel, false, {}, 0);
+  const auto a = one.run(kernel, 0);
   if (!a) return fail(one, a.error());
   recorded = record(kernel, *a);
   for (int schedule = 0; schedule < options.schedules; ++schedule) {
-    const auto b = other.run(kernel, false, {}, static_cast<std::uint64_t>(schedule));
+    const auto b = other.run(kernel, static_cast<std::uint64_t>(schedule));
     if (!b) return fail(other, b.error());
     const Row next = hold(kernel, *a, *b);
     if (schedule == 0 || row.verdict == "identical" || next.verdict == "DIFFERS") row = next;
@@ -180,7 +272,6 @@ int run_one(const Options& options) {
 }  // namespace fa_tune
 
 int main(int argc, char** argv) {
-  if (const auto code = fa_tune::answer_for_side(argc, argv)) return *code;
   fa_tune::Options options;
   CLI::App app("Do two devices give the same answers for the same small kernels?",
                "bench_conformance");

@@ -7,7 +7,6 @@
 #include "engine/tuner/ablation/ablation.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -49,11 +48,9 @@ void add_ablate(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "ablate", "tell what each gene of a trial is worth: put it back to a baseline's value, race");
   auto arguments = std::make_shared<AblateArguments>();
-  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
-      ->required();
-  command->add_option("--db", arguments->db, "database of the trial")->capture_default_str();
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_trial_option(*command, arguments->trial);
+  add_db_option(*command, arguments->db, "database of the trial");
+  add_device_option(*command, arguments->device);
   command->add_option("--baseline", arguments->baseline,
                       "a preset of the space; the first one of the trial's template if not given");
   command
@@ -62,12 +59,9 @@ void add_ablate(CLI::App& app, Action& action) {
                    "the others")
       ->check(CLI::IsMember({"differing", "all"}))
       ->capture_default_str();
-  command->add_option("--format", arguments->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"table", "json"});
   add_seed(*command, arguments->seed, "of inputs and of the races; fresh if not given");
-  command->callback(
-      [arguments, &action] { action = [arguments] { return ablate_trial(*arguments); }; });
+  act(*command, action, arguments, ablate_trial);
 }
 
 }  // namespace fa_tune

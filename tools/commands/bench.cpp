@@ -10,7 +10,6 @@
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -108,10 +107,9 @@ void add_bench(CLI::App& app, Action& action) {
       "an exported .cu file, a trial's ID, RUN:NUMBER, or a preset of --space";
   command->add_option("A", arguments->a, forms)->required();
   command->add_option("B", arguments->b, "the same")->required();
-  command->add_option("--db", arguments->db, "database of the trials")->capture_default_str();
+  add_db_option(*command, arguments->db, "database of the trials");
   command->add_option("--space", arguments->space, "the space whose presets are meant");
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_device_option(*command, arguments->device);
   command
       ->add_option("--processes", arguments->processes,
                    "how many processes hold the race, one after the other: places in memory differ")
@@ -121,11 +119,9 @@ void add_bench(CLI::App& app, Action& action) {
       ->add_option("--l2", arguments->l2, "what the cache holds when a launch begins: warm or cold")
       ->check(CLI::IsMember({"warm", "cold"}))
       ->capture_default_str();
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"text", "json"});
   add_seed(*command, arguments->seed, "of inputs and of the race; fresh if not given");
-  command->callback([arguments, &action] { action = [arguments] { return bench(*arguments); }; });
+  act(*command, action, arguments, bench);
 }
 
 }  // namespace fa_tune

@@ -34,13 +34,11 @@ void add_best(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("best", "list the fastest right kernels of a database");
   auto arguments = std::make_shared<BestArguments>();
   arguments->filters.add_to(*command);
-  command->add_option("--format", arguments->format, "table, json or csv")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"table", "json", "csv"}));
+  add_format_option(*command, arguments->format, {"table", "json", "csv"});
   command->add_option("-n,--limit", arguments->limit, "how many")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  command->callback([arguments, &action] { action = [arguments] { return best(*arguments); }; });
+  act(*command, action, arguments, best);
 }
 
 }  // namespace fa_tune

@@ -14,7 +14,6 @@
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -193,8 +192,7 @@ void add_check(CLI::App& app, Action& action) {
   command->add_option("--baseline", arguments->baseline, "a JSON file, kept beside the kernels")
       ->required();
   command->add_flag("--write", arguments->write, "measure now and write the baseline");
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_device_option(*command, arguments->device);
   command
       ->add_option("--allow", arguments->allow_percent,
                    "percent by which a kernel may be slower, for certain, before it counts")
@@ -205,11 +203,9 @@ void add_check(CLI::App& app, Action& action) {
                    "how many processes hold each race, one after the other")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"text", "json"});
   add_seed(*command, arguments->seed, "of inputs and of the races; fresh if not given");
-  command->callback([arguments, &action] { action = [arguments] { return check(*arguments); }; });
+  act(*command, action, arguments, check);
 }
 
 }  // namespace fa_tune

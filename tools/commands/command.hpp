@@ -1,8 +1,16 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+
+#include "db/store.hpp"
+#include "engine/kernel/compile/compiler.hpp"
 
 namespace fa_tune {
 
@@ -10,7 +18,7 @@ namespace fa_tune {
 // nothing passed, 130 interrupted. Exceptions become 2 and 3 in main.
 using Action = std::function<int()>;
 
-// Each adds one subcommand to `app` and, when that is chosen, sets `action`. One file a subcommand.
+// Each adds one subcommand to `app` and, when that is chosen, sets `action`.
 void add_evolve(CLI::App& app, Action& action);
 void add_best(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
@@ -33,5 +41,54 @@ void add_emulate(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
+
+// `run` is what a command does when it is chosen. `arguments`, which its options set, live as long.
+template <typename Arguments>
+void act(CLI::App& command, Action& action, const std::shared_ptr<Arguments>& arguments,
+         int (*run)(const Arguments&)) {
+  command.callback([=, &action] { action = [=] { return run(*arguments); }; });
+}
+
+// Options that several commands have.
+void add_db_option(CLI::App& command, std::string& db,
+                   const std::string& help = "database to read");
+void add_trial_option(CLI::App& command, std::int64_t& trial);
+void add_device_option(CLI::App& command, std::string& device);
+// `forms`: "text or json", "table, json or csv".
+void add_format_option(CLI::App& command, std::string& format,
+                       const std::vector<std::string>& forms);
+
+// What `--budget` says: "200" is trials, "90s", "10m" and "2h" are time.
+struct Budget {
+  std::optional<int> trials;
+  std::optional<double> seconds;
+};
+
+// Throws UserError for anything else, zero included.
+Budget parse_budget(const std::string& text);
+
+// Adds --seed. CLI11 by itself takes -1, and what is too large, for the largest seed.
+void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help);
+
+// --price: of a GPU hour.
+void add_price(CLI::App& command, std::optional<double>& price);
+
+// "95 s", "12m 05s": for people.
+std::string format_seconds(double seconds);
+
+// The folder with templates and spaces; throws MachineError that says how to point at it.
+std::filesystem::path require_root();
+
+// NVRTC, in processes of its own, behind the cache on disk.
+std::unique_ptr<Compiler> open_compiler();
+
+// How many threads a machine gives the compiler.
+int default_jobs();
+
+// The run of that number, or the newest one. Throws UserError where there is none.
+RunRow require_run(const Store& store, const std::string& db, std::optional<std::int64_t> run);
+
+// The number of a trial from a command line. Throws UserError.
+std::int64_t trial_number(const std::string& text);
 
 }  // namespace fa_tune

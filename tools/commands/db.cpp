@@ -7,7 +7,7 @@
 #include "db/check.hpp"
 #include "db/migrate.hpp"
 #include "db/store.hpp"
-#include "engine/report/run_fingerprint.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
@@ -98,11 +98,8 @@ CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(co
               const std::shared_ptr<DbArguments>& arguments, Action& action) {
   auto* command = above.add_subcommand(name, what);
   command->add_option("file", arguments->file, "the database")->required();
-  command->add_option("--format", arguments->format, "text or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json"}));
-  command->callback(
-      [run, arguments, &action] { action = [run, arguments] { return run(*arguments); }; });
+  add_format_option(*command, arguments->format, {"text", "json"});
+  act(*command, action, arguments, run);
   return command;
 }
 

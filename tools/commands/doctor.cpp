@@ -10,7 +10,6 @@
 #include "engine/util/fault_point.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 
 namespace fa_tune {
 namespace {

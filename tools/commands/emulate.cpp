@@ -8,11 +8,9 @@
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
-#include "tools/lone/compare.hpp"
-#include "tools/lone/npy.hpp"
-#include "tools/lone/source_file.hpp"
-#include "tools/lone/summary.hpp"
+#include "tools/lone/element.hpp"
+#include "tools/lone/kernel_file.hpp"
+#include "tools/lone/outputs.hpp"
 
 namespace fa_tune {
 namespace {
@@ -201,7 +199,7 @@ void add_emulate(CLI::App& app, Action& action) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--dump", arguments->dump,
                       "write the first output, or argument N as N:FILE, as .npy; - is stdout");
-  command->callback([&action, arguments] { action = [arguments] { return emulate(*arguments); }; });
+  act(*command, action, arguments, emulate);
 }
 
 }  // namespace fa_tune

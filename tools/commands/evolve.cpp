@@ -20,8 +20,6 @@
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
-#include "tools/commands/progress.hpp"
 #include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 
@@ -263,7 +261,7 @@ void add_evolve(CLI::App& app, Action& action) {
                       "of a T1 file: a CUDA file with a plain kernel that computes the same");
   command->add_option("--target", arguments->target,
                       "of a T1 file: the device profile whose limits hold; h100 if not given");
-  command->add_option("--db", arguments->db, "database to write")->capture_default_str();
+  add_db_option(*command, arguments->db, "database to write");
   command
       ->add_option(
           "--device", arguments->device,
@@ -315,8 +313,7 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--jobs", arguments->jobs, "compiler threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  command->callback(
-      [arguments, &action] { action = [arguments] { return evolve_command(*arguments); }; });
+  act(*command, action, arguments, evolve_command);
 }
 
 }  // namespace fa_tune

@@ -7,14 +7,13 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/report/final.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/tuner/finals/finalists.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 
@@ -32,16 +31,6 @@ struct FinalsArguments {
   std::size_t limit = 100;
   std::vector<std::string> suites;
 };
-
-RunRow wanted_run(const Store& store, const FinalsArguments& arguments) {
-  if (arguments.run) {
-    if (auto run = store.run(*arguments.run)) return *run;
-    throw UserError(fmt::format("{}: there is no run {}", arguments.db, *arguments.run));
-  }
-  const auto runs = store.runs();
-  if (runs.empty()) throw UserError(arguments.db + ": there is no run");
-  return runs.front();
-}
 
 void print(const FinalRound& round, const std::vector<TrialRow>& refused, const RunRow& run,
            const DeviceInfo& device, std::uint64_t seed, bool as_json) {
@@ -78,7 +67,7 @@ void print(const FinalRound& round, const std::vector<TrialRow>& refused, const 
 int finals(const FinalsArguments& arguments) {
   const auto root = require_root();
   const Store store(arguments.db, Store::Mode::read);
-  const RunRow run = wanted_run(store, arguments);
+  const RunRow run = require_run(store, arguments.db, arguments.run);
   const TuningTask task = open_stored_task(run, root);
   auto finalists = choose_finalists(task, store, run.id);
   std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != "right"; });
@@ -111,20 +100,17 @@ void add_finals(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "finals", "hold a run's finals once more, in new processes; nothing is recorded");
   auto arguments = std::make_shared<FinalsArguments>();
-  command->add_option("--db", arguments->db, "database of the run")->capture_default_str();
+  add_db_option(*command, arguments->db, "database of the run");
   command->add_option("--run", arguments->run, "which run; the newest if not given");
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_device_option(*command, arguments->device);
   command->add_option("-n,--limit", arguments->limit, "how many of the best by their screens")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--suite", arguments->suites,
                       "what they are gated on; all suites if not given");
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"text", "json"});
   add_seed(*command, arguments->seed, "of inputs and of the race; fresh if not given");
-  command->callback([arguments, &action] { action = [arguments] { return finals(*arguments); }; });
+  act(*command, action, arguments, finals);
 }
 
 }  // namespace fa_tune

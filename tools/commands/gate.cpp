@@ -10,7 +10,6 @@
 #include "engine/util/log.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -97,7 +96,8 @@ std::string json(const SelfTestResult& result, const GateArguments& arguments) {
       .dump(2);
 }
 
-int run_self_test(GateArguments arguments) {
+int run_self_test(const GateArguments& given) {
+  GateArguments arguments = given;
   const auto root = require_root();
   const auto spaces = load_spaces(arguments.spaces, root);
   const auto compiler = open_compiler();
@@ -141,8 +141,7 @@ void add_gate(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<GateArguments>();
   command->add_option("--space", arguments->spaces,
                       "spaces whose templates and configs are taken; all that ship if not given");
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_device_option(*command, arguments->device);
   command->add_option("--variants", arguments->options.variants, "right kernels to draw")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
@@ -150,12 +149,9 @@ void add_gate(CLI::App& app, Action& action) {
       ->add_option("--faults", arguments->options.faults,
                    "how many of the faults and cheats, evenly spread; all if not given")
       ->check(CLI::Range(0, 1'000'000));
-  command->add_option("--format", arguments->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"table", "json"});
   add_seed(*command, arguments->seed, "of inputs, hidden shapes and right kernels; 1 if not given");
-  command->callback(
-      [arguments, &action] { action = [arguments] { return run_self_test(*arguments); }; });
+  act(*command, action, arguments, run_self_test);
 }
 
 }  // namespace fa_tune

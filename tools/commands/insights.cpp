@@ -18,19 +18,9 @@ struct InsightsArguments {
   int limit = 15;
 };
 
-RunRow chosen_run(const Store& store, const InsightsArguments& arguments) {
-  if (arguments.run) {
-    if (const auto run = store.run(*arguments.run)) return *run;
-    throw UserError(fmt::format("--run {}: {} has no such run", *arguments.run, arguments.db));
-  }
-  const auto runs = store.runs();
-  if (runs.empty()) throw UserError(arguments.db + ": has no runs yet; 'fa-tune evolve' makes one");
-  return runs.front();
-}
-
 int insights(const InsightsArguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
-  const RunRow run = chosen_run(store, arguments);
+  const RunRow run = require_run(store, arguments.db, arguments.run);
   const Insights found = insights_of(store, run.id);
   const auto profiles = store.profiles(run.id);
   fmt::print("{}", arguments.format == "json"
@@ -47,16 +37,13 @@ void add_insights(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "insights", "tell what a run taught: which values, pairs and operators help, how surely");
   auto arguments = std::make_shared<InsightsArguments>();
-  command->add_option("--db", arguments->db, "the database")->capture_default_str();
+  add_db_option(*command, arguments->db, "the database");
   command->add_option("--run", arguments->run, "its number; the newest if not given");
-  command->add_option("--format", arguments->format, "table or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"table", "json"}));
+  add_format_option(*command, arguments->format, {"table", "json"});
   command->add_option("-n,--limit", arguments->limit, "lines of a kind in a table")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  command->callback(
-      [arguments, &action] { action = [arguments] { return insights(*arguments); }; });
+  act(*command, action, arguments, insights);
 }
 
 }  // namespace fa_tune

@@ -4,8 +4,8 @@
 #include <random>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
+#include "engine/report/json.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
@@ -13,7 +13,6 @@
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -49,8 +48,6 @@ double share(const std::string& text) {
   return value;
 }
 
-Json shape_json(const Constants& shape) { return Json::parse(to_json(shape)); }
-
 Json as_json(const PortfolioField& field, const SetCover& cover, double within, std::size_t timed) {
   Json json{{"problem", field.run().problem},
             {"device", field.run().device_name},
@@ -64,19 +61,19 @@ Json as_json(const PortfolioField& field, const SetCover& cover, double within, 
             {"shapes", Json::array()}};
   for (const std::size_t kernel : cover.kernels)
     json["kernels"].push_back({{"trial", field.kernels()[kernel].trial},
-                               {"config", Json::parse(field.kernels()[kernel].config.to_json())},
+                               {"config", field.kernels()[kernel].config},
                                {"shapes", std::ranges::count(cover.serving, kernel)}});
   for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
     const std::size_t kernel = cover.serving[shape];
     const PortfolioTime& time = field.time(kernel, shape);
     json["shapes"].push_back(
-        {{"shape", shape_json(field.shapes()[shape].task.problem->shape())},
+        {{"shape", field.shapes()[shape].task.problem->shape()},
          {"trial", field.kernels()[kernel].trial},
          {"time_us", time.time->us.value},
          {"time_low_us", time.time->us.low},
          {"time_high_us", time.time->us.high},
          {"best_us", *field.best_us(shape)},
-         {"over_best", time.ratio ? interval_json(*time.ratio) : Json()},
+         {"over_best", time.ratio},
          {"timed", time.from == PortfolioTime::From::now ? "now" : "recorded"}});
   }
   return json;
@@ -197,12 +194,9 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_flag("--no-race", arguments->no_race,
                     "choose by screens alone, without the GPU that they were taken on");
   command->add_option("--out", arguments->out, "write the choice as JSON, for export --portfolio");
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"text", "json"});
   add_seed(*command, arguments->seed, "of inputs and clocks; fresh if not given");
-  command->callback(
-      [arguments, &action] { action = [arguments] { return portfolio(*arguments); }; });
+  act(*command, action, arguments, portfolio);
 }
 
 }  // namespace fa_tune

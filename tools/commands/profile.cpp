@@ -17,8 +17,6 @@
 #include "engine/util/log.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/export_package.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -96,14 +94,13 @@ void print(const Profiled& profiled, const Profile& profile, const TuningHints& 
     nlohmann::ordered_json json = profile_json(profile);
     json["kernel"] = profiled.name;
     json["trial"] = profiled.trial ? nlohmann::ordered_json(profiled.trial->trial.id) : nullptr;
-    json["next"] = next_moves_json(next);
+    json["next"] = next.moves;
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  for (const std::string& line : wrap_words(
-           fmt::format("Profile of {}, by {}", profiled.name, source_words(profile)), kPageWidth))
-    fmt::print("{}\n", line);
-  fmt::print("{}\n{}", profile_text(profile), next_moves_text(next));
+  fmt::print("{}{}\n{}",
+             paragraph(fmt::format("Profile of {}, by {}", profiled.name, source_words(profile))),
+             profile_text(profile), next_moves_text(next));
 }
 
 void record(const ProfileArguments& arguments, std::int64_t trial, const Profile& profile) {
@@ -166,10 +163,8 @@ void add_profile(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ProfileArguments>();
   command->add_option("trial", arguments->kernel, "a trial's number, or an exported .cu file")
       ->required();
-  command->add_option("--db", arguments->db, "database of the trial, which keeps its profile")
-      ->capture_default_str();
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_db_option(*command, arguments->db, "database of the trial, which keeps its profile");
+  add_device_option(*command, arguments->device);
   command
       ->add_option("--with", arguments->with, "ncu or emulator; what suits the device if not given")
       ->check(CLI::IsMember({"ncu", "emulator"}));
@@ -178,12 +173,9 @@ void add_profile(CLI::App& app, Action& action) {
                       "/usr/local/cuda*/bin and /opt/nvidia are looked through");
   command->add_option("--ncu-output", arguments->ncu_output,
                       "a file for what Nsight Compute prints, read or not");
-  command->add_option("--format", arguments->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_format_option(*command, arguments->format, {"table", "json"});
   add_seed(*command, arguments->seed, "of the inputs; fresh if not given");
-  command->callback(
-      [arguments, &action] { action = [arguments] { return profile_command(*arguments); }; });
+  act(*command, action, arguments, profile_command);
 }
 
 }  // namespace fa_tune

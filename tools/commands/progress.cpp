@@ -1,12 +1,11 @@
-#include "tools/commands/progress.hpp"
-
 #include <algorithm>
 #include <cstdio>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "tools/commands/options.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/summary.hpp"
 
 namespace fa_tune {
 namespace {

@@ -10,7 +10,6 @@
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 
 namespace fa_tune {
 namespace {
@@ -54,37 +53,36 @@ std::optional<RoofFacts> roof_of(const RunRow& run, const TuningTask& task) {
 
 int report(const ReportArguments& arguments) {
   const Store store(arguments.db, Store::Mode::read);
-  const auto run = store.run(arguments.run);
-  if (!run) throw UserError(fmt::format("{}: there is no run {}", arguments.db, arguments.run));
+  const RunRow run = require_run(store, arguments.db, arguments.run);
   PageExtras extras;
   extras.price = arguments.price;
   if (!arguments.ablation.empty()) {
     extras.ablation = read_ablation(read_file(arguments.ablation), arguments.ablation);
     const auto trial = store.trial(extras.ablation->trial);
-    if (!trial || trial->run != run->id ||
+    if (!trial || trial->run != run.id ||
         Config::from_json(trial->config_json) != extras.ablation->trial_config)
       throw UserError(fmt::format("{}: is of trial {}, which is not one of run {} with that config",
-                                  arguments.ablation, extras.ablation->trial, run->id));
+                                  arguments.ablation, extras.ablation->trial, run.id));
   }
   if (!arguments.beside.empty()) {
     extras.beside = read_rival_race(read_file(arguments.beside), arguments.beside);
     const auto is_there = [&](const TrialRow& trial) {
       return Config::from_json(trial.config_json) == extras.beside->config;
     };
-    if (!std::ranges::any_of(store.trials(run->id), is_there))
+    if (!std::ranges::any_of(store.trials(run.id), is_there))
       throw UserError(fmt::format("{}: is a race of the config {}, which no trial of run {} has",
-                                  arguments.beside, extras.beside->config.to_json(), run->id));
+                                  arguments.beside, extras.beside->config.to_json(), run.id));
   }
   try {
-    const TuningTask task = open_stored_task(*run, require_root());
+    const TuningTask task = open_stored_task(run, require_root());
     for (const Preset& preset : task.space.presets())
       extras.presets.emplace_back(preset.name, preset.config.to_json());
-    extras.roof = roof_of(*run, task);
+    extras.roof = roof_of(run, task);
   } catch (const UserError& error) {
     log_warning("the space cannot be opened as it was, so presets and roofline are left out: {}",
                 error.what());
   }
-  write_file(arguments.out, run_page(store, run->id, std::move(extras)));
+  write_file(arguments.out, run_page(store, run.id, std::move(extras)));
   log_info("wrote {}", arguments.out);
   return 0;
 }
@@ -97,14 +95,14 @@ void add_report(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ReportArguments>();
   command->add_option("run", arguments->run, "the run's number")->required();
   command->add_option("--out", arguments->out, "the file to write")->required();
-  command->add_option("--db", arguments->db, "database to read")->capture_default_str();
+  add_db_option(*command, arguments->db);
   command->add_option("--ablation", arguments->ablation,
                       "what 'ablate --format json' wrote of one of the run's trials");
   command->add_option("--beside", arguments->beside,
                       "a race of one of the run's kernels beside others', which "
                       "tools/bench/sdpa.py or tools/bench/examples wrote");
   add_price(*command, arguments->price);
-  command->callback([arguments, &action] { action = [arguments] { return report(*arguments); }; });
+  act(*command, action, arguments, report);
 }
 
 }  // namespace fa_tune

@@ -2,7 +2,7 @@
 
 #include "engine/gate/reference_run.hpp"
 #include "engine/worker/open.hpp"
-#include "tools/commands/options.hpp"
+#include "tools/commands/command.hpp"
 
 namespace fa_tune {
 

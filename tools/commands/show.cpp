@@ -3,29 +3,50 @@
 #include <fmt/core.h>
 
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 
 namespace fa_tune {
+namespace {
+
+struct TrialArguments {
+  std::int64_t trial = 0;
+  std::string db = "fa.db";
+  std::optional<double> price;
+};
+
+CLI::App* add_trial_command(CLI::App& app, Action& action, const char* name, const char* help,
+                            const std::shared_ptr<TrialArguments>& arguments,
+                            int (*run)(const TrialArguments&)) {
+  auto* command = app.add_subcommand(name, help);
+  add_trial_option(*command, arguments->trial);
+  add_db_option(*command, arguments->db);
+  act(*command, action, arguments, run);
+  return command;
+}
+
+int show(const TrialArguments& arguments) {
+  const Store store(arguments.db, Store::Mode::read);
+  fmt::print("{}", show_text(store, arguments.trial, arguments.price));
+  return 0;
+}
+
+int lineage(const TrialArguments& arguments) {
+  fmt::print("{}", lineage_text(Store(arguments.db, Store::Mode::read), arguments.trial));
+  return 0;
+}
+
+}  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  struct Arguments {
-    std::int64_t trial = 0;
-    std::string db = "fa.db";
-    std::optional<double> price;
-  };
-  auto* command = app.add_subcommand("show", "show all that is recorded of a trial");
-  auto arguments = std::make_shared<Arguments>();
-  command->add_option("trial", arguments->trial, "the trial's number, as `best` lists it")
-      ->required();
-  command->add_option("--db", arguments->db, "database to read")->capture_default_str();
+  const auto arguments = std::make_shared<TrialArguments>();
+  auto* command = add_trial_command(app, action, "show", "show all that is recorded of a trial",
+                                    arguments, show);
   add_price(*command, arguments->price);
-  command->callback([arguments, &action] {
-    action = [arguments] {
-      fmt::print("{}", show_text(Store(arguments->db, Store::Mode::read), arguments->trial,
-                                 arguments->price));
-      return 0;
-    };
-  });
+}
+
+void add_lineage(CLI::App& app, Action& action) {
+  add_trial_command(app, action, "lineage",
+                    "tell how a trial came about, step by step, with the gain of each",
+                    std::make_shared<TrialArguments>(), lineage);
 }
 
 }  // namespace fa_tune

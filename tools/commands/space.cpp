@@ -9,7 +9,6 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 
 namespace fa_tune {
 namespace {
@@ -86,8 +85,7 @@ void add_space(CLI::App& app, Action& action) {
     sub->add_option("space", arguments->space,
                     "space file or T1 file, as a path or a name in search_spaces")
         ->required();
-    sub->callback(
-        [arguments, run, &action] { action = [arguments, run] { return run(*arguments); }; });
+    act(*sub, action, arguments, run);
     return sub;
   };
   add("check", "say whether it is good, and what it holds", check);

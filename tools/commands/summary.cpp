@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/report/final.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"

@@ -13,7 +13,6 @@
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
-#include "tools/commands/options.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune {
@@ -124,13 +123,12 @@ void add_verify(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<VerifyArguments>();
   command->add_option("file", arguments->file, "an exported .cu file");
   command->add_option("--trial", arguments->trial, "a trial of the database instead");
-  command->add_option("--db", arguments->db, "database to read")->capture_default_str();
-  command->add_option("--device", arguments->device, "auto, cuda:N, or emulator:PROFILE")
-      ->capture_default_str();
+  add_db_option(*command, arguments->db);
+  add_device_option(*command, arguments->device);
   command->add_option("--suite", arguments->suites,
                       "only these suites; all, and hidden shapes, if not given");
   add_seed(*command, arguments->seed, "of the inputs; fresh if not given");
-  command->callback([arguments, &action] { action = [arguments] { return verify(*arguments); }; });
+  act(*command, action, arguments, verify);
 }
 
 }  // namespace fa_tune

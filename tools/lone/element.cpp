@@ -5,7 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
+#include "engine/util/error.hpp"
 #include "engine/util/half.hpp"
+#include "engine/util/npy.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune {
 namespace {
@@ -34,22 +39,13 @@ constexpr std::array<Facts, 14> all = {{{Element::i8, "i8", 1, false},
 
 const Facts& facts(Element element) { return all[static_cast<std::size_t>(element)]; }
 
-double value_of_e4m3(std::uint64_t bits) {
-  const auto exponent = static_cast<int>(bits >> 3 & 15);
-  const auto fraction = static_cast<double>(bits & 7);
-  const double sign = (bits & 0x80) != 0 ? -1 : 1;
-  if ((bits & 0x7f) == 0x7f) return std::numeric_limits<double>::quiet_NaN();
-  if (exponent == 0) return sign * std::ldexp(fraction, -9);
-  return sign * std::ldexp(8 + fraction, exponent - 10);
-}
-
-// An 8-bit float is few enough to look through; e5m2 is the upper half of f16.
-std::uint64_t nearest_of_256(Element element, double value) {
+// An 8-bit float is few enough to look through.
+std::uint64_t nearest_e5m2(double value) {
   if (std::isnan(value)) return 0x7f;
   std::uint64_t best = 0;
   double distance = std::numeric_limits<double>::infinity();
   for (std::uint64_t bits = 0; bits < 256; ++bits) {
-    const double candidate = value_of(element, bits);
+    const double candidate = value_of(Element::e5m2, bits);
     if (!std::isfinite(candidate) || std::signbit(candidate) != std::signbit(value)) continue;
     const double off = std::abs(candidate - value);
     if (off < distance || (off == distance && (bits & 1) == 0)) {
@@ -66,6 +62,15 @@ std::int64_t ordered(Element element, std::uint64_t bits) {
   const std::uint64_t sign = std::uint64_t{1} << (width - 1);
   const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
   return (bits & sign) != 0 ? -magnitude : magnitude;
+}
+
+std::string type_code(Element element) {
+  const bool foreign =
+      element == Element::bf16 || element == Element::e4m3 || element == Element::e5m2;
+  const std::string name = to_text(element);
+  const char letter = foreign ? 'u' : name[0];
+  const int bytes = size_of(element);
+  return fmt::format("{}{}{}", bytes == 1 ? '|' : '<', letter, bytes);
 }
 
 }  // namespace
@@ -111,9 +116,9 @@ double value_of(Element element, std::uint64_t bits) {
     case Element::f64:
       return std::bit_cast<double>(bits);
     case Element::e4m3:
-      return value_of_e4m3(bits);
+      return from_e4m3(static_cast<std::uint8_t>(bits));
     case Element::e5m2:
-      return from_f16(static_cast<std::uint16_t>(bits << 8));
+      return from_f16(static_cast<std::uint16_t>(bits << 8));  // its upper half
   }
   return 0;
 }
@@ -129,8 +134,9 @@ std::uint64_t bits_of(Element element, double value) {
     case Element::f64:
       return std::bit_cast<std::uint64_t>(value);
     case Element::e4m3:
+      return std::isnan(value) ? 0x7f : to_e4m3(value);
     case Element::e5m2:
-      return nearest_of_256(element, value);
+      return nearest_e5m2(value);
     default:
       break;
   }
@@ -150,6 +156,24 @@ std::uint64_t ulps_between(Element element, std::uint64_t a, std::uint64_t b) {
   const std::int64_t y = ordered(element, b);
   return x > y ? static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)
                : static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x);
+}
+
+std::string write_npy(Element element, const std::vector<std::uint64_t>& dims,
+                      std::span<const std::byte> bytes) {
+  return npy_text(type_code(element), dims, bytes);
+}
+
+std::vector<std::byte> read_npy(const std::string& text, const std::string& name, Element element,
+                                std::uint64_t count) {
+  const NpyArray array = parse_npy(text, name);
+  if (array.type != type_code(element))
+    throw UserError(fmt::format("{}: holds {}, expected {} for {}", name, quote_text(array.type),
+                                type_code(element), to_text(element)));
+  const std::size_t want = count * static_cast<std::size_t>(size_of(element));
+  if (array.bytes.size() != want)
+    throw UserError(
+        fmt::format("{}: holds {} bytes of data, expected {}", name, array.bytes.size(), want));
+  return {array.bytes.begin(), array.bytes.end()};
 }
 
 }  // namespace fa_tune

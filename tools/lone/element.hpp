@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fa_tune {
 
@@ -43,5 +46,15 @@ std::uint64_t bits_of(Element element, double value);
 // How many representable numbers lie between two floating values; 0 for equal bits and for zeros of
 // both signs. Two NaN are equal here, a NaN and a number as far apart as can be.
 std::uint64_t ulps_between(Element element, std::uint64_t a, std::uint64_t b);
+
+// Arrays of elements as .npy files (engine/util/npy.hpp).
+// bf16, e4m3 and e5m2, which NumPy does not know, are kept as unsigned integers of their size.
+std::string write_npy(Element element, const std::vector<std::uint64_t>& dims,
+                      std::span<const std::byte> bytes);
+
+// The bytes of an array of `count` elements that fit `element`. `name` stands in messages. Throws
+// UserError for what is no such array, has another type or another number of elements.
+std::vector<std::byte> read_npy(const std::string& text, const std::string& name, Element element,
+                                std::uint64_t count);
 
 }  // namespace fa_tune

@@ -13,6 +13,8 @@
 namespace fa_tune {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The leading comment without its slashes, with its lines where they were.
 std::string manifest_of(const std::string& text) {
   std::string manifest;
@@ -46,6 +48,24 @@ Agreement read_agreement(const YamlNode* node) {
   node->check_keys("agree", {"ulp", "absolute"});
   if (const YamlNode* ulp = node->find("ulp")) return {Agreement::Kind::ulp, ulp->number("ulp")};
   return {Agreement::Kind::absolute, node->at("absolute").number("absolute")};
+}
+
+CompileRequest request_of(const SourceFile& source, const DeviceInfo& device) {
+  CompileRequest request;
+  // NVRTC calls a source after its kernel; reports and its own messages are to name the file.
+  const std::string text =
+      fmt::format("#line 1 \"{}\"\n", source.file.string()) + read_file(source.file);
+  request.source = {text, source.kernel, sha256(text)};
+  request.arch = device.arch == "sm_90" ? "sm_90a" : device.arch;
+  request.kind = device.accepts;
+  for (const std::string& define : source.defines)
+    request.options.push_back("--define-macro=" + define);
+  std::vector<fs::path> folders = {source.file.has_parent_path() ? source.file.parent_path() : "."};
+  folders.insert(folders.end(), source.include.begin(), source.include.end());
+  for (const fs::path& folder : folders)
+    request.options.push_back("--include-path=" + folder.string());
+  if (source.line_info) request.options.emplace_back("--generate-line-info");
+  return request;
 }
 
 }  // namespace
@@ -112,6 +132,38 @@ CompileRequest KernelFile::request(const DeviceInfo& device, bool planted) const
   request.arch = arch.ends_with('a') ? arch : device.arch;
   request.kind = device.accepts;
   return request;
+}
+
+std::expected<std::vector<LoneOutput>, std::string> KernelFile::run(Device& device,
+                                                                    Compiler& compiler,
+                                                                    bool planted,
+                                                                    const Checks& checks,
+                                                                    std::uint64_t schedule) const {
+  const auto compiled = compiler.compile(request(device.info(), planted));
+  if (!compiled) return std::unexpected("does not compile: " + compiled.error().message);
+  LoneLaunch once = launch;
+  once.checks = checks;
+  once.schedule = schedule;
+  auto outputs = run_lone(device, compiled->image, once);
+  if (outputs) return std::move(*outputs);
+  return std::unexpected(to_text(outputs.error().kind) + ": " + outputs.error().message);
+}
+
+KernelImage image_of(const SourceFile& source, const DeviceInfo& device) {
+  if (source.file.extension() == ".ptx") {
+    KernelImage image;
+    image.kind = BinaryKind::ptx;
+    image.arch = device.arch;
+    image.kernel = source.kernel;
+    image.bytes = read_file(source.file);
+    return image;
+  }
+  if (source.file.extension() != ".cu")
+    throw UserError(quote_text(source.file.string()) + " is neither a .cu nor a .ptx file");
+  auto compiled = open_nvrtc()->compile(request_of(source, device));
+  if (!compiled)
+    throw UserError(fmt::format("{}: {}", source.file.string(), compiled.error().message));
+  return std::move(compiled->image);
 }
 
 }  // namespace fa_tune

@@ -60,6 +60,26 @@ struct KernelFile {
   bool runs_on(const std::string& device_arch) const;
   // `planted` defines FAULT.
   CompileRequest request(const DeviceInfo& device, bool planted) const;
+  // Compiles for this device and runs once. The message if there is no answer: that the compiler
+  // refused it, or the fault's kind and text.
+  std::expected<std::vector<LoneOutput>, std::string> run(Device& device, Compiler& compiler,
+                                                          bool planted, const Checks& checks,
+                                                          std::uint64_t schedule) const;
 };
+
+// A kernel in a file of the user's own: CUDA C++ that NVRTC compiles, or PTX as it is.
+struct SourceFile {
+  std::filesystem::path file;        // .cu or .ptx
+  std::string kernel;                // an entry; in CUDA C++ an extern "C" __global__ function
+  std::vector<std::string> defines;  // NAME or NAME=VALUE
+  std::vector<std::filesystem::path> include;
+  bool line_info = false;
+};
+
+// The image for a device. CUDA C++ is compiled for the device's architecture, for sm_90a where that
+// is sm_90, so that Hopper's own instructions are there; its #include "..." are looked for beside
+// the file, then in `include`, then where NVRTC's own headers are. Throws UserError for a file that
+// cannot be read, is neither, or does not compile, and MachineError where there is no NVRTC.
+KernelImage image_of(const SourceFile& source, const DeviceInfo& device);
 
 }  // namespace fa_tune

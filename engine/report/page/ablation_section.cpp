@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
-#include "engine/report/page/bars.hpp"
+#include "engine/report/page/charts.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
-#include "engine/report/page/svg.hpp"
 
 namespace fa_tune {
 namespace {
@@ -50,10 +49,7 @@ std::string chart(const std::vector<const AblationRow*>& rows, const std::string
                         known_end(ratio.high).value_or(ratio.value), figure_of(*row), css});
   }
   std::string body;
-  if (!whiskers.empty())
-    body = figure(
-        both_widths([&](double width) { return whiskers_svg(whiskers, 1, name, caption, width); }),
-        caption);
+  if (!whiskers.empty()) body = whiskers_figure(whiskers, name, caption);
   if (!others.empty())
     body += element("details", text_element("summary", "Without a time") + element("ul", others));
   return body;

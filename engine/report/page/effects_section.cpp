@@ -4,10 +4,9 @@
 #include <fmt/core.h>
 
 #include "engine/report/insights.hpp"
-#include "engine/report/page/bars.hpp"
+#include "engine/report/page/charts.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
-#include "engine/report/page/svg.hpp"
 
 namespace fa_tune {
 namespace {
@@ -70,13 +69,8 @@ std::string effects_section(const RunFacts& facts, const Insights& insights) {
         facts.run.time_kind, seen, effects.size(),
         whiskers.size() < effects.size() ? fmt::format("; the first {} are shown", whiskers.size())
                                          : "");
-    body =
-        figure(both_widths([&](double width) {
-                 return whiskers_svg(
-                     whiskers, 1, "time as a multiple of the other value's, " + facts.run.time_kind,
-                     caption, width);
-               }),
-               caption);
+    body = whiskers_figure(
+        whiskers, "time as a multiple of the other value's, " + facts.run.time_kind, caption);
   }
   body += more(rows, "interaction", "Values that act together") +
           more(rows, "failure", "Values that fail") + more(rows, "operator", "Operators");

@@ -6,10 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/cost.hpp"
-#include "engine/report/page/bars.hpp"
+#include "engine/report/page/charts.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
-#include "engine/report/page/svg.hpp"
 #include "engine/report/text_format.hpp"
 
 namespace fa_tune {
@@ -154,10 +153,7 @@ std::string cost(const RunFacts& facts) {
   for (const std::string& line : cost_words(spent, facts.gained, facts.extras.price))
     said += text_element("p", line + ".");
   if (!said.empty()) said = text_element("h3", "What the search cost") + said;
-  return text_element("h3", "Where the time went") +
-         figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }),
-                caption) +
-         said;
+  return text_element("h3", "Where the time went") + bars_figure(bars, caption) + said;
 }
 
 }  // namespace

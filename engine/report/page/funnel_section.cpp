@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/report/page/bars.hpp"
+#include "engine/report/page/charts.hpp"
+#include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
-#include "engine/report/page/svg.hpp"
 
 namespace fa_tune {
 namespace {
@@ -96,9 +96,7 @@ std::string funnel_section(const RunFacts& facts) {
            ? fmt::format(" The stage '{}' stopped most, {}.", kStages[worst].name, most_lost)
            : " Nothing was refused.") +
       " Stages without a loss are left out.";
-  return section(
-      "funnel", "Where trials ended",
-      figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }), caption));
+  return section("funnel", "Where trials ended", bars_figure(bars, caption));
 }
 
 }  // namespace fa_tune

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "engine/report/page/axis.hpp"
+#include "engine/report/page/charts.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 #include "engine/report/text_format.hpp"
@@ -122,7 +122,7 @@ std::string lineage_section(const RunFacts& facts) {
         ancestors == 1 ? "The one ancestor" : fmt::format("All {} ancestors", ancestors),
         facts.line.front().trial.number, facts.winner->number, steps, steps == 1 ? "" : "s",
         first && last ? ", gain " + gain_text(first, last) : "");
-    body = figure(both_widths([&](double width) { return tree(facts, caption, width); }), caption);
+    body = figure(caption, [&](double width) { return tree(facts, caption, width); });
   }
   body += text_element("h3", "Step by step");
   body +=

@@ -53,4 +53,22 @@ std::string text_element(std::string_view name, std::string_view text, std::stri
   return element(name, escaped(text), css);
 }
 
+std::string section(const std::string& id, const std::string& title, const std::string& body) {
+  return fmt::format("<section id=\"{}\"><h2>{}</h2>{}</section>\n", id, escaped(title), body);
+}
+
+std::string table_markup(const std::vector<std::vector<std::string>>& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string cells;
+    for (const std::string& cell : rows[i]) cells += text_element(i == 0 ? "th" : "td", cell);
+    const std::string row = element("tr", cells);
+    if (i == 0)
+      text += element("thead", row) + "<tbody>";
+    else
+      text += row;
+  }
+  return "<div class=\"scroll\"><table>" + text + "</tbody></table></div>";
+}
+
 }  // namespace fa_tune

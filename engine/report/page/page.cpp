@@ -1,35 +1,80 @@
 #include "engine/report/page/page.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
+#include "engine/report/cost.hpp"
 #include "engine/report/insights.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
-#include "engine/report/page/style.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/report/text_format.hpp"
+#include "engine/util/error.hpp"
 
 namespace fa_tune {
 
-std::string section(const std::string& id, const std::string& title, const std::string& body) {
-  return fmt::format("<section id=\"{}\"><h2>{}</h2>{}</section>\n", id, escaped(title), body);
+const TrialRow* RunFacts::trial(std::int64_t id) const {
+  // Ids rise with numbers within a run.
+  const auto found = std::ranges::lower_bound(trials, id, {}, &TrialRow::id);
+  return found != trials.end() && found->id == id ? &*found : nullptr;
 }
 
-std::string figure(const std::string& drawing, const std::string& caption) {
-  return element("figure", drawing + text_element("figcaption", caption));
+const TrialRow* RunFacts::trial_of(const std::string& config_json) const {
+  const auto found = std::ranges::find(trials, config_json, &TrialRow::config_json);
+  return found == trials.end() ? nullptr : &*found;
 }
 
-std::string table_markup(const std::vector<std::vector<std::string>>& rows) {
-  std::string text;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::string cells;
-    for (const std::string& cell : rows[i]) cells += text_element(i == 0 ? "th" : "td", cell);
-    const std::string row = element("tr", cells);
-    if (i == 0)
-      text += element("thead", row) + "<tbody>";
-    else
-      text += row;
+std::string RunFacts::time_words(double us) const {
+  return fmt::format("{} us {}", time_text(us), run.time_kind);
+}
+
+RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
+  RunFacts facts;
+  const auto row = store.run(run);
+  if (!row)
+    throw UserError(
+        fmt::format("there is no run {}; 'fa-tune best' lists trials with theirs", run));
+  facts.run = *row;
+  facts.trials = store.trials(run);
+  facts.raced = raced_finals(store, run);
+  facts.sessions = store.sessions(run);
+  facts.profiles = store.profiles(run);
+  facts.gained = percent_gained(store, run);
+  facts.extras = std::move(extras);
+  for (const TrialRow& trial : facts.trials)
+    if (trial.screen_time) facts.screens[trial.id] = trial.screen_time->us.value;
+  TrialFilter filter;
+  filter.run = run;
+  filter.time_kind = row->time_kind;
+  filter.limit = 8;
+  facts.best = store.best(filter);
+  if (facts.best.empty()) return facts;
+  facts.winner = facts.best.front();
+  facts.line = main_line(store, facts.winner->id);
+  for (const TrialRow& trial : facts.trials)
+    if (const auto us = screen_beside(trial, *facts.winner)) facts.screens[trial.id] = *us;
+  std::vector<std::int64_t> to_ask = {facts.winner->id};
+  while (!to_ask.empty()) {
+    const std::int64_t id = to_ask.back();
+    to_ask.pop_back();
+    if (facts.parents.contains(id)) continue;
+    facts.parents[id] = store.parents(id);
+    for (const ParentRow& parent : facts.parents[id]) to_ask.push_back(parent.parent);
   }
-  return "<div class=\"scroll\"><table>" + text + "</tbody></table></div>";
+  return facts;
+}
+
+std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
+                                                          const TrialRow& one,
+                                                          const TrialRow& other) {
+  if (one.outcome != "right" || other.outcome != "right") return std::nullopt;
+  if (one.final_time && other.final_time)
+    return std::pair(one.final_time->us.value, other.final_time->us.value);
+  const auto mine = facts.screens.find(one.id);
+  const auto theirs = facts.screens.find(other.id);
+  if (mine == facts.screens.end() || theirs == facts.screens.end()) return std::nullopt;
+  return std::pair(mine->second, theirs->second);
 }
 
 std::string run_page(const Store& store, std::int64_t run, PageExtras extras) {
@@ -43,22 +88,16 @@ std::string run_page(const Store& store, std::int64_t run, PageExtras extras) {
       facts.run.state == "done"
           ? fmt::format("Began {}, ended {}.", facts.run.started_at, facts.run.finished_at)
           : fmt::format("Began {}; {}.", facts.run.started_at, facts.run.state);
-  std::string body =
-      element("h1", escaped(title)) + text_element("p", context_text(facts.run) + ".", "context") +
-      text_element("p", kind + " " + state, facts.measured() ? "kind" : "kind predicted");
-  body += result_section(facts) + funnel_section(facts) + progress_section(facts) +
-          lineage_section(facts) + effects_section(facts, insights_of(store, run)) +
-          ablation_section(facts) + roofline_section(facts) + bottleneck_section(facts) +
-          environment_section(facts);
-  return "<!DOCTYPE html>\n"
-         "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head>"
-         "<meta charset=\"utf-8\"/>"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'\"/>"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
-         "<meta name=\"color-scheme\" content=\"light dark\"/>" +
-         text_element("title", title + " - fa-tune") + element("style", kPageStyle) +
-         "</head>\n<body><main>\n" + body + "</main></body></html>\n";
+  const std::string sections = result_section(facts) + funnel_section(facts) +
+                               progress_section(facts) + lineage_section(facts) +
+                               effects_section(facts, insights_of(store, run)) +
+                               ablation_section(facts) + roofline_section(facts) +
+                               bottleneck_section(facts) + environment_section(facts);
+  return fmt::format(
+      fmt::runtime(page_frame_part()), fmt::arg("title", escaped(title)),
+      fmt::arg("style", page_style_part()), fmt::arg("context", escaped(context_text(facts.run))),
+      fmt::arg("kind", facts.measured() ? "kind" : "kind predicted"),
+      fmt::arg("about", escaped(kind + " " + state)), fmt::arg("sections", sections));
 }
 
 }  // namespace fa_tune

@@ -3,7 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/report/page/axis.hpp"
+#include "engine/report/page/charts.hpp"
+#include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 #include "engine/report/text_format.hpp"
 
@@ -94,10 +95,8 @@ std::string progress_section(const RunFacts& facts) {
       facts.measured() && !facts.raced.empty()
           ? " The least of many screens is mostly the luckiest; the finals timed it again."
           : "");
-  std::string body = figure(both_widths([&](double width) {
-                              return chart(by_trial, baseline, "trials", y_name, what, width);
-                            }),
-                            what);
+  std::string body = figure(
+      what, [&](double width) { return chart(by_trial, baseline, "trials", y_name, what, width); });
   // Trials of a run begun by an older program carry no time.
   if (by_time.size() == by_trial.size()) {
     std::ranges::stable_sort(by_time, {}, &Point::at);
@@ -108,13 +107,10 @@ std::string progress_section(const RunFacts& facts) {
     const std::string when = fmt::format(
         "The same over the time of the search: its best was there after {:.0f} s of {:.0f} s.",
         soonest->at * (long_run ? 60 : 1), last_s);
-    body += figure(both_widths([&](double width) {
-                     return chart(
-                         by_time, baseline,
-                         long_run ? "time of the search, minutes" : "time of the search, seconds",
-                         y_name, when, width);
-                   }),
-                   when);
+    const std::string x_name =
+        long_run ? "time of the search, minutes" : "time of the search, seconds";
+    body += figure(
+        when, [&](double width) { return chart(by_time, baseline, x_name, y_name, when, width); });
   }
   return section("progress", "Best so far", body);
 }

@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
-#include "engine/report/page/bars.hpp"
+#include "engine/report/page/charts.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
-#include "engine/report/page/svg.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 
@@ -84,9 +83,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
       !facts.measured() ? "No GPU was used."
       : all_finals      ? "Both were timed in the finals."
                         : "Each pair was timed in the same way, in the finals or by screens.");
-  return figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }),
-                caption) +
-         refused;
+  return bars_figure(bars, caption) + refused;
 }
 
 std::string rival_bars(const RunFacts& facts) {
@@ -103,7 +100,7 @@ std::string rival_bars(const RunFacts& facts) {
       "Measured beside others in one race of its own: time as a multiple of this kernel's there, "
       "with 95% intervals; shorter is faster. {}, {}, {}; {}.",
       race.device, race.software, race.date, race.method);
-  return figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }), caption);
+  return bars_figure(bars, caption);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/report/page/axis.hpp"
+#include "engine/report/page/charts.hpp"
+#include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
@@ -96,10 +97,9 @@ std::string roofline_section(const RunFacts& facts) {
       roof.flop / 1e9, roof.bytes / 1e6, facts.time_words(*shown_us(*facts.winner)),
       100 * floor_us / *shown_us(*facts.winner), computing ? "the tensor cores allow" : "L2 allows",
       roof.source);
-  return section(
-      "roofline", "Under the roofline",
-      figure(both_widths([&](double width) { return chart(roof, entries, caption, width); }),
-             caption));
+  return section("roofline", "Under the roofline", figure(caption, [&](double width) {
+                   return chart(roof, entries, caption, width);
+                 }));
 }
 
 }  // namespace fa_tune

@@ -1,11 +1,45 @@
 #pragma once
 
-#include <string>
+#include <map>
 
-#include "engine/report/page/page_data.hpp"
+#include "engine/report/page/page.hpp"
+#include "engine/report/rows.hpp"
+#include "engine/report/show.hpp"
 #include "engine/search/analysis/insights.hpp"
 
 namespace fa_tune {
+
+// All that a run's page is made of.
+struct RunFacts {
+  RunRow run;
+  std::vector<TrialRow> trials;  // by number
+  // Of those that were timed, us by trial id; see screen_beside(), beside the winner.
+  std::map<std::int64_t, double> screens;
+  std::map<std::int64_t, RacedFinal> raced;  // by trial id
+  std::vector<TrialRow> best;                // the first few, as Store::best orders them
+  std::optional<TrialRow> winner;            // the first of these
+  std::vector<LineageStep> line;             // the winner's, oldest first
+  std::map<std::int64_t, std::vector<ParentRow>> parents;  // of the winner and all its ancestors
+  std::vector<SessionRow> sessions;
+  std::vector<ProfileRow> profiles;  // by trial and source
+  std::optional<double> gained;      // percent_gained
+  PageExtras extras;
+
+  const TrialRow* trial(std::int64_t id) const;
+  const TrialRow* trial_of(const std::string& config_json) const;
+  bool measured() const { return run.time_kind == "measured"; }
+  // "5.39 us measured".
+  std::string time_words(double us) const;
+};
+
+// Throws UserError where there is no such run.
+RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras);
+
+// Times of two trials that were taken in the same way: their finals' if both have one, else their
+// screens'. Nothing if there are none.
+std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
+                                                          const TrialRow& one,
+                                                          const TrialRow& other);
 
 // The parts of a run's page, each a <section> of markup, or nothing where there is nothing to tell.
 // Times of the two kinds are named wherever they stand.
@@ -18,12 +52,5 @@ std::string ablation_section(const RunFacts& facts);
 std::string roofline_section(const RunFacts& facts);
 std::string bottleneck_section(const RunFacts& facts);   // what profiles say of trials
 std::string environment_section(const RunFacts& facts);  // what ran, how it was timed, what it cost
-
-// What they are put together with.
-std::string section(const std::string& id, const std::string& title, const std::string& body);
-// A drawing with what one sees in it, in words.
-std::string figure(const std::string& drawing, const std::string& caption);
-// Rows of cells that are text; the first row is the heads. Columns from the second on are figures.
-std::string table_markup(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace fa_tune

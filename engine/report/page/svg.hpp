@@ -43,15 +43,4 @@ class Svg {
   std::string content_;
 };
 
-// A chart drawn twice, for a page and for a phone; the style sheet shows one of them. Shrinking one
-// drawing would shrink its letters.
-inline constexpr double kWide = 720;
-inline constexpr double kNarrow = 344;
-
-template <typename Draw>
-std::string both_widths(Draw&& draw) {
-  return "<div class=\"wide\">" + draw(kWide) + "</div><div class=\"narrow\">" + draw(kNarrow) +
-         "</div>";
-}
-
 }  // namespace fa_tune

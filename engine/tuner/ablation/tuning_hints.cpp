@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/report/lineage.hpp"
+#include "engine/report/show.hpp"
 #include "engine/tuner/ablation/ablation_plan.hpp"
 
 namespace fa_tune {

@@ -1,7 +1,6 @@
-#include "engine/profiler/ncu_csv.hpp"
-
 #include <doctest/doctest.h>
 
+#include "engine/profiler/ncu.hpp"
 #include "engine/util/error.hpp"
 #include "tests/helpers.hpp"
 

@@ -1,10 +1,9 @@
-#include "engine/profiler/ncu_metrics.hpp"
-
 #include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
 
+#include "engine/profiler/ncu.hpp"
 #include "engine/util/error.hpp"
 
 using namespace fa_tune;

@@ -1,5 +1,3 @@
-#include "engine/report/lineage.hpp"
-
 #include <sstream>
 
 #include <doctest/doctest.h>

@@ -4,8 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/report/page/axis.hpp"
-#include "engine/report/page/bars.hpp"
+#include "engine/report/page/charts.hpp"
 #include "engine/report/page/markup.hpp"
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"

@@ -154,7 +154,7 @@ TEST_CASE("what to try is a table, or says why there is none") {
   CHECK(has(text, "tried, trial 9: refused, spill"));
   CHECK(has(text, "no other valid value in the space: WARPS (4)"));
   CHECK(within_page(text));
-  const auto json = next_moves_json(next);
+  const nlohmann::ordered_json json = next.moves;
   CHECK(json[0]["options"][0]["also"][0]["to"] == 32);
   CHECK(json[0]["options"][1]["ratio"].is_null());
 }

@@ -1,12 +1,11 @@
 // Races beside others, as the scripts write them.
 
-#include "engine/report/rival_race.hpp"
-
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "engine/report/page/page.hpp"
 #include "engine/util/error.hpp"
 
 using namespace fa_tune;

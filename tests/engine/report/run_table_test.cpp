@@ -1,9 +1,8 @@
-#include "engine/report/run_table.hpp"
-
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
+#include "engine/report/recorded_run.hpp"
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 

@@ -1,10 +1,11 @@
+#include "tools/lone/element.hpp"
+
 #include <cmath>
 
 #include <doctest/doctest.h>
 
 #include "engine/util/error.hpp"
-#include "tools/lone/compare.hpp"
-#include "tools/lone/npy.hpp"
+#include "tools/lone/outputs.hpp"
 
 using namespace fa_tune;
 

@@ -1,6 +1,6 @@
-#include "tools/bench/tensor_core/formats.hpp"
-
 #include <fmt/format.h>
+
+#include "tools/bench/tensor_core/parts.hpp"
 
 namespace fa_tune::bench {
 

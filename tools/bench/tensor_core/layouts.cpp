@@ -1,11 +1,9 @@
-#include "tools/bench/tensor_core/layouts.hpp"
-
 #include <span>
 
 #include <fmt/format.h>
 
 #include "engine/util/error.hpp"
-#include "tools/bench/tensor_core/need.hpp"
+#include "tools/bench/tensor_core/parts.hpp"
 
 namespace fa_tune::bench {
 namespace {

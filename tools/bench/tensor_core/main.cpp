@@ -24,10 +24,7 @@
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
-#include "tools/bench/tensor_core/layouts.hpp"
-#include "tools/bench/tensor_core/need.hpp"
-#include "tools/bench/tensor_core/operands.hpp"
-#include "tools/bench/tensor_core/wmma.hpp"
+#include "tools/bench/tensor_core/parts.hpp"
 
 namespace fa_tune::bench {
 namespace {

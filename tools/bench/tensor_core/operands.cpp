@@ -1,7 +1,7 @@
-#include "tools/bench/tensor_core/operands.hpp"
-
 #include <algorithm>
 #include <bit>
+
+#include "tools/bench/tensor_core/parts.hpp"
 
 namespace fa_tune::bench {
 

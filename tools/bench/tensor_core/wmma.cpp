@@ -1,12 +1,9 @@
-#include "tools/bench/tensor_core/wmma.hpp"
-
 #include <span>
 
 #include <fmt/format.h>
 
 #include "engine/util/error.hpp"
-#include "tools/bench/tensor_core/need.hpp"
-#include "tools/bench/tensor_core/operands.hpp"
+#include "tools/bench/tensor_core/parts.hpp"
 
 namespace fa_tune::bench {
 namespace {

@@ -13,7 +13,7 @@
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
 #include "engine/measure/process_series.hpp"
-#include "engine/report/run_fingerprint.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/tuner/finals/final_places.hpp"
 #include "engine/tuner/finals/finalists.hpp"
 #include "engine/tuner/finals/finals.hpp"

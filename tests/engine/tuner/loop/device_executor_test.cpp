@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
-#include "engine/report/run_fingerprint.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/tuner/loop/run_options.hpp"
 #include "engine/util/error.hpp"

@@ -15,7 +15,7 @@
 #include "db/backup.hpp"
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
-#include "engine/report/run_fingerprint.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/hash.hpp"
