@@ -2,6 +2,7 @@
 #include <set>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/report/table.hpp"

@@ -51,7 +51,7 @@ bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
                    std::uint32_t bytes);
 void count_bulk(Warp& warp, std::uint64_t bytes);
 
-// bulk_watch.cpp: tells the Sanitizer, if there is one, of a copy whose addresses are right.
+// Tells the Sanitizer, if there is one, of a copy whose addresses are right.
 // `source` is in shared memory, or null; `pieces` are what it accesses in global memory. False
 // after a report.
 struct GlobalPiece {

@@ -9,24 +9,6 @@
 namespace fa_tune::emulator {
 namespace {
 
-struct StAsyncPayload {
-  std::array<std::byte, 16> bytes{};
-  std::uint32_t size = 0;
-};
-
-StAsyncPayload payload_of(const Warp& warp, const Op& op, int lane) {
-  StAsyncPayload payload;
-  const auto step = static_cast<std::uint32_t>(size_of(static_cast<Type>(op.m[3])));
-  for (std::size_t i = 0; i < op.m[4]; ++i) {
-    const std::uint16_t index = op.r[async_store_value + i];
-    const std::uint64_t value =
-        op.m[5] == 8 ? std::uint64_t{slot64(warp, index)[lane]} : slot(warp, index)[lane];
-    std::memcpy(payload.bytes.data() + payload.size, &value, step);
-    payload.size += step;
-  }
-  return payload;
-}
-
 std::byte* place_of(Warp& warp, const Op& op, int lane, std::uint64_t address,
                     std::uint32_t bytes) {
   return resolve_one(warp, op, lane, {.space = Space::cluster, .bytes = bytes, .write = true},
@@ -44,21 +26,21 @@ bool watch(Warp& warp, const Op& op, int lane, const std::byte* to, const std::b
 
 bool start(Warp& warp, const Op& op, int lane) {
   const BulkTarget target{bulk_operand(warp, op, 0, lane), bulk_operand(warp, op, 3, lane)};
-  const StAsyncPayload payload = payload_of(warp, op, lane);
-  const std::byte* to = place_of(warp, op, lane, target.address, payload.size);
+  const auto payload = stored_bytes(warp, op, lane, async_store_value);
+  const auto bytes = static_cast<std::uint32_t>(op.m[4] * size_of(static_cast<Type>(op.m[3])));
+  const std::byte* to = place_of(warp, op, lane, target.address, bytes);
   if (to == nullptr) return false;
   const std::byte* barrier = place_of(warp, op, lane, target.barrier, 8);
-  if (barrier == nullptr || !watch(warp, op, lane, to, barrier, payload.size)) return false;
+  if (barrier == nullptr || !watch(warp, op, lane, to, barrier, bytes)) return false;
   warp.cta->cluster().start({&warp,
                              &op,
                              lane,
                              AsyncOperation::no_group,
-                             [&warp, &op, lane, target, payload] {
-                               std::byte* place =
-                                   place_of(warp, op, lane, target.address, payload.size);
+                             [&warp, &op, lane, target, payload, bytes] {
+                               std::byte* place = place_of(warp, op, lane, target.address, bytes);
                                if (place == nullptr) return;
-                               std::memcpy(place, payload.bytes.data(), payload.size);
-                               (void)complete_bulk(warp, op, lane, target, payload.size);
+                               std::memcpy(place, payload.data(), bytes);
+                               (void)complete_bulk(warp, op, lane, target, bytes);
                              },
                              {}});
   return !warp.cta->cluster().has_failed();

@@ -19,29 +19,12 @@ constexpr std::uint32_t piece = 16;       // bytes that change places as one
 constexpr std::uint32_t box_align = 128;  // of a box in shared memory
 
 Type type_of(TensorElement element) {
-  switch (element) {
-    case TensorElement::u8:
-      return Type::u8;
-    case TensorElement::u16:
-      return Type::u16;
-    case TensorElement::u32:
-      return Type::u32;
-    case TensorElement::s32:
-      return Type::s32;
-    case TensorElement::u64:
-      return Type::u64;
-    case TensorElement::s64:
-      return Type::s64;
-    case TensorElement::f16:
-      return Type::f16;
-    case TensorElement::f32:
-      return Type::f32;
-    case TensorElement::f64:
-      return Type::f64;
-    case TensorElement::bf16:
-      return Type::bf16;
-  }
-  return Type::none;
+  // In the order of the enumeration.
+  constexpr Type types[] = {Type::u8,  Type::u16, Type::u32, Type::s32, Type::u64,
+                            Type::s64, Type::f16, Type::f32, Type::f64, Type::bf16};
+  // A kernel can write what it likes where a map should be.
+  const auto index = static_cast<std::size_t>(element);
+  return index < std::size(types) ? types[index] : Type::none;
 }
 
 // Which reductions there are: PTX ISA, cp.reduce.async.bulk.

@@ -43,7 +43,9 @@ static_assert(sizeof(Access) == 16);
 // "shared", for messages.
 std::string_view space_name(Space space);
 
-// What one lane of a store writes; as many bytes as it has, from the front.
-std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane);
+// What one lane of a store writes; as many bytes as it has, from the front. r[first]: its first
+// value.
+std::array<std::byte, 16> stored_bytes(const LaneFile& lanes, const Op& op, int lane,
+                                       std::size_t first = 0);
 
 }  // namespace fa_tune::emulator
