@@ -120,7 +120,7 @@ struct Launch {
   Checks checks = {};
   // Which of the legal orders of events the emulator takes. 0: warp after warp, asynchronous copies
   // as late as may be; other numbers draw an order of warps and a moment, early or late, for every
-  // asynchronous operation, and from 3 on one of blocks. A right kernel gives the same bits in all.
+  // asynchronous operation, and from 3 on one of blocks. A correct kernel has the same bits in all.
   std::uint64_t schedule = 0;
   // Copied there before it runs; in time(), once. A module without such a variable goes without: a
   // compiler leaves out what is not used. One that is too small for the bytes is a Fault resources.
@@ -230,7 +230,7 @@ class Device {
   // Makes good what the last kernel has broken, so that what fails from now on is the next one's.
   // False if the device is lost.
   virtual bool ready() { return !lost(); }
-  // The time of the fastest right kernel known; 0 for none. What takes many times as long need not
+  // The time of the fastest correct kernel; 0 for none. What takes many times as long need not
   // be waited for.
   virtual void note_incumbent(double /*us*/) {}
   // What the GPU has drawn from the wall, whoever it worked for, since a moment that nobody knows:

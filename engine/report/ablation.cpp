@@ -28,7 +28,7 @@ std::string change_text(const AblationRow& row) {
 
 std::string note(const AblationRow& row) {
   if (row.outcome == "impossible") return row.because;
-  if (row.outcome == "refused")
+  if (row.outcome == "failed")
     return row.rejection.finding +
            (row.rejection.message.empty() ? "" : ": " + row.rejection.message);
   if (row.outcome == "same") return "the very same machine code";

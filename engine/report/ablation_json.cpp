@@ -80,6 +80,12 @@ AblationKind kind(const std::string& text) {
   throw UserError("'" + text + "' is no kind of row");
 }
 
+// Older files have other words for two of them.
+std::string outcome(const std::string& word) {
+  if (word == "right") return "passed";
+  return word == "refused" ? "failed" : word;
+}
+
 AblationRow row(const Json& json) {
   AblationRow row;
   row.kind = kind(json.at("kind").get<std::string>());
@@ -87,7 +93,7 @@ AblationRow row(const Json& json) {
   row.also = changes(json.at("also"));
   row.because = word(json.at("because"));
   if (!json.at("config").is_null()) row.config = Config::from_json(json.at("config").dump());
-  row.outcome = json.at("outcome").get<std::string>();
+  row.outcome = outcome(json.at("outcome").get<std::string>());
   row.rejection.finding = word(json.at("finding"));
   row.rejection.message = word(json.at("message"));
   row.time_us = number(json.at("time_us"));

@@ -62,10 +62,10 @@ std::string words(const FailureInsight& failure) {
 }
 
 std::string words(const OperatorGain& gain, const std::string& prefix) {
-  const std::string right = rate(gain.right) + " right";
+  const std::string passed = rate(gain.passed) + " passed";
   if (gain.better.of == 0)
-    return fmt::format("{}: {}, no parents to compare with", gain.operation, right);
-  std::string text = fmt::format("{}: {}, {}better than their parent {}", gain.operation, right,
+    return fmt::format("{}: {}, no parents to compare with", gain.operation, passed);
+  std::string text = fmt::format("{}: {}, {}better than their parent {}", gain.operation, passed,
                                  prefix, rate(gain.better));
   if (gain.cost_s > 0)
     text += fmt::format(", log gain a second {:.4f} ({:.4f}..{:.4f})", gain.per_s, gain.per_s_low,

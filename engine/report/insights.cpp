@@ -68,7 +68,7 @@ Json json_of(const FailureInsight& failure) {
 Json json_of(const OperatorGain& gain) {
   return {{"operation", gain.operation},
           {"trials", gain.trials},
-          {"right", share_json(gain.right)},
+          {"passed", share_json(gain.passed)},
           {"better", share_json(gain.better)},
           {"cost_s", gain.cost_s},
           {"gain_per_s",
@@ -103,10 +103,10 @@ std::string question_text(const Question& question, const std::vector<InsightRow
       mine.push_back(&each);
       seen += each.seen;
     }
-  const bool judged = std::string_view(question.kind) != "operator";
+  const bool tested = std::string_view(question.kind) != "operator";
   std::string text = fmt::format("\n{}", question.title);
   if (mine.empty()) return text + fmt::format(": {}\n", question.none);
-  text += judged ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
+  text += tested ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
   const std::size_t shown = std::min(mine.size(), static_cast<std::size_t>(limit));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto lines = wrap_words(mine[i]->text, kPageWidth - 4);
@@ -168,7 +168,7 @@ Insights insights_of(const Store& store, std::int64_t run) {
   std::vector<std::optional<double>> screened;
   std::vector<double> clocks;
   for (const TrialRow& trial : trials) {
-    const bool timed = trial.outcome == "right" && trial.screen_time;
+    const bool timed = trial.outcome == Outcome::passed && trial.screen_time;
     screened.push_back(timed ? std::optional(trial.screen_time->us.value) : std::nullopt);
     const double mhz = screened.back() ? mhz_of(*screened.back(), trial.detail_json) : 0;
     if (mhz > 0) clocks.push_back(mhz);
@@ -185,10 +185,10 @@ Insights insights_of(const Store& store, std::int64_t run) {
     numbers[trial.id] = number;
     std::optional<double>& us = screens[trial.id];
     if (screened[i]) us = us_at_clock(*screened[i], trial.detail_json, mhz);
-    if (trial.outcome == "duplicate")
+    if (trial.outcome == Outcome::duplicate)
       if (const auto original = screens.find(trial.duplicate_of); original != screens.end())
         us = original->second;
-    TrialOrigin origin{trial.operation, {}, trial.stage, trial.outcome == "duplicate"};
+    TrialOrigin origin{trial.operation, {}, trial.stage, trial.outcome == Outcome::duplicate};
     for (const ParentRow& parent : store.parents(trial.id))
       if (const auto known = numbers.find(parent.parent); known != numbers.end())
         origin.parents.push_back(known->second);
@@ -221,8 +221,8 @@ std::vector<InsightRow> insight_rows(const Insights& insights, const std::string
 
 std::string insights_text(const RunRow& run, const Insights& insights,
                           const std::vector<ProfileRow>& profiles, int limit) {
-  const std::string title = fmt::format("Insights of run {}, {} trials, {} right. {}", run.id,
-                                        insights.trials(), insights.right(), context_text(run));
+  const std::string title = fmt::format("Insights of run {}, {} trials, {} passed. {}", run.id,
+                                        insights.trials(), insights.passed(), context_text(run));
   std::string text;
   for (const std::string& line : wrap_words(title, kPageWidth)) text += line + '\n';
   const auto rows = insight_rows(insights, run.time_kind);
@@ -235,7 +235,7 @@ std::string insights_json(const RunRow& run, const Insights& insights,
   Json json = {{"run", run.id},
                {"time_kind", run.time_kind},
                {"trials", insights.trials()},
-               {"right", insights.right()}};
+               {"passed", insights.passed()}};
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) {
     json[question.key] = Json::array();

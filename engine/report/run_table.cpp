@@ -14,7 +14,7 @@ namespace {
 constexpr double us_per_ms = 1000;
 
 Failure failure_of(const TrialRow& trial) {
-  if (trial.outcome == "right" && trial.screen_time) return Failure::none;
+  if (trial.outcome == Outcome::passed && trial.screen_time) return Failure::none;
   const std::string& stage = trial.stage;
   if (stage == "compile") return Failure::compile;
   if (stage == "space" || stage == "resources") return Failure::invalid;

@@ -25,7 +25,7 @@ TEST_CASE("best: finals first, then screens, each fastest first; refused ones ne
   const auto slow = store.record_trial(a_trial(run, 1, 100), {}, {}, "1");
   const auto fast = store.record_trial(a_trial(run, 2, 80), {}, {}, "2");
   TrialRow wrong = a_trial(run, 3, 10);
-  wrong.outcome = "refused";
+  wrong.outcome = Outcome::failed;
   store.record_trial(wrong, {}, {}, "3");
   TrialRow lean = a_trial(run, 4, 100);
   lean.registers = 64;

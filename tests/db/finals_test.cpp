@@ -103,7 +103,7 @@ TEST_CASE("a later race takes an older one's place, row by row; who is refused h
   fourth.race = 2;
   fourth.cold.reset();
   raced.store.record_race({again, fourth});
-  raced.store.refuse_final(3, "wrong", "why");
+  raced.store.fail_final(3, "wrong", "why");
   const auto rows = raced.store.finals(raced.run);
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].trial == 1);

@@ -25,7 +25,7 @@ class Side {
   std::expected<std::vector<LoneOutput>, std::string> run(const KernelFile& kernel, bool planted,
                                                           const Checks& checks,
                                                           std::uint64_t schedule);
-  // From now on the answers of right kernels are kept in `folder`, which must exist.
+  // From now on the answers of correct kernels are kept in `folder`, which must exist.
   void keep(const std::filesystem::path& folder);
 
  private:

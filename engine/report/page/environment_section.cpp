@@ -103,7 +103,7 @@ std::string how_measured(const RunFacts& facts) {
            " makes a time of these counts. A prediction ranks kernels; how long they take only a "
            "GPU can say.";
   const std::string screened =
-      "Each right kernel was screened: warm cache, launches back to back, the median of its "
+      "Each correct kernel was screened: warm cache, launches back to back, the median of its "
       "samples.";
   if (facts.raced.empty()) return screened + " No finals were held.";
   return screened +

@@ -131,9 +131,9 @@ std::string result_section(const RunFacts& facts) {
   if (facts.extras.roof)
     cards += card(tflops_text(facts.extras.roof->flop / *shown_us(winner) / 1e6),
                   "of the operations the shape needs, " + facts.run.time_kind);
-  int right = 0;
-  for (const TrialRow& trial : facts.trials) right += trial.outcome == "right";
-  cards += card(fmt::format("{} of {}", right, facts.trials.size()), "trials were right");
+  int passed = 0;
+  for (const TrialRow& trial : facts.trials) passed += trial.outcome == Outcome::passed;
+  cards += card(fmt::format("{} of {}", passed, facts.trials.size()), "trials passed");
   std::string body = element("div", cards, "cards");
   if (const auto raced = facts.raced.find(winner.id); raced != facts.raced.end()) {
     std::string words = "In the finals: " + standing_text(raced->second) + ".";

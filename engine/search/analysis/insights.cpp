@@ -12,8 +12,8 @@ namespace {
 
 // An interval that touches zero, as it may where many times are equal, is no effect either.
 template <typename Finding>
-void judge_ratios(std::vector<Finding>& findings) {
-  judge(findings);
+void adjust_ratios(std::vector<Finding>& findings) {
+  adjust(findings);
   for (Finding& finding : findings)
     if (finding.low <= 0 && finding.high >= 0) finding.seen = false;
 }
@@ -43,9 +43,9 @@ std::string to_text(InsightMethod method) {
 
 void Insights::tell(const Evaluation& told, const TrialOrigin& origin) {
   if (!known_.insert(told.config.to_json()).second) return;
-  Trial trial{codes_.encode(told.config), told.right && told.time_us.has_value(), 0, told.cost_s,
+  Trial trial{codes_.encode(told.config), told.passed && told.time_us.has_value(), 0, told.cost_s,
               origin};
-  if (trial.right) {
+  if (trial.passed) {
     trial.log_time = std::log(*told.time_us);
     times_.emplace(told.number, trial.log_time);
     if (!origin.duplicate) matched_.add(trial.codes, trial.log_time);
@@ -70,7 +70,7 @@ void Insights::add_model_effects(std::vector<Effect>& effects) const {
   std::vector<Codes> configs;
   std::vector<double> figures;
   for (const Trial& trial : trials_) {
-    if (!trial.right || trial.origin.duplicate) continue;
+    if (!trial.passed || trial.origin.duplicate) continue;
     configs.push_back(trial.codes);
     codes_.lengthen(configs.back());
     figures.push_back(trial.log_time);
@@ -90,7 +90,7 @@ void Insights::add_model_effects(std::vector<Effect>& effects) const {
 std::vector<Effect> Insights::effects() const {
   auto effects = paired_effects();
   add_model_effects(effects);
-  judge_ratios(effects);
+  adjust_ratios(effects);
   for (Effect& effect : effects) name_the_faster(effect);
   most_useful_first(effects);
   return effects;
@@ -108,7 +108,7 @@ std::vector<Interaction> Insights::interactions() const {
                      others[squares.second.to], others[squares.second.from], rank.center, rank.low,
                      rank.high, static_cast<int>(differences.size()), rank.p, false});
   }
-  judge_ratios(found);
+  adjust_ratios(found);
   for (Interaction& interaction : found) name_the_faster(interaction);
   most_useful_first(found);
   return found;

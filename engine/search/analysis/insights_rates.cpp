@@ -22,9 +22,9 @@ std::vector<FailureInsight> Insights::failures() const {
       Count& count = counts[trial.codes[gene]];
       for (Count* each : {&count, &all}) {
         ++each->tried;
-        each->failed += !trial.right;
+        each->failed += !trial.passed;
       }
-      if (!trial.right && !trial.origin.stage.empty()) ++count.stages[trial.origin.stage];
+      if (!trial.passed && !trial.origin.stage.empty()) ++count.stages[trial.origin.stage];
     }
     if (all.failed == 0) continue;
     for (std::size_t code = 0; code < counts.size(); ++code) {
@@ -39,7 +39,7 @@ std::vector<FailureInsight> Insights::failures() const {
                        fisher_p(failed, others), false});
     }
   }
-  judge(found);
+  adjust(found);
   std::stable_sort(found.begin(), found.end(),
                    [](const FailureInsight& a, const FailureInsight& b) {
                      if (a.seen != b.seen) return a.seen;
@@ -51,7 +51,7 @@ std::vector<FailureInsight> Insights::failures() const {
 
 std::vector<OperatorGain> Insights::operators() const {
   struct Count {
-    int right = 0;
+    int passed = 0;
     int compared = 0;
     int better = 0;
     std::vector<GainAndCost> children;
@@ -61,8 +61,8 @@ std::vector<OperatorGain> Insights::operators() const {
     if (trial.origin.operation.empty()) continue;
     Count& count = counts[trial.origin.operation];
     GainAndCost child{0, trial.cost_s};
-    count.right += trial.right;
-    if (trial.right && !trial.origin.parents.empty())
+    count.passed += trial.passed;
+    if (trial.passed && !trial.origin.parents.empty())
       if (const auto parent = times_.find(trial.origin.parents.front()); parent != times_.end()) {
         ++count.compared;
         count.better += trial.log_time < parent->second;
@@ -73,7 +73,7 @@ std::vector<OperatorGain> Insights::operators() const {
   std::vector<OperatorGain> gains;
   for (const auto& [operation, count] : counts) {
     const int trials = static_cast<int>(count.children.size());
-    OperatorGain gain{operation, trials, share(count.right, trials),
+    OperatorGain gain{operation, trials, share(count.passed, trials),
                       share(count.better, count.compared)};
     for (const GainAndCost& child : count.children) {
       gain.cost_s += child.cost;

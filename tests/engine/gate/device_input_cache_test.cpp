@@ -189,7 +189,7 @@ TEST_CASE("originals: the engine's own kernels copy and compare, to the last byt
 TEST_CASE("originals: a gate with them sees what one without sees") {
   Bench bench;
   REQUIRE(bench.input_cache.usable());
-  CHECK(bench.verdict().right());
+  CHECK(bench.verdict().passed());
   CHECK(bench.launches == 2);
   constexpr std::size_t kPlace = 4 * 123'457;
   for (const int wrong_run : {1, 2}) {
@@ -209,7 +209,7 @@ TEST_CASE("originals: a gate with them sees what one without sees") {
           Finding::guard_damaged);
   }
   CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[kPlace + 3] = std::byte{0xff}; })
-            .finding != Finding::right);
+            .finding != Finding::passed);
 }
 
 namespace {
@@ -269,11 +269,11 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
     const auto timed = [&] {
       TimedLaunch launch(device, bound, truths.get(one), &input_cache);
       REQUIRE(device.launch(launch.launch()));
-      const auto refusal = launch.check(truths.get(one));
-      return refusal ? refusal->finding : Finding::right;
+      const auto rejection = launch.check(truths.get(one));
+      return rejection ? rejection->finding : Finding::passed;
     };
-    CHECK(gated().right());
-    CHECK(timed() == Finding::right);
+    CHECK(gated().passed());
+    CHECK(timed() == Finding::passed);
     lazy = true;
     CHECK(gated().finding == Finding::wrong);
     CHECK(gated().message == "y[1] is never written");
@@ -283,13 +283,13 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
 
 TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else is charged") {
   Bench bench;
-  CHECK(bench.verdict().right());
+  CHECK(bench.verdict().passed());
   const auto entry = bench.truth.get({bench.problem.shape(), Inputs::normal, 1});
   const auto kept = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(kept);
   const std::array damage{std::byte{0x7f}};
   REQUIRE(bench.device.write((*kept)->handle(), 4 * 1000 + 3, damage));
-  CHECK(bench.verdict().right());
+  CHECK(bench.verdict().passed());
   // One that is wrong stays so.
   const auto again = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(bench.device.write((*again)->handle(), 4 * 1000 + 3, damage));
@@ -386,11 +386,11 @@ TEST_CASE("originals: those in use stay, where inputs together are more than is 
   TimedLaunch timed(device, kernel, truth, &input_cache);
   REQUIRE(device.launch(timed.launch()));
   CHECK_FALSE(timed.check(truth));
-  const auto refusal = timed.check_exchanged(other);
-  CHECK_MESSAGE(!refusal, (refusal ? refusal->message : ""));
+  const auto rejection = timed.check_exchanged(other);
+  CHECK_MESSAGE(!rejection, (rejection ? rejection->message : ""));
 }
 
-TEST_CASE("originals: on a device without room for them they make way, and nobody is refused") {
+TEST_CASE("originals: on a device without room for them they make way, and no kernel fails") {
   FakeDevice device;
   teach(device);
   teach_sampling(device);
@@ -407,7 +407,7 @@ TEST_CASE("originals: on a device without room for them they make way, and nobod
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
     const Verdict verdict =
         gate.check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = seed}});
-    CHECK_MESSAGE(verdict.right(), verdict.message);
+    CHECK_MESSAGE(verdict.passed(), verdict.message);
   }
   // Without any there is none for the kernel either.
   device.room = 2 * DeviceInputCache::kLeast;
@@ -463,7 +463,7 @@ struct Sampled {
 
 }  // namespace
 
-TEST_CASE("originals: a sampled output is judged on the device as it is on the host") {
+TEST_CASE("originals: a sampled output is compared on the device as it is on the host") {
   const auto device = measuring_emulator();
   DeviceInputCache input_cache(*device);
   REQUIRE(input_cache.usable());
@@ -487,7 +487,7 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     };
     const std::uint16_t half = type == DType::bf16 ? to_bf16(0.5) : to_f16(0.5);
     const std::uint16_t three = type == DType::bf16 ? to_bf16(3.0) : to_f16(3.0);
-    agree(Finding::right);
+    agree(Finding::passed);
     const auto with = [&](std::size_t row, std::uint16_t bits, const std::string& finding) {
       const auto before = sampled.bytes;
       sampled.set(row * Sampled::kLength + 17, bits);
@@ -496,13 +496,13 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     };
     // In a row that is known, in one that is not, and in the last.
     with(19, half, Finding::wrong);
-    with(20, half, Finding::right);
+    with(20, half, Finding::passed);
     for (const std::size_t row : {19, 20, 8191}) with(row, 0xffff, Finding::not_finite);
     for (const std::size_t row : {19, 20, 8191}) with(row, three, Finding::wrong);
     for (const std::size_t row : {19, 20, 8191})
       with(row, static_cast<std::uint16_t>(three | 0x8000U), Finding::wrong);
     with(23, half, Finding::wrong);
-    with(23, 0x8000, Finding::right);
+    with(23, 0x8000, Finding::passed);
     CHECK(*input_cache.within_limits({buffer, 0}, output,
                                      {sampled.truth, &sampled.truth->expectations[0]}));
     device->release(buffer);
@@ -524,6 +524,6 @@ TEST_CASE("originals: which rows are sampled is not left on the device") {
   const std::size_t before = device.buffers_held();
   const auto rows = input_cache.sampled_rows({buffer, 0}, output, expectation);
   REQUIRE(rows);
-  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::right);
+  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::passed);
   CHECK(device.buffers_held() == before);
 }

@@ -23,7 +23,7 @@ void fill_lineage(Store& store) {
   store.record_trial(a_trial(run, 2, 95), {}, {}, "kernel 2");
   TrialRow wrong = a_trial(run, 3, 1);
   wrong.stage = "gate";
-  wrong.outcome = "refused";
+  wrong.outcome = Outcome::failed;
   wrong.finding = "wrong_value";
   wrong.message =
       "ragged Lq=77, seed 5: O[12] is 0.25, expected 0.5 and at most 0.001 away, which "

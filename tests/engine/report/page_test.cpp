@@ -31,7 +31,7 @@ std::int64_t fill(Store& store, RunRow run) {
     TrialRow trial = a_trial(id, number, 100 - 10 * (number <= 5 ? number : 1));
     trial.at_ms = 1000.0 * number;
     if (number >= 6) {
-      trial.outcome = "refused";
+      trial.outcome = Outcome::failed;
       trial.stage = number <= 7 ? "compile" : "gate";
       trial.finding = number <= 7 ? "compile_error" : kEvil;
       trial.message = kEvil;
@@ -61,12 +61,12 @@ PageExtras extras() {
   ablation.time_us = 50;
   AblationRow row;
   row.wanted = {{"BLOCK_M", Value(std::int64_t{5}), Value(std::int64_t{1})}};
-  row.outcome = "right";
+  row.outcome = Outcome::passed;
   row.ratio = Interval{1.8};
   row.verdict = "slower";
   ablation.rows.push_back(row);
   row.ratio = {};
-  row.outcome = "refused";
+  row.outcome = Outcome::failed;
   row.rejection.message = kEvil;
   ablation.rows.push_back(row);
   found.ablation = ablation;
@@ -205,7 +205,7 @@ TEST_CASE("a run without a winner, or without a trial, has a page too") {
   const std::int64_t run = store.begin_run(a_run());
   CHECK(has(run_page(store, run, {}), "No trial passed"));
   TrialRow trial = a_trial(run, 1, 1);
-  trial.outcome = "refused";
+  trial.outcome = Outcome::failed;
   trial.stage = "gate";
   trial.finding = "wrong";
   trial.screen_time.reset();

@@ -19,7 +19,7 @@ TEST_CASE("run table: every trial of a run, with what it cost and gave") {
       store.record_trial(a_trial(run, 1, 80), {}, {{0, "screen", {79, 81}}}, "kernel 1");
   TrialRow refused = a_trial(run, 2, 0);
   refused.stage = "compile";
-  refused.outcome = "refused";
+  refused.outcome = Outcome::failed;
   refused.finding = "compile_error";
   refused.code_hash = "";
   refused.screen_time.reset();
@@ -28,7 +28,7 @@ TEST_CASE("run table: every trial of a run, with what it cost and gave") {
   duplicate.number = 3;
   duplicate.config_json = R"({"template":"scalar","BLOCK_M":3})";
   duplicate.stage = "duplicate_code";
-  duplicate.outcome = "duplicate";
+  duplicate.outcome = Outcome::duplicate;
   duplicate.finding = "duplicate";
   duplicate.source_hash = "source3";
   duplicate.duplicate_of = first;

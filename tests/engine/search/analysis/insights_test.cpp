@@ -267,7 +267,7 @@ TEST_CASE("operators are paid by what their children gain over their parents") {
   REQUIRE(gains.size() == 3);
   CHECK(gains[0].operation == "adjacent");
   CHECK(gains[0].trials == 3);
-  CHECK(gains[0].right.part == 2);
+  CHECK(gains[0].passed.part == 2);
   CHECK(gains[0].better.part == 1);
   CHECK(gains[0].better.of == 2);
   CHECK(gains[0].log_gain == doctest::Approx(std::log(2)));

@@ -200,7 +200,7 @@ class Field {
     const auto bound = variant.bind(task_->problem->shape());
     if (!bound) return {bound.error(), 0};
     const auto timed = timer.time(*bound, effort);
-    return timed ? std::pair<std::string, double>{"right", timed->time_us.value}
+    return timed ? std::pair<std::string, double>{"passed", timed->time_us.value}
                  : std::pair<std::string, double>{
                        timed.error().finding + ": " + timed.error().message, 0};
   }
@@ -216,7 +216,7 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
   const Field field;
   for (const Effort effort : {Effort::screen, Effort::final_}) {
     const auto honest = field.time(field.clock(), 0, effort, ValidatedTimer::Proof::where_measured);
-    CHECK(honest.first == "right");
+    CHECK(honest.first == "passed");
     for (const int cheat : {1, 3, 4, 5, 6}) {
       CAPTURE(cheat);
       const auto told =
@@ -225,7 +225,7 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
     }
   }
   CHECK(field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::always).first ==
-        "right");
+        "passed");
   for (const int cheat : {1, 3, 4, 5, 6}) {
     CAPTURE(cheat);
     const auto told =
@@ -245,19 +245,19 @@ TEST_CASE("memory: what is written over is given anew for every timed launch, of
   const Field field(sorts());
   const auto fresh =
       field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::where_measured);
-  REQUIRE(fresh.first == "right");
+  REQUIRE(fresh.first == "passed");
   for (const Effort effort : {Effort::screen, Effort::final_})
     for (const int cheat : {0, 1}) {
       CAPTURE(cheat);
       const auto told =
           field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
-      CHECK(told.first == "right");
+      CHECK(told.first == "passed");
       CHECK(told.second > 0.95 * fresh.second);
     }
   for (const int cheat : {0, 1})
     CHECK(
         field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always).first ==
-        "right");
+        "passed");
 }
 
 TEST_CASE("memory: the gate changes a few elements, and sees who looked at others alone") {
@@ -266,7 +266,7 @@ TEST_CASE("memory: the gate changes a few elements, and sees who looked at other
     test::Bench bench(field.task(), field.predictor());
     return bench.gate(field.task().templates[0], field.config(cheat), "quick").finding;
   };
-  for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::right);
+  for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::passed);
   for (const int cheat : {1, 3, 4}) {
     CAPTURE(cheat);
     CHECK(gated(cheat) == Finding::stale);
@@ -308,7 +308,7 @@ class ScriptedClock : public test::MeasuringEmulator {
 
 }  // namespace
 
-TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
+TEST_CASE("memory: which kernels fail under the clock, and what it costs") {
   const Field field;
   const auto told = [&](const ScriptedClock::Script& script, Effort effort, double us = 4,
                         bool slow = false, const BufferChanges& restore = {}) {
@@ -425,7 +425,7 @@ struct Honest {
 }  // namespace
 
 // FA_TUNE_TEST_DEVICE=cuda:0; on an emulator nothing is left to see.
-TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two times are") {
+TEST_CASE("memory: on a GPU the same fail, and what a correct kernel's two times are") {
   if (test::device_under_test().starts_with("emulator")) return;
   for (const int n : {96, 256}) {
     CAPTURE(n);
@@ -435,7 +435,7 @@ TEST_CASE("memory: on a GPU the same are refused, and what a right kernel's two 
     };
     for (const Effort effort : {Effort::screen, Effort::final_}) {
       const auto honest = field.time(gpu(), 0, effort, ValidatedTimer::Proof::where_measured);
-      CHECK(honest.first == "right");
+      CHECK(honest.first == "passed");
       for (const int cheat : {1, 3, 4, 6}) {
         const auto told = field.time(gpu(), cheat, effort, ValidatedTimer::Proof::where_measured);
         MESSAGE("n ", n, ", cheat ", cheat, ": ", told.first, ", ", told.second);
@@ -468,7 +468,7 @@ TEST_CASE("memory: on a GPU a sort in place is right, and its time is that of wh
     for (const int cheat : {0, 1}) {
       const auto told = field.time(gpu(), cheat, effort, ValidatedTimer::Proof::where_measured);
       MESSAGE("sort ", cheat, ": ", told.first, ", ", told.second, " us");
-      CHECK(told.first == "right");
+      CHECK(told.first == "passed");
       us[cheat] = told.second;
     }
   CHECK(us[1] > 0.9 * us[0]);
