@@ -97,8 +97,8 @@ std::string machine_facts(const RunFacts& facts) {
 std::string how_measured(const RunFacts& facts) {
   if (!facts.measured())
     return "No GPU ran. Each kernel's PTX was run on the CPU by the emulator, which decides "
-           "whether it is "
-           "right and counts what it does; a model of " +
+           "whether it is correct "
+           "and counts what it does; a model of " +
            facts.run.target +
            " makes a time of these counts. A prediction ranks kernels; how long they take only a "
            "GPU can say.";

@@ -57,14 +57,14 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
     double factor;  // its time over the winner's
   };
   std::vector<Rival> rivals;
-  std::string refused;
+  std::string failed;
   bool all_finals = winner.stage == "final";
   for (const auto& [name, config] : facts.extras.presets) {
     const TrialRow* trial = facts.trial_of(config);
     if (trial == nullptr) continue;
     const auto times = comparable_times(facts, winner, *trial);
     if (!times) {
-      refused +=
+      failed +=
           text_element("p", fmt::format("The preset {} has no time: {}.", name,
                                         trial->message.empty() ? trial->finding : trial->message));
       continue;
@@ -72,7 +72,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
     all_finals = all_finals && trial->stage == "final";
     rivals.push_back({name, times->second / times->first});
   }
-  if (rivals.empty()) return refused;
+  if (rivals.empty()) return failed;
   std::vector<Bar> bars = {
       {fmt::format("trial {}, the winner", winner.number), 1, "1.00", "", true}};
   for (const Rival& rival : rivals)
@@ -86,7 +86,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
                         : "Each pair was timed in the same way, in the finals or by screens.");
   return figure(both_widths([&](double width) { return bars_svg(bars, caption, width); }),
                 caption) +
-         refused;
+         failed;
 }
 
 std::string rival_bars(const RunFacts& facts) {
