@@ -106,7 +106,7 @@ TEST_CASE("a trial comes back as it was, with parents, samples and source") {
   CHECK_FALSE(store.source("source3"));
 }
 
-TEST_CASE("a refused trial without figures has none when it comes back") {
+TEST_CASE("a failed trial without figures has none when it comes back") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   TrialRow trial;

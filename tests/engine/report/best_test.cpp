@@ -49,7 +49,8 @@ TEST_CASE("best tells a person what the gate of a trial did not look at") {
   const std::int64_t run = store.begin_run(a_run());
   for (int number = 1; number <= 3; ++number) {
     TrialRow trial = a_trial(run, number, 80);
-    trial.outcome = trial.finding = "passed";
+    trial.outcome = Outcome::passed;
+    trial.finding = "passed";
     trial.stage = "screen";
     trial.message = number == 2 ? "" : "not gated at the timed size";
     store.record_trial(trial, {}, {}, "kernel");
@@ -82,11 +83,11 @@ TEST_CASE("best as CSV: quotes and commas run_with_retry") {
         "trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,"
         "source_hash,run,seed\n"
         "2,l4,emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\",\"\"BLOCK_M\"\":2}\",80.5,79.695,"
-        "81.305,predicted,right,source2,1,18446744073709551615\n"
+        "81.305,predicted,passed,source2,1,18446744073709551615\n"
         "3,\"my \"\"own\"\", space\",emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\","
-        "\"\"BLOCK_M\"\":1}\",90,89.1,90.9,predicted,right,source1,2,7\n"
+        "\"\"BLOCK_M\"\":1}\",90,89.1,90.9,predicted,passed,source1,2,7\n"
         "1,l4,emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\",\"\"BLOCK_M\"\":1}\",100,99,101,"
-        "predicted,right,source1,1,18446744073709551615\n");
+        "predicted,passed,source1,1,18446744073709551615\n");
 }
 
 TEST_CASE("of what was raced, best and show tell who ties, and a cold cache's time apart") {

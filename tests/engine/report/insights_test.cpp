@@ -48,7 +48,7 @@ TEST_CASE("insights of a stored run, in words, with their kind of time") {
   CHECK(insights.passed() == 16);
   const std::string text = insights_text(run, insights, {}, 3);
   CAPTURE(text);
-  CHECK(has(text, "Insights of run 1, 24 trials, 16 right."));
+  CHECK(has(text, "Insights of run 1, 24 trials, 16 passed."));
   CHECK(has(text, "measured times"));
   CHECK(has(text, "STAGES 2 over 1: 20.1% faster (19.8..20.4%)"));
   CHECK(has(text, "n=8 pairs"));

@@ -40,7 +40,7 @@ Profile a_profile() {
   return profile;
 }
 
-Bottleneck limit_of(Profile profile) {
+Bottleneck found_limit(Profile profile) {
   find_limit(profile);
   return profile.limit;
 }
@@ -73,24 +73,24 @@ bool within_page(const std::string& text) {
 
 TEST_CASE("the limit is the highest share from 60% on, else idle SMs, else latency") {
   Profile profile = a_profile();
-  CHECK(limit_of(profile) == Bottleneck::latency);
+  CHECK(found_limit(profile) == Bottleneck::latency);
   profile.shares[1].percent = 60;
-  CHECK(limit_of(profile) == Bottleneck::tensor);
+  CHECK(found_limit(profile) == Bottleneck::tensor);
   profile.shares[2].percent = 75;
-  CHECK(limit_of(profile) == Bottleneck::l2);
+  CHECK(found_limit(profile) == Bottleneck::l2);
   // With half of the SMs idle, parts of SMs do not count, what they share does.
   profile.sms_active = 49;
-  CHECK(limit_of(profile) == Bottleneck::l2);
+  CHECK(found_limit(profile) == Bottleneck::l2);
   profile.shares[2].percent = 20;
-  CHECK(limit_of(profile) == Bottleneck::parallelism);
+  CHECK(found_limit(profile) == Bottleneck::parallelism);
   profile.sms_active = 50;
-  CHECK(limit_of(profile) == Bottleneck::tensor);
+  CHECK(found_limit(profile) == Bottleneck::tensor);
   profile.launch = 50;
-  CHECK(limit_of(profile) == Bottleneck::launch);
+  CHECK(found_limit(profile) == Bottleneck::launch);
   profile.shares.clear();
   profile.launch.reset();
   profile.sms_active.reset();
-  CHECK(limit_of(profile) == Bottleneck::latency);
+  CHECK(found_limit(profile) == Bottleneck::latency);
 }
 
 TEST_CASE("latency is told with what warps wait for most") {
@@ -143,15 +143,15 @@ TEST_CASE("what to try is a table, or says why there is none") {
   HintOption tried;
   tried.value = std::int64_t{1};
   tried.trial = 9;
-  tried.outcome = Outcome::failed;
+  tried.outcome = "failed";
   tried.finding = "spill";
   next.moves = {{"STAGES", std::int64_t{2}, {fresh, tried}}, {"WARPS", std::int64_t{4}, {}}};
   const std::string text = next_moves_text(next);
   CAPTURE(text);
   CHECK(has(text, "2 -> 3, with it BLOCK_N 64 -> 32"));
-  CHECK(has(text, "not tried; 3 of 4 trials with this value right, the"));
+  CHECK(has(text, "not tried; 3 of 4 trials with this value passed, the"));
   CHECK(has(text, "fastest 1.031"));
-  CHECK(has(text, "tried, trial 9: refused, spill"));
+  CHECK(has(text, "tried, trial 9: failed, spill"));
   CHECK(has(text, "no other valid value in the space: WARPS (4)"));
   CHECK(within_page(text));
   const auto json = next_moves_json(next);

@@ -88,7 +88,7 @@ Value number(std::int64_t value) { return value; }
 TEST_CASE("the genes that move a limit, what was tried behind what was not, the nearest first") {
   RunOfTrials run;
   const std::int64_t staged = run.add(fa2_with({{"BLOCK_N", number(64)}}), 90);
-  const std::int64_t refused = run.add(fa2_with({{"BLOCK_N", number(80)}}), std::nullopt);
+  const std::int64_t broken = run.add(fa2_with({{"BLOCK_N", number(80)}}), std::nullopt);
   run.add(fa2_with({{"BLOCK_N", number(96)}, {"EPILOGUE", std::string("direct")}}), 120);
   const TuningHints next = run.next(Bottleneck::shared_memory);
   CHECK(next.known);
@@ -102,7 +102,7 @@ TEST_CASE("the genes that move a limit, what was tried behind what was not, the 
   CHECK(faster.trial == staged);
   CHECK(*faster.ratio == doctest::Approx(0.9));
   const HintOption& failed = option_of(block, number(80));
-  CHECK(failed.trial == refused);
+  CHECK(failed.trial == broken);
   CHECK(failed.outcome == "failed");
   CHECK(failed.finding == "spill");
   CHECK(!failed.ratio);

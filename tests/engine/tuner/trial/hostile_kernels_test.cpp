@@ -195,6 +195,6 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   std::string told;
   for (const auto& [harm, count] : charged)
     told += std::to_string(count) + " " + kHarms.at(harm).finding + ", ";
-  MESSAGE(device->info().name, ": charged ", told, right, " of ", trials.size(), " right, ",
+  MESSAGE(device->info().name, ": charged ", told, right, " of ", trials.size(), " passed, ",
           device->deaths().size(), " workers lost");
 }

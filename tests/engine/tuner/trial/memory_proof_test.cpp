@@ -241,7 +241,7 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
   }
 }
 
-TEST_CASE("memory: what is written over is given anew for every timed launch, of right or wrong") {
+TEST_CASE("memory: what is written over is given anew for every timed launch, correct or not") {
   const Field field(sorts());
   const auto fresh =
       field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::where_measured);
@@ -457,7 +457,7 @@ TEST_CASE("memory: on a GPU the same fail, and what a correct kernel's two times
   }
 }
 
-TEST_CASE("memory: on a GPU a sort in place is right, and its time is that of what is given") {
+TEST_CASE("memory: on a GPU a sort in place passes, and its time is that of what is given") {
   if (test::device_under_test().starts_with("emulator")) return;
   const Field field(sorts());
   const auto gpu = [&] {
