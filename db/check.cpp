@@ -34,9 +34,9 @@ constexpr const char* kInvariants[] = {
     "SELECT 'trial ' || trial || ': its parents are not numbered from 0 without gaps' FROM "
     "lineage_edges GROUP BY trial HAVING max(ordinal) <> count(*) - 1",
     "SELECT 'trial ' || id || ': is ' || outcome || ' and has a final figure' FROM trials WHERE "
-    "final_us IS NOT NULL AND outcome <> 'right'",
-    "SELECT 'trial ' || id || ': is right at stage ' || stage || ' and has no figure of it' FROM "
-    "trials WHERE outcome = 'right' AND (stage NOT IN ('screen', 'final') OR stage = 'final' AND "
+    "final_us IS NOT NULL AND outcome <> 'passed'",
+    "SELECT 'trial ' || id || ': passed at stage ' || stage || ' and has no figure of it' FROM "
+    "trials WHERE outcome = 'passed' AND (stage NOT IN ('screen', 'final') OR stage = 'final' AND "
     "final_us IS NULL OR screen_us IS NULL AND final_us IS NULL)",
     "SELECT 'trial ' || id || ': is ' || outcome || ' and a duplicate of ' || "
     "coalesce(duplicate_of, 'nothing') FROM trials WHERE (outcome = 'duplicate') <> (duplicate_of "
@@ -70,7 +70,7 @@ constexpr const char* kInvariants[] = {
     "HAVING count(*) > 1",
     "SELECT 'trial ' || t.id || ': was raced and has no figure' FROM final_races f JOIN trials t "
     "ON "
-    "t.id = f.trial WHERE t.outcome = 'right' AND t.final_us IS NULL",
+    "t.id = f.trial WHERE t.outcome = 'passed' AND t.final_us IS NULL",
     "SELECT 'trial ' || t.id || ': is ' || t.outcome || ' at stage ' || t.stage || ' and was "
     "profiled' FROM trials t WHERE EXISTS (SELECT 1 FROM profiles p WHERE p.trial = t.id) AND "
     "t.screen_us IS NULL AND t.final_us IS NULL",

@@ -7,21 +7,21 @@
 
 namespace fa_tune {
 
-// What SQLite's error means to a person, thrown as
+// Throws what SQLite's error means to a person:
 //   MachineError      disk full, input/output error, locked by another process, out of memory
-//   UserError         not a database, damaged or changed, no permission, a row that is there
-//   already std::logic_error  a row that breaks the schema: a mistake in the engine
-// All one line, starting with the database's path, and saying what to do.
+//   UserError         not a database, damaged or changed, no permission, a row that exists already
+//   std::logic_error  a row that breaks the schema: a mistake in the engine
+// Each message is one line, starts with the database's path, and says what to do.
 [[noreturn]] void throw_database_failure(const std::string& path, const SQLite::Exception& failure);
 
-// Whether the failure is about the file's content: pages that make no sense, tables that are not
-// there.
+// Whether the failure is in the file's content: pages that make no sense, tables that are missing.
 bool is_damage(const SQLite::Exception& failure);
 
-// Whether what SQLite's check of a file found is only that the disk did not give a page.
+// Whether SQLite's check of a file found only that the disk did not give a page.
 bool is_unread(const std::string& found);
 
-// UserError: `found` is what is wrong with the file. MachineError if it is_unread.
+// Throws UserError, which says what was found wrong with the file; MachineError if
+// is_unread(found).
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& found);
 
 template <typename Action>

@@ -112,12 +112,11 @@ void Store::record_race(const std::vector<FinalRow>& rows) {
   });
 }
 
-void Store::refuse_final(std::int64_t trial, const std::string& finding,
-                         const std::string& message) {
+void Store::fail_final(std::int64_t trial, const std::string& finding, const std::string& message) {
   state_->guarded([&](Database& db) {
     // It may have come through the finals once, before the run went on.
     Statement update(db,
-                     "UPDATE trials SET stage = 'final', outcome = 'refused', finding = ?, "
+                     "UPDATE trials SET stage = 'final', outcome = 'failed', finding = ?, "
                      "message = ?, final_us = NULL, final_low_us = NULL, final_high_us = NULL "
                      "WHERE id = ?");
     update.bind(1, finding);

@@ -7,10 +7,10 @@
 namespace fa_tune {
 
 // The right to work on one run of a database, which one process at a time has. It is a lock of the
-// kernel's on FILE-runs beside the database: byte N stands for run N, byte 0 is shared by all that
-// use the file, so that the last of them can take it away. The kernel lets go of it when the
-// process ends, however that ends, so no clock and no list of processes decides who is still there;
-// a run that was killed can be resumed at once. Children do not inherit it.
+// operating system on FILE-runs beside the database: byte N stands for run N. Byte 0 is shared by
+// all that use the file, so that the last of them can remove it. The system releases the lock when
+// the process ends, however it ends. So no clock and no list of processes decides which process
+// still runs, and a run that was killed can be resumed at once. Children do not inherit it.
 class RunLease {
  public:
   // Throws UserError if another process has it (or another lease of this one), MachineError if the
@@ -22,7 +22,8 @@ class RunLease {
   RunLease(const RunLease&) = delete;
   RunLease& operator=(const RunLease&) = delete;
 
-  // Who works on a run at this moment, as "process 4711"; empty if nobody does. A look, no promise.
+  // The process that works on a run at this moment, as "process 4711"; empty if there is none. It
+  // may change at any time.
   static std::string holder_of(const std::filesystem::path& database, std::int64_t run);
 
  private:

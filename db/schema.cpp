@@ -57,8 +57,32 @@ std::string changed_schema(SQLite::Database& db) {
   return "";
 }
 
+namespace {
+
+// A migration that makes a table anew drops the one that others refer to. The switch does nothing
+// inside a transaction.
+class ForeignKeysOff {
+ public:
+  explicit ForeignKeysOff(SQLite::Database& db)
+      : db_(db), on_(db.execAndGet("PRAGMA foreign_keys").getInt() != 0) {
+    db_.exec("PRAGMA foreign_keys = OFF");
+  }
+  ~ForeignKeysOff() {
+    if (on_) (void)db_.tryExec("PRAGMA foreign_keys = ON");
+  }
+  ForeignKeysOff(const ForeignKeysOff&) = delete;
+  ForeignKeysOff& operator=(const ForeignKeysOff&) = delete;
+
+ private:
+  SQLite::Database& db_;
+  bool on_;
+};
+
+}  // namespace
+
 int apply_migrations(SQLite::Database& db, const std::string& path,
                      const std::function<void(int schema)>& before) {
+  const ForeignKeysOff off(db);
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
   // Again, now that nobody else can write: another process may have been first.
   const Identity identity = identify(db);

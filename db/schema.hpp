@@ -25,17 +25,17 @@ struct Identity {
 
 Identity identify(SQLite::Database& db);
 
-// The first table, index, trigger or view that is not as the migrations up to the file's schema
-// make it, in a line; empty if all are. What a user has added does not count.
+// The first table, index, trigger or view that differs from what the migrations up to the file's
+// schema make, in a line; empty if there is none. What a user has added does not count.
 std::string changed_schema(SQLite::Database& db);
 
 // Throws UserError for another program's database and for a newer schema; for an empty one in read
 // mode.
 void check_identity(const Identity& identity, const std::string& path, Store::Mode mode);
 
-// Applies what is missing, in one transaction; nothing where nothing is. `before` is called with
-// the schema that is there, while nobody else can write, unless the file is empty. Returns the
-// schema that was there.
+// Applies the missing migrations, in one transaction. `before` is called with the schema that is
+// there, while nobody else can write, unless the file is empty. Foreign keys are off meanwhile.
+// Returns the schema that was there.
 int apply_migrations(SQLite::Database& db, const std::string& path,
                      const std::function<void(int schema)>& before);
 

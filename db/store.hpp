@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "engine/model/interval.hpp"
+#include "engine/model/outcome.hpp"
 
 namespace fa_tune {
 
-// Rows as they are kept. Plain data: the store knows of nothing but rows.
+// Rows as the database has them, as plain data: the store knows nothing but rows.
 
 struct RunRow {
   std::int64_t id = 0;
@@ -37,9 +38,9 @@ struct RunRow {
   std::string finished_at;   // empty while running
 };
 
-// The two figures that a trial may have, each with its interval. They are of different moments and
-// different care, so they have no common type: a screen stands beside screens, a final beside
-// finals.
+// The two figures that a trial may have, each with its interval. They were taken at different times
+// and with different care, so they have no common type: screens are compared with screens, finals
+// with finals.
 struct ScreenTime {
   Interval us;  // flatters the lucky: for the search, not to be published
 };
@@ -49,7 +50,7 @@ struct FinalTime {
 
 // The stages of a trial, in order; the record says the last one reached.
 //   space, duplicate_source, compile, resources, duplicate_code, launch, gate, screen, final
-// and the outcome: "right", "refused" (with a reason) or "duplicate".
+// and how it ended there.
 struct TrialRow {
   std::int64_t id = 0;  // over the whole database
   std::int64_t run = 0;
@@ -57,13 +58,13 @@ struct TrialRow {
   std::string config_json;
   std::string operation;
   std::string stage;
-  std::string outcome;      // "right", "refused", "duplicate"
-  std::string finding;      // a gate finding, a fault kind, "compile_error", "spill", ...; "right"
+  Outcome outcome = Outcome::failed;
+  std::string finding;      // a gate finding, a fault kind, "compile_error", "spill", ...; "passed"
   std::string message;      // one line
   std::string source_hash;  // of sources; may be empty if none was made
   std::string code_hash;
-  // KernelIdentity: what a duplicate shares with its twin. Empty where the trial did not come so
-  // far, and in runs from before it was kept.
+  // KernelIdentity: a duplicate has that of its twin. Empty if the trial did not come so far, and
+  // in runs that are older than this column.
   std::string identity;
   std::int64_t duplicate_of = 0;  // trial id, 0 for none
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1, dynamic_shared_bytes = -1;
@@ -176,43 +177,44 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // The new run is this store's to work on, until its state is set to another than "running" or the
-  // store is closed.
+  // Begins a run. This store holds it until its state is set to another than "running" or the store
+  // is closed.
   std::int64_t begin_run(const RunRow& run);
-  // So is a stored one from now on. Throws UserError if another process works on it.
+  // Holds a stored run from now on. Throws UserError if another process works on it.
   void hold_run(std::int64_t run);
-  // Who works on it at this moment, as "process 4711"; empty if nobody does.
+  // The process that works on it at this moment, as "process 4711"; empty if there is none.
   std::string holder_of(std::int64_t run) const;
   void set_run_state(std::int64_t run, const std::string& state);
   std::optional<RunRow> run(std::int64_t id) const;
   std::vector<RunRow> runs() const;  // newest first
 
-  // Written, and on disk, before the kernel of a trial first runs: so a crash has an owner. Returns
-  // how many attempts there now are for this trial number.
+  // Writes, to disk, that a trial's kernel is about to run for the first time. If the engine dies,
+  // this says which kernel ran. Returns how many attempts there now are for this trial number.
   int record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json);
-  // Attempts without a trial: what was under way when a run died.
+  // Attempts without a trial: those that were under way when a run died.
   std::vector<std::pair<std::int64_t, std::string>> open_attempts(std::int64_t run) const;
 
-  // One trial with its parents (ids) and samples, whole or not at all. The source is kept once, by
-  // hash.
+  // Writes one trial with its parents (ids) and samples, all or nothing. The source is stored once,
+  // by hash.
   std::int64_t record_trial(const TrialRow& trial, const std::vector<ParentRow>& parents,
                             const std::vector<SampleRow>& samples, const std::string& source_text);
-  // A finalist's new figure: samples are added, the screen's figure stays, stage becomes "final".
+  // Writes a finalist's new figure: adds samples, keeps the screen's figure, sets the stage to
+  // "final".
   void record_final(std::int64_t trial, const FinalTime& time, const std::vector<double>& samples);
-  // The same for all that ran in a race, and what it said of them: all or nothing.
+  // The same for all trials of a race, with what the race said of them, all or nothing.
   void record_race(const std::vector<FinalRow>& rows);
-  // A finalist that a fuller gate refused after all: its outcome changes, its samples stay.
-  void refuse_final(std::int64_t trial, const std::string& finding, const std::string& message);
+  // Records that a finalist failed in the finals: its outcome changes, its samples stay.
+  void fail_final(std::int64_t trial, const std::string& finding, const std::string& message);
   std::vector<FinalRow> finals(std::int64_t run) const;  // by race and place
 
-  // All of them or none, behind those that are there.
+  // Adds messages behind those that are there, all or nothing.
   void record_proposer_messages(std::int64_t run, const std::vector<ProposerMessageRow>& messages);
   std::vector<ProposerMessageRow> proposer_messages(std::int64_t run) const;  // in order
 
   void record_session(std::int64_t run, const SessionRow& session);
   std::vector<SessionRow> sessions(std::int64_t run) const;  // oldest first
 
-  // Takes the place of what was kept of that run before.
+  // Replaces the insights of that run.
   void record_insights(std::int64_t run, const std::vector<InsightRow>& insights);
   std::vector<InsightRow> insights(std::int64_t run) const;  // by kind and place
 
@@ -222,16 +224,17 @@ class Store {
 
   std::vector<TrialRow> trials(std::int64_t run) const;  // by number
   // The oldest trial whose kernel, of that source, ended the process that ran it (finding "crash"
-  // or "hang"), in this run or, with `others`, in any of the same architecture, compiler and kind
-  // of time. A process that was killed by signal 9, which the engine gives to hangs alone, was
-  // perhaps the machine's to end, as where memory is short: no run has that from another.
+  // or "hang"), in this run or, with `others`, in any run of the same architecture, compiler and
+  // kind of time. Of other runs, a process killed by signal 9 does not count: the engine sends it
+  // only to hangs, so perhaps the machine ended that process, as it does when memory is short.
   std::optional<TrialRow> deadly_trial(std::int64_t run, const std::string& source_hash,
                                        bool others) const;
   std::optional<TrialRow> trial(std::int64_t id) const;
   std::optional<TrialRow> trial(std::int64_t run, std::int64_t number) const;
-  // Right ones only, fastest first; finals stand before those that were only screened, because the
-  // fastest of many screens is mostly the luckiest. What ties in a race of finals stands in the
-  // order of its places; equal times go to fewer registers, then to the older.
+  // Only trials that passed, fastest first. Finals come before those that were only screened,
+  // because the fastest of many screens is mostly the luckiest. Trials that tie in a race of finals
+  // are in the order of its places; for equal times, fewer registers come first, then the older
+  // trial.
   std::vector<TrialRow> best(const TrialFilter& filter) const;
   std::vector<ParentRow> parents(std::int64_t trial) const;
   std::vector<SampleRow> samples(std::int64_t trial) const;

@@ -16,7 +16,7 @@ namespace fa_tune {
 struct Store::State {
   std::string path;  // for messages
   std::unique_ptr<SQLite::Database> db;
-  std::map<std::int64_t, RunLease> leases;  // of the runs that are worked on here
+  std::map<std::int64_t, RunLease> leases;  // of the runs that this process works on
 
   // Runs `action` on the database, with SQLite's errors turned into ours.
   template <typename Action>

@@ -114,7 +114,7 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
   insert.bind(":config", trial.config_json);
   insert.bind(":operation", trial.operation);
   insert.bind(":stage", trial.stage);
-  insert.bind(":outcome", trial.outcome);
+  insert.bind(":outcome", to_text(trial.outcome));
   insert.bind(":finding", trial.finding);
   insert.bind(":message", trial.message);
   bind_text(insert, ":source_hash", trial.source_hash);

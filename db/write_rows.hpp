@@ -14,7 +14,7 @@
 
 namespace fa_tune {
 
-// SQLite would keep a NaN as NULL, that is as 'was not timed'.
+// SQLite would store a NaN as NULL, which means 'was not timed'.
 inline void require_time(std::optional<double> us) {
   if (us && (!std::isfinite(*us) || *us <= 0))
     throw std::logic_error(fmt::format("a time of {} us cannot be recorded", *us));
@@ -29,7 +29,7 @@ inline void require_row(int changed, const char* what, std::int64_t id) {
   if (changed != 1) throw std::logic_error(fmt::format("there is no {} {} to change", what, id));
 }
 
-// A series of samples of one trial.
+// Inserts a series of samples of one trial.
 inline void insert_samples(SQLite::Database& db, std::int64_t trial, const std::string& phase,
                            const std::vector<double>& us) {
   for (const double sample : us) require_time(sample);

@@ -120,7 +120,7 @@ struct Launch {
   Checks checks = {};
   // Which of the legal orders of events the emulator takes. 0: warp after warp, asynchronous copies
   // as late as may be; other numbers draw an order of warps and a moment, early or late, for every
-  // asynchronous operation, and from 3 on one of blocks. A right kernel gives the same bits in all.
+  // asynchronous operation, and from 3 on one of blocks. A correct kernel has the same bits in all.
   std::uint64_t schedule = 0;
   // Copied there before it runs; in time(), once. A module without such a variable runs all the
   // same: a compiler leaves out what is not used. A variable that is too small for the bytes is a
@@ -232,7 +232,7 @@ class Device {
   // Makes good what the last kernel has broken, so that what fails from now on is the next one's.
   // False if the device is lost.
   virtual bool ready() { return !lost(); }
-  // The time of the fastest right kernel known; 0 for none. What takes many times as long need not
+  // The time of the fastest correct kernel; 0 for none. What takes many times as long need not
   // be waited for.
   virtual void note_incumbent(double /*us*/) {}
   // The energy that the GPU has used for all its users since some moment in the past: only

@@ -16,15 +16,16 @@ struct Place {
   std::size_t offset = 0;  // bytes
 };
 
-// A kernel's arguments, from an instance: a tensor's is its address, a map's shows the tensor it
-// names, both at what `place` gives for the tensor's index in instance.tensors; a scalar's is its
-// bytes. A Fault where the device refuses a map. Throws UserError for a name that is none of these.
+// A kernel's arguments, from an instance. A tensor's argument is its address, a map's shows the
+// tensor it names; both are at the place that `place` gives for the tensor's index in
+// instance.tensors. A scalar's argument is its bytes. Returns a Fault if the device rejects a map.
+// Throws UserError for a name that is none of these.
 std::expected<std::vector<Argument>, Fault> make_arguments(
     Device& device, const BoundKernel& kernel, const Instance& instance,
     const std::function<Place(std::size_t)>& place);
 
-// A launch with those, with the tensors that are constants, and with inputs only to be read: each
-// has a buffer of its own.
+// A launch with those arguments. It marks the tensors that are constants, and inputs as read-only,
+// because each has a buffer of its own.
 std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kernel,
                                          const Instance& instance,
                                          const std::function<Place(std::size_t)>& place);

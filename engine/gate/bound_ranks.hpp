@@ -7,15 +7,15 @@
 
 namespace fa_tune {
 
-// ValueBounds of numbers of 16 bits as integers that are larger where the numbers are, each rounded
-// outwards by as much as a step; what has finite limits and is NaN or infinite is outside them. A
-// range of zeros alone, of rows that see nothing, stays as narrow as that.
+// ValueBounds of 16-bit numbers, as integers in the same order as the numbers. Each bound is
+// rounded outwards by up to one step. A NaN or an infinity is outside finite limits. A range of
+// zeros alone, of rows that see nothing, stays that narrow.
 struct BoundRanks {
   std::vector<std::int16_t> least, most;  // as in ValueBounds
 
   BoundRanks(const ValueBounds& limits, DType type);
 
-  // NaN are beyond infinity on either side; -0 is below +0.
+  // A NaN ranks beyond infinity on either side, -0 below +0.
   static std::int16_t rank_of(std::uint16_t bits) {
     const auto whole = static_cast<std::int16_t>(bits);
     return static_cast<std::int16_t>(whole ^ ((whole >> 15) & 0x7fff));

@@ -12,7 +12,7 @@
 namespace fa_tune {
 namespace {
 
-// Launch::schedule of the runs that follow the watched one: every asynchronous operation as early
+// Launch::schedule of the runs that follow the sanitized one: every asynchronous operation as early
 // as may be, and a draw.
 constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
 
@@ -60,10 +60,10 @@ bool CaseRun::rests_on_originals() const {
   return std::ranges::any_of(buffers_, [this](const auto& each) { return apart(each); });
 }
 
-std::optional<Rejection> CaseRun::check(Verdict& verdict, bool watched) {
+std::optional<Rejection> CaseRun::check(Verdict& verdict, bool sanitized) {
   if (unbound_) return unbound_;
   const bool can = device_.info().checks;
-  if (can && watched) launch_.checks = Checks::all();
+  if (can && sanitized) launch_.checks = Checks::all();
   const bool large = input_bytes() > kLargeInputs;
   if (auto rejection = run(Fill::all, large ? Look::outputs : Look::all)) return rejection;
   if (auto rejection = compare_outputs(verdict)) return rejection;
@@ -78,7 +78,7 @@ std::optional<Rejection> CaseRun::check(Verdict& verdict, bool watched) {
   launch_.checks = {};
   for (GuardedBuffer& buffer : buffers_) buffer.fill_otherwise();
   // Inputs, if they are not large, and guards have just been seen to be as they were written.
-  for (std::size_t i = 0; i < (can && watched ? adversarial_schedules.size() : 1); ++i) {
+  for (std::size_t i = 0; i < (can && sanitized ? adversarial_schedules.size() : 1); ++i) {
     if (can) launch_.schedule = adversarial_schedules[i];
     if (auto rejection = run(Fill::outputs)) return rejection;
     if (auto rejection = compare_runs(first)) return rejection;
@@ -183,7 +183,7 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
     if (!comparison) return rejection_of(comparison.error());
     verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
     verdict.worst_rms = std::max(verdict.worst_rms, comparison->rms);
-    if (comparison->finding != Finding::right)
+    if (comparison->finding != Finding::passed)
       return Rejection{.finding = comparison->finding, .message = comparison->message};
   }
   return std::nullopt;

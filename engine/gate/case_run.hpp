@@ -11,29 +11,29 @@
 
 namespace fa_tune {
 
-// One kernel on one instance, in guarded buffers of its own. With DeviceInputCache large tensors
-// are filled, kept and compared on the device, and only what is compared with the truth comes back;
-// without, all of it goes by way of the host.
+// Runs one kernel on one instance, in guarded buffers of its own. With a DeviceInputCache large
+// tensors are filled, kept and compared on the device, and only the rows that are compared with
+// expected ones come to the host. Without it all tensors go through the host.
 class CaseRun {
  public:
   using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
 
-  // What is given must outlive it; `input_cache` may be null.
+  // All arguments must outlive it; `input_cache` may be null.
   CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, DeviceInputCache* input_cache);
 
-  // Whether it rests on the input cache.
+  // Whether its result depends on the input cache.
   bool rests_on_originals() const;
-  // The cheap questions first; further runs only for what the first shows no fault in.
-  std::optional<Rejection> check(Verdict& verdict, bool watched);
-  // After check(): again in the same buffers, with one input changed and the outputs as they were
-  // left, for a kernel that takes a finished output for its own. `changed` is the same case with
-  // that change.
+  // Does the cheap checks first, and further runs only if the first one shows no fault.
+  std::optional<Rejection> check(Verdict& verdict, bool sanitized);
+  // To be called after check(). Runs the kernel again in the same buffers, with one input changed
+  // and the outputs as they were left. This finds a kernel that takes a finished output for its
+  // own. `changed` is the same case with that change.
   std::optional<Rejection> check_changed(EntryPtr changed, Verdict& verdict);
 
  private:
   enum class Fill { all, inputs, outputs };
   enum class Look { all, outputs };
-  // An output of the first run: on the host, or else on the device.
+  // An output of the first run, on the host or on the device.
   struct First {
     std::optional<HostMemory> fetched;
     std::optional<BufferHandle> kept;

@@ -40,16 +40,16 @@ constexpr std::size_t kInputsUsually = 3;
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossing crossing) {
   std::vector<GateCase> cases;
   if (suite.shapes.empty()) return cases;
-  const bool watched = suite.name == SuiteName::quick;
+  const bool sanitized = suite.name == SuiteName::quick;
   if (suite.given) {
     for (const Constants& shape : suite.shapes)
       cases.push_back({.shape = shape,
                        .inputs = Inputs::normal,
                        .seed = derive_seed(seed, "gate"),
-                       .watched = watched});
+                       .sanitized = sanitized});
     return cases;
   }
-  const bool changed = watched || suite.name == SuiteName::ragged;
+  const bool changed = sanitized || suite.name == SuiteName::ragged;
   const std::size_t shapes = suite.shapes.size();
   const auto add = [&](std::size_t shape, std::size_t kind, std::size_t round) {
     // Which input is changed goes by the kind: not every kind shows a change of each.
@@ -57,7 +57,7 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
     cases.push_back({.shape = suite.shapes[shape % shapes],
                      .inputs = suite.kinds[kind],
                      .seed = derive_seed(seed, "gate", cases.size()),
-                     .watched = watched,
+                     .sanitized = sanitized,
                      .changed_input = changed ? std::optional(input) : std::nullopt,
                      .few_elements = cases.size() / kInputsUsually % 2 == 1});
   };
@@ -75,7 +75,7 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   for (std::size_t i = 0; !usual.empty() && i < std::max(shapes, usual.size()); ++i)
     add(i, usual[i % usual.size()], i / usual.size());
   const auto normal = std::ranges::find(suite.kinds, Inputs::normal);
-  for (std::size_t i = 0; crossing == Crossing::watched && i < shapes; ++i) {
+  for (std::size_t i = 0; crossing == Crossing::sanitized && i < shapes; ++i) {
     const auto varies = [&](const GateCase& each) {
       return each.shape == suite.shapes[i] && each.inputs != Inputs::distinct_rows &&
              !varies_scalars(each.inputs);
@@ -116,7 +116,7 @@ std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, Ti
   const bool watches = timed == TimedShape::none || timed == TimedShape::one;
   const auto suite_cases = [&](SuiteName name) {
     const auto found = find_suite(problem, name);
-    return found ? gate_cases(*found, seed, watches ? Crossing::watched : Crossing::dealt)
+    return found ? gate_cases(*found, seed, watches ? Crossing::sanitized : Crossing::dealt)
                  : std::vector<GateCase>();
   };
   add(suite_cases(SuiteName::quick));

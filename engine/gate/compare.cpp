@@ -248,10 +248,11 @@ constexpr const char* kStateOne =
     "; the bound is measured: if such an error is acceptable, state `tolerance: {absolute: , "
     "relative: }` in the space";
 
-Comparison judge(const Tensor& output, const Errors& errors, const Expectation& expectation) {
+Comparison comparison_of(const Tensor& output, const Errors& errors,
+                         const Expectation& expectation) {
   Comparison result;
   const std::size_t elements = expectation.exact.size();
-  const std::string looked_at = expectation.sampled() ? " elements looked at" : " elements";
+  const std::string elements_text = expectation.sampled() ? " sampled elements" : " elements";
   result.worst_ratio = errors.worst_ratio;
   // Where all is 0 there is nothing to be relative to.
   if (errors.exact_energy > 0 || expectation.rms_bound)
@@ -265,14 +266,14 @@ Comparison judge(const Tensor& output, const Errors& errors, const Expectation& 
     result.message =
         fmt::format("{} = {}, expected {:.6g}; {} of {}{} are not finite, {} of them never written",
                     errors.name_of(first.element), errors.value_at(first.element), first.exact,
-                    errors.not_finite, elements, looked_at, errors.unwritten);
+                    errors.not_finite, elements, elements_text, errors.unwritten);
   } else if (errors.wrong > 0) {
     const auto& worst = errors.worst;
     result.finding = Finding::wrong;
     const auto [value, exact] = told_apart(errors.value_at(worst.element), worst.exact);
     result.message = fmt::format("{} = {}, expected {}, allowed {:.3g}; {} of {}{} are off",
                                  errors.name_of(worst.element), value, exact, worst.bound,
-                                 errors.wrong, elements, looked_at);
+                                 errors.wrong, elements, elements_text);
     if (expectation.measured && result.worst_ratio < kLittle) result.message += kStateOne;
   } else if (expectation.rms_bound && !(result.rms <= *expectation.rms_bound)) {
     result.finding = Finding::imprecise;
@@ -296,14 +297,14 @@ Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
                    const Expectation& expectation) {
   if (expectation.sampled()) {
     Comparison outside = compare_with_limits(output, bytes, expectation.limits);
-    if (outside.finding != Finding::right) return outside;
+    if (outside.finding != Finding::passed) return outside;
   }
-  return judge(output, Errors(output, bytes, expectation, false), expectation);
+  return comparison_of(output, Errors(output, bytes, expectation, false), expectation);
 }
 
 Comparison compare_rows(const Tensor& output, std::span<const std::byte> rows,
                         const Expectation& expectation) {
-  return judge(output, Errors(output, rows, expectation, true), expectation);
+  return comparison_of(output, Errors(output, rows, expectation, true), expectation);
 }
 
 }  // namespace fa_tune

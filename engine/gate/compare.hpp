@@ -13,29 +13,31 @@ namespace fa_tune {
 // "O[0,1,76,3]": the element's index in each dimension.
 std::string element_name(const Tensor& tensor, std::size_t element);
 double element_value(DType type, std::span<const std::byte> bytes, std::size_t element);
-// Two numbers with as few digits, from 6 on, as show that they differ, if they do.
+// Two numbers as text, with as few digits (at least 6) as show that they differ.
 std::pair<std::string, std::string> told_apart(double one, double other);
-// Was this element left as the gate had filled it: all ones?
+// Whether this element is still as the gate filled it: all ones.
 bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size_t element);
 
-// What came out against what is right.
+// How an output compares with the expected one.
 struct Comparison {
-  std::string finding = Finding::right;  // or not_finite, wrong, imprecise
-  std::string message;                   // one line; empty if right
-  double worst_ratio = 0;                // error / bound; of the finite elements
-  double rms = 0;                        // ||error|| / ||exact||
+  std::string finding = Finding::passed;  // or not_finite, wrong, imprecise
+  std::string message;                    // one line; empty if passed
+  double worst_ratio = 0;                 // error / bound; of the finite elements
+  double rms = 0;                         // ||error|| / ||exact||
 };
 
-// Where the truth is of some rows only, those are compared, and all elements with the limits.
+// Compares an output with the expected one. If that is of some rows only, it compares those, and
+// all elements with the limits.
 Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
                    const Expectation& expectation);
 
-// The same of a tensor that is within the limits, by the rows whose truth is known and which alone
-// `rows` holds, one after another.
+// The same for a tensor that is known to be within the limits. `rows` holds only the rows whose
+// expected values are known, one after another.
 Comparison compare_rows(const Tensor& output, std::span<const std::byte> rows,
                         const Expectation& expectation);
 
-// Elements that are not finite where the limits are, or outside them: not_finite or wrong.
+// Finds elements that are outside the limits, or not finite where the limits are: wrong or
+// not_finite.
 Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> bytes,
                                const ValueBounds& limits);
 

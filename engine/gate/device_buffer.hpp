@@ -7,7 +7,7 @@
 
 namespace fa_tune {
 
-// Memory of a device that is given back when nobody has it any more. The device must outlive it.
+// Memory of a device, released when its last owner is gone. The device must outlive it.
 class DeviceBuffer {
  public:
   // Throws OutOfMemory.

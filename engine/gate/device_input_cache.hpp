@@ -21,25 +21,27 @@
 
 namespace fa_tune {
 
-// Large tensors kept on a device, so that each trial has them copied and compared there: at long
-// shapes the bus takes ten times as long for them as a kernel runs. Done by kernels of the engine's
-// own (originals_ptx.hpp), by way of the device like any other; `usable()` is false where it cannot
-// run them.
+// Keeps large tensors on a device, so that trials copy and compare them there. At long shapes the
+// bus takes ten times as long for them as a kernel runs. Copying and comparing is done by the
+// engine's own kernels (device_input_cache_ptx.hpp). `usable()` is false if the device cannot run
+// those.
 //
-// They lie in the memory of strangers' kernels. So a refusal that rests on them stands only if they
-// are intact(), and finals judge the timed shape once more without. Which rows of an output are
-// looked at is as good as their truth to a kernel that searches that memory: the list is there only
-// while the engine's own kernel gathers them, and goes with its buffer, which the device wipes.
+// These buffers share the GPU's memory with untrusted kernels. So if a kernel fails a comparison
+// with them, call intact(); if one was overwritten, compare again without the cache. Finals gate
+// the timed shape once more without it. The list of sampled rows would help a kernel that searches
+// that memory as much as their expected values would. So the list is there only while the engine's
+// own kernel gathers the rows; its buffer is released afterwards, and the device wipes it.
 class DeviceInputCache {
  public:
-  // A tensor of fewer bytes is not worth it.
+  // Smaller tensors, in bytes, are not kept.
   static constexpr std::size_t kLeast = std::size_t{1} << 20;
-  // Kept at most, as in the TruthCache: the eight sets of Q, K and V, 64 MB each, that finals go
-  // through for each finalist, and what is known of their outputs. With less all would be sent anew
-  // each time. The longest unused goes first; what somebody still has in use lasts as long as that.
+  // The most bytes that are kept, as in the TruthCache: the eight sets of Q, K and V, 64 MB each,
+  // that finals need for each finalist, and what is known of their outputs. With less room all
+  // would be sent anew each time. The longest unused goes first; a buffer in use stays until it is
+  // released.
   static constexpr std::size_t kMost = std::size_t{3} << 30;
 
-  // The device must outlive it. `most`: bytes kept.
+  // The device must outlive it. `most`: the bytes that it may keep.
   explicit DeviceInputCache(Device& device, std::size_t most = kMost);
   ~DeviceInputCache();
   DeviceInputCache(const DeviceInputCache&) = delete;
@@ -48,23 +50,23 @@ class DeviceInputCache {
   bool usable() const { return usable_; }
   bool worth(std::size_t bytes) const { return usable_ && bytes >= kLeast; }
 
-  // A buffer with the contents of the instance's tensor, which is not to be written.
+  // A buffer with the contents of the instance's tensor. It must not be written to.
   std::expected<SharedBuffer, Fault> of(const std::shared_ptr<const Instance>& instance,
                                         std::size_t tensor);
-  // Where the device has run out of memory: lets all go that nobody uses, and keeps less from now
-  // on.
+  // To be called when the device has run out of memory: releases all that is not in use, and keeps
+  // less from now on.
   void make_room();
-  // Reads them back. If a kernel has written over any, false, and all are dropped.
+  // Reads all back. Returns false, and drops all, if a kernel has written over any.
   bool intact();
 
-  // On the device, for any of its buffers.
+  // Copies on the device, between any of its buffers.
   std::expected<void, Fault> copy(const Place& from, const Place& to, std::size_t bytes);
   // The first byte at which two differ, if they do.
   std::expected<std::optional<std::size_t>, Fault> first_difference(const Place& a, const Place& b,
                                                                     std::size_t bytes);
 
-  // For an output of which the truth of some rows is known: are all elements within the limits, and
-  // what is in those rows, one after another?
+  // For an output with some rows whose expected values are known: whether all its elements are
+  // within the limits, and the contents of those rows, one after another.
   bool can_sample(const Tensor& output, const Expectation& expectation) const;
   std::expected<bool, Fault> within_limits(const Place& place, const Tensor& output,
                                            const std::shared_ptr<const Expectation>& expectation);
@@ -74,11 +76,11 @@ class DeviceInputCache {
 
  private:
   struct Kept {
-    std::shared_ptr<const void> owner;  // of the contents
-    std::size_t which = 0;              // of the owner's
+    std::shared_ptr<const void> owner;  // owns the contents
+    std::size_t which = 0;              // which of the owner's tensors
     std::span<const std::byte> contents;
     SharedBuffer buffer;
-    std::uint64_t life = 0;  // the device's, when it was written
+    std::uint64_t life = 0;  // Device::life() when it was written
   };
 
   struct RanksOf {
@@ -107,11 +109,11 @@ class DeviceInputCache {
   std::size_t most_;
   bool usable_ = false;
   KernelHandle copy_{}, differ_{}, limits_{}, rows_{};
-  SharedBuffer found_;  // where first_difference() has its answer written
+  SharedBuffer found_;  // where first_difference() gets its answer
   std::uint64_t found_life_ = 0;
   std::list<Kept> kept_;  // the latest used first
   std::size_t bytes_ = 0;
-  // Of what is kept; made again when they are wanted again.
+  // For the expectations that are kept; made again when needed.
   std::map<const Expectation*, std::weak_ptr<const RanksOf>> ranks_;
 };
 

@@ -39,7 +39,7 @@ std::optional<Rejection> Gate::check(const BoundKernel& kernel, const GateCase& 
   const std::uint64_t life = device_.life();
   try {
     CaseRun run(device_, kernel, truth_.get(gate_case), input_cache);
-    auto rejection = run.check(verdict, gate_case.watched);
+    auto rejection = run.check(verdict, gate_case.sanitized);
     if (!rejection && gate_case.changed_input)
       if (const auto changed = truth_.get_changed(gate_case); changed->lacks.empty())
         rejection = run.check_changed(changed, verdict);

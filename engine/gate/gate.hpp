@@ -17,13 +17,13 @@ namespace fa_tune {
 
 class DeviceInputCache;
 
-// Why a kernel was rejected, or that it was not.
+// What the gate says of a kernel: that it passed, or the first reason why it failed.
 struct Finding {
-  static constexpr auto right = "right";  // every check passed
-  static constexpr auto fault = "fault";  // the device stopped it: see the message
-  // An output is NaN or infinite where the truth is not; unwritten elements too.
+  static constexpr auto passed = "passed";  // every check passed
+  static constexpr auto fault = "fault";    // the device stopped it: see the message
+  // An output is NaN or infinite where the expected result is finite; unwritten elements too.
   static constexpr auto not_finite = "not_finite";
-  static constexpr auto wrong = "wrong";  // an element is further from the truth than its bound
+  static constexpr auto wrong = "wrong";  // an element is off by more than its bound
   // Every element is within its bound but the whole is not (relative RMS).
   static constexpr auto imprecise = "imprecise";
   static constexpr auto guard_damaged = "guard_damaged";  // it wrote outside its buffers
@@ -32,30 +32,30 @@ struct Finding {
   // Two runs on the same inputs differ.
   static constexpr auto not_deterministic = "not_deterministic";
   static constexpr auto too_fast = "too_fast";  // timed below what the device could do at most
-  // Faster where it finds what the launch before has left in its buffers.
+  // It is faster where it finds in its buffers what the launch before left there.
   static constexpr auto lives_on_memory = "lives_on_memory";
   // It could not be built or launched for a shape of the suite.
   static constexpr auto not_bound = "not_bound";
 };
 
-// not_bound for a kernel that never ran, fault for the rest.
+// The finding is not_bound for a kernel that never ran, and fault for the rest.
 Rejection rejection_of(const Fault& fault);
 
 struct Verdict {
-  std::string finding = Finding::right;
-  std::string message;     // one line; empty if right
+  std::string finding = Finding::passed;
+  std::string message;     // one line; empty if passed
   std::string where;       // the shape and inputs of the case that decided
-  int cases = 0;           // run, the deciding one included
+  int cases = 0;           // that were run, the deciding one included
   double worst_ratio = 0;  // largest error / bound over all cases
   double worst_rms = 0;    // largest relative RMS error
 
-  bool right() const { return finding == Finding::right; }
-  // Of one that is not right.
+  bool passed() const { return finding == Finding::passed; }
+  // Of one that did not pass.
   Rejection rejection() const { return {finding, message + " (" + where + ")"}; }
 };
 
-// A kernel made ready for one shape. `argument_names` are those of the template's manifest; each is
-// a tensor or scalar of the Instance, or the name of one of `maps`.
+// A kernel made ready for one shape. `argument_names` are those of the template's manifest; each
+// names a tensor or scalar of the Instance, or one of `maps`.
 struct BoundKernel {
   KernelHandle kernel{};
   LaunchConfig launch;
@@ -63,68 +63,71 @@ struct BoundKernel {
   std::vector<MappedTensor> maps = {};
 };
 
-// Gives the kernel under test for a shape, compiling and loading as need be; the message if it
-// cannot. The gate asks again for every shape; the binder keeps what it has made.
+// Makes the kernel under test ready for a shape: compiles and loads it if need be. The error says
+// why it cannot. The gate asks again for every case, so the binder keeps what it has made.
 using Binder = std::function<std::expected<BoundKernel, std::string>(const Constants& shape)>;
 
 struct GateCase {
   Constants shape;
   Inputs inputs = Inputs::normal;
   std::uint64_t seed = 0;
-  // On a device that can, watch the kernel at it (Checks::all) and run it in other orders of
-  // events: some four launches more. For small shapes.
-  bool watched = false;
-  // Then once more in the same buffers with other contents in one input, the n-th, counted round:
-  // the output must follow.
+  // Run the kernel under the sanitizers (Checks::all) and in other orders of events, on a device
+  // that can. This takes some four more launches, so it is for small shapes.
+  bool sanitized = false;
+  // Run it once more in the same buffers after one input has changed: the output must follow. The
+  // number of that input, modulo how many there are.
   std::optional<std::size_t> changed_input = {};
-  // Of that input a few elements alone: a kernel that looks at some of what it is given, or at a
-  // part of what it has given before, to know whether the rest can stay takes the same path as
-  // before for most of its output.
+  // Change only a few elements of that input. A kernel may compare some of its inputs, or a part of
+  // its last result, with what it saw before, to decide whether the rest can stay. With few changes
+  // it takes the same path as before for most of its output, and is found out.
   bool few_elements = false;
 };
 
-// Which kinds of input a shape meets.
+// Which shapes of a suite meet which kinds of input.
 enum class Crossing {
-  dealt,  // they take turns, so that all occur; the seed draws who meets whom. Rare kinds meet all
-  // The same, and each shape meets one kind whose elements differ: where they are alike or mostly
-  // 0, what an emulator watches is overwritten by its like, and that is no race.
-  watched,
-  full  // each meets all, in suites of a few shapes: for what is told to others
+  // The kinds take turns, so that all occur; the seed draws which shape meets which kind. Rare
+  // kinds meet all shapes.
+  dealt,
+  // The same, and each shape also meets a kind whose elements differ. The sanitizers see no race
+  // where a value is overwritten by an equal one, as happens where elements are alike or mostly 0.
+  sanitized,
+  // Each shape meets each kind, in suites of a few shapes. For verdicts that are published.
+  full
 };
-// The cases of a suite with seeds drawn from `seed`. Those of the suite `quick` are watched, and in
-// those and the ragged ones inputs are changed.
+// The cases of a suite with seeds drawn from `seed`. Those of the suite `quick` are sanitized, and
+// in those and the ragged ones inputs are changed.
 //
-// What is never tried: sizes, kinds and scalars other than those the problem names or draws,
-// infinite and NaN inputs, and inputs that a distribution of the space cannot give.
+// Never tried are sizes, kinds and scalars other than those the problem names or draws, infinite
+// and NaN inputs, and inputs that a distribution of the space cannot give.
 std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed,
                                  Crossing crossing = Crossing::dealt);
-// The problem's hidden shapes of that seed, with inputs drawn by it; one of each is changed.
+// The problem's hidden shapes of that seed, with inputs drawn by it. One input of each is changed.
 std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed);
-// How much of the timed shape a trial is gated on. Its copies and comparisons are most of what a
-// trial costs a GPU, and kinds of input have been through the smaller shapes already.
+// With which kinds of input a trial is gated at the timed shape. Copies and comparisons of that
+// shape are most of what a trial costs a GPU, and the smaller shapes have met all kinds already.
 enum class TimedShape {
   none,
-  one,   // with normal inputs
-  some,  // with normal inputs, and with those whose softmax is sharpest
-  all,   // with every kind
+  one,   // normal inputs
+  some,  // normal inputs, and those whose softmax is sharpest
+  all,
 };
-// How much of it trials see: `some` on a device that measures; on an emulator, which takes long for
-// large shapes, one if it is small or no more work than the suite `quick` together, else none.
+// What trials use: `some` on a device that measures. An emulator takes long for large shapes, so
+// there it is `one` if the shape is small or no more work than the suite `quick`, else `none`.
 TimedShape timed_shape_of_trials(const Problem& problem, bool measured);
-// What every trial is gated on: the suite `quick`, the hidden shapes, and the timed shape. What
-// tells most comes first.
+// What every trial is gated on: the suite `quick`, the hidden shapes, and the timed shape. The
+// cases that find most faults come first.
 std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed);
 
-// Instances with their truth, kept by case because float64 attention is slow: a run gates hundreds
-// of kernels on the same cases. Bounded by bytes; the kernel under test never sees what is kept
-// here.
+// Keeps instances with their expected results (the ground truth), by case. A run gates hundreds of
+// kernels on the same cases, and float64 attention is slow. Its size is bounded by bytes. The
+// kernel under test never sees what is kept here.
 class TruthCache {
  public:
-  // Room for what finals go through for each finalist: all six kinds of inputs at the timed shape,
-  // the two of the clock, and the suites beside them. With less all would be made anew for every
-  // finalist. 3 GiB hold those of attention at 16,384 rows of 128 columns in 16 heads, 240 MB each;
-  // a softmax of 8192 x 4096 needs 5, and the two kinds that a sum of two inputs of 2 GiB meets 28.
-  // Where there is more memory a quarter of it.
+  // Room for what finals need for each finalist: all six kinds of inputs at the timed shape, the
+  // two of the clock, and the suites. With less room all would be computed anew for every finalist.
+  // 3 GiB hold those of attention at 16,384 rows of 128 columns in 16 heads, 240 MB each. A softmax
+  // of 8192 x 4096 needs 5 GiB, and the two kinds that a sum of two inputs of 2 GiB meets need 28.
+  // So it is 3 GiB, or a quarter of the machine's memory where that is more.
   static std::size_t usual_bytes();
 
   // The problem must outlive it.
@@ -136,7 +139,8 @@ class TruthCache {
     Instance instance;
     std::vector<Expectation> expectations;
     std::string changed;  // what get_changed() changed: "Q", "4 elements of Q"
-    // Why there is no truth, where there need be none (may_lack_truth); then no expectations.
+    // Why there is no expected result, where there may be none (may_lack_truth). Then there are no
+    // expectations.
     std::string lacks;
 
     const Expectation& expectation_of(const Tensor& output) const;
@@ -151,20 +155,21 @@ class TruthCache {
   std::unique_ptr<State> state_;
 };
 
-// Decides whether a kernel is right. For each case: fresh buffers with guard bands on both sides,
-// outputs and workspaces filled with NaN, launch, compare with the truth, look at guards and
-// inputs; a second run from the same state must give the same bits, on an emulator in another order
-// of events; where one input is changed in its place the output must become the new truth. Stops at
-// the first refusal. A case whose inputs may lack a truth is left out where they do.
+// Decides whether a kernel computes the right result. For each case it makes fresh buffers with
+// guard bands on both sides, fills outputs and workspaces with NaN, launches the kernel, compares
+// its outputs with the expected ones, and checks guards and inputs. A second run from the same
+// state must give the same bits, on an emulator in another order of events. Where one input is
+// changed in its place, the output must become the new expected result. The gate stops at the first
+// failure. A case without an expected result is left out, if its inputs may lack one.
 //
-// With an input cache large tensors stay on the device (see there); what is refused by ones that
-// were damaged is judged once more without.
+// With an input cache large tensors stay on the device (DeviceInputCache). If a kernel fails and
+// the cache was damaged, it is gated once more without the cache.
 class Gate {
  public:
   Gate(Device& device, TruthCache& truth, DeviceInputCache* input_cache = nullptr)
       : device_(device), truth_(truth), input_cache_(input_cache) {}
 
-  // Throws std::logic_error if there is nothing to check it on: that would be right of anything.
+  // Throws std::logic_error if there are no cases: every kernel would pass.
   Verdict check(const Binder& bind, const std::vector<GateCase>& cases);
 
  private:

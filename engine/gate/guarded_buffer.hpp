@@ -13,35 +13,37 @@
 
 namespace fa_tune {
 
-// Inputs of more than this together are read back once a case, after its last launch, and not after
-// each: at the timed shape that is most of what a trial costs. What a kernel did to them shows then
-// all the same, unless one launch undid it after another; and a trial comes here by way of small
-// shapes.
+// If the inputs together are larger than this, they are read back once a case, after its last
+// launch, and not after each: at the timed shape that is most of what a trial costs. A change to
+// them still shows then, unless a later launch undid it, and a kernel has been through small shapes
+// before.
 inline constexpr std::size_t kLargeInputs = std::size_t{16} << 20;
 
-// To fill `bytes` of a buffer from `offset` on with repetitions of `contents`, which must outlive
-// the writes.
+// Adds the writes that fill `bytes` of a buffer from `offset` on with repetitions of `contents`,
+// which must outlive them.
 void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,
                std::size_t bytes, std::vector<BufferWrite>& writes);
-// Bytes that are no ones, to be repeated by fill_with().
+// Bytes other than ones, for fill_with().
 const std::vector<std::byte>& other_fill();
-// With ones, a NaN of every floating type.
+// Fills with ones, which are a NaN of every floating type.
 void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
                     std::vector<BufferWrite>& writes);
 
-// Every byte of what is filled with `otherwise` where it is an integer: ones are -1 there, which
-// may be right; of all other types they are a NaN.
+// The byte that `otherwise` fills a tensor with. For integers it is not ones, which are -1 there
+// and may be a correct result. For all other types ones are a NaN.
 std::uint8_t fill_byte(const Tensor& tensor, bool otherwise);
 
-// What lies on either side of a tensor on a device: a pattern, and how many bytes of it. Under the
-// clock as in the gate, so that no kernel can tell the two by where its data lie.
+// The guard band on either side of a tensor on a device: its pattern, and its length in bytes. It
+// is the same under the clock and in the gate, so that no kernel can tell the two apart by where
+// its data lie.
 std::span<const std::byte> guard_band();
 std::size_t guard_bytes_of(const Device& device, const Tensor& tensor);
 
 // A tensor on a device between two guard bands. The bands hold a pattern that differs from place to
-// place and is NaN in every floating-point type, so that what reads beyond a tensor, and uses it,
-// shows too. An input has none on a device that checks: whatever reads beyond it is found there,
-// used or not. Owns its device memory. The device and the tensor must outlive it.
+// place and is NaN in every floating-point type, so that a kernel which reads beyond a tensor and
+// uses it shows too. An input has no bands on a device that checks accesses: it finds every read
+// beyond the input, used or not. The buffer owns its device memory. The device and the tensor must
+// outlive it.
 class GuardedBuffer {
  public:
   // Nothing is written yet.
@@ -54,32 +56,32 @@ class GuardedBuffer {
   std::size_t data_bytes() const { return data_bytes_; }
   Place place() const { return {buffer_, guard_bytes_}; }
 
-  // From now on fill() writes these bytes for those that were given; they must be as many, and
+  // From now on fill() writes these bytes for those of the instance. They must be as many, and
   // outlive this.
   void replace(std::span<const std::byte> bytes);
-  // From now on fill() leaves integers that are not given as something else than ones, which are
-  // -1: what nobody writes is another in the next run then.
+  // From now on fill() fills integers with something else than ones, which are -1. So an element
+  // that the kernel does not write differs in the next run.
   void fill_otherwise();
-  // After such a run: whether both left an element as it was filled. Its bytes as the one before
-  // left them, and as they are.
+  // After such a run: whether both runs left an element as it was filled. `before` and `now` are
+  // its bytes after the first run and after this one.
   bool unwritten(std::span<const std::byte> before, std::span<const std::byte> now) const;
-  // What fill() fills with that is not given.
+  // The byte that fill() uses for data that are not given.
   std::uint8_t fill_byte() const { return fa_tune::fill_byte(tensor_, otherwise_); }
-  // To write guards and data; data that is not given is all ones, a NaN. In one piece where it
-  // is small: a piece costs a device more than a few bytes do.
+  // Adds the writes of guards and data. Data that are not given are all ones, a NaN. A small buffer
+  // is written in one piece, because a piece costs a device more than a few bytes do.
   void fill(std::vector<BufferWrite>& writes) const;
   void fill_guards(std::vector<BufferWrite>& writes) const;
-  // To read everything back, for what follows; or guards alone, for guard_damage().
+  // Adds the reads of everything, for the functions below; or of guards alone, for guard_damage().
   void fetch(std::vector<BufferRead>& reads);
   void fetch_guards(std::vector<BufferRead>& reads);
-  // What was fetched, as it is; the next fetch goes elsewhere. data_of() is its data.
+  // Hands out the fetched memory; the next fetch goes to other memory. data_of() gives its data.
   HostMemory take_fetched();
   std::span<const std::byte> data_of(const HostMemory& fetched) const {
     return fetched.bytes().subspan(guard_bytes_, data_bytes_);
   }
 
   std::span<const std::byte> data() const { return data_of(*fetched_); }
-  // One line each, or nothing.
+  // What was damaged or changed, in one line, or nothing.
   std::optional<std::string> guard_damage() const;
   std::optional<std::string> input_change() const;
 

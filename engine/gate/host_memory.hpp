@@ -6,9 +6,9 @@
 
 namespace fa_tune {
 
-// Room for a tensor's bytes. Large ones are kept when they are given back and given out again as
-// they are: fresh memory costs a page fault for each 4 KB of it, which for a tensor of 64 MB is
-// longer than copying it. Any thread may take and give.
+// Memory for a tensor's bytes. Large blocks are kept when they are released, and are given out
+// again as they are: fresh memory costs a page fault for each 4 KB, which for a tensor of 64 MB
+// takes longer than copying it. Any thread may take and release.
 class HostMemory {
  public:
   explicit HostMemory(std::size_t bytes);
@@ -18,7 +18,8 @@ class HostMemory {
   HostMemory(HostMemory&&) noexcept = default;
   HostMemory& operator=(HostMemory&&) = delete;
 
-  // What others left there, or anything. make_all(): to be used from the first byte to the last.
+  // The contents are undefined at first. make_all() is for a caller that writes it from the first
+  // byte to the last.
   std::span<std::byte> make_all();
   std::span<std::byte> bytes() { return {memory_.get(), size_}; }
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }

@@ -9,13 +9,13 @@
 
 namespace fa_tune {
 
-// What must be done to memory before a launch so that nothing is left in it of the launch before:
-// outputs and workspaces are filled as at first. And its twin for comparison, the same work on
-// memory that no kernel is given: as many fills of as many bytes each. What is written over is in
-// neither: it is restored before every timed launch as it is (TimedLaunch::restore). A kernel that
-// follows its inputs alone takes no longer after the one than after the other: what was filled last
-// is in the second-level cache, so after `own` it finds there what it will write, and after `decoy`
-// it has less room for the rest.
+// The changes of memory before a launch that remove what the launch before has left: outputs and
+// workspaces are filled as at first. `decoy` is the same work on memory that no kernel is given,
+// for comparison: as many fills of as many bytes each. Neither has the tensors that the kernel
+// writes over, which are restored before every timed launch anyway (TimedLaunch::restore). A kernel
+// that depends on its inputs alone takes no longer after `own` than after `decoy`. The last bytes
+// filled are in the second-level cache: after `own` it finds there what it will write, and after
+// `decoy` it has less room for the rest.
 struct MemoryRefresh {
   BufferChanges own;
   BufferChanges decoy;

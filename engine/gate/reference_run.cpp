@@ -20,7 +20,7 @@ namespace fa_tune {
 namespace {
 
 // Up to so much data an emulator watches the reference as it does kernels under test.
-constexpr std::size_t kMostWatched = std::size_t{1} << 20;
+constexpr std::size_t kMostSanitized = std::size_t{1} << 20;
 
 template <typename Error = UserError>
 [[noreturn]] void fail(const ReferenceCall& call, const Instance& instance,
@@ -46,7 +46,7 @@ class ReferenceLaunch {
   void results(const TakeResult& take) {
     std::size_t bytes = 0;
     for (const GuardedBuffer& buffer : buffers_) bytes += buffer.data_bytes();
-    if (device_.info().checks && call_.watched && bytes <= kMostWatched)
+    if (device_.info().checks && call_.sanitized && bytes <= kMostSanitized)
       launch_.checks = Checks::all();
     run(Outputs::as_under_test);
     std::vector<HostMemory> first;
@@ -55,7 +55,7 @@ class ReferenceLaunch {
       require_finite(buffer);
       first.push_back(buffer.take_fetched());
     }
-    if (!call_.judged) {
+    if (!call_.checked) {
       launch_.checks = {};
       if (device_.info().checks) launch_.schedule = 1;
       run(Outputs::filled_otherwise);
@@ -75,7 +75,7 @@ class ReferenceLaunch {
     // Large ones go to the device once and come back once, after the last launch.
     const bool first = outputs == Outputs::as_under_test;
     const bool large = input_bytes() > kLargeInputs;
-    const bool looks_at_inputs = !call_.judged && !(large && first);
+    const bool looks_at_inputs = !call_.checked && !(large && first);
     for (GuardedBuffer& buffer : buffers_) {
       const bool input = buffer.tensor().role == Role::input;
       if (first || !large || !input) buffer.fill(writes);

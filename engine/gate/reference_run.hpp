@@ -12,8 +12,8 @@ namespace fa_tune {
 using DeviceMaker = std::function<std::unique_ptr<Device>()>;
 using CompileCall = std::function<CompileOutcome(const CompileRequest&)>;
 
-// Runs reference kernels on a device of their own, made when the first is wanted. Both are called
-// by one thread at a time.
+// Runs reference kernels on a device of their own, made when it is first needed. Both functions are
+// called by one thread at a time.
 std::shared_ptr<ReferenceRunner> make_reference_runner(DeviceMaker make_device,
                                                        CompileCall compile);
 

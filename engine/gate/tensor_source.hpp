@@ -12,20 +12,20 @@ namespace fa_tune {
 
 std::size_t bytes_of(const Tensor& tensor);
 
-// Tensors to be put on a device: what is given, and fill_byte() for all else, so that an integer of
-// an output that nobody writes is not -1. All references must outlive it.
-// Every call throws MachineError where the device cannot be written to.
+// Writes tensors to a device: the data that are given, and fill_byte() for all else, so that an
+// integer of an output that the kernel does not write is not -1. All references must outlive it.
+// Every call throws MachineError if the device cannot be written to.
 class TensorSource {
  public:
-  // `instance` as the input cache knows it, null without one.
+  // `known` is the instance as the input cache knows it, null without one.
   TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
                DeviceInputCache* input_cache)
       : device_(device), instance_(instance), known_(std::move(known)), input_cache_(input_cache) {}
 
-  // All of a buffer: the tensor between two guard bands, which may be empty.
+  // Writes all of a buffer: the tensor between two guard bands, which may be empty.
   void write_guarded(std::size_t tensor, BufferHandle to, std::span<const std::byte> guard) const;
-  // A buffer that holds what is given of the tensor, from its first byte on, and is not to be
-  // written: an original if there is one, else one made for this.
+  // A buffer with the given data of the tensor, from its first byte on, which must not be written
+  // to: that of the input cache if it has one, else one made for this.
   SharedBuffer given(std::size_t tensor) const;
 
   Device& device() const { return device_; }

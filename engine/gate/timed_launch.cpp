@@ -143,7 +143,7 @@ std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,
     if (!is_result(tensor.role)) continue;
     const auto comparison = compare_on_device(device_, input_cache_, places_[i], tensor, truth);
     if (!comparison) return rejection_of(comparison.error());
-    if (comparison->finding != Finding::right)
+    if (comparison->finding != Finding::passed)
       return Rejection{comparison->finding, when + ": " + comparison->message};
   }
   return std::nullopt;

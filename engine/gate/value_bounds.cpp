@@ -106,7 +106,7 @@ Comparison compare_with_limits(const Tensor& output, std::span<const std::byte> 
         limits.range_of_row[outside.first_beyond / length] * length + outside.first_beyond % length;
     result.finding = Finding::wrong;
     result.message = fmt::format(
-        "{} = {:.6g}, which no right kernel gives: what its row sees lies between {:.6g} and "
+        "{} = {:.6g}, which no correct kernel gives: what its row sees lies between {:.6g} and "
         "{:.6g}; {} of {} elements are so",
         element_name(output, outside.first_beyond),
         element_value(output.type, bytes, outside.first_beyond),

@@ -34,7 +34,7 @@ std::expected<Block, Fault> run_block(const std::vector<std::size_t>& order, con
   return block;
 }
 
-std::vector<bool> judge_blocks(const std::vector<Block>& blocks, const RaceOptions& options) {
+std::vector<bool> find_good_blocks(const std::vector<Block>& blocks, const RaceOptions& options) {
   const auto within = [&](double most_drift) {
     std::vector<bool> good;
     for (const Block& block : blocks) good.push_back(block.drift <= most_drift);
@@ -73,7 +73,7 @@ std::expected<BlockRace, Fault> race(std::size_t count, const RaceClock& clock,
     auto block = run_block(order, clock, result.blocks());
     if (!block) return std::unexpected(block.error());
     blocks.push_back(std::move(*block));
-    result.good = judge_blocks(blocks, options);
+    result.good = find_good_blocks(blocks, options);
   }
   for (std::size_t i = 0; i < count; ++i)
     result.ratios.push_back(median_ratio(blocks, result.good, i));

@@ -9,19 +9,19 @@
 
 namespace fa_tune {
 
-// How several kernels compare within one process. Clocks drift, throttle and step, so times taken
-// one kernel after the other do not compare. A race runs in blocks: the baseline, the others in an
-// order drawn anew, the baseline again. What counts is a kernel's time over the mean of the block's
-// two baselines, in which every drift slower than a block cancels (a linear one exactly), and of
-// these the median over blocks. A block whose two baselines differ by more than `most_drift` is
-// void. Where a third do, since the clock never keeps still, as that of a GPU at its power limit,
-// the line is drawn at `restless` times the median drift instead, up to `most_drift_ever`: beyond
-// it nothing can be told.
+// Compares several kernels within one process. Clocks drift, throttle and step, so times taken one
+// kernel after the other do not compare. A race runs in blocks: the baseline, the others in a newly
+// drawn order, the baseline again. A kernel's figure in a block is its time over the mean of the
+// block's two baselines, in which every drift slower than a block cancels (a linear one exactly).
+// Its result is the median over blocks. A block whose two baselines differ by more than
+// `most_drift` is void. If a third of them do, because the clock never keeps still (as on a GPU at
+// its power limit), the limit is `restless` times the median drift instead, up to
+// `most_drift_ever`; beyond that nothing can be told.
 //
-// How sure one may be is not said here: that is for several processes (ProcessSeries).
+// A race gives no intervals: those need several processes (ProcessSeries).
 struct RaceOptions {
   std::uint64_t seed = 1;
-  int good_blocks = 8;   // then it is over: what a process can tell is soon told
+  int good_blocks = 8;   // then the race is over; more tell little of one process
   int most_blocks = 12;  // void ones count
   double most_drift = 0.02;
   double restless = 3;
@@ -29,20 +29,20 @@ struct RaceOptions {
 };
 
 struct BlockRace {
-  // Of each contestant's time to the baseline's, which is the first and has 1; NaN where no block
-  // was good.
+  // By contestant: its time over the baseline's. The baseline is the first and has 1. NaN if no
+  // block was good.
   std::vector<double> ratios;
-  std::vector<bool> good;  // of each block run: that it is not void
+  std::vector<bool> good;  // by block: that it is not void
 
   int blocks() const { return static_cast<int>(good.size()); }
   int good_blocks() const;
 };
 
-// One time in microseconds of a contestant, taken now, for a block numbered from 0.
+// Takes one time of a contestant, in microseconds, for a block numbered from 0.
 using RaceClock = std::function<std::expected<double, Fault>(std::size_t contestant, int block)>;
 
-// Races contestants 0 (the baseline) to count - 1; count is at least 2. A function of its seed and
-// of what the clock says. A Fault of the clock ends the race.
+// Races contestants 0 (the baseline) to count - 1; count is at least 2. The result depends only on
+// the seed and on the times. A Fault of the clock ends the race.
 std::expected<BlockRace, Fault> race(std::size_t count, const RaceClock& clock,
                                      const RaceOptions& options = {});
 

@@ -17,52 +17,52 @@ struct Measurement {
 
 // How much care a measurement takes.
 enum class Effort {
-  screen,  // every right variant: enough to rank it
+  screen,  // every variant that passed: enough to rank it
   final_,  // the few that may be published: at least 100 samples, of launches of milliseconds 30
 };
 
-// Times one launch: picks how many launches make a sample (so that a sample lasts long enough for
-// the clock) from a first look, then samples and summarizes. In a final measurement, samples that a
-// throttled GPU gave are taken again after a pause, up to three times; what is throttled then too
-// stays and is marked. A device that predicts is asked once, in a final measurement for a complete
-// launch.
+// Times one launch. It picks from a first look how many launches make a sample, so that a sample
+// lasts long enough for the clock, then samples and summarizes. In a final measurement, samples of
+// a throttled GPU are taken again after a pause, up to three times; those that are throttled then
+// too stay and are marked. A device that predicts is asked once, in a final measurement for a
+// complete launch.
 //
-// `slow_us`: of launches of 200 us and more, a screen that sees one take longer than this ends with
-// its first three samples: enough to know that it is slow.
+// `slow_us`: for launches of 200 us and more, a screen that sees one take longer than this ends
+// with its first three samples: enough to know that it is slow.
 //
-// `restore`: of what a launch writes over, see TimingPlan. Samples are of single launches then, and
-// a screen has up to 100 of them.
+// `restore`: for the tensors that a launch writes over, see TimingPlan. Samples are of single
+// launches then, and a screen has up to 100 of them.
 std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
                                           double slow_us = std::numeric_limits<double>::infinity(),
                                           const BufferChanges& restore = {});
 
-// The same with nothing of use in the second-level cache: 50 launches, each a sample. For devices
-// that measure.
+// The same with a cold second-level cache: 50 launches, each a sample. For devices that measure.
 std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch,
                                                const BufferChanges& restore = {});
 
 struct LaunchRace {
   BlockRace result;
-  bool by_cycles = false;       // what its ratios compare; else times
+  bool by_cycles = false;       // its ratios are of cycles, else of times
   std::vector<Timing> timings;  // by contestant: all samples of good blocks
 };
 
-// Who was under way when the device answered with a Fault.
+// A Fault of the device, and the contestant that ran at that moment.
 struct RaceFault {
   std::size_t contestant = 0;
   Fault fault;
 };
 
-// Races launches on a device that measures, the first as the baseline. That runs until the clock
-// falls no further under it, then it begins: a block's time of each is
-// the median of three samples, of 200 us or, with a cold cache, of a launch each. Throttled samples
-// are taken again as in a final measurement, up to five times in the whole race. `restore`, see
-// measure(), is that of all: they have the same buffers. A block has up to 15 samples then.
+// Races launches on a device that measures, the first as the baseline. It runs the baseline until
+// the clock falls no further, then the race begins. In a block, a kernel's time is the median of
+// three samples, of 200 us each or, with a cold cache, of one launch each. Throttled samples are
+// taken again as in a final measurement, up to five times in the whole race. `restore` (see
+// measure()) is for all contestants, because they have the same buffers. A block has up to 15
+// samples then.
 //
-// Where the clock wanders even so, by more than 1%, as at the power limit, blocks compare cycles
-// (time times clock), in which two launches one after the other differ by less than in time.
-// What a kernel itself takes from the clock, by drawing more power than others, is not in the ratio
-// then; a ProcessSeries looks at times as well. Times are those measured all the same.
+// If the clock wanders even so by more than 1%, as at the power limit, blocks compare cycles (time
+// times clock), in which two launches one after the other differ by less than in time. The ratio
+// does not include then what a kernel itself takes from the clock by drawing more power than
+// others; ProcessSeries compares times as well. The times reported are as measured.
 std::expected<LaunchRace, RaceFault> race_launches(Device& device,
                                                    const std::vector<Launch>& launches,
                                                    const RaceOptions& options = {},

@@ -7,14 +7,15 @@
 
 namespace fa_tune {
 
-// What is done with Timings of one launch, taken in the same way.
+// Operations on Timings of one launch, taken in the same way.
 
-// Adds the samples of `more` behind those of `to`, with what is known of each.
+// Appends the samples of `more` to those of `to`, with the state of the GPU beside each.
 void append(Timing& to, const Timing& more);
-// Takes the throttled samples out.
+// Removes the throttled samples.
 void drop_throttled(Timing& timing);
 
-// The median sample's, of a launch; nothing if the clock of some is not known.
+// Kilocycles of one launch, in the median sample; nothing if the clock of some samples is not
+// known.
 std::optional<double> kilocycles_of(const Timing& timing);
 
 // How the samples were taken and how the GPU was, as a JSON object; null where nobody knows:
@@ -26,13 +27,13 @@ std::optional<double> kilocycles_of(const Timing& timing);
 // For a prediction: its own detail.
 std::string detail_json_of(const Timing& timing);
 
-// The clock that a screen was taken at, from the same; 0 where it is not known.
+// The clock at which a screen was taken, from the same; 0 if it is not known.
 double mhz_of(double us, const std::string& detail_json);
 
-// What a kernel would take at a clock of `mhz`, from what detail_json_of() kept beside the `us`
-// that it took. At its power limit a GPU's clock wanders by several percent within seconds, so
-// screens taken at different times are told apart by their cycles and not by their microseconds.
-// `us` where the clock is not known, as where the time is predicted.
+// The time that a kernel would take at a clock of `mhz`, from the `us` that it took and the
+// detail_json_of() kept beside it. At its power limit a GPU's clock wanders by several percent
+// within seconds, so screens taken at different times are compared by their cycles and not by their
+// microseconds. Returns `us` if the clock is not known, as where the time is predicted.
 double us_at_clock(double us, const std::string& detail_json, double mhz);
 
 }  // namespace fa_tune

@@ -21,9 +21,9 @@ struct ReferenceCall {
   std::vector<std::string> arguments;  // tensors and scalars of the instance, in order
   // Another form of it has been run on such an instance and found to be as a reference must: it is
   // run once, and nobody looks whether it wrote to its inputs.
-  bool judged = false;
-  // On a device that can, with every check.
-  bool watched = true;
+  bool checked = false;
+  // Run it with every check (Checks::all), on a device that can.
+  bool sanitized = true;
 };
 
 // The bytes are there until it returns. A tensor may have hundreds of megabytes of them: fresh

@@ -63,9 +63,9 @@ NcuReport parse_ncu_csv(std::string_view output, std::span<const std::string> wa
 // All metrics that are asked of Nsight Compute. No chip has all of them.
 std::vector<std::string> ncu_metrics();
 
-// What is read of the answer: shares, occupancy, stalls, time, every metric among the counters;
-// judged. Source, version, device and the like are the caller's. Throws MachineError without a
-// time, and where not one share of a peak is known.
+// Makes a profile of the answer: shares, occupancy, stalls, time, every metric among the counters,
+// and the limit. Source, version, device and the like are left to the caller. Throws MachineError
+// without a time, and if not one share of a peak is known.
 Profile profile_of(const NcuReport& report);
 
 }  // namespace fa_tune

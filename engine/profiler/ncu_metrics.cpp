@@ -220,7 +220,7 @@ Profile profile_of(const NcuReport& report) {
     profile.bank_conflicts = std::clamp(100 * *conflicts / *wavefronts, 0.0, 100.0);
   for (const NcuReport::Metric& metric : report.metrics)
     profile.counters.emplace_back(metric.name, metric.value);
-  judge(profile);
+  find_limit(profile);
   return profile;
 }
 

@@ -36,7 +36,7 @@ std::string change_text(const AblationRow& row) {
 
 std::string note(const AblationRow& row) {
   if (row.outcome == "impossible") return row.because;
-  if (row.outcome == "refused")
+  if (row.outcome == "failed")
     return row.rejection.finding +
            (row.rejection.message.empty() ? "" : ": " + row.rejection.message);
   if (row.outcome == "same") return "the very same machine code";
@@ -89,6 +89,12 @@ AblationKind kind_of(const std::string& text) {
   const auto found = std::ranges::find(kKinds, text);
   if (found == kKinds.end()) throw UserError("'" + text + "' is no kind of row");
   return static_cast<AblationKind>(found - kKinds.begin());
+}
+
+// Older files have other words for two of them.
+std::string outcome_word(const std::string& word) {
+  if (word == "right") return "passed";
+  return word == "refused" ? "failed" : word;
 }
 
 }  // namespace
@@ -180,7 +186,7 @@ void from_json(const Json& json, AblationRow& row) {
   json.at("also").get_to(row.also);
   row.because = word_of(json.at("because"));
   json.at("config").get_to(row.config);
-  json.at("outcome").get_to(row.outcome);
+  row.outcome = outcome_word(json.at("outcome").get<std::string>());
   row.rejection.finding = word_of(json.at("finding"));
   row.rejection.message = word_of(json.at("message"));
   json.at("time_us").get_to(row.time_us);

@@ -46,8 +46,8 @@ struct AblationRow {
   std::vector<GeneChange> also;
   std::string because;
   std::optional<Config> config;  // none if impossible
-  // "right"; "same" (machine code and launch are the very same as those it is compared with);
-  // "refused" with a rejection; "impossible" with `because`; "unraced" (right, but the clock never
+  // "passed"; "same" (machine code and launch are the very same as those it is compared with);
+  // "failed" with a rejection; "impossible" with `because`; "unraced" (passed, but the clock never
   // kept still)
   std::string outcome;
   Rejection rejection = {};

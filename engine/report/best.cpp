@@ -55,7 +55,7 @@ std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filte
 }
 
 std::string best_table(const std::vector<TrialOfRun>& trials) {
-  if (trials.empty()) return "No right trial with a time matches.\n";
+  if (trials.empty()) return "No trial that passed, with a time, matches.\n";
   std::vector<std::pair<std::string, Table>> tables;
   for (const TrialOfRun& both : trials) {
     const auto& [trial, run, raced] = both;
@@ -104,7 +104,7 @@ std::string best_json(const std::vector<TrialOfRun>& trials) {
                      {"arch", run.arch},
                      {"config", nlohmann::ordered_json::parse(trial.config_json)},
                      {"time_us", time},
-                     {"verdict", trial.outcome},
+                     {"verdict", to_text(trial.outcome)},
                      {"source_hash", trial.source_hash},
                      {"run", run.id},
                      {"seed", run.seed},
@@ -123,7 +123,7 @@ std::string best_csv(const std::vector<TrialOfRun>& trials) {
     for (const std::string& field :
          {std::to_string(trial.id), run.space, run.device, run.arch, trial.config_json,
           csv_number(us.value), csv_number(known_end(us.low)), csv_number(known_end(us.high)),
-          run.time_kind, trial.outcome, trial.source_hash, std::to_string(run.id),
+          run.time_kind, to_text(trial.outcome), trial.source_hash, std::to_string(run.id),
           std::to_string(run.seed)}) {
       if (!row.empty()) row += ',';
       row += csv_field(field);

@@ -49,7 +49,7 @@ std::optional<double> percent_gained(const Store& store, std::int64_t run) {
   const auto best = store.best(filter);
   if (best.empty()) return std::nullopt;
   for (const TrialRow& trial : store.trials(run)) {
-    if (trial.outcome != "right") continue;
+    if (trial.outcome != Outcome::passed) continue;
     const auto& first = trial.screen_time;
     const auto& last = best.front().screen_time;
     if (!first || !last) return std::nullopt;
@@ -65,7 +65,7 @@ std::vector<std::string> cost_words(const RunCost& cost, std::optional<double> g
   if (gained && *gained >= kLeastGain)
     lines.push_back(words(cost, price, 1 / *gained) +
                     fmt::format(" for each of the {:.1f} percent by which its best takes less time "
-                                "than its first right trial",
+                                "than its first trial that passed",
                                 *gained));
   return lines;
 }

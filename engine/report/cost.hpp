@@ -18,7 +18,7 @@ struct RunCost {
 // `measured`: the run's times are, so that its devices were GPUs.
 RunCost cost_of(const std::vector<SessionRow>& sessions, bool measured);
 
-// By how many percent of its time the run's best is below the first trial that was right, a preset
+// By how many percent of its time the run's best is below the first trial that passed, a preset
 // or drawn at random, both as they were screened. Nothing where there are no two times.
 std::optional<double> percent_gained(const Store& store, std::int64_t run);
 

@@ -48,7 +48,7 @@ struct ExportFacts {
   std::string stage;
   std::optional<Interval> time;  // us
   std::string time_kind;         // "measured", "predicted"
-  std::string verdict;           // "right"
+  std::string verdict;           // "passed", "failed: spill"
   std::string left_open = {};    // what its gate did not see; empty if nothing
   int gate_cases = 0;
   double worst_ratio = 0;  // error over what is allowed

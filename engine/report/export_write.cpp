@@ -185,7 +185,8 @@ ExportFacts export_facts(const Store& store, std::int64_t trial) {
   facts.stage = row.stage;
   facts.time = shown_time(row);
   facts.time_kind = run.time_kind;
-  facts.verdict = row.outcome == "right" ? row.outcome : row.outcome + ": " + row.finding;
+  facts.verdict = to_text(row.outcome);
+  if (row.outcome != Outcome::passed) facts.verdict += ": " + row.finding;
   facts.left_open = left_open(row);
   facts.gate_cases = row.gate_cases;
   facts.worst_ratio = row.worst_ratio;

@@ -63,10 +63,10 @@ std::string words(const FailureInsight& failure) {
 }
 
 std::string words(const OperatorGain& gain, const std::string& prefix) {
-  const std::string right = rate(gain.right) + " right";
+  const std::string passed = rate(gain.passed) + " passed";
   if (gain.better.of == 0)
-    return fmt::format("{}: {}, no parents to compare with", gain.operation, right);
-  std::string text = fmt::format("{}: {}, {}better than their parent {}", gain.operation, right,
+    return fmt::format("{}: {}, no parents to compare with", gain.operation, passed);
+  std::string text = fmt::format("{}: {}, {}better than their parent {}", gain.operation, passed,
                                  prefix, rate(gain.better));
   if (gain.cost_s > 0)
     text += fmt::format(", log gain a second {:.4f} ({:.4f}..{:.4f})", gain.per_s, gain.per_s_low,
@@ -119,7 +119,7 @@ Json json_of(const FailureInsight& failure) {
 Json json_of(const OperatorGain& gain) {
   return {{"operation", gain.operation},
           {"trials", gain.trials},
-          {"right", share_json(gain.right)},
+          {"passed", share_json(gain.passed)},
           {"better", share_json(gain.better)},
           {"cost_s", gain.cost_s},
           {"gain_per_s",

@@ -53,10 +53,10 @@ std::string question_text(const Question& question, const std::vector<InsightRow
       mine.push_back(each.text);
       seen += each.seen;
     }
-  const bool judged = std::string_view(question.kind) != "operator";
+  const bool tested = std::string_view(question.kind) != "operator";
   std::string text = fmt::format("\n{}", question.title);
   if (mine.empty()) return text + fmt::format(": {}\n", question.none);
-  text += judged ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
+  text += tested ? fmt::format(": {} of {} stand out from chance\n", seen, mine.size()) : "\n";
   return text + list_of(mine, limit);
 }
 
@@ -103,7 +103,7 @@ Insights insights_of(const Store& store, std::int64_t run) {
   std::vector<std::optional<double>> screened;
   std::vector<double> clocks;
   for (const TrialRow& trial : trials) {
-    const bool timed = trial.outcome == "right" && trial.screen_time;
+    const bool timed = trial.outcome == Outcome::passed && trial.screen_time;
     screened.push_back(timed ? std::optional(trial.screen_time->us.value) : std::nullopt);
     const double mhz = screened.back() ? mhz_of(*screened.back(), trial.detail_json) : 0;
     if (mhz > 0) clocks.push_back(mhz);
@@ -120,10 +120,10 @@ Insights insights_of(const Store& store, std::int64_t run) {
     numbers[trial.id] = number;
     std::optional<double>& us = screens[trial.id];
     if (screened[i]) us = us_at_clock(*screened[i], trial.detail_json, mhz);
-    if (trial.outcome == "duplicate")
+    if (trial.outcome == Outcome::duplicate)
       if (const auto original = screens.find(trial.duplicate_of); original != screens.end())
         us = original->second;
-    TrialOrigin origin{trial.operation, {}, trial.stage, trial.outcome == "duplicate"};
+    TrialOrigin origin{trial.operation, {}, trial.stage, trial.outcome == Outcome::duplicate};
     for (const ParentRow& parent : store.parents(trial.id))
       if (const auto known = numbers.find(parent.parent); known != numbers.end())
         origin.parents.push_back(known->second);
@@ -136,8 +136,8 @@ Insights insights_of(const Store& store, std::int64_t run) {
 
 std::string insights_text(const RunRow& run, const Insights& insights,
                           const std::vector<ProfileRow>& profiles, int limit) {
-  const std::string title = fmt::format("Insights of run {}, {} trials, {} right. {}", run.id,
-                                        insights.trials(), insights.right(), context_text(run));
+  const std::string title = fmt::format("Insights of run {}, {} trials, {} passed. {}", run.id,
+                                        insights.trials(), insights.passed(), context_text(run));
   std::string text = paragraph(title);
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) text += question_text(question, rows, limit);
@@ -149,7 +149,7 @@ std::string insights_json(const RunRow& run, const Insights& insights,
   Json json = {{"run", run.id},
                {"time_kind", run.time_kind},
                {"trials", insights.trials()},
-               {"right", insights.right()}};
+               {"passed", insights.passed()}};
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) {
     json[question.key] = Json::array();

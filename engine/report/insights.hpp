@@ -19,9 +19,9 @@ Insights insights_of(const Store& store, std::int64_t run);
 //   effect:      gene value against ratio n method p seen text
 //   interaction: gene value against other_gene other_value other_against ratio n p seen text
 //   failure:     gene value failed others stages p seen text
-//   operator:    operation trials right better cost_s gain_per_s text
+//   operator:    operation trials passed better cost_s gain_per_s text
 // A ratio is {estimate, low, high} of times, below 1 where the first value is faster; failed,
-// others, right and better are {part, of, low, high}; intervals are 95%.
+// others, passed and better are {part, of, low, high}; intervals are 95%.
 std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind);
 
 // What limited the trials of the run that were profiled, one line each, those of one kind of time
@@ -31,7 +31,7 @@ std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles);
 // For a person: at most `limit` lines a kind, the most useful first.
 std::string insights_text(const RunRow& run, const Insights& insights,
                           const std::vector<ProfileRow>& profiles, int limit);
-// {"run","time_kind","trials","right","effects":[],"interactions":[],"failures":[],"operators":[],
+// {"run","time_kind","trials","passed","effects":[],"interactions":[],"failures":[],"operators":[],
 //  "profiles":[{"trial","source","device","time_kind","time_us","limit","because","at"}]}.
 std::string insights_json(const RunRow& run, const Insights& insights,
                           const std::vector<ProfileRow>& profiles);

@@ -58,8 +58,8 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
     us = screen_beside(row, last);
     if (&row == &steps.front().trial) first_us = us;
     table.add({std::to_string(row.id), std::to_string(row.number), row.operation,
-               row.outcome + " (" + row.stage + ")", time_text(us), gain_text(parent_us, us),
-               changes_text(parents)});
+               to_text(row.outcome) + " (" + row.stage + ")", time_text(us),
+               gain_text(parent_us, us), changes_text(parents)});
   }
   std::string text =
       paragraph(fmt::format("Lineage of trial {}, run {}. {}", trial, run.id, context_text(run)));

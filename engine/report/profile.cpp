@@ -25,7 +25,7 @@ bool is_of_an_sm(Bottleneck resource) {
   return resource != Bottleneck::l2 && resource != Bottleneck::dram;
 }
 
-std::pair<Bottleneck, std::string> judged(const Profile& profile) {
+std::pair<Bottleneck, std::string> limit_and_reason(const Profile& profile) {
   if (profile.launch && *profile.launch >= kLaunchPercent)
     return {Bottleneck::launch,
             fmt::format("the launch takes {:.0f}% of the time", *profile.launch)};
@@ -104,10 +104,10 @@ Profile profile_of(const Json& json) {
 
 }  // namespace
 
-void judge(Profile& profile) {
+void find_limit(Profile& profile) {
   std::ranges::stable_sort(profile.shares, std::ranges::greater{}, &ResourceShare::percent);
   std::ranges::stable_sort(profile.stalls, std::ranges::greater{}, &Stall::percent);
-  std::tie(profile.limit, profile.because) = judged(profile);
+  std::tie(profile.limit, profile.because) = limit_and_reason(profile);
 }
 
 std::string source_words(const Profile& profile) {

@@ -52,7 +52,7 @@ struct Profile {
   std::vector<Stall> stalls;                 // longest first
   std::vector<std::pair<std::string, double>> counters;  // as the source names them, base units
 
-  // What judge() finds.
+  // What find_limit() finds.
   Bottleneck limit = Bottleneck::latency;
   std::string because;  // the rule with its figures, in words
 };
@@ -65,7 +65,7 @@ struct Profile {
 //   4. else latency, with what warps wait for most.
 // 60% is where Nsight Compute's own rules begin to call a kernel bound by something other than
 // latency (Kernel Profiling Guide, "GPU Speed Of Light Throughput").
-void judge(Profile& profile);
+void find_limit(Profile& profile);
 
 // "ncu 2025.3.1.0 on NVIDIA H100 80GB HBM3 (cuda:0), measured".
 std::string source_words(const Profile& profile);

@@ -15,7 +15,7 @@ namespace {
 constexpr double us_per_ms = 1000;
 
 Failure failure_of(const TrialRow& trial) {
-  if (trial.outcome == "right" && trial.screen_time) return Failure::none;
+  if (trial.outcome == Outcome::passed && trial.screen_time) return Failure::none;
   const std::string& stage = trial.stage;
   if (stage == "compile") return Failure::compile;
   if (stage == "space" || stage == "resources") return Failure::invalid;
@@ -32,6 +32,14 @@ std::vector<double> samples_ms(const Store& store, const TrialRow& trial) {
   return result;
 }
 
+// The word that a row had up to schema 8. It stays in what is hashed, so that a run keeps the
+// fingerprint that was written down for it.
+std::string old_word(const std::string& word) {
+  if (word == to_text(Outcome::passed)) return "right";
+  if (word == to_text(Outcome::failed)) return "refused";
+  return word;
+}
+
 }  // namespace
 
 std::vector<std::string> run_fingerprint_lines(const Store& store, std::int64_t run) {
@@ -41,9 +49,9 @@ std::vector<std::string> run_fingerprint_lines(const Store& store, std::int64_t 
   std::vector<std::string> lines;
   for (const TrialRow& trial : store.trials(run)) {
     numbers[trial.id] = trial.number;
-    std::string line =
-        fmt::format("{} {} {} {} {} {} {} {}", trial.number, trial.config_json, trial.operation,
-                    trial.stage, trial.outcome, trial.finding, trial.source_hash, trial.code_hash);
+    std::string line = fmt::format("{} {} {} {} {} {} {} {}", trial.number, trial.config_json,
+                                   trial.operation, trial.stage, old_word(to_text(trial.outcome)),
+                                   old_word(trial.finding), trial.source_hash, trial.code_hash);
     if (trial.duplicate_of != 0) line += fmt::format(" = {}", numbers[trial.duplicate_of]);
     for (const ParentRow& parent : store.parents(trial.id))
       line += fmt::format(" < {} {}", numbers[parent.parent], parent.genes_json);

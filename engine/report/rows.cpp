@@ -87,7 +87,7 @@ std::optional<double> shown_us(const TrialRow& trial) {
 }
 
 std::string left_open(const TrialRow& trial) {
-  return trial.outcome == "right" && trial.stage != "final" ? trial.message : "";
+  return trial.outcome == Outcome::passed && trial.stage != "final" ? trial.message : "";
 }
 
 std::optional<double> screen_at_clock(const TrialRow& trial, double mhz) {

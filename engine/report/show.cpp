@@ -54,10 +54,10 @@ void show_origin(Page& page, const Store& store, const TrialOfRun& both) {
 
 void show_verdict(Page& page, const TrialRow& trial) {
   page.section("Verdict");
-  page.line("outcome", fmt::format("{} at stage {}", trial.outcome, trial.stage));
-  if (trial.finding != trial.outcome) page.line("finding", trial.finding);
+  page.line("outcome", fmt::format("{} at stage {}", to_text(trial.outcome), trial.stage));
+  if (trial.finding != to_text(trial.outcome)) page.line("finding", trial.finding);
   // What a trial left open the finals have looked at.
-  if (!trial.message.empty() && !(trial.outcome == "right" && trial.stage == "final"))
+  if (!trial.message.empty() && !(trial.outcome == Outcome::passed && trial.stage == "final"))
     page.line("message", trial.message);
   if (trial.duplicate_of != 0)
     page.line("duplicate of", fmt::format("trial {}", trial.duplicate_of));

@@ -28,8 +28,8 @@ std::string known_words(const HintOption& option) {
                        option.finding.empty() ? "" : ", " + option.finding);
   }
   if (option.trials == 0) return "not tried; no trial of the run has this value";
-  std::string text =
-      fmt::format("not tried; {} of {} trials with this value right", option.right, option.trials);
+  std::string text = fmt::format("not tried; {} of {} trials with this value passed", option.passed,
+                                 option.trials);
   if (option.best_ratio) text += fmt::format(", the fastest {:.3f}", *option.best_ratio);
   return text;
 }
@@ -79,7 +79,7 @@ void to_json(Json& json, const HintOption& option) {
           {"finding", word_json(option.finding)},
           {"ratio", option.ratio},
           {"trials", option.trials},
-          {"right", option.right},
+          {"passed", option.passed},
           {"best_ratio", option.best_ratio}};
 }
 

@@ -21,12 +21,12 @@ struct HintOption {
   Config config;
   // The trial of the run that has this very config; nothing if none has.
   std::optional<std::int64_t> trial;
-  std::string outcome;          // its: "right", "refused"
-  std::string finding;          // if it was refused
+  std::string outcome;          // its: "passed", "failed"
+  std::string finding;          // if it failed
   std::optional<double> ratio;  // if it was timed
   // Trials of the run with that value and the trial's template.
   int trials = 0;
-  int right = 0;
+  int passed = 0;
   std::optional<double> best_ratio;  // of the fastest of them
 };
 
@@ -48,7 +48,7 @@ struct TuningHints {
 // A table within kPageWidth columns under a line that says what it is.
 std::string next_moves_text(const TuningHints& next);
 // {"gene","value","options":[{"value","also":[{"gene","from","to"}],"config","trial","outcome",
-// "finding","ratio","trials","right","best_ratio"}]}; what is missing is null.
+// "finding","ratio","trials","passed","best_ratio"}]}; what is missing is null.
 void to_json(nlohmann::ordered_json& json, const TuningHint& move);
 void to_json(nlohmann::ordered_json& json, const HintOption& option);
 

@@ -25,7 +25,7 @@ std::optional<Genome> Archive::random_unclaimed(Random& random) const {
 }
 
 void Archive::tell(const Evaluation& told) {
-  if (!told.right || !told.time_us) return;
+  if (!told.passed || !told.time_us) return;
   const Member member{told.number, space_.genome(told.config), *told.time_us};
   const auto place = std::upper_bound(
       ranked_.begin(), ranked_.end(), member, [](const Member& a, const Member& b) {

@@ -11,14 +11,14 @@
 
 namespace fa_tune {
 
-// A right trial of the run.
+// A trial of the run that passed.
 struct Member {
   std::uint64_t number = 0;
   Genome genome;
   double time_us = 0;
 };
 
-// What a strategy remembers of a run: which configs were proposed, and the right ones by time.
+// What a strategy remembers of a run: which configs were proposed, and those that passed, by time.
 // Shared by all strategies, so that 'never twice' is kept in one place.
 class Archive {
  public:
@@ -35,7 +35,7 @@ class Archive {
   std::optional<Genome> random_unclaimed(Random& random) const;
 
   void tell(const Evaluation& told);
-  // Right trials, fastest first; equal times by number, so that the order is that of the tells.
+  // Trials that passed, fastest first; equal times by number, so the order is that of the tells.
   const std::vector<Member>& ranked() const { return ranked_; }
 
  private:

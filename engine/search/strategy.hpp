@@ -22,8 +22,8 @@ struct Proposal {
 struct Evaluation {
   std::uint64_t number = 0;
   Config config;
-  bool right = false;             // passed the gate and was timed
-  std::optional<double> time_us;  // present if right; screens at one clock
+  bool passed = false;            // passed the gate and was timed
+  std::optional<double> time_us;  // present if passed; screens at one clock
   double cost_s = 0;              // spent on it: compiling, gate, clock; 0 where it was free
 };
 

@@ -50,8 +50,8 @@ class LevelPlan {
   std::span<const ParameterGroup::PlacedCheck> checks(std::size_t level) const;
   // Those that it or a later one tries.
   std::span<const ParameterGroup::PlacedCheck> checks_from(std::size_t level) const;
-  // From which level on a check that is sure to refuse may do so before its own level: behind the
-  // last expression that might fail before it, lest an error stay hidden.
+  // The earliest level at which a check that is known to fail may prune. It must not come before
+  // any expression that could raise an error, or that error would be masked.
   std::size_t refuses_from(const ParameterGroup::PlacedCheck& placed) const {
     return refuses_from_[static_cast<std::size_t>(&placed - checks_.data())];
   }
@@ -78,13 +78,13 @@ class LevelPlan {
 
 // What the checks of a group still depend on before a level, given the values so far: two
 // histories with the same residue have the same valid continuations. A part that is already
-// decided, whatever comes, is its value alone; of a check that can no longer refuse nothing is
+// decided, whatever comes, is its value alone; of a check that can no longer fail nothing is
 // left.
 class Residue {
  public:
   Residue(const Terms& terms, const ParameterGroup& group, const LevelPlan& plan);
 
-  // False if a check is sure to refuse all that may come.
+  // False if a check is known to fail for all that may come.
   bool make(std::size_t level, std::span<const Cell> values);
   std::span<const std::uint64_t> key() const { return key_; }
 

@@ -11,12 +11,12 @@
 
 namespace fa_tune {
 
-// Runs, or goes on with, a search: asks the strategy, takes trials through their stages, writes
-// them to the store in order, then takes the best and the presets through the finals. Each device,
-// all of one kind, times its own share of the trials, on a thread of its own; what is found does
-// not depend on how many there are. The store has all that is needed to go on: the strategy is told
-// the stored trials again and so comes to where it was. `stop` is looked at between trials. Throws
-// UserError if the devices are of several kinds or a run to resume does not fit (another space,
+// Runs, or resumes, a search. It asks the strategy, takes trials through their stages, writes them
+// to the store in order, then takes the best and the presets through the finals. Each device, all
+// of one kind, gates and times its own share of the trials, on a thread of its own; the result does
+// not depend on how many there are. The store has all that is needed to resume: the strategy is
+// told the stored trials again and so comes to where it was. `stop` is read between trials. Throws
+// UserError if the devices are of several kinds, or if a run to resume does not fit (another space,
 // device, or templates that have changed).
 EvolveResult evolve(const TuningTask& task, std::span<Device* const> devices, Compiler& compiler,
                     Store& store, const EvolveOptions& options, EvolveListener& listener,

@@ -16,7 +16,7 @@ struct Deadlines {
   Milliseconds start{60'000};  // a driver that brings up eight GPUs takes ten seconds
   Milliseconds load{60'000};   // the driver may compile
   Milliseconds copy{20'000};
-  // A launch, and samples of one, as long as no right kernel is known.
+  // A launch, and samples of one, as long as no correct kernel is known.
   Milliseconds launch{10'000};
   Milliseconds time{60'000};
   // From then on: so many times what the fastest would take, and not less than this. No limit of

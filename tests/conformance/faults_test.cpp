@@ -3,11 +3,11 @@
 #include "engine/device/local/open.hpp"
 #include "tools/lone/kernel_file.hpp"
 
-// Planted faults: each is found and rightly named, and its right twin is not accused.
+// Planted faults: each is found and rightly named, and its correct twin is not accused.
 
 using namespace fa_tune;
 
-TEST_CASE("every planted fault is rightly named and no right twin is accused") {
+TEST_CASE("every planted fault is rightly named and no correct twin is accused") {
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
   const auto device = open_device("emulator:h100", {}, FA_TUNE_ROOT);
   const auto folder = std::filesystem::path(FA_TUNE_ROOT) / "tests" / "conformance" / "faults";

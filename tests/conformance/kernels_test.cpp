@@ -41,7 +41,7 @@ void hold(const std::string& name, std::uint64_t schedule, int least) {
        KernelFile::load_all(root / "tests" / "conformance" / "kernels")) {
     if (!kernel.runs_on(device->info().arch)) continue;
     CAPTURE(kernel.name);
-    // Right kernels are not accused either.
+    // Correct kernels are not accused either.
     const auto outputs = kernel.run(*device, *compiler, false, Checks::all(), schedule);
     const std::string problem = outputs ? "" : outputs.error();
     CHECK(problem == "");

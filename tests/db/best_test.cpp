@@ -18,14 +18,14 @@ using Ids = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("best: finals first, then screens, each fastest first; refused ones never") {
+TEST_CASE("best: finals first, then screens, each fastest first; failed ones never") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   const auto slow = store.record_trial(a_trial(run, 1, 100), {}, {}, "1");
   const auto fast = store.record_trial(a_trial(run, 2, 80), {}, {}, "2");
   TrialRow wrong = a_trial(run, 3, 10);
-  wrong.outcome = "refused";
+  wrong.outcome = Outcome::failed;
   store.record_trial(wrong, {}, {}, "3");
   TrialRow lean = a_trial(run, 4, 100);
   lean.registers = 64;
@@ -97,9 +97,9 @@ TEST_CASE("views answer how a step paid and how a run went") {
   store.record_trial(a_trial(run, 2, 80), {{0, parent, 0, R"({"BLOCK_M":[1,2]})"}}, {}, "2");
   CHECK(ask(folder / "a.db", "SELECT gain_percent FROM lineage") == "20.0");
   CHECK(ask(folder / "a.db",
-            "SELECT trials || ' ' || \"right\" || ' ' || best_us FROM "
+            "SELECT trials || ' ' || passed || ' ' || best_us FROM "
             "runs_summary") == "2 2 80.0");
   store.begin_run(a_run());
-  CHECK(ask(folder / "a.db", "SELECT trials || ' ' || refused FROM runs_summary WHERE run = 2") ==
+  CHECK(ask(folder / "a.db", "SELECT trials || ' ' || failed FROM runs_summary WHERE run = 2") ==
         "0 0");
 }

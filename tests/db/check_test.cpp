@@ -11,7 +11,7 @@ using namespace fa_tune::test;
 
 namespace {
 
-// Two runs that break no rule: right, refused, duplicate, final, parents, attempts, words.
+// Two runs that break no rule: passed, duplicate, final, parents, attempts, words.
 void make_sound(const std::filesystem::path& path) {
   Store store(path, Store::Mode::write);
   for (int run = 1; run <= 2; ++run) {
@@ -23,7 +23,8 @@ void make_sound(const std::filesystem::path& path) {
       trial.source_hash = sha256(source);
       std::vector<SampleRow> samples = {{0, "screen", {99, 101}}};
       if (number == 3) {
-        trial.outcome = trial.finding = "duplicate";
+        trial.outcome = Outcome::duplicate;
+        trial.finding = "duplicate";
         trial.stage = "duplicate_code";
         trial.duplicate_of = parent;
         trial.screen_time.reset();
@@ -87,9 +88,10 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
        "trial 2: its parent 1 is not older"},
       {"UPDATE lineage_edges SET ordinal = 1 WHERE trial = 2",
        "trial 2: its parents are not numbered"},
-      {"UPDATE trials SET outcome = 'refused' WHERE id = 4", "trial 4: is refused and has a final"},
-      {"UPDATE trials SET stage = 'final' WHERE id = 2", "trial 2: is right at stage final"},
-      {"UPDATE trials SET duplicate_of = 1 WHERE id = 2", "trial 2: is right and a duplicate of 1"},
+      {"UPDATE trials SET outcome = 'failed' WHERE id = 4", "trial 4: is failed and has a final"},
+      {"UPDATE trials SET stage = 'final' WHERE id = 2", "trial 2: passed at stage final"},
+      {"UPDATE trials SET duplicate_of = 1 WHERE id = 2",
+       "trial 2: is passed and a duplicate of 1"},
       {"UPDATE trials SET duplicate_of = NULL WHERE id = 3",
        "trial 3: is duplicate and a duplicate"},
       {"UPDATE trials SET duplicate_of = 3 WHERE id = 7", "trial 7: is a duplicate of 3, which is"},

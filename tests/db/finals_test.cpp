@@ -94,7 +94,7 @@ TEST_CASE("a race is kept whole or not at all") {
   CHECK(raced.store.trial(1)->stage == "screen");
 }
 
-TEST_CASE("a later race takes an older one's place, row by row; who is refused has no figure") {
+TEST_CASE("a later race takes an older one's place, row by row; a trial that fails has no figure") {
   Raced raced;
   raced.store.record_race({a_final(1, 1, 50), a_final(2, 2, 51), a_final(3, 3, 52)});
   FinalRow again = a_final(2, 1, 49);
@@ -103,7 +103,7 @@ TEST_CASE("a later race takes an older one's place, row by row; who is refused h
   fourth.race = 2;
   fourth.cold.reset();
   raced.store.record_race({again, fourth});
-  raced.store.refuse_final(3, "wrong", "why");
+  raced.store.fail_final(3, "wrong", "why");
   const auto rows = raced.store.finals(raced.run);
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].trial == 1);

@@ -9,7 +9,7 @@
 namespace fa_tune::test {
 
 RunRow a_run();
-// A right, screened trial with a config that no other number has.
+// A screened trial that passed, with a config that no other number has.
 TrialRow a_trial(std::int64_t run, std::int64_t number, double time_us);
 
 // A database as the first release left it: one run, one trial.

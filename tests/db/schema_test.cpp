@@ -32,6 +32,7 @@ TEST_CASE("an older schema is read as if it were new, and the file stays as it w
     CHECK(store.run(1)->state == "done");
     REQUIRE(store.trials(1).size() == 1);
     CHECK(store.trials(1)[0].finding == "compile_error");
+    CHECK(store.trials(1)[0].outcome == Outcome::failed);
     CHECK(store.insights(1).empty());
     CHECK(store.proposer_messages(1).empty());
     CHECK_THROWS_AS(store.begin_run(a_run()), UserError);
@@ -70,6 +71,58 @@ TEST_CASE("a writer migrates too, and a copy that is there is not replaced") {
   CHECK(schema_of(folder / "old.db") == newest);
   CHECK(read_file(folder / "old.db.schema-1") == "somebody's");
   CHECK(schema_of(folder / "old.db.schema-1.2") == "1");
+}
+
+TEST_CASE("a table that is made anew keeps its rows, what refers to them, and what a user added") {
+  const ScratchFolder folder;
+  // As schema 8 had it: a trial that passed and was raced, its duplicate, and one that failed.
+  make_first_schema(folder / "old.db");
+  std::string later;
+  for (const Migration& migration : migrations())
+    if (migration.number > 1 && migration.number <= 8) later += migration.sql;
+  change(folder / "old.db", later + R"(
+    PRAGMA user_version = 8;
+    INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message,
+      duplicate_of, identity, compile_ms, gate_ms, measure_ms, gate_cases, screen_us, final_us,
+      lane, at_ms, finished_at) VALUES
+      (1, 2, '{"A":2}', 'random', 'final', 'right', 'right', '', NULL, 'i', 1, 1, 1, 6, 90, 80,
+       'cuda:1', 5, '2026-01-01'),
+      (1, 3, '{"A":3}', 'mutate', 'duplicate_code', 'duplicate', 'duplicate', '', 2, 'i', 1, 0, 0, 0,
+       NULL, NULL, NULL, 6, '2026-01-01');
+    INSERT INTO lineage_edges VALUES (3, 2, 0, '{}');
+    INSERT INTO samples (trial, phase, us) VALUES (2, 'screen', '[90]'), (2, 'final', '[80]');
+    INSERT INTO final_races (trial, race, place, tied_first, rank_us, blocks, ratio, detail)
+      VALUES (2, 1, 1, 0, 80, 8, 1, '{}');
+    CREATE VIEW mine AS SELECT count(*) FROM trials WHERE stage = 'final';
+  )");
+  for (const std::string& defect : check_database(folder / "old.db").defects) FAIL_CHECK(defect);
+
+  migrate_database(folder / "old.db");
+  for (const std::string& defect : check_database(folder / "old.db").defects) FAIL_CHECK(defect);
+  const auto told = [&](const std::string& sql) { return ask(folder / "old.db", sql); };
+  CHECK(told("SELECT group_concat(number || ' ' || outcome || ' ' || finding) FROM trials") ==
+        "1 failed compile_error,2 passed passed,3 duplicate duplicate");
+  CHECK(told("SELECT lane || ' ' || at_ms || ' ' || identity FROM trials WHERE id = 2") ==
+        "cuda:1 5.0 i");
+  CHECK(told("SELECT passed || failed || duplicates FROM runs_summary") == "111");
+  CHECK(told("SELECT trial FROM best") == "2");
+  CHECK(told("SELECT count FROM failures") == "1");
+  CHECK(told("SELECT * FROM mine") == "1");
+  // Foreign keys and triggers hold again.
+  Store store(folder / "old.db", Store::Mode::write);
+  CHECK(store.trials(1)[2].duplicate_of == 2);
+  CHECK_THROWS_AS(store.record_final(99, {{1, 1, 1}}, {1}), std::logic_error);
+  CHECK_THROWS(change(folder / "old.db", "DELETE FROM trials"));
+}
+
+TEST_CASE("after a migration the same connection has its foreign keys") {
+  const ScratchFolder folder;
+  make_first_schema(folder / "old.db");
+  Store store(folder / "old.db", Store::Mode::write);
+  // Its parent is no trial.
+  CHECK_THROWS_AS(store.record_trial(a_trial(1, 2, 100), {{0, 77, 0, "{}"}}, {}, "kernel"),
+                  std::logic_error);
+  CHECK(store.trials(1).size() == 1);
 }
 
 TEST_CASE("nothing is migrated where the copy cannot be made") {

@@ -71,8 +71,8 @@ TEST_CASE("a trial comes back as it was, with parents, samples and source") {
   CHECK(back->config_json == trial.config_json);
   CHECK(back->operation == "mutate");
   CHECK(back->stage == "screen");
-  CHECK(back->outcome == "right");
-  CHECK(back->finding == "right");
+  CHECK(back->outcome == Outcome::passed);
+  CHECK(back->finding == "passed");
   CHECK(back->message.empty());
   CHECK(back->source_hash == "source2");
   CHECK(back->code_hash == "code2");
@@ -106,7 +106,7 @@ TEST_CASE("a trial comes back as it was, with parents, samples and source") {
   CHECK_FALSE(store.source("source3"));
 }
 
-TEST_CASE("a refused trial without figures has none when it comes back") {
+TEST_CASE("a failed trial without figures has none when it comes back") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   TrialRow trial;
@@ -114,7 +114,7 @@ TEST_CASE("a refused trial without figures has none when it comes back") {
   trial.number = 1;
   trial.config_json = "{}";
   trial.stage = "gate";
-  trial.outcome = "refused";
+  trial.outcome = Outcome::failed;
   trial.finding = "not_finite";
   trial.message = "O[3] is NaN";
   trial.worst_ratio = std::numeric_limits<double>::quiet_NaN();
@@ -222,13 +222,13 @@ TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
   CHECK(store.samples(id)[1].us == std::vector<double>{103, 104, 105});
   CHECK(ask(folder / "a.db", "SELECT count(*) FROM sample_values") == "5");
 
-  store.refuse_final(id, "wrong_value", "ragged Lq=77: O[5] is 3, expected 4");
-  CHECK(store.trial(id)->outcome == "refused");
+  store.fail_final(id, "wrong_value", "ragged Lq=77: O[5] is 3, expected 4");
+  CHECK(store.trial(id)->outcome == Outcome::failed);
   CHECK(store.trial(id)->finding == "wrong_value");
   CHECK(store.samples(id).size() == 2);
   CHECK(store.best({}).empty());
   CHECK_THROWS_AS(store.record_final(99, {1, 1, 1}, {1}), std::logic_error);
-  CHECK_THROWS_AS(store.refuse_final(99, "x", "y"), std::logic_error);
+  CHECK_THROWS_AS(store.fail_final(99, "x", "y"), std::logic_error);
   CHECK_THROWS_AS(store.record_final(id, {0, 0, 0}, {}), std::logic_error);
 }
 
@@ -283,7 +283,7 @@ TEST_CASE("which deaths a run has from others: none with them left out, and none
                           const std::string& finding, const std::string& message) {
     TrialRow trial = a_trial(run, number, 1);
     trial.stage = "launch";
-    trial.outcome = "refused";
+    trial.outcome = Outcome::failed;
     trial.finding = finding;
     trial.message = "the process that ran it was lost twice: " + message;
     trial.source_hash = std::string(64, source);

@@ -38,16 +38,16 @@ void record(Store& store, std::int64_t run, std::int64_t number) {
   trial.number = number;
   trial.config_json = R"({"A":)" + std::to_string(number) + "}";
   trial.operation = "random";
-  const bool right = number % 3 != 0;
-  trial.stage = right ? "screen" : "gate";
-  trial.outcome = right ? "right" : "refused";
-  trial.finding = right ? "right" : "wrong";
+  const bool passed = number % 3 != 0;
+  trial.stage = passed ? "screen" : "gate";
+  trial.outcome = passed ? Outcome::passed : Outcome::failed;
+  trial.finding = passed ? "passed" : "wrong";
   trial.source_hash = sha256(source_of(number));
-  if (right) trial.screen_time = ScreenTime{{10, 10, 10}};
+  if (passed) trial.screen_time = ScreenTime{{10, 10, 10}};
   std::vector<ParentRow> parents;
   if (const auto parent = store.trial(run, number - 1)) parents = {{0, parent->id, 0, "{}"}};
   std::vector<SampleRow> samples;
-  if (right) samples = {{0, "screen", {9, 11}}};
+  if (passed) samples = {{0, "screen", {9, 11}}};
   store.record_attempt(run, number, trial.config_json);
   store.record_trial(trial, parents, samples, source_of(number));
 }

@@ -106,7 +106,7 @@ void accept(Fixture& place, const std::string& base, const test::Replacements& c
   CAPTURE(config.to_json());
   CHECK(place.task.space.index_of(config).has_value());
   const Verdict verdict = place.bench.gate(place.task.template_of(config), config, "quick");
-  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
+  CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
 }
 
 // Refused by the gate, not for want of compiling.
@@ -118,7 +118,7 @@ void refuse(Fixture& place, const std::string& name, const test::Replacements& f
   const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = place.bench.gate(faulty, config, "quick");
-  CHECK_FALSE(verdict.right());
+  CHECK_FALSE(verdict.passed());
   CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
   MESSAGE(name, ": ", verdict.finding, ", ", verdict.message);
 }
@@ -250,7 +250,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
   const Verdict verdict = Gate(place.bench.device(), truth)
                               .check([&](const Constants& shape) { return kernel.bind(shape); },
                                      gate_cases(again->suites().front(), 7));
-  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message);
+  CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message);
 }
 
 TEST_CASE("features: planted faults are refused") {

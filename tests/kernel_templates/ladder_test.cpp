@@ -19,7 +19,7 @@ struct Fixture {
     CAPTURE(config.to_json());
     CHECK(task.space.index_of(config).has_value());
     const Verdict verdict = bench.gate(task.template_of(config), config, "quick");
-    CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
+    CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
   }
   void accept(const std::string& base, const test::Replacements& change = {}) {
     accept(Config::from_json(test::replace(base, change)));

@@ -28,10 +28,10 @@ void accept_all(const test::Replacements& change, int count, std::uint64_t seed)
     const Config config = task.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
     const Verdict verdict = bench.gate(task.template_of(config), config, "quick", seed);
-    CHECK_MESSAGE(verdict.right(), config.to_json(), ": ", verdict.finding, ": ", verdict.message,
+    CHECK_MESSAGE(verdict.passed(), config.to_json(), ": ", verdict.finding, ": ", verdict.message,
                   " at ", verdict.where);
     CHECK(verdict.worst_ratio > 0);
-    accepted += verdict.right();
+    accepted += verdict.passed();
   }
   MESSAGE("accepted ", accepted, " of ", count);
 }

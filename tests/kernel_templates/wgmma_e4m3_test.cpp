@@ -43,7 +43,7 @@ void accept(Fixture& place, const test::Replacements& change) {
   CAPTURE(config.to_json());
   CHECK(place.task.space.index_of(config).has_value());
   const Verdict verdict = place.bench.gate(place.task.template_of(config), config, "quick");
-  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
+  CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
   CHECK(verdict.worst_ratio < 0.7);
 }
 

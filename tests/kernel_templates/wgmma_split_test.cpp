@@ -45,7 +45,7 @@ Verdict gate(Fixture& place, const Template& from, const std::string& text) {
 
 void accept(Fixture& place, const std::string& text) {
   const Verdict verdict = gate(place, place.task.template_of(Config::from_json(text)), text);
-  CHECK_MESSAGE(verdict.right(), text, ": ", verdict.finding, ": ", verdict.message, " at ",
+  CHECK_MESSAGE(verdict.passed(), text, ": ", verdict.finding, ": ", verdict.message, " at ",
                 verdict.where);
 }
 

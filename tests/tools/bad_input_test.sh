@@ -167,7 +167,7 @@ refused 2 'no trial 99' verify --trial 99 --db good.db
 refused 2 "expected auto, off, or runs of the database as in 3,5, not '3x'" "${anywhere[@]}" --warm 3x
 refused 2 'no run 99 to learn from' evolve "${small[@]}" --budget 1 --db good.db --warm 99
 refused 2 'no run 99' evolve --resume 99 --db good.db --device emulator:l4
-refused 2 'no right kernel matches' export --space none --db good.db --out new.cu
+refused 2 'no kernel that passed matches' export --space none --db good.db --out new.cu
 for shape in Lq64 '{Lq' '[1]' Lq= =64; do
   refused 2 shape best --db good.db --shape "$shape"
   refused 2 shape export --db good.db --out new.cu --shape "$shape"

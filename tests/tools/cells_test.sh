@@ -22,7 +22,7 @@ db = sqlite3.connect(given["--db"])
 db.execute("CREATE TABLE trials (run, outcome, at_ms, config, detail, screen_us)")
 fast, slow = json.dumps({"kilocycles": 30}), json.dumps({"kilocycles": 40})
 configs = [json.dumps({"template": "mma", "BLOCK_M": size}) for size in (16, 32, 64)]
-rows = [(1, "refused", 100, configs[0], None, None), (1, "right", 1500, configs[1], slow, 20), (1, "right", 2000, configs[2], fast, 21)]
+rows = [(1, "failed", 100, configs[0], None, None), (1, "passed", 1500, configs[1], slow, 20), (1, "passed", 2000, configs[2], fast, 21)]
 db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?)", rows)
 db.commit()
 if seed == 2 and "causal=true" in words:

@@ -17,7 +17,7 @@ check 'its last words lead on' contains "$out" ' --db fa.db --out winner.cu'
 check 'times are called predictions' contains "$err" 'times are predictions by the model of NVIDIA L4'
 check 'nothing is called measured' lacks "$out" measured
 check 'all trials are there' equal "$(sql fa.db 'SELECT count(*) FROM trials WHERE run = 1')" "$trials"
-check 'some are right' test "$(sql fa.db "SELECT count(*) FROM trials WHERE outcome = 'right'")" -gt 4
+check 'some passed' test "$(sql fa.db "SELECT count(*) FROM trials WHERE outcome = 'passed'")" -gt 4
 check 'one of them is final' equal "$(sql fa.db "SELECT count(*) FROM trials WHERE stage = 'final'")" 1
 check 'the run is done' equal "$(sql fa.db 'SELECT state FROM runs')" 'done'
 
@@ -41,13 +41,13 @@ for entry in best:
     time = entry["time_us"]
     assert time["low"] <= time["median"] <= time["high"] and time["kind"] == "predicted", time
     assert (entry["space"], entry["device"], entry["arch"]) == ("small", "emulator:l4", "sm_89")
-    assert (entry["verdict"], entry["run"], entry["seed"]) == ("right", 1, 3)
+    assert (entry["verdict"], entry["run"], entry["seed"]) == ("passed", 1, 3)
     config, source, us = db.execute(
         "SELECT config, source_hash, time_us FROM trials WHERE id = ?", [entry["trial"]]).fetchone()
     assert (entry["config"], entry["source_hash"]) == (json.loads(config), source)
     assert time["median"] == us, (time, us)
-right = db.execute("SELECT count(*) FROM trials WHERE outcome = 'right'").fetchone()[0]
-assert len(best) == right, (len(best), right)
+passed = db.execute("SELECT count(*) FROM trials WHERE outcome = 'passed'").fetchone()[0]
+assert len(best) == passed, (len(best), passed)
 screened = [entry["time_us"]["median"] for entry in best[1:]]
 assert screened == sorted(screened), "not the fastest first"
 
@@ -82,7 +82,7 @@ cat >insights.py <<'E2'
 import json, sqlite3
 
 insights = json.load(open("insights.json"))
-assert list(insights) == "run time_kind trials right effects interactions failures operators profiles".split()
+assert list(insights) == "run time_kind trials passed effects interactions failures operators profiles".split()
 assert insights["profiles"] == []
 assert insights["time_kind"] == "predicted"
 assert insights["operators"] and sum(each["trials"] for each in insights["operators"]) == insights["trials"]
@@ -127,8 +127,8 @@ mkdir alone
 mv winner.cu alone
 cd alone
 try "$program" verify winner.cu --device emulator:l4 --suite quick --suite ragged
-check 'the export is right' equal "$status" 0
-check 'on each suite asked for' equal "$(grep -c ' right$' "$out")" 2
+check 'the export passes' equal "$status" 0
+check 'on each suite asked for' equal "$(grep -c ' passed$' "$out")" 2
 check 'and is known as unedited' lacks "$err" edited
 sed 's/kLog2E = 1.4426950408889634f/kLog2E = 1.40f/' winner.cu >edited.cu
 check 'the edit changes the file' is_not cmp -s winner.cu edited.cu
@@ -173,7 +173,7 @@ check 'view best has the winner first' equal \
 check 'view lineage has the child' equal \
   "$(sql fa.db "SELECT parent FROM lineage WHERE trial = $child AND ordinal = 0")" "$parent"
 check 'view failures adds up' equal "$(sql fa.db 'SELECT total(count) FROM failures')" \
-  "$(sql fa.db "SELECT total(1) FROM trials WHERE outcome = 'refused'")"
+  "$(sql fa.db "SELECT total(1) FROM trials WHERE outcome = 'failed'")"
 
 # Of two problems in one file none is the best: what is exported must be said.
 cp fa.db two.db

@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
 
 scale_space
-# What is compiled for its sizes fits no case of the others: that is said, and is not right.
+# What is compiled for its sizes fits no case of the others: that is said, and does not pass.
 sed 's/^  arguments:/  defines: {N: n}\n  arguments:/' scale.yaml >sized.yaml
 "$program" evolve --space sized.yaml --db sized.db --device emulator:l4 --warm off --budget 1 --seed 3 >log 2>&1
 "$program" export 1 --db sized.db --out sized.cu 2>/dev/null

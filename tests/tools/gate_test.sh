@@ -8,7 +8,7 @@ selftest=(gate selftest --space l4 --device emulator:l4 --variants 1)
 try "$program" "${selftest[@]}" --faults 2
 check 'faults are killed' equal "$status" 0
 check 'and counted' contains "$out" 'killed 2 of 2 ('
-check 'right ones are accepted' contains "$out" 'refused 0 of '
+check 'correct kernels pass' contains "$out" 'failed 0 of '
 try "$program" "${selftest[@]}" --faults 1 --format json
 check 'as JSON' equal "$(python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["passed"], d["variants"])' <"$out")" \
   "True {'count': 1, 'passed': 1}"

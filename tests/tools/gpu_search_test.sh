@@ -46,9 +46,9 @@ YAML
 try "$program" evolve --space video.yaml --strategy exhaustive --budget 3 --seed 1 --db video.db --device "$device" \
   --format json
 check 'a search of kernels that the emulator does not know' equal "$status" 0
-check 'all three are right' contains "$out" '"right": 3'
+check 'all three passed' contains "$out" '"passed": 3'
 check 'one of them won the finals' contains "$out" '"stage": "final"'
-check 'it is said that none was looked at' contains "$err" 'not looked at'
+check 'it is said that none was checked' contains "$err" 'not checked'
 
 # Two inputs of 2 GiB each, with measured bounds and finals: some five minutes, and 66 GiB of memory.
 cat >add.cu <<'CUDA'
@@ -82,6 +82,6 @@ YAML
 try "$program" evolve --space large.yaml --strategy exhaustive --budget 2 --seed 1 --db large.db --device "$device" \
   --format json
 check 'a search with two inputs of 2 GiB' equal "$status" 0
-check 'both kernels are right' contains "$out" '"right": 2'
+check 'both kernels passed' contains "$out" '"passed": 2'
 check 'the best of them went through the finals' contains "$out" '"stage": "final"'
 finish

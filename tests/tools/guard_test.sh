@@ -46,7 +46,7 @@ sed 's/factor = 1 \/ sum_over_row(sum)/factor = 1.01f \/ sum_over_row(sum)/' rig
 check 'the kernel is edited' is_not cmp -s right.cu kernels/softmax.cu
 try "$program" check --baseline kernels/base.json --device emulator:h100
 check 'neither does a wrong one' equal "$status" 1
-check 'and the gate says what is wrong' contains "$out" 'REGRESSED: kernels/softmax.cu is not right: wrong'
+check 'and the gate says what is wrong' contains "$out" 'REGRESSED: kernels/softmax.cu is not correct: wrong'
 
 # More registers than the baseline tells of.
 cp right.cu kernels/softmax.cu

@@ -63,7 +63,7 @@ sed 's/^#define HEAD_DIM 16$/#define HEAD_DIM 32/' winner.cu >wrong.cu
 check 'a fault is planted' is_not cmp -s winner.cu wrong.cu
 try "$program" profile wrong.cu --device emulator:l4
 check 'a kernel that is wrong is not profiled' equal "$status" 2
-check 'and that is said' contains "$err" 'is not right'
+check 'and that is said' contains "$err" 'is not correct'
 
 # What is asked for and is not there.
 try "$program" profile 999 --db fa.db --device emulator:l4

@@ -1,4 +1,4 @@
-// What a trial costs its device: the gate and the clock of one right kernel, in this process and in
+// What a trial costs its device: the gate and clock of one correct kernel, in this process and in
 // one of its own.
 //
 //   bench_trial_speed DEVICE FA_TUNE [SPACE [NAME=VALUE...]]
@@ -47,7 +47,7 @@ nlohmann::ordered_json measure(const TuningTask& task, Device& device) {
     const auto variant = compile_stage.prepare(task.space.parts().presets.back().config);
     FinishedTrial trial;
     if (compile_stage.pass(*variant, trial)) gate_and_screen.run(*variant, trial);
-    if (trial.row.outcome != "right") return {{"refused", trial.row.message}};
+    if (trial.row.outcome != Outcome::passed) return {{"failed", trial.row.message}};
     if (i == 0) first_ms = trial.row.gate_ms;
     if (i == 0) continue;
     gate_ms.push_back(trial.row.gate_ms);

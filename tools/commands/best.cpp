@@ -24,14 +24,14 @@ int best(const BestArguments& arguments) {
                    : arguments.format == "csv" ? best_csv(trials)
                                                : best_table(trials));
   if (!trials.empty()) return 0;
-  log_warning("{}: no right kernel matches these filters", arguments.filters.db);
+  log_warning("{}: no kernel that passed matches these filters", arguments.filters.db);
   return 1;
 }
 
 }  // namespace
 
 void add_best(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("best", "list the fastest right kernels of a database");
+  auto* command = app.add_subcommand("best", "list the fastest kernels that passed, of a database");
   auto arguments = std::make_shared<BestArguments>();
   arguments->filters.add_to(*command);
   add_format_option(*command, arguments->format, {"table", "json", "csv"});

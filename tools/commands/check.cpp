@@ -185,7 +185,7 @@ int check(const CheckArguments& arguments) {
 
 void add_check(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "check", "guard kernels in CI: are they as right, fast and lean as a baseline says?");
+      "check", "guard kernels in CI: are they as correct, fast and lean as a baseline says?");
   auto arguments = std::make_shared<CheckArguments>();
   command->add_option("KERNEL", arguments->files,
                       "with --write: exported .cu files; those of the baseline if not given");

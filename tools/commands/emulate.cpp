@@ -99,7 +99,7 @@ int complain(const Fault& fault) {
   return 1;
 }
 
-// A right kernel gives the same bits whatever the order of what is unordered.
+// A correct kernel gives the same bits whatever the order of what is unordered.
 int differs(const LoneLaunch& launch, const std::vector<LoneOutput>& first,
             const std::vector<LoneOutput>& other) {
   for (std::size_t i = 0; i < first.size(); ++i) {

@@ -239,7 +239,7 @@ int evolve_command(const EvolveArguments& arguments) {
   }
   if (result.finals_left)
     log_info("no finals were held: these are screens. Hold them with: {}", resume);
-  if (result.counts.right == 0) {
+  if (result.counts.passed == 0) {
     log_warning("no variant passed; see the reasons with: sqlite3 {} 'select * from failures'",
                 arguments.db);
     return 1;
@@ -250,7 +250,7 @@ int evolve_command(const EvolveArguments& arguments) {
 }  // namespace
 
 void add_evolve(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("evolve", "search a space for its fastest right kernel");
+  auto* command = app.add_subcommand("evolve", "search a space for its fastest correct kernel");
   auto arguments = std::make_shared<EvolveArguments>();
   command->add_option("--space", arguments->space,
                       "space file, as a path or a name in search_spaces");

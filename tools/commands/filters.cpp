@@ -60,7 +60,7 @@ std::vector<TrialRow> best_of_each(const Store& store, const Filters& filters) {
     if (seen.emplace(problem, run.shape_json, run.device_name).second)
       chosen.push_back(std::move(trial));
   }
-  if (chosen.empty()) throw UserError(filters.db + ": no right kernel matches these filters");
+  if (chosen.empty()) throw UserError(filters.db + ": no kernel that passed matches these filters");
   return chosen;
 }
 

@@ -32,19 +32,19 @@ struct FinalsArguments {
   std::vector<std::string> suites;
 };
 
-void print(const FinalRound& round, const std::vector<TrialRow>& refused, const RunRow& run,
+void print(const FinalRound& round, const std::vector<TrialRow>& failed, const RunRow& run,
            const DeviceInfo& device, std::uint64_t seed, bool as_json) {
   const auto raced = raced_finals(round.rows);
   const std::string kind = to_text(device.times);
   if (as_json) {
     Json json{{"run", run.id}, {"device", device.name},   {"kind", kind},
-              {"seed", seed},  {"finals", Json::array()}, {"refused", Json::array()}};
+              {"seed", seed},  {"finals", Json::array()}, {"failed", Json::array()}};
     for (const FinalRow& row : round.rows) {
       json["finals"].push_back({{"trial", row.trial}, {"time_us", interval_json(row.time.us)}});
       json["finals"].back().update(final_json(raced.at(row.trial)));
     }
-    for (const TrialRow& trial : refused)
-      json["refused"].push_back(
+    for (const TrialRow& trial : failed)
+      json["failed"].push_back(
           {{"trial", trial.id}, {"finding", trial.finding}, {"message", trial.message}});
     fmt::print("{}\n", json.dump(2));
     return;
@@ -60,8 +60,8 @@ void print(const FinalRound& round, const std::vector<TrialRow>& refused, const 
                interval_text(row.time.us), row.cold ? time_text(row.cold->us.value) : "-",
                standing_text(raced.at(row.trial))});
   fmt::print("{}", table.text());
-  for (const TrialRow& trial : refused)
-    fmt::print("trial {} is refused: {}: {}\n", trial.id, trial.finding, trial.message);
+  for (const TrialRow& trial : failed)
+    fmt::print("trial {} failed: {}: {}\n", trial.id, trial.finding, trial.message);
 }
 
 int finals(const FinalsArguments& arguments) {
@@ -70,10 +70,11 @@ int finals(const FinalsArguments& arguments) {
   const RunRow run = require_run(store, arguments.db, arguments.run);
   const TuningTask task = open_stored_task(run, root);
   auto finalists = choose_finalists(task, store, run.id);
-  std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != "right"; });
+  std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != Outcome::passed; });
   if (finalists.size() > arguments.limit) finalists.resize(arguments.limit);
   if (finalists.empty())
-    throw UserError(fmt::format("{}: run {} has no right trial with a time", arguments.db, run.id));
+    throw UserError(
+        fmt::format("{}: run {} has no trial that passed, with a time", arguments.db, run.id));
   Session session(arguments.device, task.target, root);
   session.give_reference(*task.problem, task.target);
   const DeviceInfo& device = session.device().info();
@@ -81,16 +82,16 @@ int finals(const FinalsArguments& arguments) {
   announce_coverage(*task.problem);
   log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id, device.id,
            device.name, seed);
-  std::vector<TrialRow> refused;
+  std::vector<TrialRow> failed;
   const std::atomic<bool> stop{false};
   const FinalRound round =
       hold_finals(task, session.device(), session.pool(), emulator_in_worker(root), finalists, seed,
                   arguments.suites, stop,
-                  {.refused = [&](const TrialRow& trial) { refused.push_back(trial); },
+                  {.failed = [&](const TrialRow& trial) { failed.push_back(trial); },
                    .step = [](const std::string& step, int done,
                               int of) { log_info("{} {} of {}", step, done, of); }});
   if (!round.over) throw MachineError("the device was lost in the finals");
-  print(round, refused, run, device, seed, arguments.format == "json");
+  print(round, failed, run, device, seed, arguments.format == "json");
   return round.rows.empty() ? 1 : 0;
 }
 

@@ -43,15 +43,15 @@ std::vector<SpaceFile> load_spaces(const std::vector<std::string>& names,
 std::string summary(const SelfTestResult& result) {
   const int planted = result.count(Sort::fault) + result.count(Sort::cheat);
   const int killed = result.passed(Sort::fault) + result.passed(Sort::cheat);
-  const int right = result.count(Sort::twin) + result.count(Sort::variant);
+  const int correct = result.count(Sort::twin) + result.count(Sort::variant);
   const int accepted = result.passed(Sort::twin) + result.passed(Sort::variant);
   return fmt::format(
-      "killed {} of {} ({} of {} planted faults, {} of {} cheats), refused {} of {} right ones",
+      "killed {} of {} ({} of {} planted faults, {} of {} cheats), failed {} of {} correct kernels",
       killed, planted, result.passed(Sort::fault), result.count(Sort::fault),
-      result.passed(Sort::cheat), result.count(Sort::cheat), right - accepted, right);
+      result.passed(Sort::cheat), result.count(Sort::cheat), correct - accepted, correct);
 }
 
-// Every fault and cheat; of the right ones only those that were refused.
+// Every fault and cheat; of the correct kernels only those that failed.
 std::string table(const SelfTestResult& result) {
   Table table({{"", Align::left},
                {"template", Align::left},
@@ -59,16 +59,16 @@ std::string table(const SelfTestResult& result) {
                {"finding", Align::left},
                {"what", Align::wrap}});
   for (const SelfTestRow& row : result.rows) {
-    const bool right = row.sort == Sort::twin || row.sort == Sort::variant;
-    if (right && row.passed) continue;
+    const bool correct = row.sort == Sort::twin || row.sort == Sort::variant;
+    if (correct && row.passed) continue;
     std::string what = row.name;
     if (!row.passed)
       what +=
           ": " + (row.rejection.message.empty() ? row.rejection.finding : row.rejection.message);
-    table.add({right        ? "REFUSED"
+    table.add({correct      ? "FAILED"
                : row.passed ? "killed"
                             : "SURVIVED",
-               row.template_name, right ? to_text(row.sort) : row.kind, row.rejection.finding,
+               row.template_name, correct ? to_text(row.sort) : row.kind, row.rejection.finding,
                what});
   }
   return table.text();
@@ -138,12 +138,12 @@ void add_gate(CLI::App& app, Action& action) {
   auto* gate = app.add_subcommand("gate", "about the gate that kernels must pass");
   gate->require_subcommand(1);
   auto* command = gate->add_subcommand(
-      "selftest", "prove it: planted faults and cheats must be refused, right kernels accepted");
+      "selftest", "prove it: planted faults and cheats must fail, correct kernels pass");
   auto arguments = std::make_shared<GateArguments>();
   command->add_option("--space", arguments->spaces,
                       "spaces whose templates and configs are taken; all that ship if not given");
   add_device_option(*command, arguments->device);
-  command->add_option("--variants", arguments->options.variants, "right kernels to draw")
+  command->add_option("--variants", arguments->options.variants, "correct kernels to draw")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command
@@ -151,7 +151,8 @@ void add_gate(CLI::App& app, Action& action) {
                    "how many of the faults and cheats, evenly spread; all if not given")
       ->check(CLI::Range(0, 1'000'000));
   add_format_option(*command, arguments->format, {"table", "json"});
-  add_seed(*command, arguments->seed, "of inputs, hidden shapes and right kernels; 1 if not given");
+  add_seed(*command, arguments->seed,
+           "of inputs, hidden shapes and correct kernels; 1 if not given");
   act(*command, action, arguments, run_self_test);
 }
 

@@ -26,7 +26,7 @@ int insights(const InsightsArguments& arguments) {
   fmt::print("{}", arguments.format == "json"
                        ? insights_json(run, found, profiles)
                        : insights_text(run, found, profiles, arguments.limit));
-  if (found.right() > 0) return 0;
+  if (found.passed() > 0) return 0;
   log_warning("run {}: no trial passed, so there are no times to compare", run.id);
   return 1;
 }

@@ -33,8 +33,8 @@ Progress::~Progress() {
 void Progress::on_trial(const TrialRow& trial, const RunCounts& counts) {
   ++fresh_;
   std::string of = options_.trials ? fmt::format("/{}", *options_.trials) : "";
-  std::string line = fmt::format("[{:>4}{}] right {}  refused {}  duplicate {}", counts.trials, of,
-                                 counts.right, counts.refused, counts.duplicate);
+  std::string line = fmt::format("[{:>4}{}] passed {}  failed {}  duplicate {}", counts.trials, of,
+                                 counts.passed, counts.failed, counts.duplicate);
   bool better = false;
   if (counts.best) {
     better = best_us_ == 0 || counts.best->screen_time->us.value < best_us_;
@@ -56,9 +56,9 @@ void Progress::on_final_step(const std::string& step, int done, int of) {
 
 void Progress::on_final(const TrialRow& trial, int done, int of) {
   show(fmt::format("[final {}/{}] trial {}: {}", done, of, trial.number,
-                   trial.outcome == "right"
+                   trial.outcome == Outcome::passed
                        ? fmt::format("{:.2f} us {}", trial.final_time->us.value, kind_)
-                       : "refused: " + trial.message),
+                       : "failed: " + trial.message),
        true);
 }
 

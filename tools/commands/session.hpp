@@ -15,7 +15,7 @@
 
 namespace fa_tune {
 
-// What a command judges kernels with: devices and compilers, all in processes of their own, so that
+// What a command gates kernels with: devices and compilers, all in processes of their own, so that
 // nothing of a stranger's kernel runs in this one. To be made before what holds kernels on its
 // devices: these are unloaded there when they go.
 class Session {

@@ -67,10 +67,10 @@ std::string summarize(const TuningTask& task, const Store& store, const EvolveRe
       return trial.config_json == preset.config.to_json();
     });
     if (found == trials.end()) continue;
-    text += found->outcome == "right" && found->screen_time
+    text += found->outcome == Outcome::passed && found->screen_time
                 ? fmt::format("  against preset {:<12} {}\n", preset.name, compared(best, *found))
-                : fmt::format("  against preset {:<12} {}: {}\n", preset.name, found->outcome,
-                              found->message);
+                : fmt::format("  against preset {:<12} {}: {}\n", preset.name,
+                              to_text(found->outcome), found->message);
   }
   text += fmt::format(
       "\nnext:\n"
@@ -102,8 +102,8 @@ std::string summary_json(const Store& store, const EvolveResult& result) {
       {"state", run->state},
       {"trials",
        {{"all", counts.trials},
-        {"right", counts.right},
-        {"refused", counts.refused},
+        {"passed", counts.passed},
+        {"failed", counts.failed},
         {"duplicate", counts.duplicate}}},
       {"seconds", counts.seconds},
       {"best", best},

@@ -14,7 +14,7 @@ std::string summarize(const TuningTask& task, const Store& store, const EvolveRe
                       const std::string& db);
 
 // The same for programs, an object; stable:
-//   run, trials {all, right, refused, duplicate}  integers     state  done, interrupted
+//   run, trials {all, passed, failed, duplicate}  integers     state  done, interrupted
 //   seconds     of the search, earlier sessions included
 //   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
 //   baseline_us the first preset's screen, or null

@@ -41,7 +41,7 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
                {"error/allowed", Align::right},
                {"rel. RMS", Align::right},
                {"verdict", Align::wrap}});
-  bool right = true;
+  bool passed = true;
   std::vector<std::pair<std::string, std::vector<GateCase>>> all;
   for (const Suite& suite : suites)
     all.emplace_back(to_text(suite.name), gate_cases(suite, seed, Crossing::full));
@@ -60,14 +60,14 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
       continue;
     }
     const Verdict verdict = gate.check(bind, cases);
-    right = right && verdict.right();
+    passed = passed && verdict.passed();
     table.add({name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
                fmt::format("{:.2e}", verdict.worst_rms),
-               verdict.right() ? "right" : verdict.finding + ": " + verdict.rejection().message});
+               verdict.passed() ? "passed" : verdict.finding + ": " + verdict.rejection().message});
     if (device.lost()) break;
   }
   fmt::print("{}", table.text());
-  return right ? 0 : 1;
+  return passed ? 0 : 1;
 }
 
 int verify_file(const VerifyArguments& arguments) {

@@ -24,7 +24,7 @@ class Climber:
         self.values = {p["name"]: p["values"] for p in hello["space"]["parameters"]}
         self.draw = random.Random(hello["seed"])
         self.tried = set()  # and what was refused
-        self.found = []  # (time, trial, genome) of the right ones
+        self.found = []  # (time, trial, genome) of those that passed
         self.asked = {}  # idx in the last answer: key of the genome
 
     def steps(self, genome):
@@ -53,7 +53,7 @@ class Climber:
 
     def tell(self, tell):
         self.tried.add(key(tell["genome"]))
-        if tell["status"] == "right":
+        if tell["status"] == "passed":
             self.found.append((tell["time"], tell["trial"], tell["genome"]))
 
     def refused(self, refused):

@@ -53,7 +53,7 @@ class Replayed {
     Evaluation told;
     told.number = ++asked_;
     told.config = proposal.config;
-    told.right = entry->time_ms.has_value();
+    told.passed = entry->time_ms.has_value();
     if (entry->time_ms) told.time_us = *entry->time_ms * us_per_ms;
     if (visited_.insert(entry).second) {
       told.cost_s = entry->cost_ms / ms_per_s;

@@ -27,7 +27,7 @@ enum class Failure : std::uint8_t {
 struct TableEntry {
   Genome genome;
   std::string key;                // the config as the file names it: its values joined by commas
-  std::optional<double> time_ms;  // present if it ran and was right
+  std::optional<double> time_ms;  // present if it ran and passed
   double cost_ms = 0;             // compiling + verification + benchmark: what trying it takes
   Failure failure = Failure::none;
 };

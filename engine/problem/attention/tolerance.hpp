@@ -7,7 +7,7 @@
 
 namespace fa_tune {
 
-// How far a right kernel may be from the truth.
+// How far a correct kernel may be from the truth.
 //
 // Where errors come from, if scores, softmax and sums are kept in float32:
 //  1. P is rounded to the dtype. Relative to p the rounding error is uniform within u / x, where u

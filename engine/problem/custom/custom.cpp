@@ -172,7 +172,7 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
 std::vector<Expectation> CustomProblem::measured_by(
     ReferenceCall call, const Instance& instance,
     const std::vector<std::vector<std::byte>>& trusted) const {
-  call.judged = true;
+  call.checked = true;
   ReferenceCall in_double = call;
   in_double.source = widened(call.source);
   // A Noise for each floating output, and what there is to be said of it.
@@ -187,7 +187,7 @@ std::vector<Expectation> CustomProblem::measured_by(
         noise.emplace(output, numbers_of(tensor.type, bytes)).add_rounding(trusted[next]);
       ++next;
     });
-    call.watched = in_double.watched = false;
+    call.sanitized = in_double.sanitized = false;
     draw_noise(call, in_double, instance, wide, noises);
   } catch (const NoTruth& none) {
     throw NoTruth(none.what() + in_double_words);

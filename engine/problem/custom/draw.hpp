@@ -42,8 +42,8 @@ class TensorDraw {
 // constants and the user's own data stay, since a kernel may count on what they are.
 
 // Inputs that float arithmetic takes for the same: moved by up to the last place of a float, into
-// `wide`, which is the instance widened or another move of it. Right kernels may compute exactly
-// what is right of such inputs (that is what backward stability means), so what lies between their
+// `wide`, which is the instance widened or another move of it. Correct kernels may compute exactly
+// what is correct for such inputs (this is backward stability), so what lies between their
 // results is noise no kernel can be blamed for: e^-60 as 2^(-60 log2 e) is off by 3e-6 of itself.
 // Numbers below the normal ones of a float become 0 where all move alike, as they do for a kernel
 // that was compiled so.

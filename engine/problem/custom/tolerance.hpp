@@ -24,7 +24,7 @@ enum class Move {
 // - rounding: what the reference as it is written is off by from itself in double on the same
 //   inputs; once on the case's own, and again on some whose low bits are drawn anew;
 // - moves: what lies between the reference in double on the inputs and on ones that are the same to
-//   a float (draw.hpp for both). Right kernels may be exact for such inputs, with another exp.
+//   a float (draw.hpp for both). Correct kernels may be exact for such inputs, with another exp.
 // The noise of an element is the root of the mean square of its rounding, and of its moves, and of
 // the half unit in the last place by which the output's own type rounds, together. As a few draws
 // of one element say little, it is no less than that of its neighbours: its own piece of 32
@@ -40,7 +40,7 @@ enum class Move {
 // come what a kernel gains by taking numbers below the normal ones for 0.
 //
 // What is not known is how a kernel adds that is less careful than the reference: where that keeps
-// sums in double, or in pairs, one that adds thousands of floats one after another is refused.
+// sums in double, or in pairs, one that adds thousands of floats one after another fails.
 // A space states a `tolerance` then, or a plainer reference.
 class Noise {
  public:

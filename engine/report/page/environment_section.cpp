@@ -96,13 +96,13 @@ std::string machine_facts(const RunFacts& facts) {
 std::string how_measured(const RunFacts& facts) {
   if (!facts.measured())
     return "No GPU ran. Each kernel's PTX was run on the CPU by the emulator, which decides "
-           "whether it is "
-           "right and counts what it does; a model of " +
+           "whether it is correct "
+           "and counts what it does; a model of " +
            facts.run.target +
            " makes a time of these counts. A prediction ranks kernels; how long they take only a "
            "GPU can say.";
   const std::string screened =
-      "Each right kernel was screened: warm cache, launches back to back, the median of its "
+      "Each correct kernel was screened: warm cache, launches back to back, the median of its "
       "samples.";
   if (facts.raced.empty()) return screened + " No finals were held.";
   return screened +

@@ -24,7 +24,7 @@ constexpr std::array kStages = {
     Stage{"resources", "within the device's limits"},
     Stage{"duplicate_code", "with machine code of its own"},
     Stage{"launch", "launched"},
-    Stage{"gate", "right by the gate"},
+    Stage{"gate", "passed the gate"},
     Stage{"screen", "timed"},
 };
 
@@ -58,14 +58,15 @@ std::string funnel_section(const RunFacts& facts) {
   if (facts.trials.empty()) return "";
   Losses losses;
   int finalists = 0;
-  int refused_last = 0;
+  int failed_last = 0;
   for (const TrialRow& trial : facts.trials) {
     const bool final_ = trial.stage == "final";
     finalists += final_;
-    if (trial.outcome == "right") continue;
-    refused_last += final_;
+    if (trial.outcome == Outcome::passed) continue;
+    failed_last += final_;
     if (!final_)
-      ++losses[rank_of(trial.stage)][trial.finding.empty() ? trial.outcome : trial.finding];
+      ++losses[rank_of(trial.stage)]
+              [trial.finding.empty() ? to_text(trial.outcome) : trial.finding];
   }
   const int asked = static_cast<int>(facts.trials.size());
   std::vector<Bar> bars = {
@@ -87,14 +88,14 @@ std::string funnel_section(const RunFacts& facts) {
          count == 0 ? "" : fmt::format("{} ended here: {}", count, reasons(lost->second)), true});
   }
   if (finalists > 0)
-    bars.push_back({"judged again in the finals", static_cast<double>(finalists),
+    bars.push_back({"gated again in the finals", static_cast<double>(finalists),
                     std::to_string(finalists),
-                    refused_last > 0 ? fmt::format("{} refused there", refused_last) : "", true});
+                    failed_last > 0 ? fmt::format("{} failed there", failed_last) : "", true});
   const std::string caption =
-      fmt::format("Of {} configs that were tried, {} were right and have a time.", asked, left) +
+      fmt::format("Of {} configs that were tried, {} passed and have a time.", asked, left) +
       (most_lost > 0
            ? fmt::format(" The stage '{}' stopped most, {}.", kStages[worst].name, most_lost)
-           : " Nothing was refused.") +
+           : " Nothing failed.") +
       " Stages without a loss are left out.";
   return section("funnel", "Where trials ended", bars_figure(bars, caption));
 }

@@ -68,7 +68,7 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
 std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
                                                           const TrialRow& one,
                                                           const TrialRow& other) {
-  if (one.outcome != "right" || other.outcome != "right") return std::nullopt;
+  if (one.outcome != Outcome::passed || other.outcome != Outcome::passed) return std::nullopt;
   if (one.final_time && other.final_time)
     return std::pair(one.final_time->us.value, other.final_time->us.value);
   const auto mine = facts.screens.find(one.id);

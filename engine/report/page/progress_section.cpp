@@ -88,7 +88,8 @@ std::string progress_section(const RunFacts& facts) {
   const std::string y_name = facts.run.time_kind + " time, us";
   const auto least = std::ranges::min_element(by_trial, {}, &Point::us);
   const std::string what = fmt::format(
-      "Each dot is a right kernel as it was screened, the line is the best so far: {} at trial {} "
+      "Each dot is a correct kernel as it was screened, the line is the best so far: {} at trial "
+      "{} "
       "of "
       "{}.{}",
       facts.time_words(least->us), static_cast<int>(least->at), facts.trials.size(),

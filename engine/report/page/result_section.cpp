@@ -56,14 +56,14 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
     double factor;  // its time over the winner's
   };
   std::vector<Rival> rivals;
-  std::string refused;
+  std::string failed;
   bool all_finals = winner.stage == "final";
   for (const auto& [name, config] : facts.extras.presets) {
     const TrialRow* trial = facts.trial_of(config);
     if (trial == nullptr) continue;
     const auto times = comparable_times(facts, winner, *trial);
     if (!times) {
-      refused +=
+      failed +=
           text_element("p", fmt::format("The preset {} has no time: {}.", name,
                                         trial->message.empty() ? trial->finding : trial->message));
       continue;
@@ -71,7 +71,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
     all_finals = all_finals && trial->stage == "final";
     rivals.push_back({name, times->second / times->first});
   }
-  if (rivals.empty()) return refused;
+  if (rivals.empty()) return failed;
   std::vector<Bar> bars = {
       {fmt::format("trial {}, the winner", winner.number), 1, "1.00", "", true}};
   for (const Rival& rival : rivals)
@@ -83,7 +83,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
       !facts.measured() ? "No GPU was used."
       : all_finals      ? "Both were timed in the finals."
                         : "Each pair was timed in the same way, in the finals or by screens.");
-  return bars_figure(bars, caption) + refused;
+  return bars_figure(bars, caption) + failed;
 }
 
 std::string rival_bars(const RunFacts& facts) {
@@ -128,9 +128,9 @@ std::string result_section(const RunFacts& facts) {
   if (facts.extras.roof)
     cards += card(tflops_text(facts.extras.roof->flop / *shown_us(winner) / 1e6),
                   "of the operations the shape needs, " + facts.run.time_kind);
-  int right = 0;
-  for (const TrialRow& trial : facts.trials) right += trial.outcome == "right";
-  cards += card(fmt::format("{} of {}", right, facts.trials.size()), "trials were right");
+  int passed = 0;
+  for (const TrialRow& trial : facts.trials) passed += trial.outcome == Outcome::passed;
+  cards += card(fmt::format("{} of {}", passed, facts.trials.size()), "trials passed");
   std::string body = element("div", cards, "cards");
   if (const auto raced = facts.raced.find(winner.id); raced != facts.raced.end()) {
     std::string words = "In the finals: " + standing_text(raced->second) + ".";

@@ -7,7 +7,7 @@
 
 namespace fa_tune {
 
-// Small sums of statistics that insights are judged by.
+// Small sums of statistics that insights are tested by.
 
 inline constexpr double kNormalTail = 1.959963984540054;  // of a 95% interval
 
@@ -31,9 +31,9 @@ double fisher_p(const Share& one, const Share& other);
 std::vector<double> holm(std::span<const double> p);
 inline constexpr double kLevel = 0.05;
 
-// Gives findings, each with its p, Holm's p and whether it is `seen`.
+// Replaces the p of each finding by Holm's, and sets whether it is `seen`.
 template <typename Finding>
-void judge(std::vector<Finding>& findings) {
+void adjust(std::vector<Finding>& findings) {
   std::vector<double> p;
   for (const Finding& finding : findings) p.push_back(finding.p);
   const auto adjusted = holm(p);

@@ -25,9 +25,9 @@ std::vector<FailureInsight> Insights::failures() const {
       Count& count = counts[trial.codes[gene]];
       for (Count* each : {&count, &all}) {
         ++each->tried;
-        each->failed += !trial.right;
+        each->failed += !trial.passed;
       }
-      if (!trial.right && !trial.origin.stage.empty()) ++count.stages[trial.origin.stage];
+      if (!trial.passed && !trial.origin.stage.empty()) ++count.stages[trial.origin.stage];
     }
     if (all.failed == 0) continue;
     for (std::size_t code = 0; code < counts.size(); ++code) {
@@ -42,7 +42,7 @@ std::vector<FailureInsight> Insights::failures() const {
                        fisher_p(failed, others), false});
     }
   }
-  judge(found);
+  adjust(found);
   std::stable_sort(found.begin(), found.end(),
                    [](const FailureInsight& a, const FailureInsight& b) {
                      if (a.seen != b.seen) return a.seen;
@@ -54,7 +54,7 @@ std::vector<FailureInsight> Insights::failures() const {
 
 std::vector<OperatorGain> Insights::operators() const {
   struct Count {
-    int right = 0;
+    int passed = 0;
     int compared = 0;
     int better = 0;
     std::vector<GainAndCost> children;
@@ -64,8 +64,8 @@ std::vector<OperatorGain> Insights::operators() const {
     if (trial.origin.operation.empty()) continue;
     Count& count = counts[trial.origin.operation];
     GainAndCost child{0, trial.cost_s};
-    count.right += trial.right;
-    if (trial.right && !trial.origin.parents.empty())
+    count.passed += trial.passed;
+    if (trial.passed && !trial.origin.parents.empty())
       if (const auto parent = times_.find(trial.origin.parents.front()); parent != times_.end()) {
         ++count.compared;
         count.better += trial.log_time < parent->second;
@@ -76,7 +76,7 @@ std::vector<OperatorGain> Insights::operators() const {
   std::vector<OperatorGain> gains;
   for (const auto& [operation, count] : counts) {
     const int trials = static_cast<int>(count.children.size());
-    OperatorGain gain{operation, trials, share(count.right, trials),
+    OperatorGain gain{operation, trials, share(count.passed, trials),
                       share(count.better, count.compared)};
     for (const GainAndCost& child : count.children) {
       gain.cost_s += child.cost;
@@ -95,8 +95,8 @@ namespace {
 
 // An interval that touches zero, as it may where many times are equal, is no effect either.
 template <typename Finding>
-void judge_ratios(std::vector<Finding>& findings) {
-  judge(findings);
+void adjust_ratios(std::vector<Finding>& findings) {
+  adjust(findings);
   for (Finding& finding : findings)
     if (finding.low <= 0 && finding.high >= 0) finding.seen = false;
 }
@@ -126,9 +126,9 @@ std::string to_text(InsightMethod method) {
 
 void Insights::tell(const Evaluation& told, const TrialOrigin& origin) {
   if (!known_.insert(told.config.to_json()).second) return;
-  Trial trial{codes_.encode(told.config), told.right && told.time_us.has_value(), 0, told.cost_s,
+  Trial trial{codes_.encode(told.config), told.passed && told.time_us.has_value(), 0, told.cost_s,
               origin};
-  if (trial.right) {
+  if (trial.passed) {
     trial.log_time = std::log(*told.time_us);
     times_.emplace(told.number, trial.log_time);
     if (!origin.duplicate) matched_.add(trial.codes, trial.log_time);
@@ -153,7 +153,7 @@ void Insights::add_model_effects(std::vector<Effect>& effects) const {
   std::vector<Codes> configs;
   std::vector<double> figures;
   for (const Trial& trial : trials_) {
-    if (!trial.right || trial.origin.duplicate) continue;
+    if (!trial.passed || trial.origin.duplicate) continue;
     configs.push_back(trial.codes);
     codes_.lengthen(configs.back());
     figures.push_back(trial.log_time);
@@ -173,7 +173,7 @@ void Insights::add_model_effects(std::vector<Effect>& effects) const {
 std::vector<Effect> Insights::effects() const {
   auto effects = paired_effects();
   add_model_effects(effects);
-  judge_ratios(effects);
+  adjust_ratios(effects);
   for (Effect& effect : effects) name_the_faster(effect);
   most_useful_first(effects);
   return effects;
@@ -191,7 +191,7 @@ std::vector<Interaction> Insights::interactions() const {
                      others[squares.second.to], others[squares.second.from], rank.center, rank.low,
                      rank.high, static_cast<int>(differences.size()), rank.p, false});
   }
-  judge_ratios(found);
+  adjust_ratios(found);
   for (Interaction& interaction : found) name_the_faster(interaction);
   most_useful_first(found);
   return found;

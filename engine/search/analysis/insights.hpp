@@ -15,8 +15,8 @@ namespace fa_tune {
 // What a run's trials teach about its genes: which values make kernels faster, which genes act on
 // one another, which values fail, which operators earn their cost.
 //
-// Methods. Effects are ratios of times. 'pairs': all pairs of right trials that differ in that gene
-// alone; Hodges-Lehmann estimate of the log-ratio, 95% interval and p by the signed-rank test
+// Methods. Effects are ratios of times. 'pairs': all pairs of passed trials that differ in that
+// gene alone; Hodges-Lehmann estimate of the log-ratio, 95% interval and p by the signed-rank test
 // (hypothesis_tests.hpp); at least kFewestPairs. 'model': where a value has no such pairs with the
 // gene's most used value, a linear model of log time (main_effects.hpp). Interactions: squares of
 // four trials, tested like pairs. Failures: a value's trials against all others that have the gene,
@@ -77,8 +77,8 @@ struct FailureInsight {
 struct OperatorGain {
   std::string operation;
   int trials = 0;
-  Share right;
-  Share better;  // than their main parent, of those where both are right
+  Share passed;
+  Share better;  // than their main parent, of those where both passed
   double cost_s = 0;
   double log_gain = 0;  // sum over children that are better: log(parent's time / child's time)
   double per_s = 0;     // log_gain / cost_s, with a 95% bootstrap interval over trials
@@ -111,12 +111,12 @@ class Insights {
   std::vector<OperatorGain> operators() const;   // by gain a second
 
   std::size_t trials() const { return trials_.size(); }
-  std::size_t right() const { return times_.size(); }
+  std::size_t passed() const { return times_.size(); }
 
  private:
   struct Trial {
     Codes codes;
-    bool right = false;
+    bool passed = false;
     double log_time = 0;
     double cost_s = 0;
     TrialOrigin origin;
@@ -127,7 +127,7 @@ class Insights {
 
   GeneCodes codes_;
   std::vector<Trial> trials_;
-  std::map<std::uint64_t, double> times_;  // log time of right trials by number
+  std::map<std::uint64_t, double> times_;  // log time of those that passed, by number
   std::set<std::string> known_;            // configs as JSON
   mutable MatchedConfigs matched_;         // finds squares when asked
 };

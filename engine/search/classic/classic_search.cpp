@@ -51,7 +51,7 @@ std::optional<Genome> ClassicSearch::random_untaken() {
 void ClassicSearch::tell(const Evaluation& told) {
   Genome genome = space_.genome(told.config);
   Known known{told.number};
-  if (told.right && told.time_us) known.cost = std::log(*told.time_us);
+  if (told.passed && told.time_us) known.cost = std::log(*told.time_us);
   taken_.insert(genome);
   known_[genome] = known;
   learn(genome, known);

@@ -32,7 +32,7 @@ class ClassicSearch : public Strategy {
   struct Known {
     std::uint64_t trial = 0;
     double cost = std::numeric_limits<double>::infinity();
-    bool right() const { return cost < std::numeric_limits<double>::infinity(); }
+    bool passed() const { return cost < std::numeric_limits<double>::infinity(); }
   };
   struct Step {
     Genome genome;  // valid, and not taken

@@ -97,7 +97,7 @@ class DifferentialEvolution : public ClassicSearch {
     if (const auto found = under_way_.find(genome); found != under_way_.end()) {
       select(found->second, genome, known);
       under_way_.erase(found);
-    } else if (population_.size() < kPopulation && known.right()) {
+    } else if (population_.size() < kPopulation && known.passed()) {
       population_.push_back({genome, known});
     }
   }

@@ -69,7 +69,7 @@ class Genetic : public ClassicSearch {
   // way when it is complete counts to the next one.
   void learn(const Genome& genome, const Known& known) override {
     ++told_;
-    if (known.right()) next_.push_back({genome, known});
+    if (known.passed()) next_.push_back({genome, known});
     if (told_ < kPopulation) return;
     const auto better = [](const Member& a, const Member& b) {
       return a.known.cost < b.known.cost;

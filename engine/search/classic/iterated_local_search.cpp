@@ -32,7 +32,7 @@ class IteratedLocalSearch : public ClassicSearch {
   };
 
   std::optional<Step> step() override {
-    if (told_ < kStart || !here_.known.right()) return std::nullopt;
+    if (told_ < kStart || !here_.known.passed()) return std::nullopt;
     for (int round = 0; round < kTries; ++round) {
       while (next_ < order_.size()) {
         Genome& to = order_[next_++];
@@ -43,7 +43,7 @@ class IteratedLocalSearch : public ClassicSearch {
           return Step{std::move(to), "climb", {here_.known.trial}};
       }
       if (auto kick = leave()) return kick;
-      if (!here_.known.right()) return std::nullopt;
+      if (!here_.known.passed()) return std::nullopt;
     }
     return std::nullopt;
   }
@@ -63,7 +63,7 @@ class IteratedLocalSearch : public ClassicSearch {
       return std::nullopt;
     }
     Genome to = kick(home_.genome);
-    if (const Known* known = find(to); known != nullptr && known->right()) {
+    if (const Known* known = find(to); known != nullptr && known->passed()) {
       go(Genome(to), *known);
       return std::nullopt;
     }
@@ -91,7 +91,7 @@ class IteratedLocalSearch : public ClassicSearch {
 
   void learn(const Genome& genome, const Known& known) override {
     ++told_;
-    const bool landed = kicked_.erase(genome) > 0 && known.right();
+    const bool landed = kicked_.erase(genome) > 0 && known.passed();
     if (landed || known.cost < here_.known.cost) go(genome, known);
   }
 

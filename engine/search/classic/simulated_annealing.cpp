@@ -67,7 +67,7 @@ class SimulatedAnnealing : public ClassicSearch {
   }
 
   void consider(const Genome& genome, const Known& known) {
-    if (!known.right()) return;
+    if (!known.passed()) return;
     const double worse = known.cost - at_.cost;
     if (worse > 0 && random().uniform() >= std::exp(-worse / temperature_)) return;
     current_ = genome;

@@ -24,7 +24,7 @@ constexpr int kChildrenEach = 50;
 // Steps up from the best candidate to its best neighbour and so on.
 constexpr int kClimb = 4;
 constexpr int kAttempts = 40;
-// Random configs drawn for one that is likely to be right.
+// Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
@@ -86,9 +86,9 @@ class Evolve : public Strategy {
     if (const auto found = std::ranges::find(untold_, genome); found != untold_.end())
       untold_.erase(found);
     archive_.tell(told);
-    const bool right = told.right && told.time_us;
-    if (surrogate_) surrogate_->tell(genome, right ? told.time_us : std::nullopt);
-    if (!right) return;
+    const bool passed = told.passed && told.time_us;
+    if (surrogate_) surrogate_->tell(genome, passed ? told.time_us : std::nullopt);
+    if (!passed) return;
     population_->tell({told.number, genome, *told.time_us},
                       origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
   }
@@ -118,8 +118,8 @@ class Evolve : public Strategy {
     return Candidate{std::move(*genome), "random", {}};
   }
 
-  // Drawn with the chance of being right: where most configs are refused, it takes long to find the
-  // first right ones otherwise. The likeliest of many would all be alike.
+  // Drawn with the chance of passing: where most configs fail, it takes long to find the
+  // first that pass otherwise. The likeliest of many would all be alike.
   std::optional<Genome> likely_random() {
     auto genome = archive_.random_unclaimed(random_);
     if (!surrogate_ || !surrogate_->doubtful()) return genome;

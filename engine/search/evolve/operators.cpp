@@ -72,14 +72,14 @@ Candidate Operators::child(std::size_t which, const std::vector<Member>& parents
 
 namespace {
 
-// Valid genomes of a run's right trials, fastest first.
+// Valid genomes of a run's trials that passed, fastest first.
 std::vector<Genome> fastest(const Space& space, const PriorTrials& run) {
-  std::vector<const Evaluation*> right;
+  std::vector<const Evaluation*> passed;
   for (const Evaluation& told : run.trials)
-    if (told.right && told.time_us && space.index_of(told.config)) right.push_back(&told);
-  std::ranges::stable_sort(right, {}, [](const Evaluation* told) { return *told->time_us; });
+    if (told.passed && told.time_us && space.index_of(told.config)) passed.push_back(&told);
+  std::ranges::stable_sort(passed, {}, [](const Evaluation* told) { return *told->time_us; });
   std::vector<Genome> genomes;
-  for (const Evaluation* told : right) genomes.push_back(space.genome(told->config));
+  for (const Evaluation* told : passed) genomes.push_back(space.genome(told->config));
   return genomes;
 }
 

@@ -11,12 +11,12 @@
 
 namespace fa_tune {
 
-// Which of the right trials may have children.
+// Which of the trials that passed may have children.
 class Population {
  public:
   virtual ~Population() = default;
   virtual void tell(const Member& member, const std::vector<std::uint64_t>& parents) = 0;
-  // The parents whose turn it is, the fastest first; none before the first right trial.
+  // The parents whose turn it is, the fastest first; none before the first trial that passed.
   virtual std::vector<Member> parents() const = 0;
   // Called before each proposal.
   virtual void next_turn() {}

@@ -89,7 +89,7 @@ std::string tell_line(const TrialReport& report, const std::optional<ItemPlace>&
                   {"id", place ? Json(place->id) : Json()},
                   {"idx", place ? Json(place->idx) : Json()},
                   {"genome", json_of(report.config)},
-                  {"status", report.status},
+                  {"status", to_text(report.status)},
                   {"time", time_json(report.time_us)},
                   {"interval", interval},
                   {"stage", report.stage},

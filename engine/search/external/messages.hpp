@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/model/outcome.hpp"
 #include "engine/space/space.hpp"
 
 // The lines that go between the engine and an outside proposer: one JSON object a line, UTF-8.
@@ -15,7 +16,7 @@
 namespace fa_tune {
 
 // Raised when a proposer that obeys the old number could misread the new lines.
-inline constexpr int proposer_protocol = 1;
+inline constexpr int proposer_protocol = 2;
 
 // What a proposer is told once about the run. The _json members are whole JSON texts.
 struct ProposerBriefing {
@@ -29,7 +30,7 @@ struct ProposerBriefing {
 struct TrialReport {
   std::uint64_t number = 0;
   Config config;
-  std::string status;  // "right", "refused", "duplicate"
+  Outcome status = Outcome::failed;
   std::string stage;
   std::string finding;
   std::string message;
@@ -47,7 +48,7 @@ struct AskMessage {
   int id = 0;
   int n = 0;
   std::string remaining_json;              // {"trials":84}
-  std::vector<const TrialReport*> elites;  // right ones, fastest first; the first is `best`
+  std::vector<const TrialReport*> elites;  // those that passed, fastest first; the first is `best`
 };
 
 std::string hello_line(const Space& space, const ProposerBriefing& briefing);

@@ -124,14 +124,14 @@ ProposerArm::Decision ProposerArm::decide(int n, const std::string& remaining_js
     const auto answer = conversation_->await(id_);
     // Not decided: whoever resumes the run asks again.
     if (stop_ != nullptr && *stop_) return decision;
-    if (answer) decision = judge(*answer, n);
+    if (answer) decision = check(*answer, n);
   }
   proposer_log_.add(Direction::taken, to_json(id_, decision));
   proposer_log_.keep();
   return decision;
 }
 
-ProposerArm::Decision ProposerArm::judge(const Answer& answer, int n) {
+ProposerArm::Decision ProposerArm::check(const Answer& answer, int n) {
   Decision decision{conversation_->name(), {}};
   std::unordered_set<std::string> here;
   // What is left when n good ones were found are spares, which nobody looks at.
@@ -139,7 +139,7 @@ ProposerArm::Decision ProposerArm::judge(const Answer& answer, int n) {
   for (std::size_t i = 0; i < answer.items.size() && !full(); ++i) {
     TakenItem item;
     item.idx = static_cast<int>(i);
-    std::string reason = judge(answer.items[i], item);
+    std::string reason = check(answer.items[i], item);
     if (reason.empty() && !here.insert(item.config.to_json()).second)
       reason = "it is in this answer twice";
     if (!answer.items[i].ignored.empty())
@@ -154,7 +154,7 @@ ProposerArm::Decision ProposerArm::judge(const Answer& answer, int n) {
 }
 
 // Why the item cannot be tried; empty, and `item` filled in, if it can.
-std::string ProposerArm::judge(const RawItem& raw, TakenItem& item) {
+std::string ProposerArm::check(const RawItem& raw, TakenItem& item) {
   if (!raw.problem.empty()) return raw.problem;
   for (const std::uint64_t parent : raw.parents)
     if (parent == 0 || parent > reports_.size())
@@ -179,7 +179,7 @@ std::vector<const TrialReport*> ProposerArm::elites() const {
 void ProposerArm::report(TrialReport report) {
   reports_.push_back(std::move(report));
   const TrialReport& news = reports_.back();
-  if (news.status == "right" && news.time_us) {
+  if (news.status == Outcome::passed && news.time_us) {
     const auto slower = [&](std::size_t place) { return *reports_[place].time_us > *news.time_us; };
     ranked_.insert(std::ranges::find_if(ranked_, slower), reports_.size() - 1);
     if (ranked_.size() > kElitesShown) ranked_.pop_back();

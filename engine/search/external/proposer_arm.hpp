@@ -61,8 +61,8 @@ class ProposerArm {
   int presets_left() const;
   std::vector<Proposal> interleave(const std::vector<Proposal>& own, const Decision& decision);
   Decision decide(int n, const std::string& remaining_json);
-  Decision judge(const Answer& answer, int n);
-  std::string judge(const RawItem& raw, TakenItem& item);
+  Decision check(const Answer& answer, int n);
+  std::string check(const RawItem& raw, TakenItem& item);
   void tell_news();
   std::vector<const TrialReport*> elites() const;
 
@@ -79,7 +79,7 @@ class ProposerArm {
   std::map<std::string, ItemPlace> places_;  // by config
   std::deque<TrialReport> reports_;          // number 1 first
   std::size_t told_ = 0;                     // reports that the program knows
-  std::vector<std::size_t> ranked_;          // the fastest right ones, as places in reports_
+  std::vector<std::size_t> ranked_;          // the fastest that passed, as places in reports_
 };
 
 }  // namespace fa_tune

@@ -18,7 +18,7 @@ struct Candidate {
 
 // Children from which the surrogate chooses the one that promises most: by expected improvement of
 // log time (Jones, Schonlau and Welch 1998), which weighs how good a config is expected to be
-// against how little is known of it, times the chance that it is right.
+// against how little is known of it, times the chance that it passes.
 class CandidatePool {
  public:
   // Both must outlive the pool; the surrogate must not be told anything meanwhile.

@@ -14,10 +14,10 @@ namespace {
 // Fewer trials leave the weights to the prior.
 constexpr std::size_t kFewest = 4;
 constexpr int kEarlierLearningSteps = 160;
-// A least variance of what is believed of a refusal: no model of a few trials is sure.
+// A least variance of what is believed of a failure: no model of a few trials is sure.
 constexpr double kDoubt = 0.02;
-// What refuses a config depends on few genes, and to find out which takes longer than for times.
-constexpr int kRefusalLearningSteps = 320;
+// What makes a config fail depends on few genes, and to find out which takes longer than for times.
+constexpr int kFailureLearningSteps = 320;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Surrogate::Surrogate(const Space& space, const std::vector<PriorTrials>& earlier
     : encoding_(space),
       feasibility_(feasibility),
       times_(encoding_, 0, derive_seed(seed, "times")),
-      refusals_(encoding_, 0, derive_seed(seed, "refusals")) {
+      failures_(encoding_, 0, derive_seed(seed, "refusals")) {
   for (const PriorTrials& run : earlier) learn_earlier(space, run, seed);
   times_ = Regression(encoding_, earlier_.size(), derive_seed(seed, "times"));
 }
@@ -35,7 +35,7 @@ void Surrogate::learn_earlier(const Space& space, const PriorTrials& run, std::u
   std::vector<Site> sites;
   std::vector<double> values;
   for (const Evaluation& told : run.trials) {
-    if (!told.right || !told.time_us || !space.index_of(told.config)) continue;
+    if (!told.passed || !told.time_us || !space.index_of(told.config)) continue;
     sites.push_back({encoding_.encode(space.genome(told.config)), {}});
     values.push_back(std::log(*told.time_us));
   }
@@ -55,20 +55,20 @@ void Surrogate::learn_earlier(const Space& space, const PriorTrials& run, std::u
 
 void Surrogate::tell(const Genome& genome, std::optional<double> time_us) {
   Site at = site(genome);
-  refusals_.tell({at.point, {}}, time_us ? 0 : 1);
+  failures_.tell({at.point, {}}, time_us ? 0 : 1);
   if (time_us)
     times_.tell(std::move(at), std::log(*time_us));
   else
-    ++refused_;
+    ++failed_;
 }
 
-bool Surrogate::doubtful() const { return feasibility_ && refused_ > 0; }
+bool Surrogate::doubtful() const { return feasibility_ && failed_ > 0; }
 
 bool Surrogate::ready() const { return times_.told() >= kFewest; }
 
 void Surrogate::update() {
   if (ready()) times_.update();
-  if (doubtful()) refusals_.update(kRefusalLearningSteps);
+  if (doubtful()) failures_.update(kFailureLearningSteps);
 }
 
 Site Surrogate::site(const Genome& genome) const {
@@ -82,8 +82,8 @@ double Surrogate::chance(const Site& site) const {
   if (!doubtful()) return 1;
   // Least squares classification (Rasmussen and Williams 2006, 6.5), with the cheap bound of the
   // variance.
-  const auto refusal = refusals_.process().predict({site.point, {}});
-  const double z = (0.5 - refusal.mean) / std::sqrt(refusal.variance + kDoubt);
+  const auto failure = failures_.process().predict({site.point, {}});
+  const double z = (0.5 - failure.mean) / std::sqrt(failure.variance + kDoubt);
   return normal_below(z);
 }
 

@@ -12,18 +12,19 @@
 
 namespace fa_tune {
 
-// What a search believes about configs that it has not tried: how fast, a Gaussian process of log
-// time over the right trials told, on top of what earlier runs say of a config; and how likely to
-// be right at all, a second one over all trials. A pure function of its seed and what it was told.
+// What a search predicts of configs that it has not tried. How fast they are: a Gaussian process of
+// log time over the trials told that passed, on top of what earlier runs say of a config. How
+// likely they are to pass at all: a second one over all trials. A pure function of its seed and
+// what it was told.
 class Surrogate {
  public:
-  // Without `feasibility` refused trials are passed over.
+  // Without `feasibility` failed trials are passed over.
   Surrogate(const Space& space, const std::vector<PriorTrials>& earlier, bool feasibility,
             std::uint64_t seed);
   Surrogate(const Surrogate&) = delete;
   Surrogate& operator=(const Surrogate&) = delete;
 
-  // No time: it was refused.
+  // No time: it failed.
   void tell(const Genome& genome, std::optional<double> time_us);
   // Whether enough was told to ask for times.
   bool ready() const;
@@ -35,9 +36,9 @@ class Surrogate {
   // The lowest log time told; what an improvement is measured from.
   double best() const { return times_.lowest(); }
 
-  // Whether a trial was refused so far; if none was, every chance is 1.
+  // Whether a trial failed so far; if none did, every chance is 1.
   bool doubtful() const;
-  // Of being right, 0 to 1.
+  // Of passing, 0 to 1.
   double chance(const Site& site) const;
 
  private:
@@ -48,8 +49,8 @@ class Surrogate {
   // Models of earlier runs' log times, which were made to have mean 0 and deviation 1.
   std::vector<GaussianProcess> earlier_;
   Regression times_;
-  Regression refusals_;  // 1 for a refused trial, 0 for a right one
-  std::size_t refused_ = 0;
+  Regression failures_;  // 1 for a trial that failed, 0 for one that passed
+  std::size_t failed_ = 0;
 };
 
 }  // namespace fa_tune

@@ -43,11 +43,11 @@ std::vector<AblationRow*> pointers(std::vector<AblationRow>& rows) {
   return list;
 }
 
-void judge(AblationField& field, const std::vector<AblationRow>& rows) {
+void check(AblationField& field, const std::vector<AblationRow>& rows) {
   std::vector<Config> configs;
   for (const AblationRow& row : rows)
     if (row.config) configs.push_back(*row.config);
-  field.judge(configs);
+  field.check(configs);
 }
 
 // The genes that cost most when they go back, those that cost nothing for certain left out.
@@ -131,14 +131,13 @@ Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, C
                   rows.size() + forward.size()));
   device.note_incumbent(0);
   AblationField field(task, device, pool, options.seed, say);
-  field.judge({found.trial_config});
+  field.check({found.trial_config});
   const TrialRow& own = field.row(found.trial_config);
-  if (own.outcome != "right")
-    throw UserError(
-        fmt::format("trial {} is not right: {}: {}", trial.id, own.finding, own.message));
+  if (own.outcome != Outcome::passed)
+    throw UserError(fmt::format("trial {} fails now: {}: {}", trial.id, own.finding, own.message));
   found.time_us = own.screen_time.value().us.value;
-  judge(field, rows);
-  judge(field, forward);
+  check(field, rows);
+  check(field, forward);
   field.compare(found.trial_config, pointers(rows), derive_seed(options.seed, "back"));
   found.time_us = field.raced_us().value_or(found.time_us);
 
@@ -147,12 +146,12 @@ Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, C
   for (std::size_t i = 0; i < genes.size(); ++i)
     for (std::size_t j = i + 1; j < genes.size(); ++j)
       pairs.push_back(plan.back({genes[i], genes[j]}));
-  judge(field, pairs);
+  check(field, pairs);
   field.compare(found.trial_config, pointers(pairs), derive_seed(options.seed, "pairs"));
   for (AblationRow& pair : pairs) add_product(pair, rows);
 
   const bool baseline_stands =
-      !forward.empty() && field.row(found.baseline_config).outcome == "right";
+      !forward.empty() && field.row(found.baseline_config).outcome == Outcome::passed;
   if (baseline_stands)
     field.compare(found.baseline_config, pointers(forward), derive_seed(options.seed, "forward"));
 

@@ -18,15 +18,15 @@ struct AblationOptions {
   std::uint64_t seed = 1;  // of inputs and races
 };
 
-// What each gene of a trial is worth: variants between it and a baseline (AblationPlan), compiled,
-// gated and timed as trials are (CompileStage, GateAndScreen), then raced as finalists are, a dozen
-// at a time beside the trial (`forward` ones beside the baseline). The intervals of the races
-// beside the trial hold together, all of them, in 95 of 100 ablations; so do those beside the
-// baseline, and those of the pairs, by themselves. Pairs are of the four genes with the largest
-// ratios, up to six. Where times are predicted they are compared as they stand.
+// Finds out what each gene of a trial is worth. It takes variants between the trial and a baseline
+// (AblationPlan) through the stages of trials (CompileStage, GateAndScreen), then races them as
+// finalists are raced, a dozen at a time beside the trial (`forward` ones beside the baseline). The
+// intervals of the races beside the trial hold together, all of them, in 95 of 100 ablations; so do
+// those beside the baseline, and those of the pairs. Pairs are of the four genes with the largest
+// ratios, up to six. Predicted times are compared without a race.
 //
-// `say` is told of each step, in a line. Throws UserError for a baseline that does not fit and for
-// a trial that is not right any more; MachineError if the device is lost.
+// `say` gets a line for each step. Throws UserError for a baseline that does not fit and for a
+// trial that fails now; MachineError if the device is lost.
 Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, CompilePool& pool,
                 const AblationOptions& options, const std::function<void(const std::string&)>& say);
 

@@ -45,7 +45,7 @@ AblationField::AblationField(const TuningTask& task, Device& device, CompilePool
       compile_stage_(task, device, pool, cases_of_trials(task, device, TrialSeeds::of(seed))),
       gate_and_screen_(task, device, truth_, TrialSeeds::of(seed)) {}
 
-void AblationField::judge(const std::vector<Config>& configs) {
+void AblationField::check(const std::vector<Config>& configs) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Variant>>> begun;
   for (const Config& config : configs) {
     const auto [known, is_new] = known_.try_emplace(config.to_json(), trials_.size());
@@ -60,11 +60,11 @@ void AblationField::judge(const std::vector<Config>& configs) {
     if (compile_stage_.pass(*variant, trial)) {
       const Attempt ended = run_with_retry(device_, [&] { gate_and_screen_.run(*variant, trial); });
       if (ended.lost || device_.lost()) throw MachineError("the device was lost");
-      if (ended.charge) refuse(trial.row, *ended.charge);
+      if (ended.charge) fail(trial.row, *ended.charge);
     }
     const TrialRow& row = trial.row;
     const std::string what =
-        row.outcome == "right"
+        row.outcome == Outcome::passed
             ? fmt::format("{} us {}", time_text(shown_us(row)), to_text(device_.info().times))
         : trial.twin != 0 ? "the same machine code as one before it"
                           : row.finding;
@@ -91,13 +91,13 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
   std::vector<AblationRow*> to_race;
   for (AblationRow* each : rows) {
     if (!each->config) continue;
-    const TrialRow& judged = row(*each->config);
-    each->outcome = judged.outcome;
-    if (judged.outcome != "right") {
-      each->rejection = {judged.finding, judged.message};
+    const TrialRow& checked = row(*each->config);
+    each->outcome = to_text(checked.outcome);
+    if (checked.outcome != Outcome::passed) {
+      each->rejection = {checked.finding, checked.message};
       continue;
     }
-    each->time_us = judged.screen_time->us.value;
+    each->time_us = checked.screen_time->us.value;
     if (kernel(*each->config) == kernel(beside)) {
       each->outcome = "same";
       set_ratio(*each, {1, 1, 1});
@@ -133,17 +133,17 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
   const FinalRace raced =
       race_finalists(task_, device_, pool_, configs, 0, seed, never, {.confidence = confidence});
   if (raced.lost) throw MachineError("the device was lost in a race");
-  for (const auto& [contestant, rejection] : raced.refused)
+  for (const auto& [contestant, rejection] : raced.failed)
     if (contestant == 0)
       throw MachineError("what the variants are compared with went wrong in the race: " +
                          rejection.message);
   for (AblationRow* each : rows) {
     const std::size_t contestant = contestants.at(kernel(*each->config));
-    const auto refused =
-        std::ranges::find(raced.refused, contestant, &RejectedContestant::contestant);
-    if (refused != raced.refused.end()) {
-      each->outcome = "refused";
-      each->rejection = refused->rejection;
+    const auto failed =
+        std::ranges::find(raced.failed, contestant, &RejectedContestant::contestant);
+    if (failed != raced.failed.end()) {
+      each->outcome = "failed";
+      each->rejection = failed->rejection;
       continue;
     }
     const auto ran = std::ranges::find(raced.ran, contestant);

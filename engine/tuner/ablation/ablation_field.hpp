@@ -17,8 +17,8 @@
 
 namespace fa_tune {
 
-// The kernels of an ablation, each made and judged once, however many rows ask for it, by the same
-// stages as trials.
+// The kernels of an ablation. Each is compiled, gated and timed once, by the same stages as trials,
+// however many rows ask for it.
 class AblationField {
  public:
   using Say = std::function<void(const std::string&)>;
@@ -27,16 +27,17 @@ class AblationField {
   AblationField(const TuningTask& task, Device& device, CompilePool& pool, std::uint64_t seed,
                 Say say);
 
-  // Takes configs through the stages, those it does not know yet. They compile side by side.
-  void judge(const std::vector<Config>& configs);
-  // Of one that was judged, or of the one that it is a duplicate of.
+  // Takes the configs that it does not know yet through the stages. They compile side by side.
+  void check(const std::vector<Config>& configs);
+  // The row of a config that was checked. For a duplicate, the row of the kernel that it equals.
   const TrialRow& row(const Config& config) const;
-  // Which kernel a config is: equal for configs whose machine code and launch are.
+  // The number of a config's kernel. Configs with the same machine code and launch have the same
+  // one.
   std::size_t kernel(const Config& config) const;
 
-  // The rows whose `config` is right get their ratios to `beside`, which is right: by races on a
-  // device that measures. All intervals of one call hold together at 95%. A row that fails in its
-  // race becomes a refused one.
+  // Gives rows their ratios to `beside`, if their `config` passed; `beside` has passed. On a device
+  // that measures, races decide. All intervals of one call hold together at 95%. A row that fails
+  // in its race becomes a failed one.
   void compare(const Config& beside, const std::vector<AblationRow*>& rows, std::uint64_t seed);
   // The figure of `beside` in the last race, if there was one.
   std::optional<double> raced_us() const { return raced_us_; }

@@ -10,17 +10,18 @@
 
 namespace fa_tune {
 
-// Which variants tell what the genes of a config are worth. A wanted change that breaks a
-// constraint alone is made in the valid config that keeps most of the rest; where none has it the
-// row is "impossible". Genes that only one of the two configs has come and go with others.
+// Chooses the variants that tell what the genes of a config are worth. Where a wanted change alone
+// breaks a constraint, it is made in the valid config that keeps most of the rest; where no valid
+// config has it, the row is "impossible". Genes that only one of the two configs has come and go
+// with others.
 class AblationPlan {
  public:
   // Both configs are valid, and of one template. The task must outlive it.
   AblationPlan(const TuningTask& task, Config trial, Config baseline, std::uint64_t seed);
 
-  // Genes that both have, with different values; the template is none.
+  // Genes that both have, with different values. The template is not one of them.
   const std::vector<std::string>& differing() const { return differing_; }
-  // Those that they have alike.
+  // Genes that both have with the same value.
   const std::vector<std::string>& alike() const { return alike_; }
 
   AblationRow whole_baseline() const;

@@ -20,10 +20,10 @@ class RunBeside {
     for (const TrialRow& row : trials_) {
       configs_.push_back(Config::from_json(row.config_json));
       const auto us = screen_beside(row, trial);
-      if (row.outcome == "right" && us && own) ratios_[row.id] = *us / *own;
+      if (row.outcome == Outcome::passed && us && own) ratios_[row.id] = *us / *own;
       // A duplicate is its original, under another config.
       if (const auto known = ratios_.find(row.duplicate_of);
-          row.outcome == "duplicate" && known != ratios_.end())
+          row.outcome == Outcome::duplicate && known != ratios_.end())
         ratios_[row.id] = known->second;
     }
   }
@@ -35,8 +35,8 @@ class RunBeside {
       const bool timed = ratio != ratios_.end();
       if (configs_[i] == option.config) {
         option.trial = row.id;
-        option.outcome = timed ? "right" : row.outcome;
-        if (!timed && row.finding != row.outcome) option.finding = row.finding;
+        option.outcome = to_text(timed ? Outcome::passed : row.outcome);
+        if (!timed && row.finding != to_text(row.outcome)) option.finding = row.finding;
         if (timed) option.ratio = ratio->second;
       }
       const Value* value = configs_[i].find(gene);
@@ -45,7 +45,7 @@ class RunBeside {
         continue;
       ++option.trials;
       if (!timed) continue;
-      ++option.right;
+      ++option.passed;
       option.best_ratio = std::min(option.best_ratio.value_or(ratio->second), ratio->second);
     }
   }

@@ -7,13 +7,13 @@
 
 namespace fa_tune {
 
-// The genes of `from` that move `limit`, those that it moves most first, with the values that a
-// config has. Nothing is known of other values: for a kernel without its space.
+// The genes of `from` that move `limit`, those first that it moves most, with the values that a
+// config has. This is for a kernel without its space: it knows no other values.
 TuningHints next_moves(const Template& from, const Config& config, Bottleneck limit);
 
-// The same with the other values of the space `task`, which is the trial's, each in the valid
-// config nearest to the trial's, and what the trials of its run came to. Values that no valid
-// config has are left out.
+// The same with the other values of the space `task`, which is the trial's. Each value is in the
+// valid config nearest to the trial's, with what the trials of its run came to. Values that no
+// valid config has are left out.
 TuningHints next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
                        Bottleneck limit);
 

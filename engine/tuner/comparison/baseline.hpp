@@ -9,13 +9,13 @@
 
 namespace fa_tune {
 
-// What `fa-tune check` holds kernels against, as a JSON file for a repository: where and by what
-// they were measured, and of each its text at that time, so that it can be raced beside what the
-// file holds later.
+// What `fa-tune check` compares kernels with, as a JSON file for a repository. It says where and by
+// what the kernels were measured, and has the text of each at that time, so that it can be raced
+// beside the file's later contents.
 struct BaselineKernel {
   std::string file;  // an exported .cu, from the baseline's folder
   std::string text;  // all of it
-  Interval time_us;  // as it was; for a person to see how the machine has changed
+  Interval time_us;  // at that time; shows a person how the machine has changed
   KernelResources resources;
 };
 
@@ -28,7 +28,7 @@ struct Baseline {
 
 std::string to_json(const Baseline& baseline);
 
-// The inverse. Throws UserError that names the file for what to_json did not make.
+// The inverse. Throws UserError, which names the file, for text that to_json did not make.
 Baseline parse_baseline(const std::string& text, const std::filesystem::path& file);
 
 }  // namespace fa_tune

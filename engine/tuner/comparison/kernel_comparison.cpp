@@ -12,7 +12,7 @@
 namespace fa_tune {
 namespace {
 
-// What was admitted was bound before, so here it is the new process that refuses it.
+// Both kernels were bound before. If one cannot be bound now, the new process has failed.
 BoundKernel bound(const Binder& bind, const Problem& problem) {
   auto launch = bind(problem.shape());
   if (!launch) throw MachineError("a kernel cannot be loaded again: " + launch.error());

@@ -13,13 +13,13 @@
 namespace fa_tune {
 
 struct ComparisonOptions {
-  int processes = ProcessSeries::kProcesses;  // so many races, each in a new one; of a GPU
+  int processes = ProcessSeries::kProcesses;  // on a GPU: a race in each
   L2 l2 = L2::warm;
   std::uint64_t seed = 1;  // of inputs and of the races
 };
 
-// B beside A. On a device that predicts, the ratio of the two predictions, without an interval and
-// without a race.
+// How B compares with A. On a device that predicts, it has the ratio of the two predictions,
+// without an interval and without a race.
 struct KernelComparison {
   Interval a_us;
   Interval b_us;
@@ -31,8 +31,9 @@ struct KernelComparison {
   int void_blocks = 0;
 };
 
-// Both are gated and timed alone, then raced; A (0) or B (1) may be rejected. They must solve the
-// same problem. Throws MachineError where the device is lost or too restless to tell anything.
+// Gates both and times each alone, then races them. The error says that A (0) or B (1) failed. They
+// must solve the same problem. Throws MachineError if the device is lost or too restless to tell
+// anything.
 std::expected<KernelComparison, RejectedContestant> compare_kernels(
     KernelUnderTest& a, KernelUnderTest& b, Device& device, Compiler& compiler, CompilePool& pool,
     const ComparisonOptions& options);

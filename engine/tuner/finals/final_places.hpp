@@ -7,12 +7,12 @@
 
 namespace fa_tune {
 
-// Gives each trial that ran in the race its place and its row, best first. Those that nothing tells
-// from the fastest stand first. Of them, those within half a percent of the best figure are as good
-// as each other: the one with fewer registers is first, then with less shared memory, then the
-// earlier trial, since it costs less of the GPU or was simpler to find. Behind these the other ties
-// by their figures: what a noisy race could not tell apart need not be equal. The others follow by
-// their times. `trials`: all finalists, as race_finalists was given them.
+// Ranks the trials that ran in the race, and makes the row of each, best first. Those that tie with
+// the fastest come first. Of these, the ones within half a percent of the best figure count as
+// equally fast: among them fewer registers come first, then less shared memory, then the earlier
+// trial, because it costs less of the GPU or was simpler to find. Then come the other ties by their
+// figures: what a noisy race could not tell apart need not be equal. The others follow by their
+// times. `trials` are all finalists, as race_finalists was given them.
 std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const FinalRace& race);
 
 }  // namespace fa_tune

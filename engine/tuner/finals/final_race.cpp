@@ -105,7 +105,7 @@ FinalRace race_finalists(const TuningTask& task, Device& device, CompilePool& po
     if (ended.death) ended.death = fault;
     if (crashes.tries_again(in[contestant], ended)) continue;
     const Rejection by_itself{to_text(fault.kind), "in the finals: " + fault.message};
-    outcome.refused.push_back({in[contestant], ended.charge.value_or(by_itself)});
+    outcome.failed.push_back({in[contestant], ended.charge.value_or(by_itself)});
     in.erase(in.begin() + static_cast<std::ptrdiff_t>(contestant));
   }
   if (in.size() < 2 || series.processes() < ProcessSeries::kFewest) return outcome;

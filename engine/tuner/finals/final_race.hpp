@@ -13,12 +13,13 @@
 namespace fa_tune {
 
 struct FinalRace {
-  bool lost = false;                        // the device is; the rest says nothing then
-  std::vector<RejectedContestant> refused;  // although they had been judged right
-  // Who ran to the end, as `race` numbers them; none if fewer than two could, or no block was good.
+  bool lost = false;                       // the device was lost; the rest says nothing then
+  std::vector<RejectedContestant> failed;  // in the race, after they had passed the gate
+  // The finalists that ran to the end, in the order of `race`. None if fewer than two did, or if no
+  // block was good.
   std::vector<std::size_t> ran;
   SeriesRace race;
-  int processes = 0;  // that it was run in
+  int processes = 0;  // that the race ran in
 };
 
 struct RaceSettings {
@@ -27,12 +28,12 @@ struct RaceSettings {
   std::function<void(int done)> process_over = [](int) {};
 };
 
-// Races finalists on a device that measures, in processes one after the other (ProcessSeries): in
-// each all kernels loaded anew, with one set of inputs (of another seed than trials and judges had,
-// at another place in memory each time), in interleaved blocks beside `baseline`, which is one of
-// them. Who ends the process it runs in, twice, or
-// faults is refused and the others go on. Stopped, it says nothing of anyone, as if the device were
-// lost.
+// Races finalists on a device that measures, in several processes one after the other
+// (ProcessSeries). In each process all kernels are loaded anew and run in interleaved blocks beside
+// `baseline`, which is one of them. They share one set of inputs, drawn from another seed than
+// those of trials and finals, and it lies at another place in memory in each process. A finalist
+// that faults, or ends its process twice, fails, and the others go on. If the race is stopped, it
+// reports `lost`, and its result says nothing of any finalist.
 FinalRace race_finalists(const TuningTask& task, Device& device, CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
                          std::uint64_t seed, const std::atomic<bool>& stop,

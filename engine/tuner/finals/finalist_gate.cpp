@@ -58,25 +58,25 @@ FinalVerdict FinalistGate::try_out(const TrialRow& trial) {
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
   Verdict verdict = Gate(device_, truth_, &input_cache_).check(variant->binder(), cases_);
   // At the timed shape once without anything kept on the device.
-  if (verdict.right() && input_cache_.usable() && !apart_.empty())
+  if (verdict.passed() && input_cache_.usable() && !apart_.empty())
     verdict = Gate(device_, truth_).check(variant->binder(), apart_);
-  const auto refused = [](const Rejection& rejection) {
+  const auto failed = [](const Rejection& rejection) {
     return FinalVerdict{.measured = std::unexpected(rejection)};
   };
-  if (!verdict.right()) return refused(verdict.rejection());
+  if (!verdict.passed()) return failed(verdict.rejection());
   const auto bound = variant->bind(task_.problem->shape());
-  if (!bound) return refused({Finding::not_bound, bound.error()});
-  FinalVerdict right{.measured = timer_.time(*bound, Effort::final_)};
-  if (!right.measured) return right;
+  if (!bound) return failed({Finding::not_bound, bound.error()});
+  FinalVerdict passed{.measured = timer_.time(*bound, Effort::final_)};
+  if (!passed.measured) return passed;
   if (device_.info().times == TimeKind::measured) {
     const auto cold = timer_.time_cold(*bound);
     // The kernel has just run with what it needs: what is short is what the flush needs.
     const bool no_flush = !cold && cold.error().finding == to_text(FaultKind::resources);
-    if (!cold && !no_flush) return refused(cold.error());
-    if (cold) right.cold = *cold;
+    if (!cold && !no_flush) return failed(cold.error());
+    if (cold) passed.cold = *cold;
   }
-  fault_point("final_judged");
-  return right;
+  fault_point("final_gated");
+  return passed;
 }
 
 }  // namespace fa_tune

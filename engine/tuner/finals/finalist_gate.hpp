@@ -16,22 +16,22 @@
 
 namespace fa_tune {
 
-// What became of one finalist, judged by itself.
+// What came of one finalist that was gated and timed alone.
 struct FinalVerdict {
-  bool lost = false;  // the device was, which says nothing of the finalist
+  bool lost = false;  // the device was lost, which says nothing of the finalist
   std::expected<Measurement, Rejection> measured = {};
-  std::optional<Measurement> cold = {};  // with a cold cache, where there is such a thing
+  std::optional<Measurement> cold = {};  // with a cold cache, on a device that measures
 };
 
-// Judges finalists one by one: on all of the problem's suites and hidden cases, with inputs that no
-// trial has seen, and by a clock that wants its proof.
+// Gates finalists one by one, on all of the problem's suites and hidden cases, with inputs that no
+// trial has seen, and times each with its proof (ValidatedTimer).
 class FinalistGate {
  public:
-  // All must outlive it. `suites`: their names; all if empty.
+  // All must outlive it. `suites` are names; all suites if empty.
   FinalistGate(const TuningTask& task, Device& device, CompilePool& pool, std::uint64_t seed,
                const std::vector<std::string>& suites);
 
-  // Hands all that a finalist is compiled to, for all of its cases, to the compiler and returns.
+  // Begins to compile a finalist for all of its cases, and returns at once.
   void prepare(const TrialRow& trial);
   // Waits until all that is compiled.
   void finish_preparing() const;
@@ -46,10 +46,10 @@ class FinalistGate {
   CompilePool& pool_;
   TruthCache truth_;
   std::vector<GateCase> cases_;
-  std::vector<GateCase> apart_;  // of them, those that are asked again without the input cache
+  std::vector<GateCase> apart_;  // of them, those that are run again without the input cache
   DeviceInputCache input_cache_;
   ValidatedTimer timer_;
-  std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is judged
+  std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is checked
 };
 
 }  // namespace fa_tune

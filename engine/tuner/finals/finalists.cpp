@@ -28,11 +28,11 @@ struct Screened {
   double us = 0;  // at the target's clock, see us_at_clock()
 };
 
-// Right by their screens, fastest first.
+// Those that passed, by their screens, fastest first.
 std::vector<Screened> screened(const Store& store, std::int64_t run, double clock_mhz) {
   std::vector<Screened> trials;
   for (TrialRow& trial : store.trials(run)) {
-    if (trial.outcome != "right" && trial.stage != "final") continue;
+    if (trial.outcome != Outcome::passed && trial.stage != "final") continue;
     const auto us = screen_at_clock(trial, clock_mhz);
     if (us) trials.push_back({std::move(trial), *us});
   }

@@ -8,10 +8,10 @@
 
 namespace fa_tune {
 
-// Who comes to a run's finals: the best by their screens, fastest first, and on a device that
-// measures all presets besides. Those that an earlier session has taken through the finals keep the
-// place that their screen gave them, or a resumed run would judge others; they may be refused by
-// now.
+// Chooses a run's finalists: the best by their screens, fastest first, and on a device that
+// measures all presets too. Trials that an earlier session has taken through the finals keep the
+// place of their screens, even those that failed there. Otherwise a resumed run would choose
+// others.
 std::vector<TrialRow> choose_finalists(const TuningTask& task, const Store& store,
                                        std::int64_t run);
 

@@ -79,7 +79,7 @@ std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
 bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& finalists) {
   std::set<std::int64_t> wanted;
   for (const TrialRow& trial : finalists)
-    if (trial.outcome == "right") wanted.insert(trial.id);
+    if (trial.outcome == Outcome::passed) wanted.insert(trial.id);
   std::map<int, std::set<std::int64_t>> races;
   for (const FinalRow& row : stored) races[row.race].insert(row.trial);
   return std::ranges::any_of(races, [&](const auto& race) { return race.second == wanted; });
@@ -106,14 +106,14 @@ bool sanitize_all(const TuningTask& task, const Device& device, CompilePool& poo
     if (!result.whole() && !result.rejection)
       log_info("trial {} on an emulator: {}", finalists[i].id, result.text());
     if (result.of > 0) results[finalists[i].id] = result;
-    listener.step("looked at", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
+    listener.step("checked", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
   }
   return !stop;
 }
 
 std::string with_result(const std::string& detail_json, const SanitizerResult& result) {
   auto detail = nlohmann::ordered_json::parse(detail_json);
-  if (detail.is_object()) detail["looked_at"] = result.text();
+  if (detail.is_object()) detail["sanitizer"] = result.text();
   return detail.dump();
 }
 
@@ -132,14 +132,14 @@ bool predicted_finals(const TuningTask& task, Device& device, CompilePool& pool,
         take_figure(trial, time);
         store.record_final(trial.id, time, verdict.measured->timing.samples_us);
       } else if (!verdict.lost) {
-        refuse(trial, verdict.measured.error());
-        store.refuse_final(trial.id, trial.finding, trial.message);
+        fail(trial, verdict.measured.error());
+        store.fail_final(trial.id, trial.finding, trial.message);
       }
       if (verdict.lost) return false;
     }
     listener.on_final(trial, ++done, 1);
     if (device.lost()) return false;
-    if (trial.outcome == "right") return true;
+    if (trial.outcome == Outcome::passed) return true;
   }
   return true;
 }
@@ -165,16 +165,16 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
     if (stop) return round;
     if (const auto result = results.find(trial.id);
         result != results.end() && result->second.rejection) {
-      refuse(trial, *result->second.rejection);
-      listener.refused(trial);
+      fail(trial, *result->second.rejection);
+      listener.failed(trial);
       continue;
     }
     FinalVerdict verdict = gate.check(trial);
     if (verdict.lost) return round;
-    listener.step("judged", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
+    listener.step("gated", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
     if (!verdict.measured) {
-      refuse(trial, verdict.measured.error());
-      listener.refused(trial);
+      fail(trial, verdict.measured.error());
+      listener.failed(trial);
       continue;
     }
     verdicts[trial.id] = std::move(verdict);
@@ -184,15 +184,15 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
   FinalRace race;
   if (to_be_raced) race = race_standing(task, device, pool, standing, seed, stop, listener);
   if (race.lost) return round;
-  for (const auto& [finalist, rejection] : race.refused) {
+  for (const auto& [finalist, rejection] : race.failed) {
     TrialRow& trial = standing[finalist];
-    refuse(trial, rejection);
-    listener.refused(trial);
+    fail(trial, rejection);
+    listener.failed(trial);
   }
   round.over = true;
   round.rows = final_places(standing, race);
   if (race.ran.empty()) {
-    std::erase_if(standing, [](const TrialRow& trial) { return trial.outcome != "right"; });
+    std::erase_if(standing, [](const TrialRow& trial) { return trial.outcome != Outcome::passed; });
     if (to_be_raced)
       log_warning(
           "the finals could not be raced: too few were left, or the clock never kept still");
@@ -224,26 +224,25 @@ bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
   if (is_raced(stored, finalists)) return true;
   int race = 1;
   for (const FinalRow& row : stored) race = std::max(race, row.race + 1);
-  std::vector<TrialRow> unrefused;
-  std::ranges::copy_if(finalists, std::back_inserter(unrefused),
-                       [](const TrialRow& trial) { return trial.outcome == "right"; });
-  const int of = static_cast<int>(unrefused.size());
+  std::vector<TrialRow> passed;
+  std::ranges::copy_if(finalists, std::back_inserter(passed),
+                       [](const TrialRow& trial) { return trial.outcome == Outcome::passed; });
+  const int of = static_cast<int>(passed.size());
   int done = 0;
   const FinalsListener steps{
-      .refused =
+      .failed =
           [&](const TrialRow& trial) {
-            store.refuse_final(trial.id, trial.finding, trial.message);
+            store.fail_final(trial.id, trial.finding, trial.message);
             listener.on_final(trial, ++done, of);
           },
       .step = [&](const std::string& step, int so_many,
                   int of_all) { listener.on_final_step(step, so_many, of_all); }};
-  FinalRound round =
-      hold_finals(task, device, pool, emulator, unrefused, seed, suites, stop, steps);
+  FinalRound round = hold_finals(task, device, pool, emulator, passed, seed, suites, stop, steps);
   if (!round.over) return false;
   for (FinalRow& row : round.rows) row.race = race;
   store.record_race(round.rows);
   for (const FinalRow& row : round.rows) {
-    TrialRow trial = *std::ranges::find(unrefused, row.trial, &TrialRow::id);
+    TrialRow trial = *std::ranges::find(passed, row.trial, &TrialRow::id);
     take_figure(trial, row.time);
     listener.on_final(trial, ++done, of);
   }

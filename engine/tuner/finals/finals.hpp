@@ -17,34 +17,36 @@ namespace fa_tune {
 
 // What finals came to.
 struct FinalRound {
-  bool over = false;           // neither was the device lost nor `stop` set
+  bool over = false;           // false if the device was lost or `stop` was set
   std::vector<FinalRow> rows;  // by place; race is 1
 };
 
 struct FinalsListener {
-  std::function<void(const TrialRow&)> refused;
-  // "looked at" and "judged" `done` of `of` kernels, "raced" in `done` of `of` processes.
+  std::function<void(const TrialRow&)> failed;
+  // Steps: "checked" (by the emulator) and "gated" `done` of `of` kernels, "raced" in `done` of
+  // `of` processes.
   std::function<void(const std::string& step, int done, int of)> step;
 };
 
-// Takes finalists through the finals. On a device that measures, first of all what an emulator sees
-// in each (SanitizerCheck; opened by `emulator`) while nothing is timed, and how much of it was
-// looked at is kept in the rows' details. Then each is judged by itself in a new process
-// (FinalistGate), and those that stand race each other and the baseline, the first preset if it is
-// one of them and not many times slower, in several more. Who is refused is told at once, with its
-// finding and message. The figures are the race's; where there was none (predicted times, a single
-// finalist, a clock that never kept still) those that each had by itself, and then nobody is said
-// to tie.
+// Takes finalists through the finals. On a device that measures, each is first run on the emulator
+// (SanitizerCheck, with the emulator of `emulator`) while nothing is timed; how much of it was
+// checked is kept in the details of its row. Then each is gated and timed alone in a new process
+// (FinalistGate). Those that pass race each other and the baseline in several more processes. The
+// baseline is the first preset, if it is among them and not many times slower. `listener` hears of
+// each failure at once, with its finding and message. The figures are those of the race. Where
+// there was none (predicted times, a single finalist, a clock that never kept still) they are those
+// that each had alone, and then none are said to tie.
 FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool,
                        const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
                        std::uint64_t seed, const std::vector<std::string>& suites,
                        const std::atomic<bool>& stop, const FinalsListener& listener);
 
-// The fastest screens are mostly the luckiest. So a run's finalists (choose_finalists) are held to
-// finals, whose figures are the ones to publish; what fails is refused after all. Judged and raced
-// already, as a stored race of the very same ones tells, they are let be. On a device that predicts
-// a second time would be the same number, so there only the winner is gated again, and if it fails
-// the next one. Returns false if the device was lost or `stop` was set.
+// Holds a run's finals: gates and races its finalists (choose_finalists) again, because the fastest
+// screens are mostly the luckiest. The figures of finals are the ones to publish; a trial that
+// fails here has failed after all. Finals are not repeated if a stored race is of the very same
+// finalists. On a device that predicts, a second time would be the same number, so there only the
+// winner is gated again, and if it fails the next one. Returns false if the device was lost or
+// `stop` was set.
 bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
                 const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
                 const std::vector<std::string>& suites, EvolveListener& listener,

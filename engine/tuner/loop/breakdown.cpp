@@ -11,7 +11,7 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown) {
   return {{"devices", breakdown.devices},
           {"jobs", breakdown.jobs},
           {"trials", breakdown.trials},
-          {"judged", breakdown.judged},
+          {"gated", breakdown.gated},
           {"wall_s", breakdown.wall_s},
           {"compile_s", breakdown.compile_s},
           {"gate_s", breakdown.gate_s},
@@ -26,7 +26,7 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown) {
 }
 
 std::vector<std::string> describe(const Breakdown& b) {
-  if (b.judged == 0 || b.wall_s <= 0) return {};
+  if (b.gated == 0 || b.wall_s <= 0) return {};
   const auto executor = static_cast<double>(b.devices.size());
   const auto percent = [&](double seconds, double of) { return 100 * seconds / (b.wall_s * of); };
   const auto each = [&](double seconds, int trials) { return 1000 * seconds / trials; };
@@ -37,10 +37,10 @@ std::vector<std::string> describe(const Breakdown& b) {
           "{:.1f} trials/s, {:.1f}/s of them on {}: busy {:.0f}% (a trial: gate {:.1f} "
           "ms, time {:.1f} ms, other {:.1f} ms), waits {:.0f}% for compilers, {:.0f}% "
           "for the engine",
-          b.trials / b.wall_s, b.judged / b.wall_s,
+          b.trials / b.wall_s, b.gated / b.wall_s,
           b.devices.size() == 1 ? "the device" : fmt::format("{} devices", b.devices.size()),
-          percent(b.busy_s, executor), each(b.gate_s, b.judged), each(b.time_s, b.judged),
-          each(other_s, b.judged), percent(for_compilers_s, executor),
+          percent(b.busy_s, executor), each(b.gate_s, b.gated), each(b.time_s, b.gated),
+          each(other_s, b.gated), percent(for_compilers_s, executor),
           percent(b.idle_for_engine_s, executor)),
       fmt::format("{} compiler threads: {:.1f} ms a trial, busy {:.0f}%; engine: search {:.1f} "
                   "ms a trial, database {:.1f} ms",

@@ -62,7 +62,8 @@ class DeviceExecutor {
   std::size_t under_way() const;
   ExecutorTimes times() const;
 
-  // The fastest right kernel's time so far; it bounds how long devices wait for a launch. 0: none.
+  // The time of the fastest kernel that passed so far, 0 if there is none. It bounds how long
+  // devices wait for a launch.
   void note_incumbent(double us) { incumbent_us_ = us; }
 
  private:

@@ -9,8 +9,8 @@
 #include "engine/search/external/proposer_arm.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-// What joins an outside proposer with a run: its transcript is kept in the store, what it is told
-// comes from rows.
+// Joins an outside proposer with a run: keeps its transcript in the store, and tells it of the
+// run's rows.
 namespace fa_tune {
 
 class StoredProposerLog : public ProposerLog {
@@ -20,7 +20,7 @@ class StoredProposerLog : public ProposerLog {
 
   void add(Direction direction, const std::string& text) override;
   void keep() override;
-  // The decisions of the run so far, as ProposerArm takes them.
+  // The decisions of the run so far, in the form that ProposerArm takes.
   std::vector<std::string> decisions() const;
 
  private:
@@ -33,7 +33,7 @@ ProposerBriefing brief_proposer(const TuningTask& task, const DeviceInfo& device
                                 std::uint64_t seed, std::optional<int> trials,
                                 std::optional<double> seconds);
 
-// `time_us` is what the search is told, which a duplicate has from its original.
+// `time_us` is the time that the search is told. A duplicate has it from its original.
 TrialReport report_trial(const TrialRow& row, const Config& config, std::optional<double> time_us);
 
 // {"trials":84}, or {"seconds":12.5}, or both.

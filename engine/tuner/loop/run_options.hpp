@@ -9,7 +9,7 @@
 #include "engine/tuner/loop/evolve_options.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-// What is kept with a run so that it can be gone on with.
+// The options that are kept with a run so that it can be resumed.
 namespace fa_tune {
 
 // A new run's row. `devices` are all of one kind.
@@ -17,13 +17,13 @@ RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devi
                     const DeviceInfo& device, const std::string& compiler,
                     const EvolveOptions& options);
 
-// Throws UserError, which names `what`, if a run cannot be gone on with because it changed.
+// Throws UserError, which names `what`, if a run cannot be resumed because it has changed.
 void require_same(const std::string& what, const std::string& stored, const std::string& now);
 
-// A run from before there was a batch policy goes on as it began.
+// The run's own. A run that is older than the batch policy goes on as it began.
 BatchPolicy batch_policy_of(const RunRow& run);
 
-// EvolveOptions::warm as it was.
+// EvolveOptions::warm, as the run began.
 bool is_warm(const RunRow& run);
 
 // The share that a run's proposer had; nothing if it had none.

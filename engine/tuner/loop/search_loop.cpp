@@ -16,9 +16,9 @@ namespace {
 // Trials handed out for each slot, so that none waits while the engine asks or writes.
 constexpr std::size_t kAhead = 4;
 
-void refuse_deadly(TrialRow& row, const Rejection& charge) {
+void fail_deadly(TrialRow& row, const Rejection& charge) {
   row.stage = "launch";
-  refuse(row, charge);
+  fail(row, charge);
   row.screen_time.reset();
 }
 
@@ -155,14 +155,14 @@ void SearchLoop::compile_one(Entry& entry) {
   if (!compile_stage_.pass(*entry.variant, entry.trial)) return;
   const Adding adding(breakdown_.store_s);
   if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
-    refuse_deadly(row,
-                  {known->finding, fmt::format("as in trial {}: {}", known->id, known->message)});
+    fail_deadly(row,
+                {known->finding, fmt::format("as in trial {}: {}", known->id, known->message)});
     return;
   }
   const int attempts = parts_.store.record_attempt(run_, row.number, row.config_json);
   const auto charge = CrashPolicy::left_under_way(attempts - 1);
   if (charge && !parts_.devices.front()->apart()) {
-    refuse_deadly(row, *charge);
+    fail_deadly(row, *charge);
     entry.charged = true;
     return;
   }
@@ -202,7 +202,7 @@ void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
   entry.trial.row.device = device_names_[slot];
   entry.charged = ended.charge.has_value();
   if (ended.charge) {
-    refuse_deadly(entry.trial.row, *ended.charge);
+    fail_deadly(entry.trial.row, *ended.charge);
   } else if (const auto bad = crashes_.survived(entry.number, slot); bad && executor_.alive() > 1) {
     log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
                 device_names_[*bad], CrashPolicy::kMostFalseDeaths, device_names_[slot]);
@@ -233,7 +233,7 @@ bool SearchLoop::record() {
   if (counts().best) executor_.note_incumbent(counts().best->screen_time->us.value);
   if (fresh) {
     ++breakdown_.trials;
-    breakdown_.judged += !row.device.empty();
+    breakdown_.gated += !row.device.empty();
     breakdown_.compile_s += row.compile_ms / 1000;
     breakdown_.gate_s += row.gate_ms / 1000;
     breakdown_.time_s += row.measure_ms / 1000;

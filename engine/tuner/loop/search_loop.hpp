@@ -23,7 +23,7 @@
 
 namespace fa_tune {
 
-// What the search of a run works with; all of it must outlive the loop.
+// The parts that the search of a run works with. All of them must outlive the loop.
 struct SearchParts {
   const TuningTask& task;
   std::span<Device* const> devices;
@@ -39,16 +39,16 @@ struct SearchParts {
 };
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
-// numbers, on the thread that calls run(); between the compile stage and the record they are
-// gated and timed by the executor, each when a device is free. So what is found depends on neither
-// compilers nor devices: a generation is asked for as soon as the one `ahead` places before its
-// predecessor was told, and never later.
+// numbers, on the thread that calls run(). Between the compile stage and the record, the executor
+// gates and times each one on a device that is free. The result depends on neither compilers nor
+// devices: a generation is asked for as soon as the one `ahead` places before its predecessor was
+// told, and never later.
 class SearchLoop {
  public:
   // `policy` and `seed` are the run's.
   SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy policy, std::uint64_t seed);
 
-  // Once it has returned, the devices are the caller's again.
+  // When it has returned, the caller may use the devices again.
   void run();
 
   const RunCounts& counts() const { return log_.counts(); }
@@ -64,11 +64,11 @@ class SearchLoop {
   struct Entry {
     std::uint64_t number = 0;
     Proposal proposal;
-    const TrialRow* stored = nullptr;  // by an earlier session
+    const TrialRow* stored = nullptr;  // the row of an earlier session, if there is one
     std::unique_ptr<Variant> variant;  // null if stored
-    FinishedTrial compiled;            // each try begins with it
-    FinishedTrial trial;               // with a slot while it is under way
-    std::optional<bool> charged;       // none if it did not come to a slot
+    FinishedTrial compiled;            // every attempt begins with a copy of it
+    FinishedTrial trial;               // a slot writes to it while it is under way
+    std::optional<bool> charged;       // no value if it did not come to a slot
     bool finished = false;
   };
 
@@ -89,7 +89,7 @@ class SearchLoop {
 
   SearchParts parts_;
   std::int64_t run_;
-  bool warm_;  // what ended processes of other runs is refused here too
+  bool warm_;  // a kernel that ended a process in another run fails here too
   BatchPolicy policy_;
   TrialLog log_;
   Stopwatch watch_;
@@ -98,7 +98,7 @@ class SearchLoop {
   std::vector<std::unique_ptr<GateAndScreen>> gates_;  // by slot
   std::vector<std::string> device_names_;
   std::uint64_t asked_ = 0;
-  bool used_up_ = false;                 // the space, or the proposer was interrupted
+  bool used_up_ = false;                 // the space is, or the proposer was interrupted
   std::deque<Entry> entries_;            // asked for and not recorded, by number
   std::size_t compiled_ = 0;             // of those, from the front
   std::deque<std::size_t> generations_;  // sizes of those that were not told

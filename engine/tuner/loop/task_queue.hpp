@@ -19,11 +19,11 @@ class TaskQueue {
   void post(Task task) { tasks_.push(std::move(task)); }
   void wake() { post({}); }
 
-  // The owner's: waits until there is a task, then runs all there are, in the order of post(). An
-  // exception of a task leaves this function; the tasks behind it stay.
+  // Called by the owner: waits until there is a task, then runs all there are, in the order of
+  // post(). If a task throws, the exception leaves this function and the tasks behind it stay.
   void run_pending();
 
-  // Milliseconds that the owner has not spent waiting in run_pending(), up to now. From any thread.
+  // Milliseconds up to now in which the owner did not wait in run_pending(). Any thread may ask.
   double busy_ms() const;
 
  private:
@@ -31,7 +31,7 @@ class TaskQueue {
   Stopwatch watch_;
   mutable std::mutex mutex_;  // guards the two below
   double waited_ms_ = 0;
-  double waits_since_ms_ = -1;  // negative: it does not
+  double waits_since_ms_ = -1;  // negative while it does not wait
 };
 
 }  // namespace fa_tune

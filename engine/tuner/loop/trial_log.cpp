@@ -89,11 +89,11 @@ void TrialLog::count(const TrialRow& row) {
   rows_.emplace(static_cast<std::uint64_t>(row.number), row);
   times_[row.id] = at_clock(row);
   ++counts_.trials;
-  counts_.right += row.outcome == "right";
-  counts_.refused += row.outcome == "refused";
-  counts_.duplicate += row.outcome == "duplicate";
+  counts_.passed += row.outcome == Outcome::passed;
+  counts_.failed += row.outcome == Outcome::failed;
+  counts_.duplicate += row.outcome == Outcome::duplicate;
   counts_.seconds = row.at_ms ? *row.at_ms / 1000 : counts_.seconds + cost_s(row);
-  if (row.outcome != "right") return;
+  if (row.outcome != Outcome::passed) return;
   if (!counts_.best || at_clock(row) < at_clock(*counts_.best)) counts_.best = row;
   const auto& presets = task_.space.presets();
   if (!presets.empty() && presets.front().config.to_json() == row.config_json)

@@ -12,24 +12,24 @@
 
 namespace fa_tune {
 
-// The trials of one run, in the order of their numbers: writes each with its lineage, knows those
-// that earlier sessions wrote, and keeps the counts.
+// The trials of one run, in the order of their numbers. It writes each with its lineage, knows
+// those that earlier sessions wrote, and keeps the counts.
 class TrialLog {
  public:
-  // A run that is resumed has trials already. All must outlive it.
+  // A run that is resumed has trials already. All arguments must outlive it.
   TrialLog(const TuningTask& task, Store& store, std::int64_t run);
 
-  // One of an earlier session, or nullptr.
+  // The row of an earlier session, or nullptr.
   const TrialRow* stored(std::uint64_t number) const;
-  // Takes one of those as it stands. Throws UserError if the proposal is not what was tried then.
+  // Takes over such a row. Throws UserError if the proposal differs from what was tried then.
   TrialRow replay(std::uint64_t number, const Proposal& proposal);
   TrialRow record(FinishedTrial trial, const Proposal& proposal);
 
-  // What the strategy is told of the last one replayed or recorded.
+  // What the strategy is told of the trial last replayed or recorded.
   Evaluation told(const TrialRow& row, const Config& config) const;
 
   const RunCounts& counts() const { return counts_; }
-  // What earlier sessions spent on the search.
+  // Seconds that earlier sessions spent on the search.
   double seconds_before() const;
 
  private:

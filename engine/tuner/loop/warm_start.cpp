@@ -35,8 +35,8 @@ PriorTrials load(const Store& store, const TuningTask& task, const PriorRun& cho
   PriorTrials earlier{choice.title, {}};
   for (const TrialRow& row : store.trials(choice.run)) {
     if (row.number > choice.trials) break;
-    // As it was when the search began: finals that were held later may have refused it.
-    if (row.outcome != "right" && row.stage != "final") continue;
+    // As it was when the search began: it may have failed in finals that were held later.
+    if (row.outcome != Outcome::passed && row.stage != "final") continue;
     Config config = Config::from_json(row.config_json);
     if (task.space.why_invalid(config)) continue;
     if (const auto us = screen_at_clock(row, task.target.clock_mhz))
@@ -78,10 +78,10 @@ PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int6
   if (!row) throw UserError(fmt::format("there is no run {} to learn from in this database", run));
   PriorRun choice = choice_of(store, *row);
   if (load(store, task, choice).trials.size() < kFewestTrials)
-    throw UserError(
-        fmt::format("run {} teaches nothing here: fewer than {} of its right trials are valid "
-                    "configs of this space",
-                    run, kFewestTrials));
+    throw UserError(fmt::format(
+        "run {} teaches nothing here: fewer than {} of its trials that passed are valid "
+        "configs of this space",
+        run, kFewestTrials));
   return choice;
 }
 

@@ -170,7 +170,7 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;
-      if (trial.row.outcome == "right") {
+      if (trial.row.outcome == Outcome::passed) {
         time.time = screen_of(trial.row, task.target.clock_mhz);
         ++timed;
       }
@@ -198,7 +198,7 @@ void PortfolioField::race(Device& device, CompilePool& pool, double within, std:
       const FinalRace race = race_finalists(shapes_[shape].task, device, pool, configs, 0,
                                             derive_seed(seed, "portfolio race", shape), stop);
       if (race.lost) throw MachineError(device.info().id + ": the device was lost");
-      for (const auto& [contestant, rejection] : race.refused) {
+      for (const auto& [contestant, rejection] : race.failed) {
         log_warning("trial {} at {}: {}: {}", kernels_[near[contestant]].trial,
                     shapes_[shape].described, rejection.finding, rejection.message);
         times_[near[contestant]][shape] = {PortfolioTime::From::now, std::nullopt, {}};
@@ -229,7 +229,7 @@ Costs PortfolioField::costs(double within) const {
   Costs costs(kernels_.size(), std::vector<std::optional<double>>(shapes_.size()));
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     if (!best_us(shape))
-      throw UserError(fmt::format("no kernel of these is right for {}: run evolve for it",
+      throw UserError(fmt::format("no kernel of these passed for {}: run evolve for it",
                                   shapes_[shape].described));
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
       if (const auto over = over_best(kernel, shape); over && *over <= 1 + within)

@@ -16,17 +16,17 @@
 
 namespace fa_tune {
 
-// How fast a kernel is at a shape, and where that is known from. All are times of one kind: what
-// screens say, at the clock of the target's profile where the GPU's is known (us_at_clock), so that
-// a published figure never stands beside one that was only screened. Screens of different moments
-// wander by a percent or two all the same: on a GPU they say who is raced, and races decide.
+// The time of a kernel at a shape, and how it is known. All times are of screens, at the clock of
+// the target's profile where the GPU's clock is known (us_at_clock), so that a published figure
+// never stands beside one that was only screened. Screens of different moments still wander by a
+// percent or two. So on a GPU they only choose which kernels race, and races decide.
 struct PortfolioTime {
   enum class From { nothing, recorded, now };
   From from = From::nothing;
-  // Of several recorded screens the median, and the ends of all their intervals. None with a From:
-  // it is refused there.
+  // The median of several recorded screens, with the ends of all their intervals. If `from` is set
+  // and there is no time, the kernel failed at this shape.
   std::optional<ScreenTime> time;
-  // Of its shape's race, if it was in one: its time over that of the fastest there.
+  // Its time over that of the fastest in its shape's race, if it was in one.
   std::optional<Interval> ratio;
 
   std::optional<double> us() const { return time ? std::optional(time->us.value) : std::nullopt; }
@@ -43,17 +43,17 @@ struct PortfolioKernel {
   Config config;
 };
 
-// Kernels beside shapes, on one device. A kernel is a config of a space's templates: for shapes
-// with other defines (another D, a mask) it is compiled anew.
+// The times of some kernels at some shapes, on one device. A kernel is a config of a space's
+// templates: for shapes with other defines (another D, a mask) it is compiled anew.
 class PortfolioField {
  public:
   struct Wishes {
     TrialFilter filter;               // what to choose from
-    std::size_t candidates = 5;       // the fastest so many trials of each shape
-    std::vector<std::string> shapes;  // more, each "shape.L=4096,causal=true" from the newest run
+    std::size_t candidates = 5;       // of each shape, this many of the fastest trials
+    std::vector<std::string> shapes;  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;            // no recorded time counts
   };
-  // Throws UserError where nothing answers to the wishes, or trials of several devices or problems.
+  // Throws UserError if no trial fits the wishes, or if they are of several devices or problems.
   PortfolioField(const Store& store, const Wishes& wishes, const std::filesystem::path& root);
 
   const std::vector<PortfolioShape>& shapes() const { return shapes_; }
@@ -65,30 +65,30 @@ class PortfolioField {
 
   // Pairs whose time is not known.
   std::size_t missing() const;
-  // Takes all of these through a trial's stages: what is refused in one of them serves no such
-  // shape. Returns how many were timed. The device must be of run()'s name.
+  // Takes all missing pairs through a trial's stages. A kernel that fails in one of them does not
+  // serve that shape. Returns how many were timed. The device must be of run()'s name.
   std::size_t measure(Device& device, CompilePool& pool, std::uint64_t seed);
 
-  // What screens of one kernel may differ by: whoever is further behind the best of a shape than
-  // `within` and this need not be raced there.
+  // How far screens of one kernel may differ. A kernel that is further behind the best of a shape
+  // than `within` and this is not raced there.
   static constexpr double kWander = 0.03;
   static constexpr std::size_t kMostInRace = 12;
 
-  // On a device that measures, which must be of run()'s name: at each shape one race of the kernels
-  // that may be `within` of the best, as finals hold it (race_finalists). Who is refused in it
-  // serves no such shape. A shape whose race said nothing keeps its screens. `done` is told how
-  // many shapes are over.
+  // Races, at each shape, the kernels that may be `within` of the best, as finals do
+  // (race_finalists). For a device that measures, which must be of run()'s name. A kernel that
+  // fails in a race does not serve that shape. A shape whose race said nothing keeps its screens.
+  // `done` gets the number of shapes that are over.
   void race(Device& device, CompilePool& pool, double within, std::uint64_t seed,
             const std::function<void(std::size_t done)>& done);
   bool raced(std::size_t shape) const { return raced_[shape]; }
 
-  // The best time of a shape; nothing if no kernel is right there.
+  // The best time of a shape; nothing if no kernel passed there.
   std::optional<double> best_us(std::size_t shape) const;
-  // Its time over that of the fastest: by the race where there was one. Nothing where it is not
-  // right, or was not near enough to be raced.
+  // A kernel's time over that of the fastest, by the race if there was one. Nothing if it failed,
+  // or if it was too far behind to be raced.
   std::optional<double> over_best(std::size_t kernel, std::size_t shape) const;
-  // Costs for fewest_cover: logarithms of times over the best, of those `within` (0.02) of it.
-  // Throws UserError where a shape has no kernel at all.
+  // Costs for fewest_cover: logarithms of times over the best, for kernels `within` (0.02) of it.
+  // Throws UserError if a shape has no kernel at all.
   Costs costs(double within) const;
 
  private:

@@ -102,7 +102,7 @@ Profile predicted_profile(const Timing& timing, const DeviceInfo& device,
   } catch (const Json::exception& error) {
     throw MachineError(device.id + ": what its model tells cannot be read: " + error.what());
   }
-  judge(profile);
+  find_limit(profile);
   return profile;
 }
 

@@ -8,8 +8,8 @@
 
 namespace fa_tune {
 
-// What the emulator's model says of a launch (Timing::detail_json), judged. `model` is the device
-// profile that was emulated.
+// The profile that the emulator's model gives for a launch (Timing::detail_json), with its limit.
+// `model` is the device profile that was emulated.
 Profile predicted_profile(const Timing& timing, const DeviceInfo& device,
                           const DeviceProfile& model);
 

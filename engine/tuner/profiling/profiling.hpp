@@ -18,7 +18,7 @@ namespace fa_tune {
 
 // How a profile is made on a device that measures.
 struct MeasuredProfiling {
-  std::string ncu;                   // as find_ncu gives it
+  std::string ncu;                   // its path, as find_ncu gives it
   std::vector<std::string> program;  // this program and the word `profiled`
   std::chrono::seconds deadline{300};
   std::string keep;  // see NcuRun
@@ -29,22 +29,22 @@ struct ProfilingOptions {
   std::string text;            // the kernel's, as an exported file has it
   std::uint64_t seed = 1;      // of inputs
   MeasuredProfiling measured;
-  std::optional<DeviceProfile> model;  // of a device that predicts: what it emulates
+  std::optional<DeviceProfile> model;  // what a device that predicts emulates
   int jobs = 1;                        // compilers
 };
 
 // Gates an exported kernel on the device, times it there, and profiles one launch at the timed
-// shape with the inputs that were timed: the emulator's model on a device that predicts, else by
-// Nsight Compute, in a process that has the device for itself. What is not right, or cannot be
-// timed, comes back as a message.
+// shape with the inputs that were timed. A device that predicts uses the emulator's model, others
+// use Nsight Compute, in a process that has the device for itself. The error says why the kernel
+// failed or could not be timed.
 std::expected<Profile, std::string> profile_kernel(std::unique_ptr<KernelUnderTest> tested,
                                                    std::unique_ptr<Device> device,
                                                    std::unique_ptr<Compiler> compiler,
                                                    const ProfilingOptions& options);
 
-// What `profiled` does, the process under Nsight Compute: launches the exported kernel of `text`
-// `launches` times on a device, from a folder of compiled kernels in which a compiler of that
-// version has left it. Throws MachineError where it does not run.
+// The work of the command `profiled`, the process under Nsight Compute: launches the exported
+// kernel of `text` `launches` times on a device. It takes the kernel from a folder of compiled
+// kernels, in which a compiler of that version has left it. Throws MachineError if it does not run.
 void launch_for_profiler(const std::string& text, const std::filesystem::path& compiled,
                          const std::string& compiler_version, Device& device,
                          const std::filesystem::path& root, std::uint64_t seed, int launches);

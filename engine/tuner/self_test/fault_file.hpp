@@ -11,14 +11,14 @@
 
 namespace fa_tune {
 
-// One change of a template's text, after its includes were made flat, that makes a wrong kernel of
-// it.
+// A change of a template's text, made after its includes were made flat, that makes a wrong kernel
+// of it.
 struct PlantedFault {
   std::string name;
   std::string kind;    // "rescale", "mask", "barrier", ...: an identifier, for counting
-  bool cheat = false;  // made to look right or fast, rather than a slip
-  // False for what cannot be built at all, which shows that a cheat is impossible. Every other
-  // fault that does not build is a mistake of the fault file.
+  bool cheat = false;  // made to look correct or fast, rather than a slip
+  // False if it cannot be built at all, which shows that a cheat is impossible. Every other fault
+  // that does not build is a mistake of the fault file.
   bool builds = true;
   std::string says;  // a word that a device which checks must give as its reason; may be empty
   std::vector<std::pair<std::string, std::string>> changes;  // each found exactly once

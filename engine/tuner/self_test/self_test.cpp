@@ -23,7 +23,7 @@ using Sort = SelfTestRow::Sort;
 // Compiled and checked ahead of the device.
 constexpr std::size_t kEntriesAhead = 64;
 
-// A task with a device and all that judges kernels there.
+// A task with a device and all that gates kernels there.
 class Place {
  public:
   // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
@@ -72,13 +72,13 @@ class Place {
   // What is seen at run time comes first.
   Rejection run(Variant& variant, std::future<SanitizerResult>& check) {
     const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
-    if (!verdict.right()) return verdict.rejection();
+    if (!verdict.passed()) return verdict.rejection();
     const auto bound = variant.bind(task_.problem->shape());
     if (!bound) return {Finding::not_bound, bound.error()};
     if (const auto timed = timer_->time(*bound, Effort::screen); !timed) return timed.error();
     if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
     if (auto seen = check.get(); seen.rejection) return *std::move(seen.rejection);
-    return {Finding::right, ""};
+    return {Finding::passed, ""};
   }
 
  private:
@@ -107,13 +107,13 @@ struct Entry {
 
 bool passes(const Entry& entry) {
   const SelfTestRow& row = entry.row;
-  const bool right = row.rejection.finding == Finding::right;
-  if (row.sort == Sort::twin || row.sort == Sort::variant) return right;
+  const bool passed = row.rejection.finding == Finding::passed;
+  if (row.sort == Sort::twin || row.sort == Sort::variant) return passed;
   // A fault that could not be built was never tried.
   if ((row.rejection.finding == Finding::not_bound) == entry.builds) return false;
   const bool told =
       (row.rejection.finding + ": " + row.rejection.message).find(entry.says) != std::string::npos;
-  return !right && (told || !entry.place->device().info().checks);
+  return !passed && (told || !entry.place->device().info().checks);
 }
 
 // Whether a gene is there in a config that has all genes before it.

@@ -15,14 +15,15 @@
 
 namespace fa_tune {
 
-// The proof of the gate: it must refuse every planted fault and every cheat, and no right kernel. A
-// kernel is judged as a finalist is: the suites `quick` and `mission`, hidden shapes, the clock
-// with its proof; what it keeps from launch to launch; and, on a GPU, what the emulator sees in it.
+// The proof of the gate: it must fail every planted fault and every cheat, and pass every correct
+// kernel. A kernel is gated as a finalist is: on the suites `quick` and `mission` and on hidden
+// shapes; timed with its proof; checked for state that it keeps from launch to launch; and, on a
+// GPU, checked by the emulator's sanitizers.
 struct SelfTestOptions {
   std::uint64_t seed = 1;
-  int variants = 300;  // right ones, drawn from the spaces in equal parts
-  int faults = -1;     // so many of them, evenly spread; all if negative
-  // For what the emulator sees in kernels on a device that measures: see SanitizerCheck.
+  int variants = 300;  // correct kernels, drawn from the spaces in equal parts
+  int faults = -1;     // this many of them, evenly spread; all if negative
+  // For the sanitizers, on a device that measures: see SanitizerCheck.
   EmulatorOpener emulator = {};
 };
 
@@ -31,11 +32,12 @@ struct SelfTestRow {
   Sort sort = Sort::variant;
   std::string space;
   std::string template_name;
-  std::string name;     // a fault's; a right kernel's config as JSON
+  std::string name;     // a fault's; a correct kernel's config as JSON
   std::string kind;     // a fault's
-  Rejection rejection;  // "right" if there is none
+  Rejection rejection;  // its finding is "passed" if there is none
   double seconds = 0;
-  // A fault refused for a reason that counts (as its fault file says), a right kernel accepted.
+  // True if a fault failed for a reason that counts (its fault file says which), or a correct
+  // kernel passed.
   bool passed = false;
 };
 
@@ -50,12 +52,12 @@ struct SelfTestResult {
   bool passed() const;  // all of them, and there were some
 };
 
-// Opens the device for a space's target: anew for every space, and where a kernel cost a device its
-// context.
+// Opens the device for a space's target. It is called for every space, and again when a kernel has
+// cost the device its context.
 using DeviceOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& target)>;
 
-// Evaluation of every kernel as soon as it is judged: the rows until now, the new one last, of so
-// many.
+// Called as soon as a kernel is gated, with the rows until now, the new one last. `of`: how many
+// there will be.
 using SelfTestListener = std::function<void(const SelfTestResult& until_now, int of)>;
 
 // Faults of a template that several spaces have are planted in the first of them that has their

@@ -9,8 +9,8 @@
 
 namespace fa_tune {
 
-// The arguments of a kernel in its order, each with what a host passes for it. `scope` is what the
-// template's expressions may use at `shape`.
+// The arguments of a kernel in its order, each with what a host passes for it. `scope` holds the
+// constants that the template's expressions may use at `shape`.
 std::vector<std::pair<std::string, std::string>> argument_notes(const Template& from,
                                                                 const Config& config,
                                                                 const Problem& problem,

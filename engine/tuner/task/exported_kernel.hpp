@@ -19,7 +19,7 @@ namespace fa_tune {
 // and to no others.
 class ExportedKernel {
  public:
-  // References must outlive it. `target` gives what the manifest may call "device.*".
+  // References must outlive it. `target` gives the values that the manifest calls "device.*".
   ExportedKernel(const Exported& exported, const Problem& problem, const DeviceProfile& target,
                  Compiler& compiler, Device& device);
   ~ExportedKernel();
@@ -28,7 +28,7 @@ class ExportedKernel {
 
   bool fits(const Constants& shape) const;
   std::expected<BoundKernel, std::string> bind(const Constants& shape);
-  // Not known before it was bound.
+  // Not known before the first bind().
   const KernelResources& resources() const { return resources_; }
 
  private:

@@ -7,15 +7,15 @@
 
 namespace fa_tune {
 
-// What a variant is to a device: at every shape that a run gates or times, the machine code and all
-// that a launch of it is given (grid, block, cluster, shared memory, arguments, tensor maps).
-// Variants of one identity are one kernel whatever their configs say, so a run judges one of them
-// and the others are its duplicates. Comparable within a run, whose shapes are the same for all
-// its trials.
+// Identifies a variant by what a device is given: at every shape that a run gates or times, the
+// machine code and all arguments of its launch (grid, block, cluster, shared memory, arguments,
+// tensor maps). Variants with the same identity are the same kernel whatever their configs say, so
+// a run gates one of them and the others are its duplicates. Identities are comparable within a
+// run, because all its trials have the same shapes.
 class KernelIdentity {
  public:
-  // The shapes in one order for all variants. `code` is Compiled::code_hash, or what stands for it
-  // where nothing is compiled yet.
+  // Shapes must be added in the same order for all variants. `code` is Compiled::code_hash, or a
+  // stand-in while nothing is compiled yet.
   void add_shape(std::string_view code, const PlannedLaunch& planned);
 
   // SHA-256 of all that was added.

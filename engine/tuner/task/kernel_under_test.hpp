@@ -12,24 +12,24 @@
 
 namespace fa_tune {
 
-// A kernel that a person names to have it timed beside another one.
+// A kernel that a person names, to be timed beside another one.
 class KernelUnderTest {
  public:
   virtual ~KernelUnderTest() = default;
 
   const std::string& name() const { return name_; }
   virtual const Problem& problem() const = 0;
-  // Problem::use_reference, to be called before a truth is asked for.
+  // Problem::use_reference. To be called before an expected result is needed.
   virtual void use_reference(const std::shared_ptr<ReferenceRunner>& runner) = 0;
-  // The profile whose limits held for it.
+  // The profile whose limits the kernel keeps.
   virtual const DeviceProfile& target() const = 0;
-  // Makes it for a device. The KernelUnderTest, the pool and the device must outlive what is bound,
-  // and the KernelUnderTest must go before the device.
+  // Prepares it for a device. The KernelUnderTest, the pool and the device must outlive what is
+  // bound, and the KernelUnderTest must be destroyed before the device.
   virtual Binder on(Device& device, Compiler& compiler, CompilePool& pool) = 0;
-  // Whether it can be bound for a shape: an exported file is for those that share its defines. Of
-  // one that on() was asked of.
+  // Whether it can be bound for a shape; an exported file can for shapes that share its defines.
+  // Call on() first.
   virtual bool fits(const Constants& shape) const = 0;
-  // Of what was bound last; not known before.
+  // The resources of the kernel bound last; not known before.
   virtual KernelResources resources() = 0;
 
  protected:
@@ -39,7 +39,7 @@ class KernelUnderTest {
   std::string name_;
 };
 
-// Where names are looked up that are not files.
+// Where names that are not files are looked up.
 struct KernelPlaces {
   std::filesystem::path root;
   std::filesystem::path db;
@@ -47,10 +47,10 @@ struct KernelPlaces {
 };
 
 // `text` is an exported .cu file, a trial's ID, RUN:NUMBER, or a preset of the space. Throws
-// UserError for what is none of these or not there.
+// UserError if it is none of these, or if it does not exist.
 std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const KernelPlaces& places);
 
-// What an exported .cu file says, from its text; `name` is what messages call it.
+// The kernel of an exported .cu file's text; messages call it `name`.
 std::unique_ptr<KernelUnderTest> kernel_of_export(const std::string& name, const std::string& text,
                                                   const std::filesystem::path& root);
 

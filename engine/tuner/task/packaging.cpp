@@ -119,9 +119,8 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
                          const std::optional<Constants>& shape) {
   const ExportFacts facts = export_facts(store, trial);
   const std::string named = fmt::format("trial {}", trial);
-  if (facts.verdict != "right")
-    throw UserError(
-        fmt::format("{} was not found right ({}): it is not exported", named, facts.verdict));
+  if (facts.verdict != to_text(Outcome::passed))
+    throw UserError(fmt::format("{} did not pass ({}): it is not exported", named, facts.verdict));
   const auto run = store.run(facts.run);
   const TuningTask task = open_stored_task(*run, root_);
   const Template& from = task.template_of(facts.config);

@@ -18,18 +18,18 @@ struct ExportFacts;
 // figures of its launch. Kernels with the same code are kept once.
 class Packager {
  public:
-  // The compiler must outlive it. `root`: of templates and profiles.
+  // The compiler must outlive it. `root` holds the templates and profiles.
   Packager(Compiler& compiler, BinaryKind kind, std::filesystem::path root, std::string version);
 
-  // A trial that was found right, at the shape it was timed at or at another. Throws UserError for
-  // one that is not there or not right, whose template has changed since, or of which this compiler
-  // makes other code than what was gated.
+  // Adds a trial that passed, at the shape it was timed at or at another. Throws UserError if it is
+  // not there or did not pass, if its template has changed since, or if this compiler makes other
+  // code of it than what was gated.
   void add_trial(const Store& store, std::int64_t trial,
                  const std::optional<Constants>& shape = std::nullopt);
-  // An exported .cu file, at the shape it was exported for.
+  // Adds an exported .cu file, at the shape it was exported for.
   void add_file(const std::filesystem::path& file);
 
-  // Throws UserError where nothing was added.
+  // Throws UserError if nothing was added.
   const Package& package() const;
 
  private:

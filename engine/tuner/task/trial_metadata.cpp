@@ -11,10 +11,9 @@ namespace fa_tune {
 ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::filesystem::path& root,
                         const std::string& version) {
   ExportFacts facts = export_facts(store, trial);
-  if (facts.verdict != "right")
-    throw UserError(
-        fmt::format("trial {} was not found right ({}): it is neither exported nor profiled",
-                    facts.trial, facts.verdict));
+  if (facts.verdict != to_text(Outcome::passed))
+    throw UserError(fmt::format("trial {} did not pass ({}): it is neither exported nor profiled",
+                                facts.trial, facts.verdict));
   const auto run = store.run(facts.run);
   const TuningTask task = open_stored_task(*run, root);
   const Template& from = task.template_of(facts.config);

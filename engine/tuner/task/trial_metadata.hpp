@@ -8,8 +8,8 @@
 
 namespace fa_tune {
 
-// All that a trial's exported file says: what the store knows, and what its run's space and
-// templates under `root` do. Throws UserError for a trial that is not there or not right.
+// All that a trial's exported file says, from the store and from its run's space and templates
+// under `root`. Throws UserError for a trial that is not there or did not pass.
 ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::filesystem::path& root,
                         const std::string& version);
 

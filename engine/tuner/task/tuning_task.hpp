@@ -17,13 +17,13 @@ class CompilePool;
 class Device;
 class Variant;
 
-// What expressions of a manifest may use at `shape`, which is complete (Problem::complete):
-// "device.*" of the target and "problem.*".
+// The constants that expressions of a manifest may use at `shape`, which is complete
+// (Problem::complete): "device.*" of the target and "problem.*".
 Constants scope_of(const DeviceProfile& target, const Constants& shape);
 
-// Where a problem's truth comes from a kernel: it runs on an emulator of the target, and what runs
-// and compiles it is in this process, opened when it is first needed. For tests and benchmarks,
-// whose kernels are no stranger's; commands have it run in a worker (reference_beside).
+// For a problem whose expected results come from a kernel: runs that kernel on an emulator of the
+// target, in this process, which also compiles it. Both are opened when they are first needed. For
+// tests and benchmarks, whose kernels are trusted; commands run it in a worker (reference_beside).
 void reference_on_emulator(Problem& problem, const DeviceProfile& target);
 
 // A space joined with what it names: the target's limits, the problem, the templates.
@@ -38,24 +38,24 @@ struct TuningTask {
   // The template a config chose.
   const Template& template_of(const Config& config) const;
   Constants scope(const Constants& shape) const;
-  // A line for each parameter of a template that neither its source nor its launch names: it makes
-  // the same kernel again and again.
+  // A line for each parameter of a template that neither its source nor its launch names. Such a
+  // parameter makes the same kernel again and again.
   std::vector<std::string> idle_parameters() const;
 };
 
 // Joins a parsed space file. Throws UserError with the place in the file for whatever is missing or
 // does not fit: an unknown target or problem, a template that is not there, that solves another
-// problem, or that wants a parameter the space lacks. A problem that wants a reference is given
-// none: who asks for truths says where it runs (Problem::use_reference).
+// problem, or that wants a parameter the space lacks. A problem that wants a reference gets none
+// here: the caller that needs expected results says where it runs (Problem::use_reference).
 TuningTask open_task(SpaceFile file, const std::filesystem::path& root);
-// The space that a run was begun with, which needs none of its files.
+// The space that a run was begun with. It is read from the run's row, not from files.
 SpaceFile stored_space(const RunRow& run);
 TuningTask open_stored_task(const RunRow& run, const std::filesystem::path& root);
 
 // A config's kernel on its way to a device. All must outlive it.
 std::unique_ptr<Variant> make_variant(const TuningTask& task, const Config& config,
                                       CompilePool& pool, Device& device);
-// The same of a template that is none of the task's, such as one with a planted fault.
+// The same for a template that is not one of the task's, such as one with a planted fault.
 std::unique_ptr<Variant> make_variant(const TuningTask& task, const Template& from,
                                       const Config& config, CompilePool& pool, Device& device);
 

@@ -30,31 +30,30 @@ class Variant {
 
   const Config& config() const { return config_; }
   const Source& source() const { return source_; }  // for the timed shape
-  // Hands the timed shape's source to the compiler and returns, so that it is compiled while other
-  // trials are at the device.
+  // Begins to compile the timed shape's source and returns at once, so that it compiles while other
+  // trials are on the device.
   void begin();
   // The same for a shape that it will be bound at.
   void begin(const Constants& shape);
-  // Whether compiled() would not wait for what begin() began.
+  // Whether compiled() would return at once.
   bool ready() const;
   // Waits for the compiler.
   const CompileOutcome& compiled();
-  // What it is launched with at a shape, or why it cannot be.
+  // Its launch at a shape, or why it cannot be launched there.
   std::expected<PlannedLaunch, std::string> plan(const Constants& shape) const;
-  // What is compiled for a shape: its code hash, or that it does not compile. Waits for the
-  // compiler.
+  // The code hash of its binary for a shape, or that it does not compile. Waits for the compiler.
   std::string code_at(const Constants& shape);
 
-  // Compiles (if its defines are new), loads and describes the launch for a shape. The message says
-  // which of these failed. A kernel that keeps state is not bound: all that runs kernels comes by
-  // here.
+  // Compiles (if its defines are new), loads and describes the launch for a shape. The error says
+  // which of these failed. A kernel that keeps state is not bound. All code that runs kernels calls
+  // this.
   std::expected<BoundKernel, std::string> bind(const Constants& shape);
   Binder binder();
-  // For who asks what else gives such a kernel away.
+  // For the self-test, which asks whether other checks find such a kernel too.
   void bind_even_if_it_keeps_state() { may_keep_state_ = true; }
 
-  // Goes on at another device of the same kind. To be called, as unload() is, on the thread that
-  // owns the device which it is at.
+  // Moves it to another device of the same kind. This and unload() are called on the thread that
+  // owns the device where it is.
   void move_to(Device& device);
   void unload();
 

@@ -10,14 +10,14 @@ namespace fa_tune {
 namespace {
 
 bool stop(FinishedTrial& trial, const std::string& stage, const Rejection& rejection) {
-  refuse(trial, stage, rejection);
+  fail(trial, stage, rejection);
   return false;
 }
 
 bool duplicate(FinishedTrial& trial, const std::string& stage, std::int64_t of) {
   trial.row.stage = stage;
-  trial.row.outcome = "duplicate";
-  trial.row.finding = "duplicate";
+  trial.row.outcome = Outcome::duplicate;
+  trial.row.finding = to_text(Outcome::duplicate);
   trial.twin = of;
   return false;
 }

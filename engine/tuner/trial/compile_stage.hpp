@@ -14,22 +14,23 @@
 
 namespace fa_tune {
 
-// The stages of a run's trials up to, not including, the first launch, cheapest first: duplicate
-// source, compile, resources, duplicate code. Each ends the trial where it refuses, and the row
-// says why. Trials pass in the order of their numbers: one is remembered as soon as it has passed,
-// so that a later one with the same code is found out as its duplicate while it still runs.
+// Takes trials through the stages before the first launch, cheapest first: duplicate source,
+// compile, resources, duplicate code. A stage that a trial fails ends it, and its row says why.
+// Trials pass in the order of their numbers. Each is remembered as soon as it has passed, so that a
+// later one with the same code is found to be its duplicate while the first still runs.
 class CompileStage {
  public:
-  // All must outlive it; of the device only what info() says is used, and by prepare()'s variants.
-  // `cases`: what the variants will be gated on.
+  // All must outlive it. Of the device it uses info() alone; the variants of prepare() use the
+  // rest. `cases`: what the variants will be gated on.
   CompileStage(const TuningTask& task, Device& device, CompilePool& pool,
                const std::vector<GateCase>& cases = {});
 
-  // Renders the variant and begins to compile it, for the shapes of its cases too: where a
-  // problem's sizes are compiled in, each is another binary, which a device must not wait for.
+  // Renders the variant and begins to compile it, for the shapes of its cases too. Where a
+  // problem's sizes are compiled in, each shape needs another binary, and a device must not wait
+  // for it.
   std::unique_ptr<Variant> prepare(const Config& config);
-  // True if the trial passes. Waits for the compiler (Variant::ready). Of a duplicate, the number
-  // of the trial it equals is in `twin`.
+  // True if the trial passes. Waits for the compiler (Variant::ready). For a duplicate, `twin` is
+  // set to the number of the trial that it equals.
   bool pass(Variant& variant, FinishedTrial& trial);
   // Makes a trial known that was recorded earlier.
   void remember(const TrialRow& row) { duplicates_.remember(row); }

@@ -12,48 +12,54 @@
 
 namespace fa_tune {
 
-// How a try of one kernel on a device ended.
+// How one attempt to run a kernel on a device ended.
 struct Attempt {
-  bool lost = false;                     // the device is: nothing is said about the kernel
-  bool broken_off = false;               // by what a process that was ending could not do
-  std::optional<Fault> death = {};       // with which the process ended
-  std::optional<Rejection> charge = {};  // once CrashPolicy has decided it
+  bool lost = false;                     // the device was lost; this says nothing about the kernel
+  bool broken_off = false;               // because the process was already ending
+  std::optional<Fault> death = {};       // the fault that ended the process
+  std::optional<Rejection> charge = {};  // what the kernel is charged with, by CrashPolicy
 
-  // A fault that the device names, an illegal address say, is the kernel's own, though it may cost
-  // the process. A process that just ended, or did not, explains nothing.
+  // True if the process just ended, or hung. False for a fault that the device names, an illegal
+  // address say: that proves the kernel guilty, even if it cost the process.
   bool unexplained() const;
 };
 
-// What follows when the process that runs kernels dies. It counts; its owner acts.
+// Decides what follows when the process that runs kernels dies: whether a kernel is tried again,
+// whether it is charged, whether a device is set aside. It only counts; its owner acts.
 class CrashPolicy {
  public:
-  static constexpr int kMostDeaths = 2;  // of a kernel, which is charged with the last
-  // So many kernels in a row that died on one device and not on another: then it is the device.
+  static constexpr int kMostDeaths = 2;  // of a kernel; then it is charged with the last one
+  // A device is at fault if this many kernels in a row died on it and not on another device.
   static constexpr int kMostFalseDeaths = 3;
-  static constexpr int kMostChargedInARow = 8;  // then it is not the kernels
+  // If this many trials in a row are charged, something other than the kernels is at fault.
+  static constexpr int kMostChargedInARow = 8;
 
-  // Whether `kernel`, a number of its owner's, is to be tried again after this try on `device`: in
-  // a new process, on another device if there is one. Else `ended` has the charge, if there is one.
+  // Whether to try `kernel` (a number that its owner gives it) again after it ended like this on
+  // `device`: in a new process, and on another device if there is one. If not, `ended` has the
+  // charge, if there is one.
   bool tries_again(std::uint64_t kernel, Attempt& ended, std::size_t device = 0);
-  // What one is charged with that was under way so often when the engine, in whose process it ran,
-  // died.
+  // What a kernel is charged with that ran in the engine's own process when that died, `times`
+  // times.
   static std::optional<Rejection> left_under_way(int times);
-  // `kernel` was right or wrong on `device`. The device that is not to be trusted, if there is one.
+  // Notes that `kernel` ran to its end on `device`. Returns a device that is not to be trusted any
+  // more, if there is one.
   std::optional<std::size_t> survived(std::uint64_t kernel, std::size_t device);
-  // Told of trials in their order. Why the run is to be given up; empty if it is not.
+  // Notes the next trial, in the order of their numbers. Returns why the run is to be given up;
+  // empty if it goes on.
   std::string settled(bool charged, const std::string& message);
 
  private:
-  std::map<std::uint64_t, std::vector<std::size_t>> died_on_;  // by kernel that is not decided
+  std::map<std::uint64_t, std::vector<std::size_t>> died_on_;  // by undecided kernel
   std::map<std::size_t, int> false_deaths_;                    // in a row, by device
   int charged_in_a_row_ = 0;
 };
 
-// Runs `attempt`, which takes one kernel through stages on the device. It is begun only on a device
-// that is ready.
+// Runs `attempt`, which takes one kernel through stages on the device. Waits first until the device
+// is ready.
 Attempt attempt_once(Device& device, const std::function<void()>& attempt);
 
-// The same as often as CrashPolicy says, each time alone in a new process.
+// Repeats attempt_once() as often as CrashPolicy says, each time in a new process with no other
+// kernel.
 Attempt run_with_retry(Device& device, const std::function<void()>& attempt);
 
 }  // namespace fa_tune

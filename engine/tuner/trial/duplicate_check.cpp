@@ -61,7 +61,7 @@ std::optional<std::int64_t> DuplicateCheck::find_identity(const std::string& ide
 }
 
 void DuplicateCheck::remember(const TrialRow& row) {
-  if (row.outcome == "duplicate") return;
+  if (row.outcome == Outcome::duplicate) return;
   const Config config = Config::from_json(row.config_json);
   if (const auto planned = plans(config); planned && !row.source_hash.empty())
     trial_of_source_.try_emplace(identity_of_source(config, row.source_hash, *planned), row.number);

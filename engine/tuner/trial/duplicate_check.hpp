@@ -15,15 +15,15 @@
 
 namespace fa_tune {
 
-// Finds out whether a trial's kernel equals that of an earlier trial: before it is compiled, by its
-// source and launches; and after, by its machine code and launches (KernelIdentity). Trials are
+// Finds out whether a trial's kernel equals that of an earlier trial: before it is compiled by its
+// source and launches, after that by its machine code and launches (KernelIdentity). Trials are
 // remembered in the order of their numbers, so the later one is the duplicate.
 class DuplicateCheck {
  public:
   // The task must outlive it. `cases`: what the variants will be gated on.
   DuplicateCheck(const TuningTask& task, const std::vector<GateCase>& cases);
 
-  // The timed shape first, then those that are gated, each once.
+  // The timed shape, then those that are gated, each once.
   const std::vector<Constants>& shapes() const { return shapes_; }
   // The launch at each of shapes(), or why the config cannot be launched at one of them.
   std::expected<std::vector<PlannedLaunch>, std::string> plans(const Config& config) const;
@@ -32,7 +32,7 @@ class DuplicateCheck {
   std::optional<std::int64_t> find_source(const Config& config, const std::string& source_hash,
                                           const std::vector<PlannedLaunch>& plans) const;
   std::optional<std::int64_t> find_identity(const std::string& identity) const;
-  // Of a variant that is compiled for all of shapes().
+  // The identity of a variant that is compiled for all of shapes().
   std::string identity_of(Variant& variant, const std::vector<PlannedLaunch>& plans) const;
   void remember(const TrialRow& row);
 

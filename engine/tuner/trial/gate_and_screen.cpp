@@ -9,7 +9,8 @@
 namespace fa_tune {
 namespace {
 
-// A kernel that takes this many times as long as the fastest right one gets the quick look only.
+// A kernel that takes this many times as long as the fastest gets only the quick look of three
+// samples.
 constexpr double kSlow = 1.5;
 
 }  // namespace
@@ -34,9 +35,9 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.gate_cases = verdict.cases;
   row.worst_ratio = verdict.worst_ratio;
   row.worst_rms = verdict.worst_rms;
-  if (!verdict.right()) {
+  if (!verdict.passed()) {
     const bool unbound = verdict.finding == Finding::not_bound;
-    refuse(trial, unbound ? "launch" : "gate", verdict.rejection());
+    fail(trial, unbound ? "launch" : "gate", verdict.rejection());
     return;
   }
   fault_point("trial_gated");
@@ -44,20 +45,20 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   const Stopwatch measure_watch;
   const auto bound = variant.bind(task_.problem->shape());
   if (!bound) {
-    refuse(trial, "launch", {Finding::not_bound, bound.error()});
+    fail(trial, "launch", {Finding::not_bound, bound.error()});
     return;
   }
   const auto measured = timer_.time(*bound, Effort::screen, kSlow * fastest_us_);
   row.measure_ms = measure_watch.milliseconds();
   fault_point("trial_timed");
   if (!measured) {
-    refuse(trial, "screen", measured.error());
+    fail(trial, "screen", measured.error());
     return;
   }
   row.stage = "screen";
   if (!sees_timed_) row.message = not_at_timed_size;
-  row.outcome = "right";
-  row.finding = "right";
+  row.outcome = Outcome::passed;
+  row.finding = Finding::passed;
   row.screen_time = ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
   row.detail_json = detail_json_of(measured->timing);

@@ -19,7 +19,7 @@ class GateAndScreen {
   // All must outlive it; the truths may be shared with other devices.
   GateAndScreen(const TuningTask& task, Device& device, TruthCache& truth, TrialSeeds seeds);
 
-  // Writes into the trial's row, which CompileStage let pass, whether it is right, and its time.
+  // Writes into the trial's row whether it passed, and its time. CompileStage let it pass before.
   void run(Variant& variant, FinishedTrial& trial);
 
  private:
@@ -27,10 +27,10 @@ class GateAndScreen {
   Device& device_;
   TruthCache& truth_;
   std::vector<GateCase> cases_;
-  bool sees_timed_;  // whether one is of the timed shape
+  bool sees_timed_;  // whether one of them is of the timed shape
   DeviceInputCache input_cache_;
   ValidatedTimer timer_;
-  double fastest_us_ = std::numeric_limits<double>::infinity();  // of the right ones so far
+  double fastest_us_ = std::numeric_limits<double>::infinity();  // of those that passed so far
 };
 
 }  // namespace fa_tune

@@ -21,15 +21,15 @@ std::expected<Measurement, Rejection> gate_and_time(const KernelUnderTest& teste
                                                     const Binder& bind, Device& device,
                                                     TruthCache& truth, ValidatedTimer& timer,
                                                     std::uint64_t seed) {
-  const auto refused = [&](const Rejection& by, const std::string& because) {
+  const auto failed = [&](const Rejection& by, const std::string& because) {
     return std::unexpected(Rejection{by.finding, tested.name() + because + by.message});
   };
   const Verdict gated = Gate(device, truth).check(bind, cases_of(tested, seed));
-  if (!gated.right()) return refused(gated.rejection(), " is not right: " + gated.finding + ": ");
+  if (!gated.passed()) return failed(gated.rejection(), " is not correct: " + gated.finding + ": ");
   const auto bound = bind(tested.problem().shape());
-  if (!bound) return refused({Finding::not_bound, bound.error()}, ": ");
+  if (!bound) return failed({Finding::not_bound, bound.error()}, ": ");
   auto timed = timer.time(*bound, Effort::screen);
-  if (!timed) return refused(timed.error(), " could not be timed: " + timed.error().finding + ": ");
+  if (!timed) return failed(timed.error(), " could not be timed: " + timed.error().finding + ": ");
   return std::move(*timed);
 }
 

@@ -10,9 +10,10 @@
 
 namespace fa_tune {
 
-// A kernel under test that is right, timed by itself with the proof that it works under the clock;
-// else what is wrong, with its name. It is gated on the cases of a trial that it can be bound for,
-// and on the timed shape too where that leaves some out. `bind` is what on() gave for `device`.
+// Gates a kernel under test and times it alone, with the proof that it works under the clock. The
+// error says why it failed, and names the kernel. It is gated on the cases of a trial that it can
+// be bound for, and on the timed shape too if those leave some out. `bind` is what on() gave for
+// `device`.
 std::expected<Measurement, Rejection> gate_and_time(const KernelUnderTest& tested,
                                                     const Binder& bind, Device& device,
                                                     TruthCache& truth, ValidatedTimer& timer,

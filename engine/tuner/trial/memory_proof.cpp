@@ -83,7 +83,7 @@ class Proof {
     if (as_usual) {
       const auto again = take({});
       if (!again) return std::unexpected(again.error());
-      if (auto refusal = compare_with_before(*again)) return refusal;
+      if (auto rejection = compare_with_before(*again)) return rejection;
     }
     const auto decoy = take(proof_.refresh.decoy);
     if (!decoy) return std::unexpected(decoy.error());

@@ -10,12 +10,12 @@
 
 namespace fa_tune {
 
-// Bytes a thread may spill before a variant is refused unseen. Small spills can win with mma.sync;
-// beyond this, in a sweep of 350 variants on an H100, none came within 2x of the best.
+// A variant that spills more bytes a thread fails before it is run. Small spills can win with
+// mma.sync; beyond this, in a sweep of 350 variants on an H100, none came within 2x of the best.
 constexpr int kMostSpillBytes = 512;
 
-// Why a compiled kernel cannot be launched on the target or is not worth it, if that is so: too
-// much shared memory, too many registers, too many spills.
+// Why a compiled kernel cannot be launched on the target or is not worth it: too much shared
+// memory, too many registers, too many spills. Nothing if it can be.
 std::optional<Rejection> check_resources(const TuningTask& task, const DeviceInfo& device,
                                          const KernelResources& resources,
                                          const LaunchConfig& launch);

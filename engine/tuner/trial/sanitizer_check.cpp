@@ -35,7 +35,7 @@ bool is_of_the_kernel(const Verdict& verdict) {
 
 std::string SanitizerResult::text() const {
   if (whole()) return fmt::format("all {} cases", of);
-  if (cases == 0) return "not looked at: " + cut_short;
+  if (cases == 0) return "not checked: " + cut_short;
   return fmt::format("{} of {} cases: {}", cases, of, cut_short);
 }
 
@@ -50,14 +50,14 @@ SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, Com
   const DeviceInfo& info = device.info();
   if (info.checks) return;
   if (open_ == nullptr) {
-    log_warning("there is no emulator: no kernel is looked at for races");
+    log_warning("there is no emulator: no kernel is checked for races");
     return;
   }
   profile_ = profile_of_device(info.name, info.arch, info.sms, task.root);
   if (!profile_)
-    log_warning("no device profile is of {}: no kernel is looked at for races", info.arch);
+    log_warning("no device profile is of {}: no kernel is checked for races", info.arch);
   if (const auto quick = find_suite(*task.problem, SuiteName::quick))
-    cases_ = gate_cases(*quick, derive_seed(seed, "watch"), Crossing::watched);
+    cases_ = gate_cases(*quick, derive_seed(seed, "watch"), Crossing::sanitized);
   const auto too_large = [&](const GateCase& each) {
     return task.problem->bytes(each.shape) > kMostBytes;
   };
@@ -111,9 +111,9 @@ std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from,
   const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
   if (!emulator->deaths().empty()) return std::nullopt;
   SanitizerResult result;
-  result.cases = verdict.cases - (verdict.right() ? 0 : 1);
+  result.cases = verdict.cases - (verdict.passed() ? 0 : 1);
   result.of = static_cast<int>(cases_.size()) + left_out_;
-  if (verdict.right()) {
+  if (verdict.passed()) {
     if (left_out_ > 0) result.cut_short = "the others are too large";
   } else if (is_of_the_kernel(verdict)) {
     result.rejection = verdict.rejection();

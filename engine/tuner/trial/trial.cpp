@@ -4,15 +4,15 @@
 
 namespace fa_tune {
 
-void refuse(TrialRow& row, const Rejection& rejection) {
-  row.outcome = "refused";
+void fail(TrialRow& row, const Rejection& rejection) {
+  row.outcome = Outcome::failed;
   row.finding = rejection.finding;
   row.message = rejection.message;
 }
 
-void refuse(FinishedTrial& trial, const std::string& stage, const Rejection& rejection) {
+void fail(FinishedTrial& trial, const std::string& stage, const Rejection& rejection) {
   trial.row.stage = stage;
-  refuse(trial.row, rejection);
+  fail(trial.row, rejection);
 }
 
 TrialSeeds TrialSeeds::of(std::uint64_t seed) {

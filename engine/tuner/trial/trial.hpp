@@ -18,12 +18,11 @@ struct FinishedTrial {
   std::string source_text;
 };
 
-// Ends a trial: its outcome is "refused" then. The second says at which stage.
-void refuse(TrialRow& row, const Rejection& rejection);
-void refuse(FinishedTrial& trial, const std::string& stage, const Rejection& rejection);
+// Ends a trial as failed. The second also sets the stage.
+void fail(TrialRow& row, const Rejection& rejection);
+void fail(FinishedTrial& trial, const std::string& stage, const Rejection& rejection);
 
-// The seed of everything that a run draws for its trials' gates and clock, apart from the search's
-// own.
+// The seeds of everything that a run draws for its trials' gates and clock. The search has its own.
 struct TrialSeeds {
   std::uint64_t gate = 0;
   std::uint64_t timing = 0;
@@ -32,8 +31,8 @@ struct TrialSeeds {
   static TrialSeeds of(std::uint64_t seed);
 };
 
-// What the trials of a run are gated on. The rest of the timed shape is for the finals; where it is
-// large an emulator sees it only there, and trials that are right say so until then.
+// The cases that the trials of a run are gated on. Finals gate the rest of the timed shape. Where
+// that is large an emulator meets it only in the finals, and trials that passed say so until then.
 inline constexpr const char* not_at_timed_size =
     "not gated at the timed size, which finals do: it is large for an emulator";
 std::vector<GateCase> cases_of_trials(const TuningTask& task, const Device& device,

@@ -64,9 +64,9 @@ std::optional<Rejection> ValidatedTimer::prove(TimedLaunch& timed, const Measure
   if (exchanged_ == nullptr) return std::nullopt;
   if (auto rejection = timed.check_exchanged(exchanged_, us)) return rejection;
   const MemoryRefresh refresh = timed.refresh(exchanged_);
-  if (auto refusal = find_life_on_memory(
+  if (auto rejection = find_life_on_memory(
           device_, {timed.launch(), timed.restore(), refresh, measured, effort, slow}))
-    return refusal;
+    return rejection;
   if (!measures || effort != Effort::final_) return std::nullopt;
   // Filled ahead of each launch as well, the work was done.
   if (auto rejection = timed.check(exchanged_)) return rejection;

@@ -16,17 +16,18 @@ namespace fa_tune {
 
 class TimedLaunch;
 
-// Times right kernels of one problem at its timed shape and proves of each time that it stands for
-// the whole work: it is not under the roofline; the outputs that the clock left behind are right;
-// in a row of launches whose inputs are exchanged half way, so is what comes last; and it is no
-// shorter for what the launch before has left in memory (memory_proof.hpp).
+// Times kernels of one problem at its timed shape, which have passed the gate, and validates each
+// time: (1) it is not below the roofline bound; (2) the outputs after timing are correct; (3) when
+// inputs are exchanged between back-to-back launches, the outputs follow; (4) it is no shorter for
+// what the launch before has left in memory (memory_proof.hpp).
 class ValidatedTimer {
  public:
-  // What the proof asks. On a device that predicts no clock runs, memory is fresh when it is asked,
-  // and an exchange costs as much as two cases of the gate at the timed shape.
+  // Where the exchange of inputs and the memory proof are done. On a device that predicts no clock
+  // runs, memory is always fresh, and an exchange costs as much as two cases of the gate at the
+  // timed shape.
   enum class Proof { where_measured, always };
 
-  // All must outlive it. `input_cache` may be null; see there.
+  // All must outlive it. `input_cache` may be null.
   ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device,
                  TruthCache& truth, std::uint64_t seed, Proof proof,
                  DeviceInputCache* input_cache = nullptr);
@@ -35,8 +36,8 @@ class ValidatedTimer {
   std::expected<Measurement, Rejection> time(
       const BoundKernel& kernel, Effort effort,
       double slow_us = std::numeric_limits<double>::infinity());
-  // Of one that has been timed: the same with a cold second-level cache, on a device that measures.
-  // Its outputs are checked too.
+  // The same with a cold second-level cache, for a kernel that has been timed, on a device that
+  // measures. Its outputs are checked too.
   std::expected<Measurement, Rejection> time_cold(const BoundKernel& kernel);
 
  private:

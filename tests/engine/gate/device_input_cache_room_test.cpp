@@ -82,11 +82,11 @@ TEST_CASE("originals: those in use stay, where inputs together are more than is 
   TimedLaunch timed(device, kernel, truth, &input_cache);
   REQUIRE(device.launch(timed.launch()));
   CHECK_FALSE(timed.check(truth));
-  const auto refusal = timed.check_exchanged(other);
-  CHECK_MESSAGE(!refusal, (refusal ? refusal->message : ""));
+  const auto rejection = timed.check_exchanged(other);
+  CHECK_MESSAGE(!rejection, (rejection ? rejection->message : ""));
 }
 
-TEST_CASE("originals: on a device without room for them they make way, and nobody is refused") {
+TEST_CASE("originals: on a device without room for them they make way, and no kernel fails") {
   FakeDevice device;
   teach(device);
   teach_sampling(device);
@@ -103,7 +103,7 @@ TEST_CASE("originals: on a device without room for them they make way, and nobod
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
     const Verdict verdict =
         gate.check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = seed}});
-    CHECK_MESSAGE(verdict.right(), verdict.message);
+    CHECK_MESSAGE(verdict.passed(), verdict.message);
   }
   // Without any there is none for the kernel either.
   device.room = 2 * DeviceInputCache::kLeast;

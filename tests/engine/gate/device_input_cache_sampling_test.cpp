@@ -64,7 +64,7 @@ struct Sampled {
 
 }  // namespace
 
-TEST_CASE("originals: a sampled output is judged on the device as it is on the host") {
+TEST_CASE("originals: a sampled output is compared on the device as it is on the host") {
   const auto device = measuring_emulator();
   DeviceInputCache input_cache(*device);
   REQUIRE(input_cache.usable());
@@ -88,7 +88,7 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     };
     const std::uint16_t half = type == DType::bf16 ? to_bf16(0.5) : to_f16(0.5);
     const std::uint16_t three = type == DType::bf16 ? to_bf16(3.0) : to_f16(3.0);
-    agree(Finding::right);
+    agree(Finding::passed);
     const auto with = [&](std::size_t row, std::uint16_t bits, const std::string& finding) {
       const auto before = sampled.bytes;
       sampled.set(row * Sampled::kLength + 17, bits);
@@ -97,13 +97,13 @@ TEST_CASE("originals: a sampled output is judged on the device as it is on the h
     };
     // In a row that is known, in one that is not, and in the last.
     with(19, half, Finding::wrong);
-    with(20, half, Finding::right);
+    with(20, half, Finding::passed);
     for (const std::size_t row : {19, 20, 8191}) with(row, 0xffff, Finding::not_finite);
     for (const std::size_t row : {19, 20, 8191}) with(row, three, Finding::wrong);
     for (const std::size_t row : {19, 20, 8191})
       with(row, static_cast<std::uint16_t>(three | 0x8000U), Finding::wrong);
     with(23, half, Finding::wrong);
-    with(23, 0x8000, Finding::right);
+    with(23, 0x8000, Finding::passed);
     CHECK(*input_cache.within_limits({buffer, 0}, output,
                                      {sampled.truth, &sampled.truth->expectations[0]}));
     device->release(buffer);
@@ -125,6 +125,6 @@ TEST_CASE("originals: which rows are sampled is not left on the device") {
   const std::size_t before = device.buffers_held();
   const auto rows = input_cache.sampled_rows({buffer, 0}, output, expectation);
   REQUIRE(rows);
-  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::right);
+  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::passed);
   CHECK(device.buffers_held() == before);
 }

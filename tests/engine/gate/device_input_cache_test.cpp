@@ -133,7 +133,7 @@ TEST_CASE("originals: the engine's own kernels copy and compare, to the last byt
 TEST_CASE("originals: a gate with them sees what one without sees") {
   Bench bench;
   REQUIRE(bench.input_cache.usable());
-  CHECK(bench.verdict().right());
+  CHECK(bench.verdict().passed());
   CHECK(bench.launches == 2);
   constexpr std::size_t kPlace = 4 * 123'457;
   for (const int wrong_run : {1, 2}) {
@@ -153,7 +153,7 @@ TEST_CASE("originals: a gate with them sees what one without sees") {
           Finding::guard_damaged);
   }
   CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[kPlace + 3] = std::byte{0xff}; })
-            .finding != Finding::right);
+            .finding != Finding::passed);
 }
 
 namespace {
@@ -213,11 +213,11 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
     const auto timed = [&] {
       TimedLaunch launch(device, bound, truths.get(one), &input_cache);
       REQUIRE(device.launch(launch.launch()));
-      const auto refusal = launch.check(truths.get(one));
-      return refusal ? refusal->finding : Finding::right;
+      const auto rejection = launch.check(truths.get(one));
+      return rejection ? rejection->finding : Finding::passed;
     };
-    CHECK(gated().right());
-    CHECK(timed() == Finding::right);
+    CHECK(gated().passed());
+    CHECK(timed() == Finding::passed);
     lazy = true;
     CHECK(gated().finding == Finding::wrong);
     CHECK(gated().message == "y[1] is never written");
@@ -227,13 +227,13 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
 
 TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else is charged") {
   Bench bench;
-  CHECK(bench.verdict().right());
+  CHECK(bench.verdict().passed());
   const auto entry = bench.truth.get({bench.problem.shape(), Inputs::normal, 1});
   const auto kept = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(kept);
   const std::array damage{std::byte{0x7f}};
   REQUIRE(bench.device.write((*kept)->handle(), 4 * 1000 + 3, damage));
-  CHECK(bench.verdict().right());
+  CHECK(bench.verdict().passed());
   // One that is wrong stays so.
   const auto again = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(bench.device.write((*again)->handle(), 4 * 1000 + 3, damage));

@@ -62,7 +62,7 @@ TEST_CASE(
                                 .rms_bound = 0.02};
   std::vector<float> values(kElements, 1.0F);
   const auto found = [&] { return compare(output, std::as_bytes(std::span(values)), expected); };
-  CHECK(found().finding == Finding::right);
+  CHECK(found().finding == Finding::passed);
 
   values[5] = 1.05F;
   values[elements_of_piece + 7] = 1.08F;
@@ -93,7 +93,7 @@ TEST_CASE("a fault is the kernel's own, unless the kernel never ran") {
 }
 
 TEST_CASE("compare: element, whole, not finite; the message says which element and how far") {
-  CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::right);
+  CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::passed);
   CHECK(compare_ones({1.005F, 1, 1, 1}).worst_ratio == doctest::Approx(0.05).epsilon(0.01));
 
   const Comparison off = compare_ones({1, 1.25F, 1, 1});
@@ -121,7 +121,7 @@ TEST_CASE(
     return compare(output, std::as_bytes(std::span(values)),
                    {.tensor = "y", .exact = {0, 0}, .bound = {1e-6, 1e-6}, .rms_bound = whole});
   };
-  CHECK(found({1e-9F, 0}, {}).finding == Finding::right);
+  CHECK(found({1e-9F, 0}, {}).finding == Finding::passed);
   CHECK(found({1e-9F, 0}, {}).rms == 0);
   CHECK(found({1e-5F, 0}, {}).finding == Finding::wrong);
   CHECK(found({1e-9F, 0}, 0.1).finding == Finding::imprecise);
@@ -168,7 +168,7 @@ TEST_CASE("gate_cases: no size is kept from a kind of input for ever") {
   }
 }
 
-TEST_CASE("a kernel that is gated on nothing is not right") {
+TEST_CASE("a kernel that is gated on nothing has not passed") {
   AttentionGate gate(tiny_shape);
   CHECK_THROWS_AS(gate.check(HostAttention{}, {}), std::logic_error);
   CHECK_THROWS_AS(gate.cases("quik"), UserError);
@@ -230,7 +230,7 @@ TEST_CASE("truth cache: a truth that is no number is a mistake, not a verdict") 
   CHECK(cache.get(one)->expectations.size() == 1);  // a failure is not kept
 }
 
-TEST_CASE("a kernel that cannot be bound is refused with the binder's words") {
+TEST_CASE("a kernel that cannot be bound fails with the binder's words") {
   const AttentionGate gate(tiny_shape);
   const AttentionProblem problem(tiny_shape);
   TruthCache truth(problem);
@@ -248,11 +248,11 @@ TEST_CASE("a kernel that cannot be bound is refused with the binder's words") {
   CHECK(verdict.cases == 1);
 }
 
-TEST_CASE("the gate stops at the first refusal and counts the cases; all pass: where is empty") {
+TEST_CASE("the gate stops at the first failure and counts the cases; all pass: where is empty") {
   AttentionGate gate(tiny_shape);
   const auto cases = gate.cases("quick");
   const Verdict right = gate.check(HostAttention{}, cases);
-  CHECK(right.right());
+  CHECK(right.passed());
   CHECK(right.cases == static_cast<int>(cases.size()));
   CHECK(right.where.empty());
   CHECK(right.message.empty());
@@ -274,7 +274,7 @@ TEST_CASE("the gate stops at the first refusal and counts the cases; all pass: w
 TEST_CASE("a device that can is asked to watch the quick suite and to take other schedules") {
   AttentionGate gate(tiny_shape);
   struct Seen {
-    bool watched;
+    bool sanitized;
     std::uint64_t schedule;
     bool operator==(const Seen&) const = default;
   };
@@ -289,7 +289,7 @@ TEST_CASE("a device that can is asked to watch the quick suite and to take other
     seen.clear();
     auto cases = gate.cases(suite);
     cases.resize(1);
-    CHECK(gate.check(kernel, cases).right());
+    CHECK(gate.check(kernel, cases).passed());
     return seen;
   };
   CHECK(first("quick") == std::vector<Seen>{{false, 0}, {false, 0}, {false, 0}});

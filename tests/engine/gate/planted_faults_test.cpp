@@ -9,7 +9,7 @@
 
 using namespace fa_tune;
 
-// The proof of the gate: faults planted on purpose. Each must be refused, with the right finding.
+// The proof of the gate: faults planted on purpose. Each must fail, with the expected finding.
 
 namespace {
 
@@ -156,7 +156,7 @@ std::vector<Planted> run_faults() {
   };
 }
 
-void expect_all_refused(const AttentionShape& timed, const std::vector<Planted>& faults) {
+void expect_all_fail(const AttentionShape& timed, const std::vector<Planted>& faults) {
   AttentionGate gate(timed);
   std::size_t killed = 0;
   for (const Planted& planted : faults) {
@@ -170,7 +170,7 @@ void expect_all_refused(const AttentionShape& timed, const std::vector<Planted>&
     CHECK_FALSE(verdict.where.empty());
     CHECK(verdict.message.find('\n') == std::string::npos);
     CHECK(gate.leaked() == 0);
-    killed += verdict.right() ? 0 : 1;
+    killed += verdict.passed() ? 0 : 1;
   }
   MESSAGE("planted faults killed: " << killed << " of " << faults.size());
   CHECK(killed == faults.size());
@@ -188,38 +188,38 @@ const AttentionShape bottom_right{.B = 1,
 
 }  // namespace
 
-TEST_CASE("planted faults of arithmetic are refused") {
-  expect_all_refused(full, arithmetic_faults());
-  expect_all_refused(causal, arithmetic_faults());
-  expect_all_refused(bottom_right, arithmetic_faults());
+TEST_CASE("planted faults of arithmetic fail") {
+  expect_all_fail(full, arithmetic_faults());
+  expect_all_fail(causal, arithmetic_faults());
+  expect_all_fail(bottom_right, arithmetic_faults());
 }
 
-TEST_CASE("planted faults of masks are refused") {
+TEST_CASE("planted faults of masks fail") {
   std::vector<Planted> faults = {
       {"mask ignored", off, wrong({.ignore_causal = true})},
       {"diagonal from the other corner", off_or_infinite, wrong({.other_alignment = true})},
   };
-  expect_all_refused(causal, faults);
+  expect_all_fail(causal, faults);
   faults.push_back({"NaN where a row sees nothing",
                     {Finding::not_finite},
                     wrong({.nan_where_nothing_is_seen = true})});
-  expect_all_refused(bottom_right, faults);
-  expect_all_refused(
-      full, {{"keys past the end count as 0", off, wrong({.zero_scores_past_end = true})}});
+  expect_all_fail(bottom_right, faults);
+  expect_all_fail(full,
+                  {{"keys past the end count as 0", off, wrong({.zero_scores_past_end = true})}});
 }
 
-TEST_CASE("planted faults of grouped heads and layouts are refused") {
+TEST_CASE("planted faults of grouped heads and layouts fail") {
   AttentionShape grouped{.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .Hkv = 2};
   const std::vector<Planted> faults = {
       {"head h reads h % Hkv", off, wrong({.kv_head_by_remainder = true})},
       {"K and V of another head", off, wrong({.head_of_neighbour = true})},
       {"the other layout's strides", off, wrong({.other_layout = true})}};
-  expect_all_refused(grouped, faults);
+  expect_all_fail(grouped, faults);
   grouped.layout = Layout::BSHD;
-  expect_all_refused(grouped, faults);
+  expect_all_fail(grouped, faults);
 }
 
-TEST_CASE("planted faults of windows are refused") {
+TEST_CASE("planted faults of windows fail") {
   AttentionShape window{
       .B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .window_left = 128, .window_right = 128};
   const std::vector<Planted> left = {
@@ -231,15 +231,15 @@ TEST_CASE("planted faults of windows are refused") {
   std::vector<Planted> both = left;
   both.push_back({"right end one key late", off, wrong({.mask_shift = 1})});
   both.push_back({"right end one key early", off_or_infinite, wrong({.mask_shift = -1})});
-  expect_all_refused(window, both);
+  expect_all_fail(window, both);
   window.window_right = -1;
   window.causal = true;
-  expect_all_refused(window, left);
+  expect_all_fail(window, left);
   window.alignment = CausalAlignment::bottom_right;
-  expect_all_refused(window, left);
+  expect_all_fail(window, left);
 }
 
-TEST_CASE("planted faults of caps, biases and LSE are refused") {
+TEST_CASE("planted faults of caps, biases and LSE fail") {
   AttentionShape shape{.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .softcap = 30, .alibi = true};
   const std::vector<Planted> scores = {
       {"cap before the scale", off, wrong({.cap_before_scale = true})},
@@ -247,9 +247,9 @@ TEST_CASE("planted faults of caps, biases and LSE are refused") {
       {"bias of the other sign", off, wrong({.alibi_towards_far = true})},
       {"bias from the other corner", off_or_imprecise, wrong({.alibi_from_top_left = true})},
       {"slope of another head", off, wrong({.slope_of_neighbour = true})}};
-  expect_all_refused(shape, scores);
+  expect_all_fail(shape, scores);
   shape.dtype = DType::bf16;
-  expect_all_refused(shape, scores);
+  expect_all_fail(shape, scores);
 
   AttentionShape lse{.B = 1,
                      .H = 8,
@@ -276,16 +276,16 @@ TEST_CASE("planted faults of caps, biases and LSE are refused") {
          for (std::int64_t row = 0; row < call.shape.B * call.shape.H * call.shape.Lq; ++row)
            if (std::isinf(call.LSE[row])) call.LSE[row] = std::numeric_limits<float>::quiet_NaN();
        })}};
-  expect_all_refused(lse, faults);
+  expect_all_fail(lse, faults);
 }
 
-TEST_CASE("planted faults of memory are refused") {
-  expect_all_refused(full, memory_faults());
-  expect_all_refused(causal, memory_faults());
+TEST_CASE("planted faults of memory fail") {
+  expect_all_fail(full, memory_faults());
+  expect_all_fail(causal, memory_faults());
 }
 
-TEST_CASE("planted faults of a run are refused; a lost device is passed on") {
-  expect_all_refused(full, run_faults());
+TEST_CASE("planted faults of a run fail; a lost device is passed on") {
+  expect_all_fail(full, run_faults());
   AttentionGate gate(full);
   const auto lost = gate.check(
       [](const AttentionCall&) {

@@ -35,26 +35,26 @@ void expect_all_right(const AttentionShape& timed, const std::vector<std::string
       const Verdict verdict = gate.check(kernel, gate.cases(suite));
       INFO(name << ", suite " << suite << ": " << verdict.finding << " " << verdict.message
                 << " at " << verdict.where);
-      CHECK(verdict.right());
+      CHECK(verdict.passed());
       CHECK(verdict.worst_ratio < 0.7);
       CHECK(verdict.worst_ratio > 0.05);
-      passed += verdict.right() ? 1 : 0;
+      passed += verdict.passed() ? 1 : 0;
     }
   }
-  MESSAGE("right kernels accepted: " << passed << " of " << count * suites.size());
+  MESSAGE("correct kernels accepted: " << passed << " of " << count * suites.size());
 }
 
 }  // namespace
 
-TEST_CASE("right kernels pass: every tiling, quick and ragged shapes") {
+TEST_CASE("correct kernels pass: every tiling, quick and ragged shapes") {
   expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32}, {"quick", "ragged"});
 }
 
-TEST_CASE("right kernels pass: causal, D=64") {
+TEST_CASE("correct kernels pass: causal, D=64") {
   expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 64, .causal = true}, {"quick"});
 }
 
-TEST_CASE("right kernels pass: causal from the bottom right, rows that see nothing are 0") {
+TEST_CASE("correct kernels pass: causal from the bottom right, rows that see nothing are 0") {
   expect_all_right({.B = 1,
                     .H = 8,
                     .Lq = 512,
@@ -65,12 +65,12 @@ TEST_CASE("right kernels pass: causal from the bottom right, rows that see nothi
                    {"quick", "ragged"});
 }
 
-TEST_CASE("right kernels pass: bf16") {
+TEST_CASE("correct kernels pass: bf16") {
   expect_all_right({.B = 1, .H = 8, .Lq = 512, .Lk = 512, .D = 32, .dtype = DType::bf16},
                    {"quick"});
 }
 
-TEST_CASE("right kernels pass: every feature alone") {
+TEST_CASE("correct kernels pass: every feature alone") {
   const AttentionShape plain{.B = 1, .H = 6, .Lq = 512, .Lk = 512, .D = 32};
   std::vector<AttentionShape> shapes(6, plain);
   shapes[0].Hkv = 3;
@@ -86,7 +86,7 @@ TEST_CASE("right kernels pass: every feature alone") {
     expect_all_right(shape, {"quick"}, shape.lse ? right_kernels.size() - 1 : right_kernels.size());
 }
 
-TEST_CASE("right kernels pass: all features together") {
+TEST_CASE("correct kernels pass: all features together") {
   const AttentionShape shape{.B = 1,
                              .H = 4,
                              .Lq = 512,
@@ -104,7 +104,7 @@ TEST_CASE("right kernels pass: all features together") {
   expect_all_right(shape, {"quick"}, right_kernels.size() - 1);
 }
 
-TEST_CASE("right kernels pass: weights so equal that P normalized lies on a rounding boundary") {
+TEST_CASE("correct kernels pass: weights so equal that P normalized lies on a rounding boundary") {
   const AttentionShape timed{.B = 1, .H = 2, .Lq = 32, .Lk = 32, .D = 32};
   AttentionGate gate(timed);
   std::vector<GateCase> cases;
@@ -115,6 +115,6 @@ TEST_CASE("right kernels pass: weights so equal that P normalized lies on a roun
   }
   const Verdict verdict = gate.check(HostAttention{.p = P::normalized}, cases);
   INFO(verdict.message << " at " << verdict.where);
-  CHECK(verdict.right());
+  CHECK(verdict.passed());
   CHECK(verdict.worst_ratio < 0.7);
 }

@@ -15,7 +15,7 @@ namespace {
 const AttentionShape sampled_shape{.B = 1, .H = 2, .Lq = 256, .Lk = 256, .D = 16};
 constexpr double cap = 0x1p19;
 
-// What is done to O after a right kernel; `row` as rows lie in memory.
+// What is done to O after a correct kernel; `row` as rows lie in memory.
 using Spoil = std::function<void(const AttentionCall&)>;
 
 PlantedKernel spoiled(const Spoil& spoil) {
@@ -51,7 +51,7 @@ constexpr std::uint16_t zero = 0, hundred = 0x5640, not_number_bits = 0x7e00;
 
 }  // namespace
 
-TEST_CASE("sampled truth: right kernels pass, with every mask and layout") {
+TEST_CASE("sampled truth: correct kernels pass, with every mask and layout") {
   std::vector<AttentionShape> shapes(5, sampled_shape);
   shapes[1].causal = true;
   shapes[2].Lk = 100;
@@ -72,7 +72,7 @@ TEST_CASE("sampled truth: right kernels pass, with every mask and layout") {
           HostAttention{.tile = 16, .backwards = true}}) {
       const Verdict verdict = gate.check(kernel, gate.cases("mission"));
       INFO(verdict.message << " " << verdict.where);
-      CHECK(verdict.right());
+      CHECK(verdict.passed());
     }
   }
 }
@@ -117,7 +117,7 @@ TEST_CASE("sampled truth: everywhere else there are NaN, infinity, and what no V
           Finding::not_finite);
     const Verdict outside = verdict_of([&](const auto& call) { element_of(call, hundred); });
     CHECK(outside.finding == Finding::wrong);
-    CHECK(outside.message.find("which no right kernel gives") != std::string::npos);
+    CHECK(outside.message.find("which no correct kernel gives") != std::string::npos);
     // The same in the last row of all, and below.
     CHECK(verdict_of([&](const auto& call) { call.O[511 * 16 + 15] = hundred | 0x8000; }).finding ==
           Finding::wrong);
@@ -138,8 +138,8 @@ TEST_CASE("sampled truth: a row that sees nothing is 0 and its LSE -inf, sampled
   const auto finding_of = [&](const Spoil& spoil) {
     return gate.check(spoiled(spoil), {each}).finding;
   };
-  CHECK(finding_of([](const auto&) {}) == Finding::right);
-  CHECK(finding_of([&](const auto& call) { call.O[row * 16] = 0x8000; }) == Finding::right);  // -0
+  CHECK(finding_of([](const auto&) {}) == Finding::passed);
+  CHECK(finding_of([&](const auto& call) { call.O[row * 16] = 0x8000; }) == Finding::passed);  // -0
   CHECK(finding_of([&](const auto& call) { call.O[row * 16] = 1; }) == Finding::wrong);
   CHECK(finding_of([&](const auto& call) { call.LSE[row] = 0; }) == Finding::wrong);
   CHECK(finding_of([&](const auto& call) {
@@ -162,15 +162,15 @@ TEST_CASE("sampled truth: another case knows other rows, and errors of the whole
       ++tried;
       met += gate.check(spoiled([row](const AttentionCall& call) { fill_row(call, row, zero); }),
                         {each})
-                     .right()
+                     .passed()
                  ? 0
                  : 1;
     }
   CHECK(met > tried / 6);
   CHECK(met < tried / 3);
   // Sums in 16 bits: no element is off by much.
-  CHECK_FALSE(gate.check(HostAttention{.output = HostAttention::Sum::f16}, cases).right());
-  CHECK_FALSE(gate.check(HostAttention{.scores = HostAttention::Sum::f16}, cases).right());
+  CHECK_FALSE(gate.check(HostAttention{.output = HostAttention::Sum::f16}, cases).passed());
+  CHECK_FALSE(gate.check(HostAttention{.scores = HostAttention::Sum::f16}, cases).passed());
 }
 
 TEST_CASE("sampled truth: two runs must agree in every byte") {

@@ -71,16 +71,16 @@ std::string found(const std::function<void(const AttentionCall&)>& kernel, int l
   });
   TimedLaunch launch(device, bound, truth->instance);
   for (int i = 0; i < launches; ++i) CHECK(device.launch(launch.launch()).has_value());
-  if (const auto refusal = launch.check(truth)) return "clock: " + refusal->finding;
-  const auto refusal = launch.check_exchanged(other);
+  if (const auto rejection = launch.check(truth)) return "clock: " + rejection->finding;
+  const auto rejection = launch.check_exchanged(other);
   CHECK(device.buffers_held() == 4);
-  return refusal ? "exchange: " + refusal->finding : "right";
+  return rejection ? "exchange: " + rejection->finding : "passed";
 }
 
 }  // namespace
 
 TEST_CASE("what the clock left behind is looked at, and that the work follows its inputs") {
-  CHECK(found([](const AttentionCall& call) { call.attend({}); }, 5) == "right");
+  CHECK(found([](const AttentionCall& call) { call.attend({}); }, 5) == "passed");
   CHECK(found([](const AttentionCall&) {}, 5) == "clock: not_finite");
   CHECK(found([](const AttentionCall& call) { call.attend({.scale_factor = 2}); }, 5) ==
         "clock: wrong");
@@ -116,7 +116,7 @@ TEST_CASE("what a kernel finds round its tensors is the same in the gate and und
     return std::optional<Fault>{};
   });
   const Binder bind = [&](const Constants&) { return bound; };
-  CHECK(Gate(device, truths).check(bind, {one}).right());
+  CHECK(Gate(device, truths).check(bind, {one}).passed());
   const std::size_t gated = seen.size();
   TimedLaunch timed(device, bound, truths.get(one), nullptr);
   REQUIRE(device.launch(timed.launch()));
@@ -139,8 +139,8 @@ TEST_CASE("notes that a kernel leaves in its inputs under the clock are found") 
   for (const bool each : {false, true}) {
     notes = each;
     REQUIRE(device.launch(timed.launch()));
-    const auto refusal = timed.check_inputs(truth);
-    CHECK(refusal.has_value() == notes);
-    if (refusal) CHECK(refusal->message.find("wrote to an input: K[") != std::string::npos);
+    const auto rejection = timed.check_inputs(truth);
+    CHECK(rejection.has_value() == notes);
+    if (rejection) CHECK(rejection->message.find("wrote to an input: K[") != std::string::npos);
   }
 }

@@ -26,7 +26,7 @@ void fill(Store& store) {
 TEST_CASE("best as a table: one for each context, fastest first") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
-  CHECK(best_table(best_trials(store, {})) == "No right trial with a time matches.\n");
+  CHECK(best_table(best_trials(store, {})) == "No trial that passed, with a time, matches.\n");
   fill(store);
   CHECK(
       best_table(best_trials(store, {})) ==
@@ -49,7 +49,8 @@ TEST_CASE("best tells a person what the gate of a trial did not look at") {
   const std::int64_t run = store.begin_run(a_run());
   for (int number = 1; number <= 3; ++number) {
     TrialRow trial = a_trial(run, number, 80);
-    trial.outcome = trial.finding = "right";
+    trial.outcome = Outcome::passed;
+    trial.finding = "passed";
     trial.stage = "screen";
     trial.message = number == 2 ? "" : "not gated at the timed size";
     store.record_trial(trial, {}, {}, "kernel");
@@ -70,7 +71,7 @@ TEST_CASE("best as JSON: exactly the documented keys, with their types") {
   const auto expected = nlohmann::json::parse(R"([{"trial":2,"space":"l4","device":"emulator:l4",
     "arch":"sm_89","config":{"template":"mma","BLOCK_M":2},
     "time_us":{"median":80.5,"low":79.695,"high":81.305,"kind":"predicted"},
-    "verdict":"right","source_hash":"source2","run":1,"seed":18446744073709551615,"final":null}])");
+    "verdict":"passed","source_hash":"source2","run":1,"seed":18446744073709551615,"final":null}])");
   CHECK(json == expected);
 }
 
@@ -82,11 +83,11 @@ TEST_CASE("best as CSV: quotes and commas run_with_retry") {
         "trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,"
         "source_hash,run,seed\n"
         "2,l4,emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\",\"\"BLOCK_M\"\":2}\",80.5,79.695,"
-        "81.305,predicted,right,source2,1,18446744073709551615\n"
+        "81.305,predicted,passed,source2,1,18446744073709551615\n"
         "3,\"my \"\"own\"\", space\",emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\","
-        "\"\"BLOCK_M\"\":1}\",90,89.1,90.9,predicted,right,source1,2,7\n"
+        "\"\"BLOCK_M\"\":1}\",90,89.1,90.9,predicted,passed,source1,2,7\n"
         "1,l4,emulator:l4,sm_89,\"{\"\"template\"\":\"\"mma\"\",\"\"BLOCK_M\"\":1}\",100,99,101,"
-        "predicted,right,source1,1,18446744073709551615\n");
+        "predicted,passed,source1,1,18446744073709551615\n");
 }
 
 TEST_CASE("of what was raced, best and show tell who ties, and a cold cache's time apart") {

@@ -24,7 +24,7 @@ TEST_CASE("a search costs the time that its GPUs were held, at work or not") {
         std::vector<std::string>{"72 GPU seconds, 12 kJ, 0.06 at 3.00 a GPU hour",
                                  "1.8 GPU seconds, 0.3 kJ, 0.0015 at 3.00 a GPU hour for each of "
                                  "the 40.0 percent by which its best takes less time than its "
-                                 "first right trial"});
+                                 "first trial that passed"});
   CHECK(cost_words(cost, std::nullopt, std::nullopt) ==
         std::vector<std::string>{"72 GPU seconds, 12 kJ"});
   // Nothing gained is nothing to divide by.

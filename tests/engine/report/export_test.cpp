@@ -93,7 +93,7 @@ TEST_CASE("export: the head of the file says where it came from") {
 // compiler   NVRTC 13.0 for sm_89, limits of l4
 // when       2026-01-02T03:04:06Z
 // time       80.00 us predicted, interval 79.20 .. 80.80 us, stage screen
-// verdict    right; 12 gate cases, worst error 0.4 of what is allowed
+// verdict    passed; 12 gate cases, worst error 0.4 of what is allowed
 // config     mma BLOCK_M=1 CAUSAL=true
 // grid       4 x 8 x 1 blocks = [ceil_div(problem.Lq, THREADS), problem.H, 1]
 // block      128 x 1 x 1 threads = [THREADS, 1, 1]

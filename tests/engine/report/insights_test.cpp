@@ -27,7 +27,7 @@ void fill(Store& store, std::int64_t run, double noise) {
             nlohmann::ordered_json({{"BLOCK", block}, {"STAGES", stages}, {"VEC", vec}}).dump();
         if (stages == 3) {
           trial.stage = "resources";
-          trial.outcome = "refused";
+          trial.outcome = Outcome::failed;
           trial.screen_time.reset();
         }
         store.record_trial(trial, {}, {}, "kernel");
@@ -45,10 +45,10 @@ TEST_CASE("insights of a stored run, in words, with their kind of time") {
   fill(store, run.id, 0.005);
   const Insights insights = insights_of(store, run.id);
   CHECK(insights.trials() == 24);
-  CHECK(insights.right() == 16);
+  CHECK(insights.passed() == 16);
   const std::string text = insights_text(run, insights, {}, 3);
   CAPTURE(text);
-  CHECK(has(text, "Insights of run 1, 24 trials, 16 right."));
+  CHECK(has(text, "Insights of run 1, 24 trials, 16 passed."));
   CHECK(has(text, "measured times"));
   CHECK(has(text, "STAGES 2 over 1: 20.1% faster (19.8..20.4%)"));
   CHECK(has(text, "n=8 pairs"));
@@ -74,7 +74,7 @@ TEST_CASE("insights as JSON, and kept with their run") {
   const auto json = nlohmann::json::parse(insights_json(run, insights, {}));
   CHECK(json["run"] == run.id);
   CHECK(json["time_kind"] == "predicted");
-  CHECK(json["right"] == 16);
+  CHECK(json["passed"] == 16);
   const auto& first = json["effects"][0];
   CHECK(first["gene"] == "STAGES");
   CHECK(first["value"] == 2);
@@ -118,7 +118,7 @@ TEST_CASE("screens alone are compared, and a duplicate is no observation of its 
         TrialRow duplicate = a_trial(run, ++number, 1);
         duplicate.config_json = config(block, stages, vec);
         duplicate.stage = "duplicate_code";
-        duplicate.outcome = "duplicate";
+        duplicate.outcome = Outcome::duplicate;
         duplicate.duplicate_of = id;
         duplicate.screen_time.reset();
         store.record_trial(duplicate, {}, {}, "kernel");
@@ -126,7 +126,7 @@ TEST_CASE("screens alone are compared, and a duplicate is no observation of its 
     }
   const Insights insights = insights_of(store, run);
   CHECK(insights.trials() == 36);
-  CHECK(insights.right() == 36);
+  CHECK(insights.passed() == 36);
   const auto effects = insights.effects();
   const auto stages = std::ranges::find(effects, "STAGES", &Effect::gene);
   REQUIRE(stages != effects.end());

@@ -12,7 +12,7 @@ using namespace fa_tune::test;
 
 namespace {
 
-// 1 (100 us) -> 3 (refused) -> 4 (80 us), with 2 as the other parent of 4.
+// 1 (100 us) -> 3 (failed) -> 4 (80 us), with 2 as the other parent of 4.
 void fill_lineage(Store& store) {
   const std::int64_t run = store.begin_run(a_run());
   TrialRow seed = a_trial(run, 1, 100);
@@ -21,7 +21,7 @@ void fill_lineage(Store& store) {
   store.record_trial(a_trial(run, 2, 95), {}, {}, "kernel 2");
   TrialRow wrong = a_trial(run, 3, 1);
   wrong.stage = "gate";
-  wrong.outcome = "refused";
+  wrong.outcome = Outcome::failed;
   wrong.finding = "wrong_value";
   wrong.message =
       "ragged Lq=77, seed 5: O[12] is 0.25, expected 0.5 and at most 0.001 away, which "
@@ -47,11 +47,11 @@ TEST_CASE("lineage: each step with what it changed and what that brought") {
       R"(Lineage of trial 4, run 1. l4: attention B=1 D=64 H=8 Lq=512 causal=true on emulator of NVIDIA L4
 (emulator:l4, sm_89), predicted times
 
-trial  number  operator   outcome         predicted us  gain  genes changed
-    1       1  seed       right (screen)        100.00     -  -
-    3       3  mutate     refused (gate)             -     -  BLOCK_M 64 -> 32
-    4       4  crossover  right (final)          80.00     -  STAGES none -> 2; against trial 2:
-                                                              WARPS 4 -> 8, SWIZZLE 0 -> 1
+trial  number  operator   outcome          predicted us  gain  genes changed
+    1       1  seed       passed (screen)        100.00     -  -
+    3       3  mutate     failed (gate)               -     -  BLOCK_M 64 -> 32
+    4       4  crossover  passed (final)          80.00     -  STAGES none -> 2; against trial 2:
+                                                               WARPS 4 -> 8, SWIZZLE 0 -> 1
 
 From 100.00 to 80.00 us in 2 steps: gain +20.0%, predicted times.
 In the finals trial 4 took 82.00 us.
@@ -108,7 +108,7 @@ TEST_CASE("show: all that is recorded, on a page") {
   other parent      trial 2: WARPS 4 -> 8, SWIZZLE 0 -> 1
 
 Verdict
-  outcome           right at stage final
+  outcome           passed at stage final
   gate cases        12
   worst error       0.4 of what is allowed, relative RMS 0.0001
 
@@ -130,11 +130,11 @@ Time, predicted
 Detail
   bound             dram
 )");
-  const std::string refused = show_text(store, 3);
-  CHECK(has(refused, "  outcome           refused at stage gate\n"));
-  CHECK(has(refused, "  finding           wrong_value\n"));
-  CHECK(has(refused, "none: the trial was not timed"));
-  std::istringstream lines(refused);
+  const std::string failed = show_text(store, 3);
+  CHECK(has(failed, "  outcome           failed at stage gate\n"));
+  CHECK(has(failed, "  finding           wrong_value\n"));
+  CHECK(has(failed, "none: the trial was not timed"));
+  std::istringstream lines(failed);
   for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= kPageWidth);
   CHECK_THROWS_AS(show_text(store, 0), UserError);
 }

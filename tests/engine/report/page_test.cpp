@@ -30,7 +30,7 @@ std::int64_t fill(Store& store, RunRow run) {
     TrialRow trial = a_trial(id, number, 100 - 10 * (number <= 5 ? number : 1));
     trial.at_ms = 1000.0 * number;
     if (number >= 6) {
-      trial.outcome = "refused";
+      trial.outcome = Outcome::failed;
       trial.stage = number <= 7 ? "compile" : "gate";
       trial.finding = number <= 7 ? "compile_error" : kEvil;
       trial.message = kEvil;
@@ -60,12 +60,12 @@ PageExtras extras() {
   ablation.time_us = 50;
   AblationRow row;
   row.wanted = {{"BLOCK_M", Value(std::int64_t{5}), Value(std::int64_t{1})}};
-  row.outcome = "right";
+  row.outcome = "passed";
   row.ratio = Interval{1.8};
   row.verdict = "slower";
   ablation.rows.push_back(row);
   row.ratio = {};
-  row.outcome = "refused";
+  row.outcome = "failed";
   row.rejection.message = kEvil;
   ablation.rows.push_back(row);
   found.ablation = ablation;
@@ -102,7 +102,7 @@ TEST_CASE("a page has every part and says what it is of") {
   CHECK(has(page, "2.004 [1.996, 2.011]"));
   CHECK(has(page, "GPU, PyTorch 0, 2026-01-02; graphs."));
   // The funnel.
-  CHECK(has(page, "Of 9 configs that were tried, 5 were right"));
+  CHECK(has(page, "Of 9 configs that were tried, 5 passed"));
   CHECK(has(page, "2 ended here: 2 compile_error"));
   // The lineage: from 90 to 50 by way of 70.
   CHECK(has(page, "from trial 1 to 5 in 2 steps, gain +44.4%"));
@@ -169,7 +169,7 @@ TEST_CASE("finals, and how the GPU was meanwhile, are told") {
   CHECK(has(page, "6 samples, 2 taken again; held down by heat"));
   CHECK(has(page, "412 W, 64"));
   CHECK(has(page, "the finals timed it again"));
-  CHECK(has(page, "2 refused") == false);
+  CHECK(has(page, "2 failed") == false);
   // The preset was not in the finals: the two are compared by their screens, 90 and 50.
   CHECK(has(page, "<b>1.80x</b>"));
   CHECK(has(page, "not in the finals"));
@@ -204,7 +204,7 @@ TEST_CASE("a run without a winner, or without a trial, has a page too") {
   const std::int64_t run = store.begin_run(a_run());
   CHECK(has(run_page(store, run, {}), "No trial passed"));
   TrialRow trial = a_trial(run, 1, 1);
-  trial.outcome = "refused";
+  trial.outcome = Outcome::failed;
   trial.stage = "gate";
   trial.finding = "wrong";
   trial.screen_time.reset();

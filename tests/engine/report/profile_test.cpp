@@ -40,13 +40,13 @@ Profile a_profile() {
   return profile;
 }
 
-Bottleneck judged(Profile profile) {
-  judge(profile);
+Bottleneck found_limit(Profile profile) {
+  find_limit(profile);
   return profile.limit;
 }
 
 ProfileRow row_of(std::int64_t trial, Profile profile) {
-  judge(profile);
+  find_limit(profile);
   return {.trial = trial,
           .source = profile.source,
           .version = profile.version,
@@ -73,29 +73,29 @@ bool within_page(const std::string& text) {
 
 TEST_CASE("the limit is the highest share from 60% on, else idle SMs, else latency") {
   Profile profile = a_profile();
-  CHECK(judged(profile) == Bottleneck::latency);
+  CHECK(found_limit(profile) == Bottleneck::latency);
   profile.shares[1].percent = 60;
-  CHECK(judged(profile) == Bottleneck::tensor);
+  CHECK(found_limit(profile) == Bottleneck::tensor);
   profile.shares[2].percent = 75;
-  CHECK(judged(profile) == Bottleneck::l2);
+  CHECK(found_limit(profile) == Bottleneck::l2);
   // With half of the SMs idle, parts of SMs do not count, what they share does.
   profile.sms_active = 49;
-  CHECK(judged(profile) == Bottleneck::l2);
+  CHECK(found_limit(profile) == Bottleneck::l2);
   profile.shares[2].percent = 20;
-  CHECK(judged(profile) == Bottleneck::parallelism);
+  CHECK(found_limit(profile) == Bottleneck::parallelism);
   profile.sms_active = 50;
-  CHECK(judged(profile) == Bottleneck::tensor);
+  CHECK(found_limit(profile) == Bottleneck::tensor);
   profile.launch = 50;
-  CHECK(judged(profile) == Bottleneck::launch);
+  CHECK(found_limit(profile) == Bottleneck::launch);
   profile.shares.clear();
   profile.launch.reset();
   profile.sms_active.reset();
-  CHECK(judged(profile) == Bottleneck::latency);
+  CHECK(found_limit(profile) == Bottleneck::latency);
 }
 
 TEST_CASE("latency is told with what warps wait for most") {
   Profile profile = a_profile();
-  judge(profile);
+  find_limit(profile);
   CHECK(profile.stalls.front().reason == "barrier");
   CHECK(profile.shares.front().resource == Bottleneck::tensor);
   CHECK(profile.because ==
@@ -112,7 +112,7 @@ TEST_CASE("latency is told with what warps wait for most") {
 
 TEST_CASE("a profile goes through JSON whole") {
   Profile profile = a_profile();
-  judge(profile);
+  find_limit(profile);
   const std::string text = profile_json(profile).dump();
   CHECK(profile_json(read_profile(text, "x")).dump() == text);
   Profile bare;
@@ -138,20 +138,20 @@ TEST_CASE("what to try is a table, or says why there is none") {
   fresh.value = std::int64_t{3};
   fresh.also = {{"BLOCK_N", Value(std::int64_t{64}), Value(std::int64_t{32})}};
   fresh.trials = 4;
-  fresh.right = 3;
+  fresh.passed = 3;
   fresh.best_ratio = 1.0312;
   HintOption tried;
   tried.value = std::int64_t{1};
   tried.trial = 9;
-  tried.outcome = "refused";
+  tried.outcome = "failed";
   tried.finding = "spill";
   next.moves = {{"STAGES", std::int64_t{2}, {fresh, tried}}, {"WARPS", std::int64_t{4}, {}}};
   const std::string text = next_moves_text(next);
   CAPTURE(text);
   CHECK(has(text, "2 -> 3, with it BLOCK_N 64 -> 32"));
-  CHECK(has(text, "not tried; 3 of 4 trials with this value right, the"));
+  CHECK(has(text, "not tried; 3 of 4 trials with this value passed, the"));
   CHECK(has(text, "fastest 1.031"));
-  CHECK(has(text, "tried, trial 9: refused, spill"));
+  CHECK(has(text, "tried, trial 9: failed, spill"));
   CHECK(has(text, "no other valid value in the space: WARPS (4)"));
   CHECK(within_page(text));
   const nlohmann::ordered_json json = next.moves;

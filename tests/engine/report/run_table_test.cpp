@@ -16,18 +16,18 @@ TEST_CASE("run table: every trial of a run, with what it cost and gave") {
   const std::int64_t run = store.begin_run(a_run());
   const std::int64_t first =
       store.record_trial(a_trial(run, 1, 80), {}, {{0, "screen", {79, 81}}}, "kernel 1");
-  TrialRow refused = a_trial(run, 2, 0);
-  refused.stage = "compile";
-  refused.outcome = "refused";
-  refused.finding = "compile_error";
-  refused.code_hash = "";
-  refused.screen_time.reset();
-  store.record_trial(refused, {}, {}, "kernel 2");
-  TrialRow duplicate = refused;
+  TrialRow failed = a_trial(run, 2, 0);
+  failed.stage = "compile";
+  failed.outcome = Outcome::failed;
+  failed.finding = "compile_error";
+  failed.code_hash = "";
+  failed.screen_time.reset();
+  store.record_trial(failed, {}, {}, "kernel 2");
+  TrialRow duplicate = failed;
   duplicate.number = 3;
   duplicate.config_json = R"({"template":"scalar","BLOCK_M":3})";
   duplicate.stage = "duplicate_code";
-  duplicate.outcome = "duplicate";
+  duplicate.outcome = Outcome::duplicate;
   duplicate.finding = "duplicate";
   duplicate.source_hash = "source3";
   duplicate.duplicate_of = first;

@@ -114,8 +114,8 @@ std::vector<std::string> fingerprint(const Store& store, std::int64_t run, bool 
   std::vector<std::string> lines;
   for (const TrialRow& trial : store.trials(run)) {
     std::string line = std::to_string(trial.number) + trial.config_json + trial.operation +
-                       (finals || trial.stage != "final" ? trial.stage : "screen") + trial.outcome +
-                       trial.finding + trial.code_hash;
+                       (finals || trial.stage != "final" ? trial.stage : "screen") +
+                       to_text(trial.outcome) + trial.finding + trial.code_hash;
     if (trial.screen_time) line += std::to_string(trial.screen_time->us.value);
     for (const ParentRow& parent : store.parents(trial.id))
       line += "<" + std::to_string(store.trial(parent.parent)->number) + parent.genes_json;
@@ -155,7 +155,7 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
   const EvolveResult whole = run(store, trials(28));
   CHECK_FALSE(whole.interrupted);
   CHECK(whole.counts.trials == 28);
-  CHECK(whole.counts.right > 14);
+  CHECK(whole.counts.passed > 14);
   const auto expected = fingerprint(store, whole.run);
   REQUIRE(expected.size() == 28);
   CHECK(store.run(whole.run)->state == "done");
@@ -228,7 +228,7 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   REQUIRE(kept.size() > 2);
   REQUIRE(kept.size() < 24);
   for (const TrialRow& trial : kept)
-    CHECK((trial.outcome == "refused") == (trial.number == kept.back().number));
+    CHECK((trial.outcome == Outcome::failed) == (trial.number == kept.back().number));
   CHECK(kept.back().finding == "fault");
 
   EvolveOptions options = trials(24);

@@ -9,7 +9,7 @@
 namespace fa_tune::test {
 
 // A task whose trials take a millisecond on the emulator, with every outcome among its configs:
-// right ones of many speeds, wrong ones, ones that do not compile, and duplicates. Its problem is
+// correct ones of many speeds, wrong ones, ones that do not compile, and duplicates. Its problem is
 // Y = 2 X; its target is the shipped profile of an L4. For tests that run a search hundreds of
 // times. Its YAML is changed by `replacements`.
 TuningTask toy_project(const Replacements& replacements = {});

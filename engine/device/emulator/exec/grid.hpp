@@ -21,7 +21,7 @@ std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Re
 // Which clusters of a launch are recorded, and whether the others run too.
 struct Sampling {
   std::vector<std::uint64_t> clusters;  // ascending, the first of the grid among them
-  // All others run too, where the grid takes no more effort (Cta::effort) than this, judged by its
+  // All others run too, where the grid takes no more effort (Cta::effort) than this, going by its
   // first cluster; else only if one of the sample waits for one that is not.
   std::uint64_t whole_up_to = 0;
 };

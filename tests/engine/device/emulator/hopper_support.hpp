@@ -9,7 +9,7 @@
 
 namespace fa_tune::test {
 
-// Interleavings that every right kernel is run in; see Interleaving.
+// Interleavings that every correct kernel is run in; see Interleaving.
 inline constexpr std::uint64_t schedules = 6;
 
 class HopperBench {

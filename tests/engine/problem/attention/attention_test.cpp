@@ -323,7 +323,7 @@ TEST_CASE("attention: inputs are seeded and each kind is what it says") {
 }
 
 // One key takes nearly all the weight with a V near 0; another's p is subnormal in f16 and its V
-// is 9. A right kernel rounds that p by up to 2^-25. (An H100 run once lost its FA2 preset to a
+// is 9. A correct kernel rounds that p by up to 2^-25. (An H100 run once lost its FA2 preset to a
 // bound without it.)
 TEST_CASE("attention: the bound covers what rounding a subnormal p does") {
   const auto problem = make_problem("attention",

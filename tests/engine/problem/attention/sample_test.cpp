@@ -178,7 +178,7 @@ TEST_CASE("sample: an expectation names its rows where they lie, with what is ri
   }
 }
 
-TEST_CASE("limits: hold whatever a right kernel may give, and little more") {
+TEST_CASE("limits: hold whatever a correct kernel may give, and little more") {
   for (const AttentionShape& shape : small_shapes()) {
     for (const Inputs inputs : sampled_inputs) {
       const AttentionProblem problem(shape);

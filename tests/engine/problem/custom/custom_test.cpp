@@ -75,8 +75,8 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
-  CHECK(result.counts.right == 4);
-  CHECK(result.counts.refused == 0);
+  CHECK(result.counts.passed == 4);
+  CHECK(result.counts.failed == 0);
 
   // As `verify --trial` and `bench` open it, where the files are no more.
   std::filesystem::remove(place.folder() / "mine.cu");
@@ -84,7 +84,7 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   const auto run = store.run(result.run);
   const TuningTask again = test::opened(parse_space_file(run->space_text, "stored"));
   test::Bench bench(again, "emulator:l4");
-  CHECK(bench.gate(again.templates[0], again.space.at(0), "quick").right());
+  CHECK(bench.gate(again.templates[0], again.space.at(0), "quick").passed());
 }
 
 TEST_CASE("custom: trials of an emulator see the timed size, or say that they did not") {
@@ -99,10 +99,10 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
     return trial.store.trials(trial.run).at(0);
   };
   const TrialRow small = trials({});
-  CHECK(small.outcome == "refused");
+  CHECK(small.outcome == Outcome::failed);
   CHECK_MESSAGE(test::has(small.message, "n=5000"), small.message);
   const TrialRow large = trials({{"{n: 5000}", "{n: 3000000}"}});
-  CHECK(large.outcome == "right");
+  CHECK(large.outcome == Outcome::passed);
   CHECK_MESSAGE(test::has(large.message, "not gated at the timed size"), large.message);
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const Verdict verdict = Gate(*device, truth)
                               .check([&](const Constants& each) { return kernel.bind(each); },
                                      gate_cases(problem->suites().front(), 7));
-  CHECK_MESSAGE(verdict.right(), verdict.finding, ": ", verdict.message);
+  CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message);
 }
 
 TEST_CASE("custom: what is constant is in the kernel's variable, for each launch") {
@@ -250,7 +250,7 @@ TEST_CASE("custom: what is constant is in the kernel's variable, for each launch
                 "    - {name: w, type: f32, shape: [20], constant: true}\n    - {name: n,"}})
         .finding;
   };
-  CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::right);
+  CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::passed);
   CHECK(finding("step(x[i], y[i], a) + w[i % 19]", "+ y[i] + w[i % 20]") == Finding::wrong);
   CHECK(finding("step(x[i], y[i], a)", "+ y[i] + w[i % 20]") == Finding::wrong);
   CHECK(test::has(

@@ -59,7 +59,7 @@ double gain(const Example& example) {
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
   const EvolveResult result = evolve(task, *device, compiler(), store, options, quiet, stop);
-  REQUIRE(result.counts.right == 2);
+  REQUIRE(result.counts.passed == 2);
   REQUIRE(result.counts.baseline.has_value());
   REQUIRE(result.counts.best.has_value());
   return result.counts.baseline->screen_time->us.value / result.counts.best->screen_time->us.value;

@@ -1,4 +1,4 @@
-// Bounds that are measured hold statistically: right kernels of several kinds pass for every seed,
+// Bounds that are measured hold statistically: correct kernels of several kinds pass for each seed,
 // and the same with a mistake do not. FA_TUNE_SEEDS=100 for more seeds than a few.
 
 #include <string>
@@ -79,10 +79,10 @@ std::vector<Count> tries(const Field& field, int seeds) {
     auto cases = gate_cases(task.problem->suites().front(),
                             derive_seed(static_cast<std::uint64_t>(seed), field.name));
     // Numbers alone matter here.
-    for (GateCase& each : cases) each.watched = false, each.changed_input.reset();
+    for (GateCase& each : cases) each.sanitized = false, each.changed_input.reset();
     for (std::size_t i = 0; i < variants.size(); ++i) {
       const Verdict verdict = Gate(*device, truth).check(variants[i]->binder(), cases);
-      if (verdict.right()) continue;
+      if (verdict.passed()) continue;
       ++counts[i].refused;
       counts[i].last = verdict.finding + ": " + verdict.message + " (" + verdict.where + ")";
       CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
@@ -93,7 +93,7 @@ std::vector<Count> tries(const Field& field, int seeds) {
 
 }  // namespace
 
-TEST_CASE("measured bounds: right kernels pass with every seed, wrong ones with hardly any") {
+TEST_CASE("measured bounds: correct kernels pass with every seed, wrong ones with hardly any") {
   const int seeds = test::seeds_to_try(kUsualSeeds);
   // One at a time: -sc="GELU".
   for (const Field& field : fields()) SUBCASE(field.name.c_str()) {

@@ -1,4 +1,4 @@
-// What a user's kernel is judged by: a plain reference, how far off a kernel may be, expected
+// What a user's kernel is compared with: a plain reference, how far off a kernel may be, expected
 // values.
 
 #include <algorithm>
@@ -19,7 +19,7 @@ TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
     const Verdict verdict = test::CustomSpace().gate_kernel(from, to);
     return verdict.finding + ": " + verdict.message;
   };
-  CHECK(test::CustomSpace().gate().right());
+  CHECK(test::CustomSpace().gate().passed());
   CHECK(test::has(finding("step(x[i], y[i], a)", "step(x[i], y[i], a) * 1.0001f"), "wrong: y["));
   // One element of the last, incomplete block.
   CHECK(test::has(finding("if (i < n) y", "if (i < n - 1) y"), "wrong: y["));
@@ -61,8 +61,8 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
     return verdict("step(x[i], y[i], T(2.5))", {{"value: 2.5", "value: 2.5, vary: " + vary}})
         .finding;
   };
-  CHECK(said("false") == Finding::right);
-  CHECK(said("[2.5, 2.5]") == Finding::right);
+  CHECK(said("false") == Finding::passed);
+  CHECK(said("[2.5, 2.5]") == Finding::passed);
   CHECK(said("[2, 3]") == Finding::wrong);
   const auto of = [](const char* value, const char* fill) {
     const test::CustomSpace place;
@@ -73,7 +73,7 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
     const Verdict found =
         place.gate({{"{name: x, type: f32, shape: [n]}",
                      "{name: x, type: f32, shape: [n], fill: " + std::string(fill) + "}"}});
-    CHECK_MESSAGE(found.right(), found.message);
+    CHECK_MESSAGE(found.passed(), found.message);
     return found.cases;
   };
   // What the reference has no finite result of is left out: the logarithm of 0, for both sizes.
@@ -135,7 +135,7 @@ TEST_CASE("custom: a refusal by a measured bound says how to state another") {
   CHECK_FALSE(test::has(place.gate_kernel("step(x[i], y[i], a)", "0").message, "tolerance"));
 }
 
-TEST_CASE("custom: a reference is judged before it is believed") {
+TEST_CASE("custom: a reference is checked before it is believed") {
   const auto says = [](const std::string& from, const std::string& to, const char* words,
                        const test::Replacements& space = {}) {
     const std::string said = test::CustomSpace().refused_reference(
@@ -165,12 +165,12 @@ TEST_CASE("custom: how far off a kernel may be is measured, or said") {
   // A sum in another order, in float, is right; in 16 bits it is not.
   CHECK(test::CustomSpace()
             .gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}})
-            .right());
+            .passed());
   test::CustomSpace strict;
   test::write_text(strict.folder() / "step.cuh",
                    test::replace(test::kCustomStep, {{"a * x + y", "a * x + y + T(1e-4)"}}));
   CHECK(strict.gate().finding == Finding::wrong);
-  CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).right());
+  CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).passed());
   CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-5}\n  reference:"}}).finding ==
         Finding::wrong);
 }
@@ -188,12 +188,12 @@ TEST_CASE("custom: results that are all zero may be off by what is measured, or 
     space.emplace_back("  reference:", "  tolerance: " + std::string(tolerance) + "\n  reference:");
     return place.gate(space).finding;
   };
-  CHECK(stated("{absolute: 1e-6}") == Finding::right);
+  CHECK(stated("{absolute: 1e-6}") == Finding::passed);
   CHECK(stated("{absolute: 1e-12}") == Finding::wrong);
   CHECK(place.gate(output).finding == Finding::wrong);
 }
 
-TEST_CASE("custom: a right kernel may compute e^x another way") {
+TEST_CASE("custom: a correct kernel may compute e^x another way") {
   // Small results of exp are off by as much as the last place of x is worth: 60 at e^-60.
   const test::CustomSpace place;
   const test::Replacements space = {{"{name: x, type: f32, shape: [n]}",
@@ -235,7 +235,7 @@ TEST_CASE("custom: expected values may stand in a file instead of a reference") 
       {"  reference:\n    source: plain.cu\n    kernel: plain\n"
        "    launch: {grid: [\"ceil_div(problem.n, 256)\"], block: [256]}\n",
        "  expected: {y: right.npy}\n"}};
-  CHECK(place.gate(in_files).right());
+  CHECK(place.gate(in_files).passed());
   const Verdict verdict = place.gate(in_files, "mission");
   CHECK(verdict.cases == 1);
 

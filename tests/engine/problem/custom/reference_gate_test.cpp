@@ -26,7 +26,7 @@ class Noted final : public ReferenceRunner {
  public:
   explicit Noted(std::shared_ptr<ReferenceRunner> inner) : inner_(std::move(inner)) {}
   void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) override {
-    if (!call.judged) calls.insert_or_assign(to_json(instance.shape), call);
+    if (!call.checked) calls.insert_or_assign(to_json(instance.shape), call);
     inner_->run(call, instance, take);
   }
 
@@ -68,7 +68,7 @@ GatedCases gate_reference(const TuningTask& task) {
     TruthCache truth(problem);
     for (GateCase& each : cases) {
       // Numbers alone matter here, and of each case its own.
-      each.watched = false;
+      each.sanitized = false;
       each.changed_input.reset();
       if (!truth.get(each)->lacks.empty()) {
         CHECK(may_lack_truth(each.inputs));
@@ -77,7 +77,7 @@ GatedCases gate_reference(const TuningTask& task) {
       }
       ++count.cases;
       const Verdict verdict = Gate(*device, truth).check(bind, {each});
-      CHECK_MESSAGE(verdict.right(), task.problem->describe(each.shape), ": ", verdict.finding,
+      CHECK_MESSAGE(verdict.passed(), task.problem->describe(each.shape), ": ", verdict.finding,
                     ": ", verdict.message, " (", verdict.where, ")");
     }
   }
@@ -128,7 +128,7 @@ TEST_CASE("the first preset of every attention space passes its gate, for every 
       for (const GateCase& each : hidden_cases(*task.problem, of)) asked.push_back(each);
       TruthCache truth(*task.problem);
       const Verdict verdict = Gate(bench.device(), truth).check(variant->binder(), asked);
-      CHECK_MESSAGE(verdict.right(), name, ", seed ", seed, ": ", verdict.finding, ": ",
+      CHECK_MESSAGE(verdict.passed(), name, ", seed ", seed, ": ", verdict.finding, ": ",
                     verdict.message, " (", verdict.where, ")");
       cases += verdict.cases;
     }

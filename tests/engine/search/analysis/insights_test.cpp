@@ -208,15 +208,15 @@ TEST_CASE("two genes that act together are found, and those that only add up are
     if (interaction.seen) CHECK(interaction.gene + interaction.other_gene == "SWIZZLEUNROLL");
 }
 
-TEST_CASE("values that fail are found, with the stage that refused them") {
+TEST_CASE("values that fail are found, with the stage that they failed") {
   Random random(4);
   Insights insights;
   for (std::uint64_t number = 1; insights.trials() < 90; ++number) {
     const Config config = draw(random);
-    const bool right = gene(config, "BLOCK") != 128 || gene(config, "STAGES") != 3;
-    Evaluation told{number, config, right, {}, 0.5};
-    if (right) told.time_us = 10;
-    insights.tell(told, {"random", {}, right ? "screen" : "resources"});
+    const bool passed = gene(config, "BLOCK") != 128 || gene(config, "STAGES") != 3;
+    Evaluation told{number, config, passed, {}, 0.5};
+    if (passed) told.time_us = 10;
+    insights.tell(told, {"random", {}, passed ? "screen" : "resources"});
   }
   const auto failures = insights.failures();
   REQUIRE(!failures.empty());
@@ -240,9 +240,9 @@ TEST_CASE("failures by chance are no insight") {
     Random random(derive_seed(seed, "chance"));
     Insights insights;
     for (std::uint64_t number = 1; insights.trials() < 60; ++number) {
-      const bool right = random.below(3) != 0;
-      Evaluation told{number, draw(random), right, {}, 0.5};
-      if (right) told.time_us = 10;
+      const bool passed = random.below(3) != 0;
+      Evaluation told{number, draw(random), passed, {}, 0.5};
+      if (passed) told.time_us = 10;
       insights.tell(told);
     }
     const auto failures = insights.failures();
@@ -267,7 +267,7 @@ TEST_CASE("operators are paid by what their children gain over their parents") {
   REQUIRE(gains.size() == 3);
   CHECK(gains[0].operation == "adjacent");
   CHECK(gains[0].trials == 3);
-  CHECK(gains[0].right.part == 2);
+  CHECK(gains[0].passed.part == 2);
   CHECK(gains[0].better.part == 1);
   CHECK(gains[0].better.of == 2);
   CHECK(gains[0].log_gain == doctest::Approx(std::log(2)));

@@ -34,30 +34,30 @@ Space cube() {
 }
 
 // A bowl with its bottom at (4, 9, 13); a fifth of the configs are 'wrong'.
-Evaluation judge(const Config& config, std::uint64_t number) {
+Evaluation evaluate(const Config& config, std::uint64_t number) {
   const auto at = [&](const char* name) {
     return static_cast<double>(std::get<std::int64_t>(*config.find(name)));
   };
   const double distance = std::abs(at("A") - 4) + std::abs(at("B") - 9) + std::abs(at("C") - 13);
   Evaluation told{
       number, config, static_cast<int>(at("A") * 7 + at("B") * 3 + at("C")) % 5 != 0, {}, 1};
-  if (told.right) told.time_us = 10 + distance;
+  if (told.passed) told.time_us = 10 + distance;
   return told;
 }
 
-struct Outcome {
+struct PlayResult {
   std::vector<std::string> configs;
   double best = INFINITY;
 };
 
-Outcome play(Strategy& strategy, int trials, int batch) {
-  Outcome outcome;
+PlayResult play(Strategy& strategy, int trials, int batch) {
+  PlayResult outcome;
   std::uint64_t number = 0;
   while (static_cast<int>(outcome.configs.size()) < trials) {
     const auto proposals = strategy.ask(batch);
     if (proposals.empty()) break;
     for (const Proposal& proposal : proposals) {
-      const Evaluation told = judge(proposal.config, ++number);
+      const Evaluation told = evaluate(proposal.config, ++number);
       for (const std::uint64_t parent : proposal.parents) CHECK(parent < number);
       outcome.configs.push_back(proposal.config.to_json());
       if (told.time_us) outcome.best = std::min(outcome.best, *told.time_us);
@@ -77,7 +77,7 @@ TEST_CASE(
     auto one = make_strategy(name, {.space = space, .seed = 5}),
          same = make_strategy(name, {.space = space, .seed = 5}),
          other = make_strategy(name, {.space = space, .seed = 6});
-    const Outcome a = play(*one, 200, 8), b = play(*same, 200, 8), c = play(*other, 200, 8);
+    const PlayResult a = play(*one, 200, 8), b = play(*same, 200, 8), c = play(*other, 200, 8);
     CHECK(a.configs == b.configs);
     if (name != "exhaustive") CHECK(a.configs != c.configs);  // which draws nothing
     CHECK(a.configs.front() == point(19, 0, 19).to_json());
@@ -157,7 +157,7 @@ TEST_CASE("every strategy leaves alone what another took, and bears being told o
         configs.push_back(proposal.config);
       }
       CHECK(configs.size() == 8);
-      for (const Config& config : configs) strategy->tell(judge(config, ++number));
+      for (const Config& config : configs) strategy->tell(evaluate(config, ++number));
     }
   }
 }

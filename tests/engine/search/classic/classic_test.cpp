@@ -120,10 +120,10 @@ TEST_CASE("where nearly everything fails, a strategy still goes on and has no pa
       REQUIRE(proposals.size() == 1);
       for (const std::uint64_t parent : proposals.front().parents)
         CHECK_FALSE(failed.contains(parent));
-      const bool right = number % 10 == 0;
-      if (!right) failed.insert(number);
-      strategy->tell({number, proposals.front().config, right,
-                      right ? std::optional(static_cast<double>(number)) : std::nullopt, 1});
+      const bool passed = number % 10 == 0;
+      if (!passed) failed.insert(number);
+      strategy->tell({number, proposals.front().config, passed,
+                      passed ? std::optional(static_cast<double>(number)) : std::nullopt, 1});
     }
   }
 }

@@ -44,7 +44,7 @@ TEST_CASE("hello holds the whole space, and what the proposer works for") {
   const Json hello = Json::parse(hello_line(space, {R"({"id":"cuda:0"})", R"({"minimize":"time"})",
                                                     R"({"trials":9})", 18446744073709551615U}));
   CHECK(hello["type"] == "hello");
-  CHECK(hello["v"] == 1);
+  CHECK(hello["v"] == 2);
   CHECK(hello["seed"] == 18446744073709551615U);
   CHECK(hello["device"]["id"] == "cuda:0");
   CHECK(hello["budget"]["trials"] == 9);
@@ -65,7 +65,7 @@ TEST_CASE("what is told is one line, whatever a compiler or a space said") {
   TrialReport report;
   report.number = 3;
   report.config = Config({{"N", 8}});
-  report.status = "refused";
+  report.status = Outcome::failed;
   report.stage = "compile";
   report.finding = "compile_error";
   report.message = "line 1\nline \"2\" \xFF";

@@ -68,15 +68,15 @@ constexpr std::chrono::milliseconds kLong{20'000};
 // For those that do not answer anyhow.
 constexpr std::chrono::milliseconds kShort{150};
 
-struct Outcome {
+struct PlayResult {
   std::vector<std::string> configs;
   std::vector<std::string> operations;
   int from_outside = 0;
 };
 
 // Each generation is full, valid and new, whatever the proposer does.
-Outcome play(ProposerArm& arm, Strategy& strategy, const Space& space, int generations) {
-  Outcome outcome;
+PlayResult play(ProposerArm& arm, Strategy& strategy, const Space& space, int generations) {
+  PlayResult outcome;
   std::set<std::string> seen;
   for (int generation = 0; generation < generations; ++generation) {
     const auto proposals = arm.ask(strategy, kGeneration, "{\"trials\":100}");
@@ -91,13 +91,13 @@ Outcome play(ProposerArm& arm, Strategy& strategy, const Space& space, int gener
       outcome.operations.push_back(proposal.operation);
       outcome.from_outside += proposal.operation.starts_with("proposer:");
       const double time = 1 + static_cast<double>(number * 37 % 11);
-      const bool right = number % 5 != 0;
+      const bool passed = number % 5 != 0;
       told.push_back(
-          {number, proposal.config, right, right ? std::optional(time) : std::nullopt, 1});
+          {number, proposal.config, passed, passed ? std::optional(time) : std::nullopt, 1});
       TrialReport report;
       report.number = number;
       report.config = proposal.config;
-      report.status = right ? "right" : "refused";
+      report.status = passed ? Outcome::passed : Outcome::failed;
       report.time_us = told.back().time_us;
       arm.report(report);
     }
@@ -107,7 +107,7 @@ Outcome play(ProposerArm& arm, Strategy& strategy, const Space& space, int gener
 }
 
 struct Played {
-  Outcome outcome;
+  PlayResult outcome;
   Written written;
 };
 

@@ -44,7 +44,7 @@ def lie(n, id):
         {"genome": {"A": 19, "B": 0, "C": 19}},          # the preset
         {"genome": fine, "parents": [999]},              # a parent that is none
         {"genome": None}, 7, None, [], "x",
-        {"genome": fine, "time": 0.001, "status": "right", "verdict": {"ok": True}},
+        {"genome": fine, "time": 0.001, "status": "passed", "verdict": {"ok": True}},
         {"genome": dict(reversed(fine.items()))},        # the same again
     ])
 

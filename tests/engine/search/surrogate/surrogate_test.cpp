@@ -59,7 +59,7 @@ Found search(const Space& space, const std::string& spec, std::uint64_t seed, in
 
 }  // namespace
 
-TEST_CASE("a surrogate learns which configs are refused, from the trials alone") {
+TEST_CASE("a surrogate learns which configs fail, from the trials alone") {
   const Space space = tiles();
   Surrogate surrogate(space, {}, true, 1), blind(space, {}, false, 1);
   Random random(2);
@@ -86,11 +86,11 @@ TEST_CASE("a surrogate learns which configs are refused, from the trials alone")
     fitting += fit;
     CHECK(blind.chance(blind.site(genome)) == 1);
   }
-  // To say 'refused' always would be wrong about every one that fits.
+  // To say 'fails' always would be wrong about every one that fits.
   CHECK(wrong_side < fitting / 2);
 }
 
-TEST_CASE("where most configs are refused, evolve spends its trials on those that are not") {
+TEST_CASE("where most configs fail, evolve spends its trials on those that are not") {
   const Space space = tiles();
   int right = 0, right_blind = 0, wins = 0, losses = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {

@@ -50,8 +50,8 @@ class RunOfTrials {
     row.config_json = config.to_json();
     row.operation = "mutate";
     row.stage = us ? "screen" : "resources";
-    row.outcome = us ? "right" : "refused";
-    row.finding = us ? "right" : "spill";
+    row.outcome = us ? Outcome::passed : Outcome::failed;
+    row.finding = us ? "passed" : "spill";
     if (us) row.screen_time = ScreenTime{{*us}};
     const std::vector<SampleRow> samples =
         us ? std::vector<SampleRow>{{0, "screen", {*us}}} : std::vector<SampleRow>();
@@ -88,7 +88,7 @@ Value number(std::int64_t value) { return value; }
 TEST_CASE("the genes that move a limit, what was tried behind what was not, the nearest first") {
   RunOfTrials run;
   const std::int64_t staged = run.add(fa2_with({{"BLOCK_N", number(64)}}), 90);
-  const std::int64_t refused = run.add(fa2_with({{"BLOCK_N", number(80)}}), std::nullopt);
+  const std::int64_t broken = run.add(fa2_with({{"BLOCK_N", number(80)}}), std::nullopt);
   run.add(fa2_with({{"BLOCK_N", number(96)}, {"EPILOGUE", std::string("direct")}}), 120);
   const TuningHints next = run.next(Bottleneck::shared_memory);
   CHECK(next.known);
@@ -102,14 +102,14 @@ TEST_CASE("the genes that move a limit, what was tried behind what was not, the 
   CHECK(faster.trial == staged);
   CHECK(*faster.ratio == doctest::Approx(0.9));
   const HintOption& failed = option_of(block, number(80));
-  CHECK(failed.trial == refused);
-  CHECK(failed.outcome == "refused");
+  CHECK(failed.trial == broken);
+  CHECK(failed.outcome == "failed");
   CHECK(failed.finding == "spill");
   CHECK(!failed.ratio);
   const HintOption& other = option_of(block, number(96));
   CHECK(!other.trial);
   CHECK(other.trials == 1);
-  CHECK(other.right == 1);
+  CHECK(other.passed == 1);
   CHECK(*other.best_ratio == doctest::Approx(1.2));
   // 128 has 112 beside it, and 160, which needs other changes.
   CHECK(block.options.front().value == number(112));

@@ -26,7 +26,7 @@
 
 namespace fa_tune::test {
 
-// Of finals: one to be judged in, and those of the race.
+// Of finals: one to be gated in, and those of the race.
 constexpr int kRenewals = 1 + ProcessSeries::kProcesses;
 
 inline const TuningTask& toy() {

@@ -40,7 +40,7 @@ TEST_CASE("killed in the finals, a run comes to the same when it goes on") {
   const test::ScratchFolder whole(test::memory_folder());
   REQUIRE(outcome_of_child(whole / "a.db", "") == 0);
   const std::string expected = found(whole / "a.db");
-  for (const char* point : {"search_over", "final_judged", "final_judged:7", "final_written",
+  for (const char* point : {"search_over", "final_gated", "final_gated:7", "final_written",
                             "final_committed", "finals_over"}) {
     CAPTURE(point);
     const test::ScratchFolder folder(test::memory_folder());
@@ -83,7 +83,7 @@ TEST_CASE("stopped in the finals, a run keeps no part of a race") {
   CHECK(store.finals(stopped.run).size() >= 10);
 }
 
-TEST_CASE("a kernel that ends its process in the race, twice, is refused; the others race") {
+TEST_CASE("a kernel that ends its process in the race, twice, fails; the others race") {
   const test::ScratchFolder folder(test::memory_folder());
   Store store(folder / "a.db", Store::Mode::write);
   // All but one are told apart by their work; of the fastest the process does not live long.
@@ -103,15 +103,15 @@ TEST_CASE("a kernel that ends its process in the race, twice, is refused; the ot
   };
   const EvolveResult result = run(store, *device, 40);
   const auto rows = store.finals(result.run);
-  std::size_t refused = 0;
+  std::size_t failed = 0;
   for (const TrialRow& trial : store.trials(result.run))
-    if (trial.stage == "final" && trial.outcome == "refused") {
-      ++refused;
+    if (trial.stage == "final" && trial.outcome == Outcome::failed) {
+      ++failed;
       CHECK(trial.finding == "crash");
     }
-  CHECK(refused >= 1);
-  CHECK(deaths == 2 * static_cast<int>(refused));
-  CHECK(rows.size() + refused == expected.size());
+  CHECK(failed >= 1);
+  CHECK(deaths == 2 * static_cast<int>(failed));
+  CHECK(rows.size() + failed == expected.size());
   CHECK(rows.front().blocks >= 16);
   check_sound(folder / "a.db");
 }
@@ -144,7 +144,7 @@ TEST_CASE(
     REQUIRE(rows.size() >= 2);
     CHECK((rows.front().blocks > 0) == (most == 1));
     for (const TrialRow& trial : store.trials(result.run))
-      CHECK_FALSE((trial.stage == "final" && trial.outcome == "refused"));
+      CHECK_FALSE((trial.stage == "final" && trial.outcome == Outcome::failed));
   }
 }
 

@@ -9,7 +9,7 @@ TEST_CASE("a breakdown says where time went, and what to do where both sides wai
   CHECK(describe(both).empty());
   both.devices = {"cuda:0"};
   both.jobs = 16;
-  both.trials = both.judged = 347;
+  both.trials = both.gated = 347;
   both.wall_s = 30;
   both.compile_s = 235;
   both.gate_s = 7.2;
@@ -35,9 +35,9 @@ TEST_CASE("a breakdown says where time went, and what to do where both sides wai
   compiling.compile_s = 450;
   CHECK(describe(compiling).size() == 2);
   // Nor does a device that is full gain by it.
-  Breakdown judging = both;
-  judging.busy_s = 28;
-  judging.idle_s = 2;
-  judging.idle_for_engine_s = 0;
-  CHECK(describe(judging).size() == 2);
+  Breakdown busy = both;
+  busy.busy_s = 28;
+  busy.idle_s = 2;
+  busy.idle_for_engine_s = 0;
+  CHECK(describe(busy).size() == 2);
 }

@@ -191,7 +191,7 @@ TEST_CASE("devices work at the same time, and trials say which one had them") {
   std::set<std::string> executor;
   for (const TrialRow& trial : kept.store.trials(1)) {
     CHECK(trial.at_ms.has_value());
-    const bool ran = trial.stage != "compile" && trial.outcome != "duplicate";
+    const bool ran = trial.stage != "compile" && trial.outcome != Outcome::duplicate;
     CHECK(ran == !trial.device.empty());
     if (ran) executor.insert(trial.device);
   }
@@ -263,7 +263,7 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
   std::string deadly;
   std::int64_t number = 0;
   {
-    // The third right one; its PTX is what the devices know it by.
+    // The third correct one; its PTX is what the devices know it by.
     Kept kept;
     Staged device;
     run(kept.store, {&device}, trials());

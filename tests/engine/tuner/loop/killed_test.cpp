@@ -151,8 +151,9 @@ TEST_CASE("the toy's search meets every outcome, and has one fingerprint, twice"
   CHECK(found(folder / "a.db") == left_alone());
   const Store store(folder / "a.db", Store::Mode::read);
   std::map<std::string, int> stages;
-  for (const TrialRow& trial : store.trials(1)) ++stages[trial.stage + " " + trial.outcome];
-  for (const char* outcome : {"screen right", "final right", "gate refused", "compile refused",
+  for (const TrialRow& trial : store.trials(1))
+    ++stages[trial.stage + " " + to_text(trial.outcome)];
+  for (const char* outcome : {"screen passed", "final passed", "gate failed", "compile failed",
                               "duplicate_code duplicate"}) {
     CAPTURE(outcome);
     CHECK(stages[outcome] > 0);

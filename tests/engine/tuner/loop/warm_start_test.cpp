@@ -35,26 +35,27 @@ std::int64_t add_run(Store& store, const std::string& problem, const std::string
   return store.begin_run(run);
 }
 
-// `right` right trials, each `us` more than the one before, and a refused one.
-void add_trials(Store& store, std::int64_t run, int right, double us) {
-  for (int number = 1; number <= right + 1; ++number) {
+// `passed` trials that passed, each `us` more than the one before, and one that failed.
+void add_trials(Store& store, std::int64_t run, int passed, double us) {
+  for (int number = 1; number <= passed + 1; ++number) {
     TrialRow row;
     row.run = run;
     row.number = number;
     row.config_json = l4().space.at(static_cast<std::uint64_t>(number) * 7).to_json();
     row.operation = "random";
-    row.stage = number > right ? "compile" : "screen";
-    row.outcome = number > right ? "refused" : "right";
-    row.finding = number > right ? "compile_error" : "right";
+    row.stage = number > passed ? "compile" : "screen";
+    row.outcome = number > passed ? Outcome::failed : Outcome::passed;
+    row.finding = number > passed ? "compile_error" : "passed";
     row.source_hash = std::string(64, 'a');
-    if (number <= right) row.screen_time = ScreenTime{{us * number}};
+    if (number <= passed) row.screen_time = ScreenTime{{us * number}};
     store.record_trial(row, {}, {}, "source");
   }
 }
 
 }  // namespace
 
-TEST_CASE("runs to learn from: same kind of problem, enough right trials, the same device first") {
+TEST_CASE(
+    "runs to learn from: same kind of problem, enough trials that passed, the same device first") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   CHECK(choose_prior_runs(store, l4(), "NVIDIA L4").empty());
@@ -74,15 +75,16 @@ TEST_CASE("runs to learn from: same kind of problem, enough right trials, the sa
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].trials.size() == 20);
   CHECK(*runs[1].trials[2].time_us == 6);
-  CHECK(runs[1].trials[2].right);
+  CHECK(runs[1].trials[2].passed);
 
   CHECK(choose_prior_runs(store, l4(), 2).run == 2);
   CHECK_THROWS_WITH_AS(choose_prior_runs(store, l4(), std::int64_t{9}),
                        "there is no run 9 to learn from in this database", UserError);
-  CHECK_THROWS_WITH_AS(choose_prior_runs(store, l4(), std::int64_t{4}),
-                       "run 4 teaches nothing here: fewer than 8 of its right trials are valid "
-                       "configs of this space",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      choose_prior_runs(store, l4(), std::int64_t{4}),
+      "run 4 teaches nothing here: fewer than 8 of its trials that passed are valid "
+      "configs of this space",
+      UserError);
 }
 
 TEST_CASE("runs to learn from: the nearest by their work, and none far away") {
@@ -138,7 +140,7 @@ TEST_CASE("what a run learned from stays what it was, whatever finals say of it 
   REQUIRE(before.size() == 20);
   const auto trials = store.trials(run);
   store.record_final(trials[1].id, {1.5, 1.4, 1.6}, {1.5});
-  store.refuse_final(trials[0].id, "race", "found in the finals");
+  store.fail_final(trials[0].id, "race", "found in the finals");
   CHECK(told() == before);
 }
 

@@ -80,8 +80,9 @@ class Plan {
 
 // What a trial came to, but for clocks; the stage only up to the screen.
 std::string fingerprint(const TrialRow& trial) {
-  return trial.config_json + trial.operation + trial.outcome + trial.finding + trial.message +
-         trial.code_hash + std::to_string(trial.screen_time ? trial.screen_time->us.value : 0) +
+  return trial.config_json + trial.operation + to_text(trial.outcome) + trial.finding +
+         trial.message + trial.code_hash +
+         std::to_string(trial.screen_time ? trial.screen_time->us.value : 0) +
          std::to_string(trial.worst_ratio) + std::to_string(trial.duplicate_of);
 }
 
@@ -102,7 +103,7 @@ const std::vector<TrialRow>& sound() {
 std::vector<TrialRow> right_ones() {
   std::vector<TrialRow> right;
   for (const TrialRow& trial : sound())
-    if (trial.outcome == "right") right.push_back(trial);
+    if (trial.outcome == Outcome::passed) right.push_back(trial);
   return right;
 }
 
@@ -182,7 +183,7 @@ TEST_CASE("kernels that end their process are charged, and only they") {
       continue;
     }
     CAPTURE(accident->second);
-    CHECK(trial.outcome == "refused");
+    CHECK(trial.outcome == Outcome::failed);
     CHECK_FALSE(trial.screen_time.has_value());
     if (accident->second == "sticky") {
       CHECK(trial.finding == "fault");

@@ -107,7 +107,7 @@ TEST_CASE("a kernel that is wrong is not profiled") {
   const auto profile =
       profiled(exported({"#define HEAD_DIM 64\n", "#define HEAD_DIM 32\n"}), true, kProgram);
   REQUIRE(!profile);
-  CHECK_MESSAGE(test::has(profile.error(), "x.cu is not right"), profile.error());
+  CHECK_MESSAGE(test::has(profile.error(), "x.cu is not correct"), profile.error());
 }
 
 TEST_CASE("the emulator's model fills the same profile, and calls it predicted") {

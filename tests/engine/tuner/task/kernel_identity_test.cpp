@@ -1,4 +1,4 @@
-// Which variants are one kernel, and that all others are judged.
+// Which variants are one kernel, and that all others are gated.
 
 #include "engine/tuner/task/kernel_identity.hpp"
 
@@ -104,7 +104,7 @@ TEST_CASE("identity: configs that differ in block or grid alone are all timed") 
   const TuningTask task = place.task(kLaunchAlone);
   const auto compiler = open_nvrtc();
   const Searched searched = exhaustive(task, *compiler, 20);
-  CHECK(searched.result.counts.right == 20);
+  CHECK(searched.result.counts.passed == 20);
   CHECK(searched.result.counts.duplicate == 0);
   std::set<std::string> codes, identities;
   for (const TrialRow& trial : searched.trials) {
@@ -127,11 +127,11 @@ TEST_CASE("identity: a gene that reaches nothing makes duplicates, which the dat
   const Searched searched = exhaustive(task, *compiler, 400);
   std::map<std::string, int> kernels;  // by BLOCK, WORK and FACTOR: NAME leaves no trace
   for (const TrialRow& trial : searched.trials) {
-    if (trial.outcome == "refused" && trial.finding == "compile_error") continue;
+    if (trial.outcome == Outcome::failed && trial.finding == "compile_error") continue;
     Config config = Config::from_json(trial.config_json);
     config.set("NAME", std::string("any"));
     int& seen = kernels[config.to_json()];
-    CHECK((trial.outcome == "duplicate") == (seen > 0));
+    CHECK((trial.outcome == Outcome::duplicate) == (seen > 0));
     ++seen;
   }
   CHECK(kernels.size() > 30);
@@ -167,7 +167,7 @@ TEST_CASE("identity: a run from before identities were kept goes on") {
   CHECK(check_database(folder / "fa.db").defects.empty());
 }
 
-TEST_CASE("identity: what cannot be launched is refused, and the search goes on") {
+TEST_CASE("identity: what cannot be launched fails, and the search goes on") {
   const test::CustomSpace place;
   test::write_text(place.folder() / "mine.cu", kStrided);
   test::Replacements changes = kLaunchAlone;
@@ -176,10 +176,10 @@ TEST_CASE("identity: what cannot be launched is refused, and the search goes on"
   const TuningTask task = place.task(changes);
   const auto compiler = open_nvrtc();
   const Searched searched = exhaustive(task, *compiler, 4);
-  CHECK(searched.result.counts.right == 1);
-  CHECK(searched.result.counts.refused == 3);
+  CHECK(searched.result.counts.passed == 1);
+  CHECK(searched.result.counts.failed == 3);
   for (const TrialRow& trial : searched.trials) {
-    if (trial.outcome == "right") continue;
+    if (trial.outcome == Outcome::passed) continue;
     CHECK(trial.stage == "resources");
     CHECK(trial.finding == "launch_limits");
     const bool said = test::has(trial.message, "block.x is BLOCK = 2048, expected 1 to 1024") ||

@@ -35,7 +35,7 @@ std::string text_of(const std::optional<Rejection>& charge) {
   return charge ? charge->finding + ": " + charge->message : "";
 }
 
-// `kernel` dies on device 0 and is right on device 1.
+// `kernel` dies on device 0 and runs to its end on device 1.
 std::optional<std::size_t> false_death(CrashPolicy& policy, std::uint64_t kernel) {
   CHECK_FALSE(charge_of(policy, kernel, kSegfault, 0));
   return policy.survived(kernel, 1);
@@ -49,7 +49,7 @@ TEST_CASE("a kernel is charged with the second death, and no other is") {
   CHECK_FALSE(charge_of(policy, 8, kSegfault));
   CHECK(text_of(charge_of(policy, 7, kSegfault, 1)) ==
         "crash: the process that ran it was lost twice: launch: signal 11");
-  // One that died once and then was right is as new.
+  // One that died once and then ran to its end is as new.
   CHECK_FALSE(policy.survived(8, 0));
   CHECK_FALSE(charge_of(policy, 8, kSegfault));
   CHECK(text_of(charge_of(policy, 8, {FaultKind::timeout, "launch: 3 s"})) ==
@@ -90,7 +90,7 @@ TEST_CASE("three kernels in a row that die on one device and not on another spea
     CHECK_FALSE(false_death(policy, 5));
     CHECK(false_death(policy, 6) == 0);
   }
-  SUBCASE("not if a kernel dies and is right on the same") {
+  SUBCASE("not if a kernel dies and then runs on the same") {
     CHECK_FALSE(charge_of(policy, 3, kSegfault, 0));
     CHECK_FALSE(policy.survived(3, 0));
     CHECK_FALSE(false_death(policy, 4));

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 struct Harm {
   const char* code;     // at the kernel's beginning
-  const char* finding;  // what the trial must be refused with on a GPU
+  const char* finding;  // what the trial must fail with on a GPU
 };
 
 // By the value of the parameter HARM; 0 is none.
@@ -179,13 +179,13 @@ TEST_CASE("kernels that do harm are charged, and only they") {
     CAPTURE(trial.message);
     const int harm = harm_of(trial);
     // Duplicates, and what does not fit, stop before they run.
-    const bool never_ran = trial.outcome == "duplicate" || trial.stage == "compile" ||
+    const bool never_ran = trial.outcome == Outcome::duplicate || trial.stage == "compile" ||
                            (trial.stage == "resources" && trial.finding != kHarms.at(4).finding);
     if (harm == 0) {
-      CHECK((trial.outcome == "right" || never_ran || trial.stage == "resources"));
-      right += trial.outcome == "right";
+      CHECK((trial.outcome == Outcome::passed || never_ran || trial.stage == "resources"));
+      right += trial.outcome == Outcome::passed;
     } else if (!never_ran) {
-      CHECK(trial.outcome == "refused");
+      CHECK(trial.outcome == Outcome::failed);
       CHECK(trial.finding == kHarms.at(harm).finding);
       ++charged[harm];
     }
@@ -195,6 +195,6 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   std::string told;
   for (const auto& [harm, count] : charged)
     told += std::to_string(count) + " " + kHarms.at(harm).finding + ", ";
-  MESSAGE(device->info().name, ": charged ", told, right, " of ", trials.size(), " right, ",
+  MESSAGE(device->info().name, ": charged ", told, right, " of ", trials.size(), " passed, ",
           device->deaths().size(), " workers lost");
 }

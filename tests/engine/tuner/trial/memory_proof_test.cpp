@@ -24,7 +24,7 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
   const Field field;
   for (const Effort effort : {Effort::screen, Effort::final_}) {
     const auto honest = field.time(field.clock(), 0, effort, ValidatedTimer::Proof::where_measured);
-    CHECK(honest.first == "right");
+    CHECK(honest.first == "passed");
     for (const int cheat : {1, 3, 4, 5, 6}) {
       CAPTURE(cheat);
       const auto told =
@@ -33,7 +33,7 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
     }
   }
   CHECK(field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::always).first ==
-        "right");
+        "passed");
   for (const int cheat : {1, 3, 4, 5, 6}) {
     CAPTURE(cheat);
     const auto told =
@@ -49,23 +49,23 @@ TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or
   }
 }
 
-TEST_CASE("memory: what is written over is given anew for every timed launch, of right or wrong") {
+TEST_CASE("memory: what is written over is given anew for every timed launch, correct or not") {
   const Field field(sorts());
   const auto fresh =
       field.time(field.predictor(), 0, Effort::final_, ValidatedTimer::Proof::where_measured);
-  REQUIRE(fresh.first == "right");
+  REQUIRE(fresh.first == "passed");
   for (const Effort effort : {Effort::screen, Effort::final_})
     for (const int cheat : {0, 1}) {
       CAPTURE(cheat);
       const auto told =
           field.time(field.clock(), cheat, effort, ValidatedTimer::Proof::where_measured);
-      CHECK(told.first == "right");
+      CHECK(told.first == "passed");
       CHECK(told.second > 0.95 * fresh.second);
     }
   for (const int cheat : {0, 1})
     CHECK(
         field.time(field.predictor(), cheat, Effort::final_, ValidatedTimer::Proof::always).first ==
-        "right");
+        "passed");
 }
 
 TEST_CASE("memory: the gate changes a few elements, and sees who looked at others alone") {
@@ -74,7 +74,7 @@ TEST_CASE("memory: the gate changes a few elements, and sees who looked at other
     test::Bench bench(field.task(), field.predictor());
     return bench.gate(field.task().templates[0], field.config(cheat), "quick").finding;
   };
-  for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::right);
+  for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::passed);
   for (const int cheat : {1, 3, 4}) {
     CAPTURE(cheat);
     CHECK(gated(cheat) == Finding::stale);
@@ -116,7 +116,7 @@ class ScriptedClock : public test::MeasuringEmulator {
 
 }  // namespace
 
-TEST_CASE("memory: who is refused by the clock's look, and what it costs") {
+TEST_CASE("memory: which kernels fail under the clock, and what it costs") {
   const Field field;
   const auto told = [&](const ScriptedClock::Script& script, Effort effort, double us = 4,
                         bool slow = false, const BufferChanges& restore = {}) {

@@ -110,7 +110,7 @@ TEST_CASE("what the emulator does not know is nothing against a kernel that a GP
   const SanitizerResult result = sanitize(newer, plain, SanitizerCheck::kInstructions);
   CHECK_FALSE(result.rejection);
   CHECK(result.cases == 0);
-  CHECK_MESSAGE(test::has(result.text(), "not looked at: unknown_instruction"), result.text());
+  CHECK_MESSAGE(test::has(result.text(), "not checked: unknown_instruction"), result.text());
   const auto known = test::toy_compiler();
   const SanitizerResult all = sanitize(*known, plain, SanitizerCheck::kInstructions);
   CHECK_FALSE(all.rejection);
@@ -121,7 +121,7 @@ TEST_CASE("how far a look goes depends on instructions, and it says how far") {
   const auto compiler = test::toy_compiler();
   const SanitizerResult none = sanitize(*compiler, plain, 10);
   CHECK_FALSE(none.rejection);
-  CHECK_MESSAGE(test::has(none.text(), "not looked at: unfinished"), none.text());
+  CHECK_MESSAGE(test::has(none.text(), "not checked: unfinished"), none.text());
   // A launch of the first case, of 33 elements, takes some 2,700; there are three and one changed.
   const SanitizerResult some = sanitize(*compiler, plain, 20'000);
   CHECK_FALSE(some.rejection);
@@ -139,7 +139,7 @@ TEST_CASE("an emulator's process that dies says nothing of the kernel; it is ask
   };
   const SanitizerResult result = sanitize(*compiler, dying, SanitizerCheck::kInstructions);
   CHECK_FALSE(result.rejection);
-  CHECK(result.text() == "not looked at: the emulator's process died");
+  CHECK(result.text() == "not checked: the emulator's process died");
   CHECK(opened == 2);
   opened = 0;
   const EmulatorOpener once = [&](const DeviceProfile& profile, std::uint64_t instructions) {
@@ -179,11 +179,11 @@ TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs")
     CHECK(looks >= static_cast<int>(rows.size()));
     CHECK(beside == 0);
     for (const FinalRow& row : rows) {
-      const auto looked_at = nlohmann::json::parse(row.detail_json).at("looked_at");
+      const auto sanitizer = nlohmann::json::parse(row.detail_json).at("sanitizer");
       if (known)
-        CHECK(looked_at == "all 6 cases");
+        CHECK(sanitizer == "all 6 cases");
       else
-        CHECK(test::has(looked_at.get<std::string>(), "not looked at: unknown_instruction"));
+        CHECK(test::has(sanitizer.get<std::string>(), "not checked: unknown_instruction"));
     }
   }
 }

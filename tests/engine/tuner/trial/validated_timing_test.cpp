@@ -10,7 +10,7 @@
 
 using namespace fa_tune;
 
-TEST_CASE("a launch that is predicted as a whole counts only with right outputs") {
+TEST_CASE("a launch that is predicted as a whole counts only with correct outputs") {
   const TuningTask task = test::toy_project();
   const auto device = open_emulator(task.target, 1);
   const auto compiler = test::toy_compiler();

@@ -1,6 +1,6 @@
 #include "tests/engine/device/emulator/sanitizer/support.hpp"
 
-// Barriers and waits in the wrong, each beside its right twin.
+// Barriers and waits in the wrong, each beside its correct twin.
 
 using namespace fa_tune;
 using namespace fa_tune::test;

@@ -1,6 +1,6 @@
 #include "tests/engine/device/emulator/sanitizer/support.hpp"
 
-// Races in shared memory: each fault beside its right twin.
+// Races in shared memory: each fault beside its correct twin.
 
 using namespace fa_tune;
 using namespace fa_tune::test;
