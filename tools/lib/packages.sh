@@ -31,6 +31,8 @@ zlib1g-dev             header zlib.h
 lint_needs='
 clang-format           command clang-format
 clang-tidy-19          command clang-tidy-19
+codespell              command codespell
+shellcheck             command shellcheck
 '
 
 header_folders=(/usr/include /usr/local/include)
