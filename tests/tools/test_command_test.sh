@@ -127,6 +127,16 @@ changed 'far.cpp three.cpp two.cpp'
 check 'what is not: 1' equal "$status" 1
 commit third
 changed 'far.cpp'
+echo '// even more' >>engine/one.hpp
+commit fourth
+changed 'two.cpp' HEAD~1
+git reset -q --hard HEAD~1
+echo '// text' >>CMakeLists.txt
+git add -f CMakeLists.txt
+git -c user.name=n -c user.email=e commit -qm fourth
+changed '' HEAD~1
+check 'no source changed: 0' equal "$status" 0
+git reset -q --hard HEAD~1
 changed 'far.cpp three.cpp two.cpp' HEAD~2
 changed '' gone
 check 'a base that is not there: 2' equal "$status" 2

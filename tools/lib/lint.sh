@@ -98,20 +98,25 @@ lint_base() {
 # changed_sources BASE: the .cpp files that differ from BASE, then those that include a header which does;
 # among each the smallest first.
 changed_sources() {
-  local changed headers=() file
+  local changed sources=() headers=() file
   mapfile -t changed < <(git -C "$root" diff --name-only --diff-filter=d "$1" -- \
-    '*.cpp' '*.hpp' | grep -E '^(engine|db|tools|tests)/')
+    {engine,db,tools,tests}/'*'.{cpp,hpp})
   for file in "${changed[@]}"; do
-    if [[ $file == *.hpp ]]; then headers+=(-e "#include \"$file\""); fi
+    case "$file" in
+      *.cpp) sources+=("$file") ;;
+      *.hpp) headers+=(-e "#include \"$file\"") ;;
+    esac
   done
   {
-    printf '%s\n' "${changed[@]}" | grep '\.cpp$' | by_size
+    printf '%s\n' "${sources[@]}" | by_size
     if [ ${#headers[@]} -gt 0 ]; then
-      our_sources cpp | (cd "$root" && xargs grep -lF "${headers[@]}") | by_size
+      # No file at all includes it: no failure.
+      our_sources cpp | (cd "$root" && { xargs grep -lF "${headers[@]}" || true; }) | by_size
     fi
   } | awk '!seen[$0]++'
 }
 
+# by_size: the files named on standard input, the smallest first.
 by_size() { (cd "$root" && xargs -r stat -c '%s %n') | sort -n | cut -d ' ' -f 2-; }
 
 lint_lint_changed() {
