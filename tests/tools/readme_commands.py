@@ -40,7 +40,7 @@ NOT_COMMANDS = {
 
 PROGRAMS = ("fa-tune", "tools/", "bench_", "build/", "sqlite3", "nvcc", "cmake", "ctest", "ninja", "python3", "pip", "apt-get")
 NOT_OURS = {".git", ".venv", "build", "node_modules"}
-MOST_SECONDS = 120
+MOST_SECONDS = 600
 
 
 def documents(root):
