@@ -30,7 +30,7 @@ for package in "$@"; do
     cmake | ccache | git | sqlite3) ln -sf /bin/true "$fake/$package" ;;
     ninja-build) ln -sf /bin/true "$fake/ninja" ;;
     python3-venv) rm -f "$work/no-ensurepip" ;;
-    clang-format | clang-tidy-19) ln -sf /bin/true "$fake/$package" ;;
+    clang-format | clang-tidy-19 | codespell | shellcheck) ln -sf /bin/true "$fake/$package" ;;
   esac
   for header in yaml-cpp/yaml.h spdlog/spdlog.h fmt/core.h doctest/doctest.h nlohmann/json.hpp \
     CLI/CLI.hpp sqlite3.h SQLiteCpp/SQLiteCpp.h openssl/evp.h zlib.h \
@@ -93,8 +93,8 @@ try "$checkout/tools/setup"
 check 'the second call says nothing' equal "$status$(cat "$err")" 0
 check 'and installs nothing' equal "$(ls "$work/done")" ''
 try "$checkout/tools/setup" --lint
-check 'lint brings its two tools and no more' contains "$work/done/apt" \
-  '--no-install-recommends clang-format clang-tidy-19'
+check 'lint brings its four tools and no more' contains "$work/done/apt" \
+  '--no-install-recommends clang-format clang-tidy-19 codespell shellcheck'
 
 rm "$fake/ninja"
 try "$checkout/tools/setup"

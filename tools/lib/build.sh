@@ -20,8 +20,34 @@ configure_preset() { # PRESET
   (cd "$root" && cmake --fresh --preset "$1")
 }
 
-build_preset() { # PRESET
-  (cd "$root" && cmake --build --preset "$1")
+build_preset() { # PRESET [OPTION OF CMAKE]...
+  (cd "$root" && cmake --build --preset "$@")
+}
+
+# targets_of_tests PRESET OPTION...: prints, on one line, the programs of the preset that the tests which
+# ctest chooses by these options run or are given. CTestTestfile.cmake is read, as ctest itself does not tell the
+# command of a test that is not built yet.
+targets_of_tests() {
+  local folder=$root/build/$1
+  shift
+  ctest --test-dir "$folder" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p' >"$folder/.chosen-tests"
+  find "$folder" -name CTestTestfile.cmake -exec cat {} + |
+    awk -v folder="$folder/" '
+      FNR == NR { chosen[$0] = 1; next }
+      sub(/^add_test\(\[=*\[/, "") {
+        name = $0
+        sub(/\]=*\].*/, "", name)
+        if (!(name in chosen)) next
+        count = split($0, quoted, "\"")
+        for (i = 2; i <= count; i += 2) {
+          if (index(quoted[i], folder) != 1) continue
+          sub(".*/", "", quoted[i])
+          print quoted[i]
+        }
+      }' "$folder/.chosen-tests" - | sort -u >"$folder/.wanted-targets"
+  # A test is also given folders of the build, which are no targets.
+  ninja -C "$folder" -t targets all 2>/dev/null | sed -n 's/^\([^/]*\): phony$/\1/p' | sort -u |
+    comm -12 - "$folder/.wanted-targets" | tr '\n' ' '
 }
 
 # watch_build LOG: shows how far ninja is ('[12/80]') on one line of a terminal until it is killed or the

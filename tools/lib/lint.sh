@@ -1,6 +1,10 @@
 # shellcheck shell=bash
-# Formatting and static checks over the tracked sources. Sourced by tools/test; needs talk.sh and root.
+# What tools/test --style, --lint and --lint-changed do: checks that run nothing of ours. Sourced by
+# tools/test; needs talk.sh, build.sh and root.
 : "${root:?}"
+
+# What --lint-changed looks at, at most: a file takes clang-tidy 5 to 15 s, and CI is to stay quick.
+most_changed=12
 
 # The C++ sources that git knows, or in a tree without git those that are there; ours alone, so that
 # nothing under build/ or .venv is looked at.
@@ -28,6 +32,114 @@ check_format() {
   fi
 }
 
+# .codespellrc says what is left out, and which words are right.
+check_spelling() {
+  if (cd "$root" && codespell .ci db engine kernel_templates search_spaces tests tools ./*.md \
+    CMakeLists.txt); then
+    say 'spelling: codespell knows every word'
+  else
+    say 'spelling: mend the above, or add the word to .codespellrc if it is right'
+    return 1
+  fi
+}
+
+# our_scripts: the shell scripts, by their first lines.
+our_scripts() {
+  (cd "$root" && find .ci tools tests -type f -exec awk 'FNR == 1 && /^#!.*[ \/](ba)?sh$|^# shellcheck shell=/ {
+    print FILENAME } { nextfile }' {} +)
+}
+
+check_scripts() {
+  local scripts
+  mapfile -t scripts < <(our_scripts)
+  if (cd "$root" && shellcheck -x "${scripts[@]}"); then
+    say "scripts: ${#scripts[@]} are clean under shellcheck"
+  else
+    say 'scripts: shellcheck says above what it wants'
+    return 1
+  fi
+}
+
+# All three are tried, so that one call tells everything.
+lint_style() {
+  local failed=0
+  check_format || failed=1
+  check_spelling || failed=1
+  check_scripts || failed=1
+  return "$failed"
+}
+
+lint_lint() {
+  local files
+  lint_style
+  mapfile -t files < <(our_sources cpp)
+  check_tidy "${files[@]}"
+}
+
+# lint_base [BASE]: prints the commit to compare with; false, with the reason, if there is none.
+lint_base() {
+  local base
+  if [ $# -gt 0 ]; then
+    git -C "$root" rev-parse --quiet --verify "$1^{commit}" && return 0
+    say "there is no commit $1"
+    return 1
+  fi
+  base=$(git -C "$root" merge-base HEAD origin/main 2>/dev/null) || base=''
+  if [ -z "$base" ] || [ "$base" = "$(git -C "$root" rev-parse HEAD 2>/dev/null)" ]; then
+    base=$(git -C "$root" rev-parse --quiet --verify 'HEAD~1^{commit}') || base=''
+  fi
+  if [ -z "$base" ]; then
+    say 'no git here, or a clone without the commit before this one'
+    return 1
+  fi
+  printf '%s\n' "$base"
+}
+
+# changed_sources BASE: the .cpp files that differ from BASE, then those that include a header which does;
+# among each the smallest first.
+changed_sources() {
+  local changed sources=() headers=() file
+  mapfile -t changed < <(git -C "$root" diff --name-only --diff-filter=d "$1" -- \
+    {engine,db,tools,tests}/'*'.{cpp,hpp})
+  for file in "${changed[@]}"; do
+    case "$file" in
+      *.cpp) sources+=("$file") ;;
+      *.hpp) headers+=(-e "#include \"$file\"") ;;
+    esac
+  done
+  {
+    printf '%s\n' "${sources[@]}" | by_size
+    if [ ${#headers[@]} -gt 0 ]; then
+      # No file at all includes it: no failure.
+      our_sources cpp | (cd "$root" && { xargs grep -lF "${headers[@]}" || true; }) | by_size
+    fi
+  } | awk '!seen[$0]++'
+}
+
+# by_size: the files named on standard input, the smallest first.
+by_size() { (cd "$root" && xargs -r stat -c '%s %n') | sort -n | cut -d ' ' -f 2-; }
+
+lint_lint_changed() {
+  local base files beyond
+  if ! base=$(lint_base "$@"); then
+    # A base that was asked for must be there.
+    if [ $# -gt 0 ]; then return 2; fi
+    say 'tidy: NOT RUN, since nothing tells what changed; tools/test --lint looks at every source'
+    return 0
+  fi
+  mapfile -t files < <(changed_sources "$base")
+  beyond=("${files[@]:most_changed}")
+  if [ ${#beyond[@]} -gt 0 ]; then
+    say "tidy: of ${#files[@]} sources that changed or include a header that did, the first" \
+      "$most_changed are looked at, NOT ${beyond[*]}; tools/test --lint looks at all"
+  fi
+  if [ ${#files[@]} -eq 0 ]; then
+    say "tidy: no source changed since ${base:0:12}"
+    return 0
+  fi
+  check_tidy "${files[@]:0:most_changed}"
+}
+
 # tidy_one DATABASE FILE: silent if clean. One write a file, so that parallel ones do not mix.
 tidy_one() {
   local output
@@ -38,16 +150,23 @@ tidy_one() {
   return 1
 }
 
-# check_tidy BUILD: every source that its compile database knows, on all cores.
+# check_tidy FILE...: on all cores. It reads the compile database, which configuring writes: that of preset
+# lint has every source by itself.
 check_tidy() {
-  local files
-  mapfile -t files < <(our_sources cpp | while read -r file; do
-    if grep -qF "\"file\": \"$root/$file\"" "$1/compile_commands.json"; then echo "$root/$file"; fi
-  done)
+  local build=$root/build/lint files=() file
+  configure_preset lint >/dev/null
+  for file in "$@"; do
+    # What is built elsewhere only (tools/fuzz) is not in it.
+    if grep -qF "\"file\": \"$root/$file\"" "$build/compile_commands.json"; then files+=("$root/$file"); fi
+  done
+  if [ ${#files[@]} -eq 0 ]; then
+    say 'tidy: none of these is in the compile database'
+    return 0
+  fi
   export -f tidy_one
   # shellcheck disable=SC2016 # the inner shell expands these
   if printf '%s\0' "${files[@]}" |
-    xargs -0 -P "$(nproc)" -I '{}' bash -c 'tidy_one "$1" "$2"' _ "$1" '{}'; then
+    xargs -0 -P "$(nproc)" -I '{}' bash -c 'tidy_one "$1" "$2"' _ "$build" '{}'; then
     say "tidy: ${#files[@]} files are clean"
   else
     say 'tidy: the checks above are errors; .clang-tidy says which ones count and why'

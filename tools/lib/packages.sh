@@ -32,6 +32,8 @@ libboost-math-dev      header boost/math/distributions/students_t.hpp
 lint_needs='
 clang-format           command clang-format
 clang-tidy-19          command clang-tidy-19
+codespell              command codespell
+shellcheck             command shellcheck
 '
 
 header_folders=(/usr/include /usr/local/include)

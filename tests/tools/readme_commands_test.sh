@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Every command that a README prints runs as it is printed, and README's space of one's own finds a winner. The l4.yaml
+# that they name is here a small one, which the emulator runs in milliseconds: a file in the working folder comes before
+# the one of search_spaces.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+
+# from_readme FIRST: the lines of README's code block that begins so.
+from_readme() {
+  awk -v first="    $1" '
+    index($0, first) == 1 { inside = 1 }
+    inside && !/^    / { exit }
+    inside { print substr($0, 5) }' "$repository/README.md"
+}
+
+# What the documents name, and the reader has: programs, a space, a kernel, a T1 file with its plain kernel.
+mkdir -p prepared/tools bin
+ln -s "$program" bin/fa-tune
+ln -s "$program" prepared/tools/fa-tune
+PATH=$work/here/bin:$PATH
+small_space prepared/l4.yaml
+sed -i 's/^budget:.*/budget: {trials: 6}/' prepared/l4.yaml
+echo 'extern "C" __global__ void NAME() {}' >prepared/FILE.cu
+cat >prepared/plain.cu <<'CUDA'
+__global__ void plain(float* c, const float* a, const float* b, int n) {
+  int i = blockIdx.x * block_size_x + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+CUDA
+sed 's/plain/vector_add/' prepared/plain.cu >prepared/vector.cu
+cat >prepared/vector_T1.json <<'T1'
+{"General": {"BenchmarkName": "vector"},
+ "ConfigurationSpace": {
+  "TuningParameters": [{"Name": "block_size_x", "Type": "int", "Values": "[32, 64, 128]", "Default": 64}],
+  "Conditions": []},
+ "KernelSpecification": {
+  "Language": "CUDA", "CompilerOptions": [], "KernelName": "vector_add", "KernelFile": "vector.cu",
+  "LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"}, "GridDivX": ["block_size_x"],
+  "ProblemSize": [1000], "SharedMemory": 0,
+  "Arguments": [
+   {"Name": "c", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+    "FillType": "Constant", "Size": "ProblemSize[0]", "FillValue": 0.0, "Output": 1},
+   {"Name": "a", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+    "FillType": "Random", "Size": "ProblemSize[0]", "FillValue": 1.0},
+   {"Name": "b", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+    "FillType": "Random", "Size": "ProblemSize[0]", "FillValue": 1.0},
+   {"Name": "n", "Type": "int", "MemoryType": "Scalar", "FillValue": 1000}]}}
+T1
+
+run_commands() { # ROOT
+  rm -rf scratch
+  mkdir scratch
+  try python3 "$repository/tests/tools/readme_commands.py" "$1" prepared scratch
+}
+
+run_commands "$repository"
+cat "$out"
+check 'every command of the READMEs runs, or is listed with the reason why not' equal "$status" 0
+check 'there are many' test "$(grep -c ': ran: ' "$out")" -ge 25
+
+# Each mistake is found where there is one, and what is right beside it is none.
+mkdir bad
+cat >bad/README.md <<'BAD'
+    fa-tune space count l4.yaml   # right
+    fa-tune space count l4.yaml --wrong
+    fa-tune space count gone.yaml
+
+    frobnicate the kernel
+
+```yaml
+run: fa-tune nothing
+```
+BAD
+run_commands bad
+check 'a README with mistakes is refused' equal "$status" 1
+for mistake in 'FAILED: fa-tune space count l4.yaml --wrong' 'FAILED: fa-tune space count gone.yaml' \
+  'neither a command nor in NOT_COMMANDS: frobnicate' 'FAILED: fa-tune nothing'; do
+  check "finds: $mistake" contains "$out" "$mistake"
+done
+check 'and nothing else' equal "$(grep -c 'FAULT: ' "$out")" 4
+
+# The kernel of one's own: the space and the kernel as README has them, the plain one as a reader writes it. Then a C++
+# template in its place, as search_spaces/README.md says.
+mkdir own
+cd own
+from_readme 'space: scale_add' >mine.yaml
+from_readme '__global__ void scale_add' >mine.cu
+cat >plain.cu <<'CUDA'
+__global__ void plain(const float* x, float* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += a * x[i];
+}
+CUDA
+try fa-tune space check mine.yaml
+check "README's space is good" equal "$status" 0
+try fa-tune evolve --space mine.yaml --budget 4 --device emulator:h100
+check 'a search of it ends well' equal "$status" 0
+check 'and has a winner' contains "$out" 'best: trial'
+sed -i 's/kernel: scale_add/kernel: "scale_add<PER, float>"/' mine.yaml
+cat >mine.cu <<'CUDA'
+template <int N, class T>
+__global__ void scale_add(const T* x, T* y, T a, int n) {
+  for (int k = 0; k < N; ++k) {
+    int i = (blockIdx.x * N + k) * BLOCK + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+  }
+}
+CUDA
+try fa-tune evolve --space mine.yaml --budget 2 --device emulator:h100 --db template.db
+check 'so has one of a C++ template' contains "$out" 'best: trial'
+finish
