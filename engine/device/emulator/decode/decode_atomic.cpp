@@ -110,10 +110,7 @@ bool Decoder::atomic() {
     if (overwritten) b[i] = copy_of(b[i]);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    Draft& draft = emit(Kind::memory, Pipe::load_store, run_atomic);
-    if (old[i].kind != Ref::Kind::none) write(draft, 0, old[i]);
-    read(draft, 1, b[i]);
-    read(draft, 2, c);
+    Draft& draft = emit(Kind::memory, Pipe::load_store, run_atomic, {old[i]}, {b[i], c});
     address(draft, operand(at), 8, 2);
     draft.op.immediate += static_cast<std::int64_t>(i) * size_of(type);
     draft.op.m[0] = static_cast<std::uint8_t>(place.where);
@@ -147,17 +144,12 @@ bool Decoder::atomic_quad(Atomic what) {
   const std::size_t values = what == Atomic::cas ? 2 : 1;
   want_operands(2 + values, 3 + values);
   std::array<Ref, 2> old;
-  const bool wanted = operand(0).kind != Operand::Kind::sink;
-  if (wanted) old = quad(operand(0));
+  if (operand(0).kind != Operand::Kind::sink) old = quad(operand(0));
   const std::array<Ref, 2> b = quad(operand(2));
   std::array<Ref, 2> c;
   if (values == 2) c = quad(operand(3));
-  Draft& draft = emit(Kind::memory, Pipe::load_store, run_atomic_quad);
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (wanted) write(draft, i, old[i]);
-    read(draft, 2 + i, b[i]);
-    read(draft, 4 + i, c[i]);
-  }
+  Draft& draft = emit(Kind::memory, Pipe::load_store, run_atomic_quad, {old[0], old[1]},
+                      {b[0], b[1], c[0], c[1]});
   address(draft, operand(1), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(place.where);
   draft.op.m[1] = 16;

@@ -169,12 +169,9 @@ Ref Decoder::fixed_predicate() {
 }
 
 void Decoder::set_flag(Ref flag, bool value) {
-  LaneKey key{.op = LaneOp::predicate_mov};
-  Draft& draft = emit(Kind::lanes, Pipe::control, lanes_handler(key));
   const Ref from = {Ref::Kind::predicate, value ? predicate_true : predicate_false};
-  write(draft, 0, flag);
-  read(draft, 1, from);
-  read(draft, 2, from);
+  emit(Kind::lanes, Pipe::control, lanes_handler({.op = LaneOp::predicate_mov}), {flag},
+       {from, from});
 }
 
 // One argument or result from frame to frame.
@@ -216,8 +213,7 @@ void Decoder::call_one(const Function& callee, const std::vector<Operand>& resul
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     copy_parameter(arguments[i].symbol, callee.parameters[i]);
   }
-  Draft& draft = emit(Kind::call, Pipe::control, nullptr);
-  write(draft, 0, {Ref::Kind::reg, return_slots_.at(&callee)});
+  emit(Kind::call, Pipe::control, nullptr, {{Ref::Kind::reg, return_slots_.at(&callee)}});
   calls_.push_back({drafts_.size() - 1, &callee, 0});
   for (std::size_t i = 0; i < results.size(); ++i) {
     copy_parameter(callee.returns[i], results[i].symbol);
@@ -275,14 +271,12 @@ bool Decoder::return_or_exit() {
     return true;
   }
   if (saved_stack_.kind != Ref::Kind::none) copy_register(saved_stack_, stack_pointer_);
-  Draft& draft = emit(Kind::ret, Pipe::control, nullptr);
-  read(draft, 0, {Ref::Kind::reg, return_slots_.at(function_)});
+  emit(Kind::ret, Pipe::control, nullptr, {}, {{Ref::Kind::reg, return_slots_.at(function_)}});
   return true;
 }
 
 void Decoder::copy_register(Ref from, Ref to) {
-  LaneKey key{.type = Type::b64};
-  emit(Kind::lanes, Pipe::alu, lanes_handler(key), {to}, {from});
+  emit(Kind::lanes, Pipe::alu, lanes_handler({.type = Type::b64}), {to}, {from});
 }
 
 // Before a function's first instruction: a kernel starts with an empty stack and no function
@@ -339,8 +333,7 @@ bool Decoder::stack() {
   const Ref result = target(operand(0), type);
   const Ref bytes = source(operand(1), type);
   const auto combine = [&](LaneOp op, Type as, Ref to, Ref a, Ref b) {
-    LaneKey key{.op = op, .type = as};
-    emit(Kind::lanes, Pipe::alu, lanes_handler(key), {to}, {a, b});
+    emit(Kind::lanes, Pipe::alu, lanes_handler({.op = op, .type = as}), {to}, {a, b});
   };
   const auto low = static_cast<std::uint64_t>(align) - 1;
   const Ref begin = new_register(Type::b64, true);

@@ -155,9 +155,8 @@ bool Decoder::hint() {
   if (root() == "createpolicy") {
     understood_.assign(words_.size(), true);
     const Ref policy = target(operand(0), Type::b64);
-    LaneKey key{.type = Type::b64};
     const Ref zero = constant(0, 8);
-    emit(Kind::lanes, Pipe::alu, lanes_handler(key), {policy}, {zero});
+    emit(Kind::lanes, Pipe::alu, lanes_handler({.type = Type::b64}), {policy}, {zero});
     return true;
   }
   if (root() == "pmevent") {
@@ -231,11 +230,7 @@ bool Decoder::barrier() {
   if (left == (reducing ? 2U : 1U)) count = source(operand(at++), Type::u32);
   if (form == 1 && count.kind == Ref::Kind::none) malformed("bar.arrive wants a number of threads");
   if (reducing) voting = predicate_source(operand(at++), negated);
-  Draft& draft = emit(Kind::barrier, Pipe::control, nullptr);
-  if (reducing) write(draft, 0, result);
-  read(draft, 1, id);
-  read(draft, 2, count);
-  read(draft, 3, voting);
+  Draft& draft = emit(Kind::barrier, Pipe::control, nullptr, {result}, {id, count, voting});
   draft.op.m[0] = form;
   draft.op.m[1] = negated ? 1 : 0;
   draft.op.m[2] = aligned ? 1 : 0;

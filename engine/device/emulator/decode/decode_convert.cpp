@@ -3,6 +3,11 @@
 // cvt in all its forms.
 
 namespace fa_tune::emulator {
+namespace {
+
+bool is_fp8(Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; }
+
+}  // namespace
 
 // cvt{.round}{.relu}{.sat}{.ftz}.to.from
 bool Decoder::convert() {
@@ -12,15 +17,11 @@ bool Decoder::convert() {
   const auto to = type_of(words_[words_.size() - 2]);
   if (!to) return false;
   understood_[words_.size() - 2] = true;
-  const auto is_fp8 = [](Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; };
   if (is_fp8(*to) || is_fp8(key.from)) return convert_fp8(*to, key.from);
   if (*to == Type::b128 || key.from == Type::b128) return false;
   key.type = *to;
   key.op = LaneOp::convert;
-  if (has("rn")) key.round = Round::nearest;
-  if (has("rz")) key.round = Round::zero;
-  if (has("rm")) key.round = Round::down;
-  if (has("rp")) key.round = Round::up;
+  rounding(key);
   const bool away = has("rna");
   const bool whole[] = {has("rni"), has("rzi"), has("rmi"), has("rpi")};
   for (std::uint8_t i = 0; i < 4; ++i) {
@@ -82,7 +83,6 @@ bool Decoder::convert() {
 // cvt.rn.satfinite{.relu}.e4m3x2.f32 d, a, b; cvt.rn.satfinite{.relu}.e4m3x2.f16x2 d, a;
 // cvt.rn{.relu}.f16x2.e4m3x2 d, a.
 bool Decoder::convert_fp8(Type to, Type from) {
-  const auto is_fp8 = [](Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; };
   LaneKey key{.type = to, .from = from, .relu = has("relu")};
   if (!has("rn")) return false;
   const bool narrowing = is_fp8(to);

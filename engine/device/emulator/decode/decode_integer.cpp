@@ -115,8 +115,8 @@ bool Decoder::with_carry() {
   const Ref result = target(operand(0), type);
   Ref from[3];
   for (std::size_t i = 1; i < count; ++i) from[i - 1] = source(operand(i), type);
-  Draft& draft = emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result});
-  for (std::size_t i = 1; i < count; ++i) read(draft, i, from[i - 1]);
+  Draft& draft =
+      emit(Kind::lanes, Pipe::alu, lanes_handler(key), {result}, {from[0], from[1], from[2]});
   if (in) read(draft, 4, carry_);
   if (out) write(draft, 5, carry_);
   return true;

@@ -30,8 +30,8 @@ bool Decoder::shuffle() {
   const auto [result, p] = target_and_predicate();
   Ref sources[4];
   for (std::size_t i = 0; i < 4; ++i) sources[i] = source(operand(i + 1), Type::b32);
-  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle, {result, p});
-  for (std::size_t i = 0; i < 3; ++i) read(draft, i + 2, sources[i]);
+  Draft& draft = emit(Kind::converge, Pipe::shuffle, run_shuffle, {result, p},
+                      {sources[0], sources[1], sources[2]});
   read(draft, 15, sources[3]);
   draft.op.m[0] = static_cast<std::uint8_t>(mode);
   return true;
