@@ -84,7 +84,7 @@ TEST_CASE("sampled truth: a wrong row that is sampled, and a wrong tile, are alw
       const Verdict verdict = gate.check(
           spoiled([row](const AttentionCall& call) { fill_row(call, row, zero); }), {each});
       CHECK(verdict.finding == Finding::wrong);
-      CHECK(verdict.message.find(" elements looked at are off") != std::string::npos);
+      CHECK(verdict.message.find(" sampled elements are off") != std::string::npos);
     }
     for (std::size_t tile = 0; tile < 8; ++tile) {
       const Verdict verdict = gate.check(spoiled([tile](const AttentionCall& call) {
