@@ -24,11 +24,11 @@ using Sort = SelfTestRow::Sort;
 constexpr std::size_t kEntriesAhead = 64;
 
 // A task with a device and all that gates kernels there.
-class Place {
+class Workplace {
  public:
   // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
-  Place(TuningTask task, const DeviceOpener& open, const EmulatorOpener& emulator,
-        Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
+  Workplace(TuningTask task, const DeviceOpener& open, const EmulatorOpener& emulator,
+            Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
       : task_(std::move(task)),
         open_(open),
         pool_(compiler, jobs),
@@ -95,7 +95,7 @@ class Place {
 };
 
 struct Entry {
-  Place* place = nullptr;
+  Workplace* place = nullptr;
   std::optional<Template> planted;  // else the task's own
   Config config;
   SelfTestRow row;
@@ -195,7 +195,7 @@ class Tester {
   }
 
   // Projects differ by the settings of their problem alone; each is opened once.
-  Place& place_of(const Known& known) {
+  Workplace& place_of(const Known& known) {
     std::string key = known.space->name;
     for (const auto& [name, value] : known.fault.problem) key += " " + name + "=" + to_text(value);
     auto& place = places_[key];
@@ -208,7 +208,8 @@ class Tester {
                       [&](const auto& old) { return old.first == setting.first; });
         file.problem_settings.push_back(setting);
       }
-      place = std::make_unique<Place>(open_task(std::move(file), root_), open_, options_.emulator,
+      place =
+          std::make_unique<Workplace>(open_task(std::move(file), root_), open_, options_.emulator,
                                       compiler_, jobs_, derive_seed(options_.seed, "faults"), true);
     }
     return *place;
@@ -218,12 +219,12 @@ class Tester {
     const std::size_t wanted = options_.faults < 0
                                    ? faults_.size()
                                    : std::min<std::size_t>(options_.faults, faults_.size());
-    std::set<std::pair<Place*, std::string>> twins;
+    std::set<std::pair<Workplace*, std::string>> twins;
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < wanted; ++i) {
       const Known& known = faults_[i * faults_.size() / wanted];
       const PlantedFault& fault = known.fault;
-      Place& place = place_of(known);
+      Workplace& place = place_of(known);
       const Template& sound = place.task().template_of(fault.config);
       const Space& its_space = place.task().space;
       const Config config = with_defaults(fault.config, sound.optional(), its_space);
@@ -252,7 +253,8 @@ class Tester {
   void try_variants(const SpaceFile& space, int count) {
     if (count <= 0) return;
     const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
-    Place place(open_task(space, root_), open_, options_.emulator, compiler_, jobs_, seed, false);
+    Workplace place(open_task(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
+                    false);
     Random random(seed);
     std::set<std::string> seen;
     std::vector<Entry> entries;
@@ -265,7 +267,8 @@ class Tester {
     work_off(entries);
   }
 
-  static Entry right_task(Place& place, const SpaceFile& space, const Config& config, Sort sort) {
+  static Entry right_task(Workplace& place, const SpaceFile& space, const Config& config,
+                          Sort sort) {
     Entry entry{.place = &place, .planted = {}, .config = config, .row = {}, .says = {}};
     entry.row.sort = sort;
     entry.row.space = space.name;
@@ -297,7 +300,7 @@ class Tester {
   }
 
   // With all of [first, end) that have begun on the place's device.
-  static void reopen(Place& place, const std::vector<Entry>& entries,
+  static void reopen(Workplace& place, const std::vector<Entry>& entries,
                      std::vector<std::unique_ptr<Variant>>& variants, std::size_t first,
                      std::size_t end) {
     for (std::size_t i = first; i < end; ++i)
@@ -316,7 +319,7 @@ class Tester {
   const SelfTestListener& listen_;
   std::set<std::filesystem::path> files_;
   std::vector<Known> faults_;
-  std::map<std::string, std::unique_ptr<Place>> places_;
+  std::map<std::string, std::unique_ptr<Workplace>> places_;
   SelfTestResult result_;
   int expected_ = 0;  // rows, about: a small space has fewer variants than its share
 };
