@@ -1,7 +1,6 @@
 #include "engine/device/cuda/clock_probe.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace fa_tune::cuda {
 namespace {
@@ -67,9 +66,7 @@ std::expected<void, Fault> ClockProbe::begin(CudaContext& context, int marks) {
 
 std::expected<void, Fault> ClockProbe::mark(CudaContext& context) {
   const DevicePointer at = memory_.get() + marks_ * sizeof(Mark);
-  std::vector<std::byte> argument(sizeof at);
-  std::memcpy(argument.data(), &at, sizeof at);
-  PreparedLaunch launch(kernel_, config_, {argument}, context.stream());
+  PreparedLaunch launch(kernel_, config_, {bytes_of(at)}, context.stream());
   ++marks_;
   return launch.enqueue(context);
 }

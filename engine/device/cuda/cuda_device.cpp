@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -215,12 +214,6 @@ class CudaDevice : public Device {
   std::optional<double> joules() override { return watch_.joules(); }
 
  private:
-  static std::vector<std::byte> bytes_of(DevicePointer pointer) {
-    std::vector<std::byte> bytes(sizeof pointer);
-    std::memcpy(bytes.data(), &pointer, sizeof pointer);
-    return bytes;
-  }
-
   // Into the stream.
   std::expected<void, Fault> send(BufferHandle buffer, std::size_t offset,
                                   std::span<const std::byte> bytes) {

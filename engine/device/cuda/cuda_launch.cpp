@@ -88,6 +88,11 @@ std::expected<LoadedKernel, Fault> load_kernel(CudaContext& context, const Kerne
   return kernel;
 }
 
+std::vector<std::byte> bytes_of(DevicePointer value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
 PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
                                std::vector<std::vector<std::byte>> values, Stream stream)
     : kernel_(kernel),

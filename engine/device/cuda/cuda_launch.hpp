@@ -21,6 +21,9 @@ struct LoadedKernel {
 
 std::expected<LoadedKernel, Fault> load_kernel(CudaContext& context, const KernelImage& image);
 
+// An argument that is an address, or a number of as many bits.
+std::vector<std::byte> bytes_of(DevicePointer value);
+
 // A launch in the driver's terms. It points into itself, hence it stays where it was made.
 class PreparedLaunch {
  public:

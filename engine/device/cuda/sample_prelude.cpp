@@ -1,7 +1,5 @@
 #include "engine/device/cuda/sample_prelude.hpp"
 
-#include <cstring>
-
 namespace fa_tune::cuda {
 namespace {
 
@@ -62,9 +60,7 @@ std::expected<void, Fault> Lead::prepare(CudaContext& context) {
 std::expected<void, Fault> Lead::enqueue(CudaContext& context, std::chrono::nanoseconds lasting) {
   if (!kernel_) return {};
   const auto count = static_cast<std::uint64_t>(lasting.count());
-  std::vector<std::byte> argument(sizeof count);
-  std::memcpy(argument.data(), &count, sizeof count);
-  return PreparedLaunch(*kernel_, {}, {argument}, context.stream()).enqueue(context);
+  return PreparedLaunch(*kernel_, {}, {bytes_of(count)}, context.stream()).enqueue(context);
 }
 
 }  // namespace fa_tune::cuda

@@ -38,14 +38,14 @@ const std::uint32_t* source_or(LaneFile& lanes, std::uint16_t operand, const std
   return operand == no_operand ? other : slot(lanes, operand);
 }
 
+}  // namespace
+
 void count_tensor(LaneFile& lanes, const Op& op) {
   warp_of(lanes).cta->add_flop(static_cast<std::uint64_t>(op.immediate));
   if (Counters* counters = warp_of(lanes).cta->counters()) {
     counters->tensor_flop += static_cast<std::uint64_t>(op.immediate);
   }
 }
-
-}  // namespace
 
 bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
   if (mask == full_mask) return true;

@@ -36,6 +36,9 @@ bool check_wgmma_registers(Warp& warp, std::uint32_t pc);
 // and returns false.
 bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask);
 
+// Counts the floating-point operations that op.immediate names.
+void count_tensor(LaneFile& lanes, const Op& op);
+
 // An 8 x 8 matrix of 16-bit elements, row r in lanes 4r to 4r + 3, to its transpose.
 void transpose_8x8(const std::uint32_t* from, std::uint32_t* to);
 

@@ -208,10 +208,7 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     operation.a = slot64(lanes, op.r[4])[0];
     if (!admit(warp, op, side_a(warp, form, operation.a), told)) return;
   }
-  warp.cta->add_flop(static_cast<std::uint64_t>(op.immediate));
-  if (Record* record = warp.cta->record()) {
-    record->totals.tensor_flop += static_cast<std::uint64_t>(op.immediate);
-  }
+  count_tensor(lanes, op);
   flight.operations.push_back(operation);
   for (const std::uint16_t each : form.sums) flight.sums.set(each);
   if (warp.cta->cluster().interleaving().early()) complete_all(warp);
