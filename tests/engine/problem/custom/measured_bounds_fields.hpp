@@ -5,13 +5,13 @@
 
 #include <fmt/core.h>
 
-// What measured bounds are tried on: of each kind of problem right kernels, and wrong ones.
+// What measured bounds are tried on: of each kind of problem correct kernels, and wrong ones.
 namespace fa_tune::test {
 
 struct Way {
   std::string name;
   std::string body;  // of the kernel, or what the problem's frame puts in its place
-  bool right = true;
+  bool correct = true;
   bool fast_math = false;
 };
 

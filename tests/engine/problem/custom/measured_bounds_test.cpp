@@ -101,10 +101,10 @@ TEST_CASE("measured bounds: correct kernels pass with every seed, wrong ones wit
       for (std::size_t i = 0; i < counts.size(); ++i) {
         const Way& way = field.ways[i];
         const std::string told = fmt::format("{}, {} '{}': refused {} of {}; {}", field.name,
-                                             way.right ? "right" : "wrong in", way.name,
+                                             way.correct ? "correct" : "wrong in", way.name,
                                              counts[i].refused, seeds, counts[i].last);
         MESSAGE(told);
-        if (way.right)
+        if (way.correct)
           CHECK_MESSAGE(counts[i].refused == 0, told);
         else
           CHECK_MESSAGE(counts[i].refused * 100 >= seeds * 99, told);
