@@ -87,8 +87,8 @@ TEST_CASE("a table that is made anew keeps its rows, what refers to them, and wh
       lane, at_ms, finished_at) VALUES
       (1, 2, '{"A":2}', 'random', 'final', 'right', 'right', '', NULL, 'i', 1, 1, 1, 6, 90, 80,
        'cuda:1', 5, '2026-01-01'),
-      (1, 3, '{"A":3}', 'mutate', 'duplicate_code', 'duplicate', 'duplicate', '', 2, 'i', 1, 0, 0, 0,
-       NULL, NULL, NULL, 6, '2026-01-01');
+      (1, 3, '{"A":3}', 'mutate', 'duplicate_code', 'duplicate', 'duplicate', '', 2, 'i', 1, 0, 0,
+       0, NULL, NULL, NULL, 6, '2026-01-01');
     INSERT INTO lineage_edges VALUES (3, 2, 0, '{}');
     INSERT INTO samples (trial, phase, us) VALUES (2, 'screen', '[90]'), (2, 'final', '[80]');
     INSERT INTO final_races (trial, race, place, tied_first, rank_us, blocks, ratio, detail)

@@ -149,7 +149,7 @@ TEST_CASE("an emulator's process that dies says nothing of the kernel; it is ask
   CHECK(sanitize(*compiler, once, SanitizerCheck::kInstructions).text() == "all 6 cases");
 }
 
-TEST_CASE("finals keep what was looked at, and nobody looks while a clock runs") {
+TEST_CASE("finals keep what was checked, and nothing is checked while a clock runs") {
   const test::ScratchFolder folder(test::memory_folder());
   for (const bool known : {true, false}) {
     Store store(folder / (known ? "known.db" : "newer.db"), Store::Mode::write);
