@@ -69,3 +69,22 @@ TEST_CASE("run table: every trial of a run, with what it cost and gave") {
   CHECK_THROWS_AS(run_table(store, run + 1), UserError);
   CHECK_THROWS_AS(run_table(store, store.begin_run(a_run())), UserError);
 }
+
+TEST_CASE(
+    "run fingerprint: a run keeps the one that was written down before outcomes had new words") {
+  const test::ScratchFolder folder;
+  Store store(folder / "fa.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  store.record_trial(a_trial(run, 1, 80), {}, {{0, "screen", {79, 81}}}, "kernel 1");
+  TrialRow failed = a_trial(run, 2, 0);
+  failed.stage = "gate";
+  failed.outcome = Outcome::failed;
+  failed.finding = "wrong";
+  failed.screen_time.reset();
+  store.record_trial(failed, {}, {}, "kernel 2");
+  const auto lines = run_fingerprint_lines(store, run);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] ==
+        R"(1 {"template":"mma","BLOCK_M":1} mutate screen right right source1 code1 screen 80)");
+  CHECK(lines[1] == R"(2 {"template":"mma","BLOCK_M":2} mutate gate refused wrong source2 code2)");
+}

@@ -276,5 +276,11 @@ TEST_CASE("the table keeps to the page; the JSON reads back as what was written"
   CHECK(test::has(text, "BLOCK 128 -> 32"));
   const std::string json = ablation_json(found, of);
   CHECK(ablation_json(read_ablation(json, "a.json"), of) == json);
+  // A file from before outcomes were called passed and failed.
+  const std::string word = R"("outcome": "passed")";
+  std::string older = json;
+  REQUIRE(older.find(word) != std::string::npos);
+  older.replace(older.find(word), word.size(), R"("outcome": "right")");
+  CHECK(ablation_json(read_ablation(older, "a.json"), of) == json);
   CHECK(test::has(test::message_of<UserError>([] { read_ablation("[1]", "b.json"); }), "b.json"));
 }
