@@ -18,7 +18,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 // Pages copied at once; a step is short enough to be interrupted and long enough to cost nothing.
@@ -114,4 +114,4 @@ std::filesystem::path keep_copy(const std::filesystem::path& path, int schema) {
   return copy;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

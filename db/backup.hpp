@@ -5,7 +5,7 @@
 
 #include <SQLiteCpp/Database.h>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // Copies all of `source`, as it stands at one moment, into `target`, in steps of a megabyte or so.
 // Throws SQLite::Exception if either is locked by another process for longer than the source's busy
@@ -24,4 +24,4 @@ void backup_database(const std::filesystem::path& path, const std::filesystem::p
 // returns it.
 std::filesystem::path keep_copy(const std::filesystem::path& path, int schema);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

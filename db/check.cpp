@@ -10,7 +10,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 using SQLite::Database;
@@ -164,4 +164,4 @@ DatabaseReport check_database(const std::filesystem::path& path) {
   return report;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 struct DatabaseReport {
   int schema = 0;         // of the file
@@ -24,4 +24,4 @@ struct DatabaseReport {
 // that cannot be opened at all.
 DatabaseReport check_database(const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

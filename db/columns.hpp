@@ -14,7 +14,7 @@
 
 #include "engine/model/interval.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // Rows say 'none' with "", 0 or -1, the database says it with NULL: these go from one to the other.
 
@@ -87,4 +87,4 @@ inline double real_or_nan(const SQLite::Column& column) {
   return real_of(column).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

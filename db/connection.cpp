@@ -13,7 +13,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 // SQLite takes a file of one byte for an empty one, and would write over it.
@@ -155,4 +155,4 @@ Migrated migrate_database(const std::filesystem::path& path) {
   return migrated;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -7,7 +7,7 @@
 
 #include "db/store.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // How long a statement waits for another process's transaction. Those last milliseconds; if it
 // takes longer, something hangs.
@@ -26,4 +26,4 @@ std::unique_ptr<SQLite::Database> open_copy(const std::filesystem::path& path);
 // Opens a database for reading, with the schema that it has.
 std::unique_ptr<SQLite::Database> open_as_it_is(const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

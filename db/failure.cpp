@@ -8,7 +8,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 [[noreturn]] void throw_disk_failure(const std::string& path, const std::string& found) {
@@ -85,4 +85,4 @@ void throw_damaged(const std::string& path, const std::string& found) {
                   path, printable(found, 200)));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

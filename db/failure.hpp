@@ -5,7 +5,7 @@
 
 #include <SQLiteCpp/Exception.h>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // Throws what SQLite's error means to a person:
 //   MachineError      disk full, input/output error, locked by another process, out of memory
@@ -33,4 +33,4 @@ auto translating_failures(const std::string& path, Action&& action) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

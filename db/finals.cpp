@@ -5,7 +5,7 @@
 #include "db/write_rows.hpp"
 #include "engine/util/fault_point.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 using SQLite::Database;
 using SQLite::Statement;
@@ -141,4 +141,4 @@ std::vector<FinalRow> Store::finals(std::int64_t run) const {
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -4,7 +4,7 @@
 #include "db/store_state.hpp"
 #include "engine/util/fault_point.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 using SQLite::Database;
 using SQLite::Statement;
@@ -61,4 +61,4 @@ std::vector<InsightRow> Store::insights(std::int64_t run) const {
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 struct Migrated {
   int from = 0;
@@ -14,4 +14,4 @@ struct Migrated {
 // Throws as opening a Store for writing does; a file that is not there is not made.
 Migrated migrate_database(const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // A file of db/migrations. Each takes a database from schema `number` - 1 to `number`; one that was
 // released is never edited, the next one mends it.
@@ -14,4 +14,4 @@ struct Migration {
 
 std::span<const Migration> migrations();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -2,7 +2,7 @@
 #include "db/store_state.hpp"
 #include "db/write_rows.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 using SQLite::Database;
 using SQLite::Statement;
@@ -74,4 +74,4 @@ std::vector<ProfileRow> Store::profiles(std::int64_t run) const {
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -3,7 +3,7 @@
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 using SQLite::Database;
 using SQLite::Statement;
@@ -46,4 +46,4 @@ std::vector<ProposerMessageRow> Store::proposer_messages(std::int64_t run) const
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -7,7 +7,7 @@
 #include "db/store_state.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 using SQLite::Database;
@@ -258,4 +258,4 @@ std::optional<std::string> Store::source(const std::string& hash) const {
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

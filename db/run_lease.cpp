@@ -11,7 +11,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 // Where a holder writes its process number for the others' messages: so many bytes a run.
@@ -120,4 +120,4 @@ void RunLease::open_shared() {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // The right to work on one run of a database, which one process at a time has. It is a lock of the
 // operating system on FILE-runs beside the database: byte N stands for run N. Byte 0 is shared by
@@ -34,4 +34,4 @@ class RunLease {
   int descriptor_ = -1;  // owned
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

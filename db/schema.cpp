@@ -8,7 +8,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 int newest_schema() { return migrations().back().number; }
 
@@ -101,4 +101,4 @@ int apply_migrations(SQLite::Database& db, const std::string& path,
   return identity.schema;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

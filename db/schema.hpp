@@ -7,7 +7,7 @@
 
 #include "db/store.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // "fatu": PRAGMA application_id of every database of fa-tune.
 inline constexpr int kApplicationId = 0x66617475;
@@ -39,4 +39,4 @@ void check_identity(const Identity& identity, const std::string& path, Store::Mo
 int apply_migrations(SQLite::Database& db, const std::string& path,
                      const std::function<void(int schema)>& before);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

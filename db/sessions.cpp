@@ -1,7 +1,7 @@
 #include "db/columns.hpp"
 #include "db/store_state.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 using SQLite::Database;
 using SQLite::Statement;
@@ -29,4 +29,4 @@ std::vector<SessionRow> Store::sessions(std::int64_t run) const {
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

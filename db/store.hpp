@@ -12,7 +12,7 @@
 #include "engine/model/interval.hpp"
 #include "engine/model/outcome.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // Rows as the database has them, as plain data: the store knows nothing but rows.
 
@@ -245,4 +245,4 @@ class Store {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

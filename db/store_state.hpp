@@ -11,7 +11,7 @@
 #include "db/run_lease.hpp"
 #include "db/store.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 struct Store::State {
   std::string path;  // for messages
@@ -25,4 +25,4 @@ struct Store::State {
   }
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -12,7 +12,7 @@
 #include "engine/util/fault_point.hpp"
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::db {
 namespace {
 
 using SQLite::Database;
@@ -238,4 +238,4 @@ std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<Parent
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::db {
 
 // SQLite would store a NaN as NULL, which means 'was not timed'.
 inline void require_time(std::optional<double> us) {
@@ -40,4 +40,4 @@ inline void insert_samples(SQLite::Database& db, std::int64_t trial, const std::
   insert.exec();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::db

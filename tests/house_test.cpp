@@ -1,11 +1,12 @@
 // What keeps the house in order: how many modules a folder may have, that no folder includes one
-// above it, and words that were given up.
+// above it, that a file's namespace is its folder's, and words that were given up.
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -68,6 +69,37 @@ std::string cycle_from(const Includes& includes, const std::string& folder,
   return {};
 }
 
+// The namespace that the files of a folder have. `util`, `model` and `yaml` hold the words that
+// everybody uses.
+std::string namespace_of(const std::string& path) {
+  static const std::vector<std::pair<std::string, std::string>> others = {
+      {"engine/util/", "fa_tune"},
+      {"engine/model/", "fa_tune"},
+      {"engine/yaml/", "fa_tune"},
+      {"engine/space_file/", "fa_tune::space"},
+      {"engine/export/", "fa_tune::exports"},
+      {"engine/device/cuda/", "fa_tune::cuda"},
+      {"engine/device/emulator/", "fa_tune::emulator"}};
+  for (const auto& [folder, name] : others)
+    if (path.starts_with(folder)) return name;
+  static const std::regex first("(?:engine/|tools/)?(\\w+)/.*");
+  std::smatch found;
+  std::regex_match(path, found, first);
+  return "fa_tune::" + found.str(1);
+}
+
+// The namespaces that a file opens, but for those in which it only names a class of another folder.
+std::set<std::string> opened_by(const std::string& text) {
+  static const std::regex names_a_class(
+      "\nnamespace [\\w:]+ \\{\n((class|struct|enum class) [^\n{]*;[^\n]*\n)+\\}");
+  static const std::regex line("\nnamespace (fa_tune[\\w:]*) \\{");
+  const std::string rest = std::regex_replace(text, names_a_class, "");
+  std::set<std::string> found;
+  for (std::sregex_iterator each(rest.begin(), rest.end(), line), end; each != end; ++each)
+    found.insert((*each)[1]);
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("house: a folder has at most 25 modules") {
@@ -87,6 +119,23 @@ TEST_CASE("house: no folder includes one that includes it") {
     std::vector<std::string> path;
     CHECK(cycle_from(found, folder, path, done) == "");
   }
+}
+
+TEST_CASE("house: a file's namespace is its folder's") {
+  int seen = 0;
+  for (const fs::path& path :
+       files({"engine", "db", "tools/commands", "tools/lone", "tools/bench"})) {
+    if (!is_cpp(path)) continue;
+    const std::string own = namespace_of(path.string());
+    for (const std::string& name : opened_by(fa_tune::read_file(root / path))) {
+      ++seen;
+      // Each part lists the fields of its types where the serializer finds them.
+      const bool same = name == own || name == "fa_tune::wire" ||
+                        (own != "fa_tune" && name.starts_with(own + "::"));
+      CHECK_MESSAGE(same, path.string() << " opens " << name << ", not " << own);
+    }
+  }
+  CHECK(seen > 500);
 }
 
 TEST_CASE("house: words that were given up stay away") {

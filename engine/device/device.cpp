@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 std::string to_text(FaultKind kind) {
   switch (kind) {
@@ -105,4 +105,4 @@ Fault too_small(const ConstantData& data, std::size_t room) {
                                     " bytes, " + std::to_string(data.bytes) + " are for it"};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -13,7 +13,7 @@
 #include "engine/device/tensor_map.hpp"
 #include "engine/model/kernel_image.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 // From one buffer of a device to another.
 struct BufferCopy {
@@ -291,4 +291,4 @@ class Device {
   std::expected<void, Fault> make_changes(const BufferChanges& changes);
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

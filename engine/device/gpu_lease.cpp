@@ -13,7 +13,7 @@
 #include "engine/util/environment.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 namespace {
 
 // The process that a clock runs for is written into the file while it does.
@@ -83,4 +83,4 @@ void GpuLease::say_whom_for() {
   log_info("waits for {}, which process {} is timing on", uuid_, owner);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

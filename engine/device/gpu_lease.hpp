@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 // Keeps others off a GPU while a clock runs there: a file for each GPU, locked by all of this
 // user's processes that use it. Kernels of several may run beside each other, a clock runs alone.
@@ -52,4 +52,4 @@ class GpuLease {
   bool said_ = false;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

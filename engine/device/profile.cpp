@@ -8,7 +8,7 @@
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 namespace {
 
@@ -188,4 +188,4 @@ std::optional<DeviceProfile> profile_of_device(const std::string& device, const 
   return found == of_arch.end() ? of_arch.front() : *found;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -8,7 +8,7 @@
 #include "engine/device/emulator/target/profile.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 // A model of GPU as the emulator knows it, read from search_spaces/devices/NAME.yaml, where each
 // figure has its source.
@@ -34,4 +34,4 @@ bool is_of_model(const DeviceProfile& profile, const std::string& device);
 std::optional<DeviceProfile> profile_of_device(const std::string& device, const std::string& arch,
                                                int sms, const std::filesystem::path& root);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace fa_tune {
+namespace fa_tune::device {
 namespace {
 
 constexpr std::uint64_t alignment = 16;
@@ -78,4 +78,4 @@ std::optional<std::string> refusal_of(const TensorMap& map) {
   return std::nullopt;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -8,7 +8,7 @@
 
 #include "engine/device/handles.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 // A view of a buffer through which Hopper's bulk tensor copies (cp.async.bulk.tensor) see it: what
 // cuTensorMapEncodeTiled takes (CUDA driver API, "Tensor Map Object Management"). Dimension 0 is
@@ -36,4 +36,4 @@ int size_of(TensorMap::Element element);
 // right.
 std::optional<std::string> refusal_of(const TensorMap& map);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -10,7 +10,7 @@
 #include "engine/problem/custom/spec.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 namespace {
 
 // A type as CUDA's own headers have it, so that nothing need be included to name it.
@@ -20,26 +20,26 @@ struct CxxType {
   const char* map_type;
 };
 
-CxxType cxx_type(DType type) {
+CxxType cxx_type(problem::DType type) {
   switch (type) {
-    case DType::f16:
+    case problem::DType::f16:
       return {"__half", "struct __half;\n", "CU_TENSOR_MAP_DATA_TYPE_FLOAT16"};
-    case DType::bf16:
+    case problem::DType::bf16:
       return {"__nv_bfloat16", "struct __nv_bfloat16;\n", "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16"};
-    case DType::e4m3:
+    case problem::DType::e4m3:
       return {"__nv_fp8_e4m3", "struct __nv_fp8_e4m3;\n", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
-    case DType::f64:
+    case problem::DType::f64:
       return {"double", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT64"};
-    case DType::i32:
+    case problem::DType::i32:
       return {"std::int32_t", "", "CU_TENSOR_MAP_DATA_TYPE_INT32"};
-    case DType::f32:
+    case problem::DType::f32:
       break;
   }
   return {"float", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT32"};
 }
 
-bool is_option(const Scalar& scalar) {
-  return scalar.type == DType::f32 || scalar.type == DType::f64;
+bool is_option(const problem::Scalar& scalar) {
+  return scalar.type == problem::DType::f32 || scalar.type == problem::DType::f64;
 }
 
 template <typename T>
@@ -47,7 +47,7 @@ std::size_t index_of(const std::vector<T>& all, const std::string& name) {
   return static_cast<std::size_t>(std::ranges::find(all, name, &T::name) - all.begin());
 }
 
-std::uint64_t bits_of(const Scalar& scalar) {
+std::uint64_t bits_of(const problem::Scalar& scalar) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, scalar.bytes.data(), std::min(sizeof bits, scalar.bytes.size()));
   return bits;
@@ -63,7 +63,7 @@ class Header {
       : package_(package),
         tensors_(tensors_in_order(package.calls.front())),
         sizes_(names_of_sizes()) {
-    for (const Scalar& scalar : scalars_in_order(package.calls.front()))
+    for (const problem::Scalar& scalar : scalars_in_order(package.calls.front()))
       if (is_option(scalar)) options_.push_back(scalar);
   }
 
@@ -83,8 +83,8 @@ class Header {
   std::string launcher() const;
 
   const Package& package_;
-  std::vector<Tensor> tensors_;
-  std::vector<Scalar> options_;
+  std::vector<problem::Tensor> tensors_;
+  std::vector<problem::Scalar> options_;
   std::vector<std::string> sizes_;
 };
 
@@ -125,7 +125,7 @@ std::string Header::head() const {
   for (const char* name : {"cstddef", "cstdint", "cstring", "map", "mutex", "optional", "utility"})
     text += fmt::format("#include <{}>\n", name);
   std::set<std::string> declared;
-  for (const Tensor& tensor : tensors_) declared.insert(cxx_type(tensor.type).declaration);
+  for (const problem::Tensor& tensor : tensors_) declared.insert(cxx_type(tensor.type).declaration);
   return text + "\n" + fmt::format("{}", fmt::join(declared, ""));
 }
 
@@ -159,7 +159,7 @@ std::string Header::map(const PackagedCall& call, const MappedTensor& map) const
   }
   strides.erase(strides.begin());
   if (strides.empty()) strides.emplace_back("0");
-  const Tensor& tensor = tensors_.at(index_of(tensors_, map.tensor));
+  const problem::Tensor& tensor = tensors_.at(index_of(tensors_, map.tensor));
   return fmt::format("    {{{}, {}, {}, {{{}}}, {{{}}}, {{{}}}, CU_TENSOR_MAP_SWIZZLE_{}}},\n",
                      index_of(tensors_, map.tensor), cxx_type(tensor.type).map_type, dims.size(),
                      fmt::join(dims, ", "), fmt::join(strides, ", "), fmt::join(map.box, ", "),
@@ -178,7 +178,7 @@ std::string Header::argument(const PackagedCall& call, const std::string& name) 
   }
   if (const std::size_t tensor = index_of(tensors_, name); tensor < tensors_.size())
     return fmt::format("    {{Argument::tensor, {}, 0}},\n", tensor);
-  const Scalar& scalar = *std::ranges::find(call.scalars, name, &Scalar::name);
+  const problem::Scalar& scalar = *std::ranges::find(call.scalars, name, &problem::Scalar::name);
   const std::size_t option = index_of(options_, name);
   const bool chosen = option < options_.size();
   return fmt::format("    {{Argument::{}, {}, {:#x}}},  // {} = {}\n", chosen ? "option" : "scalar",
@@ -193,9 +193,9 @@ std::string Header::call_tables(std::size_t at) const {
     const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
     if (mapped != call.maps.end()) maps += map(call, *mapped);
   }
-  const std::vector<Tensor> tensors = tensors_in_order(call);
+  const std::vector<problem::Tensor> tensors = tensors_in_order(call);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& tensor = tensors[i];
+    const problem::Tensor& tensor = tensors[i];
     if (tensor.constant)
       constants += fmt::format("    {{{}, {}, {}}},\n", cxx_literal(tensor.name), i,
                                static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type));
@@ -220,7 +220,7 @@ std::string Header::calls() const {
     const auto maps = std::ranges::count_if(call.arguments, [&](const std::string& name) {
       return std::ranges::find(call.maps, name, &MappedTensor::argument) != call.maps.end();
     });
-    const auto constants = std::ranges::count_if(tensors_, &Tensor::constant);
+    const auto constants = std::ranges::count_if(tensors_, &problem::Tensor::constant);
     const Capability capability = capability_of(package_.kernels[call.kernel].image.arch);
     const auto place = [at](const char* name, bool there) {
       return there ? fmt::format("{}_{}", name, at) : std::string("nullptr");
@@ -259,7 +259,7 @@ std::string Header::user_side() const {
   text +=
       "};\n\n// What is not set is as it was when the kernel was tuned; the gate knows no other "
       "values.\nstruct Options {\n";
-  for (const Scalar& scalar : options_)
+  for (const problem::Scalar& scalar : options_)
     text += fmt::format("  std::optional<{}> {} = std::nullopt;\n", cxx_type(scalar.type).name,
                         scalar.name);
   return text + "};\n\n";
@@ -268,19 +268,19 @@ std::string Header::user_side() const {
 std::string Header::launcher() const {
   std::vector<std::string> parameters, addresses, options;
   std::string notes;
-  for (const Tensor& tensor : tensors_) {
-    const bool read = tensor.role == Role::input;
+  for (const problem::Tensor& tensor : tensors_) {
+    const bool read = tensor.role == problem::Role::input;
     parameters.push_back(
         fmt::format("{}{}* {}", read ? "const " : "", cxx_type(tensor.type).name, tensor.name));
     addresses.push_back(fmt::format("reinterpret_cast<CUdeviceptr>({})", tensor.name));
-    const char* const use = read                             ? ""
-                            : tensor.role == Role::workspace ? ", to work in"
-                            : tensor.role == Role::inout     ? ", written over"
-                                                             : ", written";
+    const char* const use = read                                      ? ""
+                            : tensor.role == problem::Role::workspace ? ", to work in"
+                            : tensor.role == problem::Role::inout     ? ", written over"
+                                                                      : ", written";
     notes += comment_lines(
         fmt::format("  {} [{}]{}", tensor.name, fmt::join(tensor.dims, ", "), use), "// ");
   }
-  for (const Scalar& scalar : options_)
+  for (const problem::Scalar& scalar : options_)
     options.push_back(fmt::format("detail::bits_of(options.{})", scalar.name));
   if (options.empty()) options.emplace_back("std::nullopt");
   return "// Starts the kernel that was tuned for these sizes on a device like the current "
@@ -315,4 +315,4 @@ std::string cxx_header(const Package& package) {
   return Header(package).text();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

@@ -8,7 +8,7 @@
 #include "engine/export/text.hpp"
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 
 Capability capability_of(const std::string& arch) {
   int number = 0;
@@ -65,4 +65,4 @@ std::string ptx_text(const Package& package) {
   return text + "// launch end\n" + kernel.image.bytes;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

@@ -9,7 +9,7 @@
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 
 // What leaves fa-tune with a winner: code, and all that a host must know to launch it, in figures.
 // Nothing of the engine is needed to use it.
@@ -27,11 +27,11 @@ struct PackagedCall {
   LaunchConfig launch;
   std::vector<std::string> arguments;  // names of tensors, scalars or maps, in the kernel's order
   std::vector<MappedTensor> maps;
-  std::vector<Tensor> tensors;  // without data; those alone that the kernel sees
-  std::vector<Scalar> scalars;  // with what they were at this shape; the same
-  std::string described;        // the shape, for a person
-  std::string device;           // what it was tuned on: "NVIDIA H100 80GB HBM3"; may be empty
-  std::string origin;           // one line for a person: trial, space, time, verdict
+  std::vector<problem::Tensor> tensors;  // without data; those alone that the kernel sees
+  std::vector<problem::Scalar> scalars;  // with what they were at this shape; the same
+  std::string described;                 // the shape, for a person
+  std::string device;  // what it was tuned on: "NVIDIA H100 80GB HBM3"; may be empty
+  std::string origin;  // one line for a person: trial, space, time, verdict
 };
 
 struct Package {
@@ -61,4 +61,4 @@ std::string cxx_header(const Package& package);
 // Of one call, whose image is PTX.
 std::string ptx_text(const Package& package);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

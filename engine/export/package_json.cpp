@@ -9,13 +9,13 @@
 #include "engine/util/error.hpp"
 #include "engine/util/half.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 template <typename T>
-T number_in(const Scalar& scalar) {
+T number_in(const problem::Scalar& scalar) {
   T value{};
   std::memcpy(&value, scalar.bytes.data(), std::min(sizeof value, scalar.bytes.size()));
   return value;
@@ -29,7 +29,7 @@ const T* named(const std::vector<T>& all, const std::string& name) {
 
 Json triple(const Dim3& dims) { return {dims.x, dims.y, dims.z}; }
 
-Json map_json(const MappedTensor& map, const std::vector<Tensor>& tensors) {
+Json map_json(const MappedTensor& map, const std::vector<problem::Tensor>& tensors) {
   Json axes = Json::array();
   for (const MapDimension& axis : map_axes(map, tensors))
     axes.push_back({axis.of_tensor, axis.modulo, axis.divisor});
@@ -43,23 +43,24 @@ Json map_json(const MappedTensor& map, const std::vector<Tensor>& tensors) {
 
 Json argument_json(const PackagedCall& call, const std::string& name) {
   const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
-  const Tensor* const tensor = named(call.tensors, map == call.maps.end() ? name : map->tensor);
+  const problem::Tensor* const tensor =
+      named(call.tensors, map == call.maps.end() ? name : map->tensor);
   if (map != call.maps.end() && tensor != nullptr) return map_json(*map, call.tensors);
   if (tensor != nullptr) return {{"tensor", name}};
-  if (const Scalar* scalar = named(call.scalars, name))
+  if (const problem::Scalar* scalar = named(call.scalars, name))
     return {{"scalar", name}, {"type", type_name(scalar->type)}, {"value", scalar_json(*scalar)}};
   throw UserError("argument '" + name + "' of the kernel is unknown to its problem");
 }
 
-std::string role_name(Role role) {
+std::string role_name(problem::Role role) {
   switch (role) {
-    case Role::input:
+    case problem::Role::input:
       return "input";
-    case Role::output:
+    case problem::Role::output:
       return "output";
-    case Role::workspace:
+    case problem::Role::workspace:
       return "workspace";
-    case Role::inout:
+    case problem::Role::inout:
       return "inout";
   }
   return "input";
@@ -74,29 +75,29 @@ Json shape_json(const Constants& shape) {
 
 std::string signature(const PackagedCall& call) {
   std::string text;
-  for (const Tensor& tensor : tensors_in_order(call))
+  for (const problem::Tensor& tensor : tensors_in_order(call))
     text += fmt::format("{} {} {} {}; ", type_name(tensor.type), tensor.name,
                         role_name(tensor.role), tensor.dims.size());
-  for (const Scalar& scalar : scalars_in_order(call))
+  for (const problem::Scalar& scalar : scalars_in_order(call))
     text += fmt::format("{} {}; ", type_name(scalar.type), scalar.name);
   return text;
 }
 
 }  // namespace
 
-Json scalar_json(const Scalar& scalar) {
+Json scalar_json(const problem::Scalar& scalar) {
   switch (scalar.type) {
-    case DType::f16:
+    case problem::DType::f16:
       return static_cast<double>(from_f16(number_in<std::uint16_t>(scalar)));
-    case DType::bf16:
+    case problem::DType::bf16:
       return static_cast<double>(from_bf16(number_in<std::uint16_t>(scalar)));
-    case DType::f32:
+    case problem::DType::f32:
       return static_cast<double>(number_in<float>(scalar));
-    case DType::f64:
+    case problem::DType::f64:
       return number_in<double>(scalar);
-    case DType::i32:
+    case problem::DType::i32:
       return number_in<std::int32_t>(scalar);
-    case DType::e4m3:
+    case problem::DType::e4m3:
       return static_cast<double>(from_e4m3(number_in<std::uint8_t>(scalar)));
   }
   return 0;
@@ -115,7 +116,7 @@ Json call_json(const Package& package, const PackagedCall& call) {
             {"tensors", Json::array()},
             {"arguments", Json::array()},
             {"constants", Json::array()}};
-  for (const Tensor& tensor : tensors_in_order(call)) {
+  for (const problem::Tensor& tensor : tensors_in_order(call)) {
     json["tensors"].push_back({{"name", tensor.name},
                                {"role", role_name(tensor.role)},
                                {"type", type_name(tensor.type)},
@@ -127,8 +128,9 @@ Json call_json(const Package& package, const PackagedCall& call) {
   return json;
 }
 
-std::vector<MapDimension> map_axes(const MappedTensor& map, const std::vector<Tensor>& tensors) {
-  const Tensor* const tensor = named(tensors, map.tensor);
+std::vector<MapDimension> map_axes(const MappedTensor& map,
+                                   const std::vector<problem::Tensor>& tensors) {
+  const problem::Tensor* const tensor = named(tensors, map.tensor);
   if (tensor == nullptr) throw UserError("map '" + map.argument + "' shows no tensor");
   std::vector<MapDimension> result;
   if (map.axes.empty())
@@ -150,25 +152,25 @@ std::vector<MapDimension> map_axes(const MappedTensor& map, const std::vector<Te
   return result;
 }
 
-std::vector<Tensor> tensors_in_order(const PackagedCall& call) {
-  std::vector<Tensor> ordered;
+std::vector<problem::Tensor> tensors_in_order(const PackagedCall& call) {
+  std::vector<problem::Tensor> ordered;
   const auto take = [&](const std::string& name) {
-    const Tensor* tensor = named(call.tensors, name);
+    const problem::Tensor* tensor = named(call.tensors, name);
     if (tensor != nullptr && named(ordered, name) == nullptr) ordered.push_back(*tensor);
   };
   for (const std::string& name : call.arguments) {
     const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
     take(map == call.maps.end() ? name : map->tensor);
   }
-  for (const Tensor& tensor : call.tensors)
+  for (const problem::Tensor& tensor : call.tensors)
     if (tensor.constant) take(tensor.name);
   return ordered;
 }
 
-std::vector<Scalar> scalars_in_order(const PackagedCall& call) {
-  std::vector<Scalar> ordered;
+std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call) {
+  std::vector<problem::Scalar> ordered;
   for (const std::string& name : call.arguments)
-    if (const Scalar* scalar = named(call.scalars, name)) ordered.push_back(*scalar);
+    if (const problem::Scalar* scalar = named(call.scalars, name)) ordered.push_back(*scalar);
   return ordered;
 }
 
@@ -182,4 +184,4 @@ void check_one_signature(const Package& package) {
           first, signature(call)));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

@@ -4,7 +4,7 @@
 
 #include "engine/export/package.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 
 // A call in figures:
 //   {"kernel": 0, "device": "NVIDIA H100 80GB HBM3", "capability": [9, 0], "shape": {...},
@@ -19,7 +19,7 @@ namespace fa_tune {
 nlohmann::ordered_json call_json(const Package& package, const PackagedCall& call);
 
 // Its number.
-nlohmann::ordered_json scalar_json(const Scalar& scalar);
+nlohmann::ordered_json scalar_json(const problem::Scalar& scalar);
 
 // Throws UserError unless all calls take the same tensors (names, types, roles) and scalars in one
 // order: what one typed function can launch.
@@ -34,11 +34,12 @@ struct MapDimension {
   std::int64_t stride_bytes = 0;
 };
 // Innermost first. Throws UserError for an axis that the tensor does not have.
-std::vector<MapDimension> map_axes(const MappedTensor& map, const std::vector<Tensor>& tensors);
+std::vector<MapDimension> map_axes(const MappedTensor& map,
+                                   const std::vector<problem::Tensor>& tensors);
 
 // Names that both forms of function go by, in the order in which the kernel takes them; tensors of
 // `__constant__` variables last.
-std::vector<Tensor> tensors_in_order(const PackagedCall& call);
-std::vector<Scalar> scalars_in_order(const PackagedCall& call);
+std::vector<problem::Tensor> tensors_in_order(const PackagedCall& call);
+std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

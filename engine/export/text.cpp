@@ -5,7 +5,7 @@
 
 #include "engine/report/table.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -53,7 +53,7 @@ std::string comment_text(std::string_view text) {
 
 std::string comment_lines(std::string_view text, std::string_view mark) {
   std::string made;
-  for (const std::string& line : wrap_words(comment_text(text), kColumns - mark.size()))
+  for (const std::string& line : report::wrap_words(comment_text(text), kColumns - mark.size()))
     made += std::string(mark) + line + "\n";
   return made;
 }
@@ -96,4 +96,4 @@ std::string base64(std::string_view bytes) {
   return made;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::exports {
 
 // Names and messages come from strangers: whatever they hold, they end up within the comment or the
 // string that they are written into.
@@ -34,4 +34,4 @@ std::string_view python_attention_part();
 std::string_view python_function_part();
 std::string_view cxx_launch_part();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

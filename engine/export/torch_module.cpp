@@ -7,7 +7,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/gzip.hpp"
 
-namespace fa_tune {
+namespace fa_tune::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,4 +78,4 @@ std::string torch_module(const Package& package) {
   return text;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::exports

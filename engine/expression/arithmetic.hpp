@@ -6,7 +6,7 @@
 
 // Private to engine/space: what the operations on two 64-bit integers give. Who evaluates a tree
 // and who evaluates its parts while a space is built must agree on it.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 enum class ArithmeticFault : std::uint8_t { none, overflow, division_by_zero };
 
@@ -84,4 +84,4 @@ bool compare_values(ComparisonOperator comparison, const T& a, const T& b) {
   return a >= b;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -9,7 +9,7 @@
 #include "engine/expression/python_arithmetic.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 using Node = Expression::Node;
@@ -318,4 +318,4 @@ std::int64_t Expression::evaluate_integer(const Scope& scope) const {
   return Evaluator(*this, lookup.cells, lookup.slots).integer(*root_);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

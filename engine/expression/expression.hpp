@@ -10,7 +10,7 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // `native` is the language of our own files, described at Expression; `python` the part of Python
 // that T1 files use, described in python_expression.hpp.
@@ -62,4 +62,4 @@ class Expression {
   std::shared_ptr<const Node> root_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

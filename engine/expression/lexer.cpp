@@ -10,7 +10,7 @@
 
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -195,4 +195,4 @@ void refuse_expression(const Expression& expression, const ExpressionError& erro
                   quote_text(expression.text()) + place);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -14,7 +14,7 @@
 #include "engine/expression/node.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // Private to engine/space: the words of an expression.
 struct Token {
@@ -144,4 +144,4 @@ class TokenCursor {
   std::size_t level_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -13,7 +13,7 @@
 
 // Private to engine/space: the tree behind an Expression and its evaluation without names, which a
 // space does millions of times while it lists its configs.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // A value that is cheap to copy: text is borrowed, from a Value or a literal that outlives it.
 struct Cell {
@@ -109,4 +109,4 @@ std::optional<Cell> evaluate_node(const Expression& expression, const Expression
 // Words with a meaning of their own, which no parameter may be called.
 const std::vector<std::string>& reserved_words();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

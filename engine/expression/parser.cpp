@@ -8,7 +8,7 @@
 #include "engine/expression/node.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 constexpr std::size_t longest_expression = 4000;
@@ -263,4 +263,4 @@ Mark Expression::mark_of(const std::string& name) const {
   return mark_at(name_offsets_[static_cast<std::size_t>(found - names_.begin())]);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

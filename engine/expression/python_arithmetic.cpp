@@ -6,7 +6,7 @@
 
 #include "engine/expression/arithmetic.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 // Holds every 64-bit integer and every double exactly, so that the two can be compared.
@@ -143,4 +143,4 @@ std::expected<bool, const char*> python_compare(ComparisonOperator comparison, c
   return compare_values(comparison, wide(a), wide(b));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -8,7 +8,7 @@
 // Private to engine/space: what Python's operators give for values of any type (Python 3 language
 // reference, 6. Expressions). Integers have 64 bits here: beyond them is an error, as is a real
 // number that is not finite.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // A value, or what is wrong, for a message.
 using PythonResult = std::expected<Cell, const char*>;
@@ -26,4 +26,4 @@ PythonResult python_round(const Cell& number, const Cell& decimals);
 std::expected<bool, const char*> python_compare(ComparisonOperator comparison, const Cell& a,
                                                 const Cell& b);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

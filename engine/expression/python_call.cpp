@@ -9,7 +9,7 @@
 #include "engine/expression/python_operand.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 constexpr std::int64_t longest_range = 100'000;
@@ -200,4 +200,4 @@ PythonOperand call_python(PythonNodes& nodes, const Token& function,
   return Call(nodes, function, std::move(arguments)).run();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -20,7 +20,7 @@
 // known then: a parameter may be an element, but not decide how many elements there are; len() does
 // not ask whether they have values. Length,
 // depth, elements and work are capped.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // True where Python would take the value for true. Throws UserError with `mark` moved to the
 // offending column.
@@ -32,4 +32,4 @@ Expression parse_python(const std::string& text, const Mark& mark = {});
 // alone. Throws UserError as above, and where an element has no value.
 std::vector<Value> parse_python_values(const std::string& text, const Mark& mark = {});
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -4,7 +4,7 @@
 #include "engine/expression/python_parser.hpp"
 
 // What a value may be: numbers, text, names, calls, and lists with their comprehensions.
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 // Words of Python that stand for nothing here.
@@ -156,4 +156,4 @@ void PythonParser::read_for(const Comprehension& comprehension, PythonOperand& l
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 constexpr std::size_t deepest = 200;
@@ -117,4 +117,4 @@ PythonChild PythonNodes::truth(PythonChild node) {
   return make(Operation::truth, offset, std::move(children));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

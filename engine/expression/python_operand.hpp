@@ -8,7 +8,7 @@
 #include "engine/expression/node.hpp"
 
 // Private to engine/space: what the parser of the Python dialect handles while it reads.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 using PythonChild = std::unique_ptr<const Expression::Node>;
 
@@ -55,4 +55,4 @@ PythonOperand call_python(PythonNodes& nodes, const Token& function,
 bool is_python_function(const std::string& name);
 const std::vector<std::string>& python_functions();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

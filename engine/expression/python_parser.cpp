@@ -5,7 +5,7 @@
 
 #include "engine/expression/python_expression.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 constexpr std::size_t longest_python = 100'000;
@@ -221,4 +221,4 @@ std::vector<Value> parse_python_values(const std::string& text, const Mark& mark
   return PythonParser::values(text, mark);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -10,7 +10,7 @@
 #include "engine/expression/python_operand.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // Recursive descent, one function a level of precedence, loosest first: if-else, or, and, not,
 // comparison and in, + -, * / // %, unary - +, **, primary. The body of a comprehension stands
@@ -123,4 +123,4 @@ class PythonParser : private TokenCursor {
   std::vector<std::pair<std::string, const Expression::Node*>> variables_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -5,7 +5,7 @@
 
 #include "engine/expression/arithmetic.hpp"
 
-namespace fa_tune {
+namespace fa_tune::expression {
 namespace {
 
 using Kind = Range::Kind;
@@ -240,4 +240,4 @@ Range range_of(const Expression::Node& node, std::span<const Range> children) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

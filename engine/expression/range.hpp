@@ -6,7 +6,7 @@
 #include "engine/expression/node.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::expression {
 
 // What is known of a value while only some of the parameters are set: integers between two bounds,
 // true or false or both, text, or anything. Never less than what is possible.
@@ -47,4 +47,4 @@ Range range_of(const Expression::Node& node, std::span<const Range> children);
 // `and` of several, in order, the rest untouched after a false one.
 Range range_of_all(std::span<const Range> children);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::expression

@@ -6,13 +6,15 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
-std::string known_names(const Instance& instance) {
+std::string known_names(const problem::Instance& instance) {
   std::string known;
-  for (const Tensor& tensor : instance.tensors) known += (known.empty() ? "" : ", ") + tensor.name;
-  for (const Scalar& scalar : instance.scalars) known += (known.empty() ? "" : ", ") + scalar.name;
+  for (const problem::Tensor& tensor : instance.tensors)
+    known += (known.empty() ? "" : ", ") + tensor.name;
+  for (const problem::Scalar& scalar : instance.scalars)
+    known += (known.empty() ? "" : ", ") + scalar.name;
   return known;
 }
 
@@ -22,37 +24,37 @@ const T* named(const std::vector<T>& all, const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-[[noreturn]] void fail(const std::string& name, const Instance& instance) {
+[[noreturn]] void fail(const std::string& name, const problem::Instance& instance) {
   throw UserError("argument '" + name + "' of the kernel is unknown to its problem: the manifest " +
                   "may name " + known_names(instance));
 }
 
-TensorMap::Element element_of(DType type) {
+device::TensorMap::Element element_of(problem::DType type) {
   switch (type) {
-    case DType::e4m3:
-      return TensorMap::Element::u8;
-    case DType::f16:
-      return TensorMap::Element::f16;
-    case DType::bf16:
-      return TensorMap::Element::bf16;
-    case DType::f32:
-      return TensorMap::Element::f32;
-    case DType::f64:
-      return TensorMap::Element::f64;
-    case DType::i32:
-      return TensorMap::Element::s32;
+    case problem::DType::e4m3:
+      return device::TensorMap::Element::u8;
+    case problem::DType::f16:
+      return device::TensorMap::Element::f16;
+    case problem::DType::bf16:
+      return device::TensorMap::Element::bf16;
+    case problem::DType::f32:
+      return device::TensorMap::Element::f32;
+    case problem::DType::f64:
+      return device::TensorMap::Element::f64;
+    case problem::DType::i32:
+      return device::TensorMap::Element::s32;
   }
-  return TensorMap::Element::u8;
+  return device::TensorMap::Element::u8;
 }
 
-TensorMap::Swizzle swizzle_of(std::int64_t bytes) {
-  if (bytes == 128) return TensorMap::Swizzle::bytes128;
-  if (bytes == 64) return TensorMap::Swizzle::bytes64;
-  return bytes == 32 ? TensorMap::Swizzle::bytes32 : TensorMap::Swizzle::none;
+device::TensorMap::Swizzle swizzle_of(std::int64_t bytes) {
+  if (bytes == 128) return device::TensorMap::Swizzle::bytes128;
+  if (bytes == 64) return device::TensorMap::Swizzle::bytes64;
+  return bytes == 32 ? device::TensorMap::Swizzle::bytes32 : device::TensorMap::Swizzle::none;
 }
 
 // Which dimension of the tensor each dimension of the map is, or is a part of.
-std::vector<std::size_t> dimensions_of(const MappedTensor& mapped, const Tensor& tensor) {
+std::vector<std::size_t> dimensions_of(const MappedTensor& mapped, const problem::Tensor& tensor) {
   std::vector<std::size_t> result;
   if (mapped.axes.empty())
     for (std::size_t i = tensor.dims.size(); i-- > 0;) result.push_back(i);
@@ -66,8 +68,9 @@ std::vector<std::size_t> dimensions_of(const MappedTensor& mapped, const Tensor&
 }
 
 // All of a tensor, its dimensions in the order that the map asks for.
-TensorMap whole(const Tensor& tensor, const Place& place, const MappedTensor& mapped) {
-  TensorMap map;
+device::TensorMap whole(const problem::Tensor& tensor, const Place& place,
+                        const MappedTensor& mapped) {
+  device::TensorMap map;
   map.element = element_of(tensor.type);
   map.buffer = place.buffer;
   map.offset = place.offset;
@@ -90,25 +93,25 @@ TensorMap whole(const Tensor& tensor, const Place& place, const MappedTensor& ma
 
 }  // namespace
 
-std::expected<std::vector<Argument>, Fault> make_arguments(
-    Device& device, const BoundKernel& kernel, const Instance& instance,
+std::expected<std::vector<device::Argument>, device::Fault> make_arguments(
+    device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
     const std::function<Place(std::size_t)>& place) {
-  std::vector<Argument> arguments;
-  const auto place_of = [&](const Tensor* tensor) {
+  std::vector<device::Argument> arguments;
+  const auto place_of = [&](const problem::Tensor* tensor) {
     return place(static_cast<std::size_t>(tensor - instance.tensors.data()));
   };
   for (const std::string& name : kernel.argument_names) {
     const auto mapped = std::ranges::find(kernel.maps, name, &MappedTensor::argument);
     if (mapped != kernel.maps.end()) {
-      const Tensor* tensor = named(instance.tensors, mapped->tensor);
+      const problem::Tensor* tensor = named(instance.tensors, mapped->tensor);
       if (tensor == nullptr) fail(mapped->tensor, instance);
       auto map = device.tensor_map(whole(*tensor, place_of(tensor), *mapped));
       if (!map) return std::unexpected(map.error());
       arguments.push_back(std::move(*map));
-    } else if (const Tensor* tensor = named(instance.tensors, name)) {
+    } else if (const problem::Tensor* tensor = named(instance.tensors, name)) {
       const Place at = place_of(tensor);
       arguments.push_back(device.address(at.buffer, at.offset));
-    } else if (const Scalar* scalar = named(instance.scalars, name)) {
+    } else if (const problem::Scalar* scalar = named(instance.scalars, name)) {
       arguments.emplace_back(scalar->bytes);
     } else {
       fail(name, instance);
@@ -117,17 +120,17 @@ std::expected<std::vector<Argument>, Fault> make_arguments(
   return arguments;
 }
 
-std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kernel,
-                                         const Instance& instance,
-                                         const std::function<Place(std::size_t)>& place) {
+std::expected<device::Launch, device::Fault> make_launch(
+    device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
+    const std::function<Place(std::size_t)>& place) {
   auto arguments = make_arguments(device, kernel, instance, place);
   if (!arguments) return std::unexpected(arguments.error());
-  Launch launch{
+  device::Launch launch{
       .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
   for (std::size_t i = 0; i < instance.tensors.size(); ++i) {
-    const Tensor& tensor = instance.tensors[i];
+    const problem::Tensor& tensor = instance.tensors[i];
     const Place at = place(i);
-    if (tensor.role == Role::input) launch.read_only.push_back(at.buffer);
+    if (tensor.role == problem::Role::input) launch.read_only.push_back(at.buffer);
     if (!tensor.constant) continue;
     launch.constants.push_back(
         {tensor.name, at.buffer, at.offset,
@@ -136,4 +139,4 @@ std::expected<Launch, Fault> make_launch(Device& device, const BoundKernel& kern
   return launch;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -5,7 +5,7 @@
 
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 // ValueBounds of 16-bit numbers, as integers in the same order as the numbers. Each bound is
 // rounded outwards by up to one step. A NaN or an infinity is outside finite limits. A range of
@@ -13,7 +13,7 @@ namespace fa_tune {
 struct BoundRanks {
   std::vector<std::int16_t> least, most;  // as in ValueBounds
 
-  BoundRanks(const ValueBounds& limits, DType type);
+  BoundRanks(const problem::ValueBounds& limits, problem::DType type);
 
   // A NaN ranks beyond infinity on either side, -0 below +0.
   static std::int16_t rank_of(std::uint16_t bits) {
@@ -22,4 +22,4 @@ struct BoundRanks {
   }
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

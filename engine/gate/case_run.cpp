@@ -9,7 +9,7 @@
 #include "engine/gate/output_check.hpp"
 #include "engine/util/bytes.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // Launch::schedule of the runs that follow the sanitized one: every asynchronous operation as early
@@ -21,7 +21,7 @@ constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
 // What one run left in the outputs. On the device it is in buffers of its own.
 class CaseRun::Outputs {
  public:
-  explicit Outputs(Device& device) : device_(device) {}
+  explicit Outputs(device::Device& device) : device_(device) {}
   ~Outputs() {
     for (const First& each : all_)
       if (each.kept) device_.release(*each.kept);
@@ -39,15 +39,15 @@ class CaseRun::Outputs {
   const First& operator[](std::size_t i) const { return all_[i]; }
 
  private:
-  Device& device_;
+  device::Device& device_;
   std::vector<First> all_;
 };
 
-CaseRun::CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth,
+CaseRun::CaseRun(device::Device& device, const BoundKernel& kernel, EntryPtr truth,
                  DeviceInputCache* input_cache)
     : device_(device), truth_(std::move(truth)), input_cache_(input_cache) {
-  const Instance& instance = truth_->instance;
-  for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
+  const problem::Instance& instance = truth_->instance;
+  for (const problem::Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
   auto launch =
       make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
   if (!launch)
@@ -63,13 +63,13 @@ bool CaseRun::rests_on_originals() const {
 std::optional<Rejection> CaseRun::check(Verdict& verdict, bool sanitized) {
   if (unbound_) return unbound_;
   const bool can = device_.info().checks;
-  if (can && sanitized) launch_.checks = Checks::all();
+  if (can && sanitized) launch_.checks = device::Checks::all();
   const bool large = input_bytes() > kLargeInputs;
   if (auto rejection = run(Fill::all, large ? Look::outputs : Look::all)) return rejection;
   if (auto rejection = compare_outputs(verdict)) return rejection;
   Outputs first(device_);
   for (GuardedBuffer& buffer : buffers_) {
-    if (!is_result(buffer.tensor().role)) continue;
+    if (!problem::is_result(buffer.tensor().role)) continue;
     if (!apart(buffer))
       first.take(buffer);
     else if (auto rejection = first.copy(buffer, *input_cache_))
@@ -89,10 +89,10 @@ std::optional<Rejection> CaseRun::check(Verdict& verdict, bool sanitized) {
 std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdict) {
   Outputs before(device_);
   for (GuardedBuffer& buffer : buffers_) {
-    if (!is_result(buffer.tensor().role)) continue;
-    std::vector<BufferRead> reads;
+    if (!problem::is_result(buffer.tensor().role)) continue;
+    std::vector<device::BufferRead> reads;
     if (apart(buffer)) buffer.fetch(reads);
-    for (const BufferRead& each : reads)
+    for (const device::BufferRead& each : reads)
       if (const auto done = device_.read(each.buffer, each.offset, each.bytes); !done)
         return rejection_of(done.error());
     before.take(buffer);
@@ -100,7 +100,7 @@ std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdi
   // Shapes at which inputs are changed are small: no need of another way.
   input_cache_ = nullptr;
   for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (is_given(buffers_[i].tensor().role))
+    if (problem::is_given(buffers_[i].tensor().role))
       buffers_[i].replace(changed->instance.tensors[i].bytes);
   launch_.schedule = 0;
   if (auto rejection = run(Fill::inputs)) return rejection;
@@ -121,13 +121,13 @@ std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdi
 std::size_t CaseRun::input_bytes() const {
   std::size_t bytes = 0;
   for (const GuardedBuffer& buffer : buffers_)
-    if (buffer.tensor().role == Role::input) bytes += buffer.data_bytes();
+    if (buffer.tensor().role == problem::Role::input) bytes += buffer.data_bytes();
   return bytes;
 }
 
 std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
   const GuardedBuffer& buffer = buffers_[i];
-  if (!is_given(buffer.tensor().role)) {
+  if (!problem::is_given(buffer.tensor().role)) {
     const auto done = device_.fill(
         {{buffer.place().buffer, buffer.place().offset, buffer.data_bytes(), buffer.fill_byte()}});
     return done ? std::nullopt : std::optional(rejection_of(done.error()));
@@ -140,16 +140,16 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
 
 std::optional<Rejection> CaseRun::run(Fill what, Look look) {
   const auto is_looked_at = [this, look](const GuardedBuffer& buffer) {
-    return !apart(buffer) && (look == Look::all || buffer.tensor().role != Role::input);
+    return !apart(buffer) && (look == Look::all || buffer.tensor().role != problem::Role::input);
   };
-  std::vector<BufferWrite> writes;
-  std::vector<BufferRead> reads;
+  std::vector<device::BufferWrite> writes;
+  std::vector<device::BufferRead> reads;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     GuardedBuffer& buffer = buffers_[i];
-    const Role role = buffer.tensor().role;
+    const problem::Role role = buffer.tensor().role;
     // What a launch writes over must be there again for the next.
-    if (what == Fill::all || role == Role::inout ||
-        (role == Role::input) == (what == Fill::inputs)) {
+    if (what == Fill::all || role == problem::Role::inout ||
+        (role == problem::Role::input) == (what == Fill::inputs)) {
       if (!apart(buffer)) {
         buffer.fill(writes);
       } else {
@@ -175,8 +175,8 @@ std::optional<Rejection> CaseRun::run(Fill what, Look look) {
 
 std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
   for (const GuardedBuffer& buffer : buffers_) {
-    const Tensor& tensor = buffer.tensor();
-    if (!is_result(tensor.role)) continue;
+    const problem::Tensor& tensor = buffer.tensor();
+    if (!problem::is_result(tensor.role)) continue;
     const auto comparison =
         apart(buffer) ? compare_on_device(device_, input_cache_, buffer.place(), tensor, truth_)
                       : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
@@ -192,13 +192,13 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
 bool CaseRun::as_before(const Outputs& before) const {
   std::size_t next = 0;
   for (const GuardedBuffer& buffer : buffers_)
-    if (is_result(buffer.tensor().role) &&
+    if (problem::is_result(buffer.tensor().role) &&
         first_difference_of_large(buffer.data_of(*before[next++].fetched), buffer.data()))
       return false;
   return true;
 }
 
-Rejection CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
+Rejection CaseRun::not_deterministic(const problem::Tensor& tensor, std::size_t byte,
                                      std::span<const std::byte> before,
                                      std::span<const std::byte> now) const {
   const bool other_schedule = launch_.schedule != 0;
@@ -213,7 +213,7 @@ Rejection CaseRun::not_deterministic(const Tensor& tensor, std::size_t byte,
                                  is, other)};
 }
 
-Rejection CaseRun::never_written(const Tensor& tensor, std::size_t byte) {
+Rejection CaseRun::never_written(const problem::Tensor& tensor, std::size_t byte) {
   return {.finding = Finding::wrong,
           .message = element_name(tensor, byte / size_of(tensor.type)) + " is never written"};
 }
@@ -221,8 +221,8 @@ Rejection CaseRun::never_written(const Tensor& tensor, std::size_t byte) {
 std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
   std::size_t next = 0;
   for (GuardedBuffer& buffer : buffers_) {
-    const Tensor& tensor = buffer.tensor();
-    if (!is_result(tensor.role)) continue;
+    const problem::Tensor& tensor = buffer.tensor();
+    if (!problem::is_result(tensor.role)) continue;
     const First& before = first[next++];
     if (before.fetched) {
       const auto bytes = buffer.data_of(*before.fetched);
@@ -255,7 +255,7 @@ std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
 std::optional<Rejection> CaseRun::compare_inputs_apart() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const GuardedBuffer& buffer = buffers_[i];
-    if (buffer.tensor().role != Role::input || !apart(buffer)) continue;
+    if (buffer.tensor().role != problem::Role::input || !apart(buffer)) continue;
     const auto from = input_cache_->of({truth_, &truth_->instance}, i);
     if (!from) return rejection_of(from.error());
     const auto differs =
@@ -270,4 +270,4 @@ std::optional<Rejection> CaseRun::compare_inputs_apart() {
   return std::nullopt;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -9,7 +9,7 @@
 #include "engine/gate/gate.hpp"
 #include "engine/gate/guarded_buffer.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 // Runs one kernel on one instance, in guarded buffers of its own. With a DeviceInputCache large
 // tensors are filled, kept and compared on the device, and only the rows that are compared with
@@ -19,7 +19,8 @@ class CaseRun {
   using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
 
   // All arguments must outlive it; `input_cache` may be null.
-  CaseRun(Device& device, const BoundKernel& kernel, EntryPtr truth, DeviceInputCache* input_cache);
+  CaseRun(device::Device& device, const BoundKernel& kernel, EntryPtr truth,
+          DeviceInputCache* input_cache);
 
   // Whether its result depends on the input cache.
   bool rests_on_originals() const;
@@ -36,7 +37,7 @@ class CaseRun {
   // An output of the first run, on the host or on the device.
   struct First {
     std::optional<HostMemory> fetched;
-    std::optional<BufferHandle> kept;
+    std::optional<device::BufferHandle> kept;
   };
   class Outputs;
 
@@ -49,18 +50,18 @@ class CaseRun {
   std::optional<Rejection> compare_outputs(Verdict& verdict);
   std::optional<Rejection> compare_runs(const Outputs& first);
   std::optional<Rejection> compare_inputs_apart();
-  Rejection not_deterministic(const Tensor& tensor, std::size_t byte,
+  Rejection not_deterministic(const problem::Tensor& tensor, std::size_t byte,
                               std::span<const std::byte> before,
                               std::span<const std::byte> now) const;
-  static Rejection never_written(const Tensor& tensor, std::size_t byte);
+  static Rejection never_written(const problem::Tensor& tensor, std::size_t byte);
   bool as_before(const Outputs& before) const;
 
-  Device& device_;
+  device::Device& device_;
   EntryPtr truth_;
   DeviceInputCache* input_cache_;
   std::deque<GuardedBuffer> buffers_;
-  Launch launch_;
+  device::Launch launch_;
   std::optional<Rejection> unbound_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -4,7 +4,7 @@
 #include "engine/gate/gate.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // Shapes that meet every kind of input where that is asked for; more of them take turns.
@@ -15,16 +15,16 @@ constexpr std::size_t kMostCrossed = 4;
 constexpr double kOperationsAnElement = 32;
 constexpr double kSmallWork = 1 << 23;
 
-double emulated_work(const Problem& problem, const Constants& shape) {
+double emulated_work(const problem::Problem& problem, const Constants& shape) {
   double elements = 0;
-  for (const Tensor& tensor : problem.outline(shape).tensors)
+  for (const problem::Tensor& tensor : problem.outline(shape).tensors)
     elements += static_cast<double>(tensor.elements());
   return problem.flop(shape) + kOperationsAnElement * elements;
 }
 
-bool is_small(const Problem& problem) {
+bool is_small(const problem::Problem& problem) {
   double most = kSmallWork;
-  if (const auto quick = find_suite(problem, SuiteName::quick)) {
+  if (const auto quick = problem::find_suite(problem, problem::SuiteName::quick)) {
     double together = 0;
     for (const Constants& shape : quick->shapes) together += emulated_work(problem, shape);
     most = std::max(most, together);
@@ -37,19 +37,20 @@ constexpr std::size_t kInputsUsually = 3;
 
 }  // namespace
 
-std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossing crossing) {
+std::vector<GateCase> gate_cases(const problem::Suite& suite, std::uint64_t seed,
+                                 Crossing crossing) {
   std::vector<GateCase> cases;
   if (suite.shapes.empty()) return cases;
-  const bool sanitized = suite.name == SuiteName::quick;
+  const bool sanitized = suite.name == problem::SuiteName::quick;
   if (suite.given) {
     for (const Constants& shape : suite.shapes)
       cases.push_back({.shape = shape,
-                       .inputs = Inputs::normal,
+                       .inputs = problem::Inputs::normal,
                        .seed = derive_seed(seed, "gate"),
                        .sanitized = sanitized});
     return cases;
   }
-  const bool changed = sanitized || suite.name == SuiteName::ragged;
+  const bool changed = sanitized || suite.name == problem::SuiteName::ragged;
   const std::size_t shapes = suite.shapes.size();
   const auto add = [&](std::size_t shape, std::size_t kind, std::size_t round) {
     // Which input is changed goes by the kind: not every kind shows a change of each.
@@ -64,7 +65,7 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   // Those that tell most come first; the rare ones tell little of a single element.
   std::vector<std::size_t> usual, crossed;
   for (std::size_t kind = 0; kind < suite.kinds.size(); ++kind) {
-    const bool all = crossing == Crossing::full || varies_scalars(suite.kinds[kind]);
+    const bool all = crossing == Crossing::full || problem::varies_scalars(suite.kinds[kind]);
     (all && shapes <= kMostCrossed ? crossed : usual).push_back(kind);
   }
   // Another deal for each seed: what a shape does not meet in one gate it meets in the next.
@@ -74,11 +75,11 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   // A suite of fewer shapes than kinds of input goes round again, so that all kinds occur.
   for (std::size_t i = 0; !usual.empty() && i < std::max(shapes, usual.size()); ++i)
     add(i, usual[i % usual.size()], i / usual.size());
-  const auto normal = std::ranges::find(suite.kinds, Inputs::normal);
+  const auto normal = std::ranges::find(suite.kinds, problem::Inputs::normal);
   for (std::size_t i = 0; crossing == Crossing::sanitized && i < shapes; ++i) {
     const auto varies = [&](const GateCase& each) {
-      return each.shape == suite.shapes[i] && each.inputs != Inputs::distinct_rows &&
-             !varies_scalars(each.inputs);
+      return each.shape == suite.shapes[i] && each.inputs != problem::Inputs::distinct_rows &&
+             !problem::varies_scalars(each.inputs);
     };
     if (normal != suite.kinds.end() && std::ranges::none_of(cases, varies))
       add(i, static_cast<std::size_t>(normal - suite.kinds.begin()), 0);
@@ -88,9 +89,10 @@ std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed, Crossin
   return cases;
 }
 
-std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed) {
-  constexpr std::array kinds = {Inputs::normal,  Inputs::tripled,      Inputs::small,
-                                Inputs::negated, Inputs::large_logits, Inputs::distinct_rows};
+std::vector<GateCase> hidden_cases(const problem::Problem& problem, std::uint64_t seed) {
+  constexpr std::array kinds = {problem::Inputs::normal,       problem::Inputs::tripled,
+                                problem::Inputs::small,        problem::Inputs::negated,
+                                problem::Inputs::large_logits, problem::Inputs::distinct_rows};
   std::vector<GateCase> cases;
   Random random(derive_seed(seed, "hidden inputs"));
   for (const Constants& shape : problem.hidden_shapes(seed))
@@ -102,34 +104,35 @@ std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed) {
   return cases;
 }
 
-TimedShape timed_shape_of_trials(const Problem& problem, bool measured) {
+TimedShape timed_shape_of_trials(const problem::Problem& problem, bool measured) {
   if (measured) return TimedShape::some;
   return is_small(problem) ? TimedShape::one : TimedShape::none;
 }
 
-std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed) {
+std::vector<GateCase> trial_cases(const problem::Problem& problem, std::uint64_t seed,
+                                  TimedShape timed) {
   std::vector<GateCase> cases;
   const auto add = [&cases](const std::vector<GateCase>& more) {
     cases.insert(cases.end(), more.begin(), more.end());
   };
   // So much of the timed shape is what emulators are asked, which watch the others.
   const bool watches = timed == TimedShape::none || timed == TimedShape::one;
-  const auto suite_cases = [&](SuiteName name) {
-    const auto found = find_suite(problem, name);
+  const auto suite_cases = [&](problem::SuiteName name) {
+    const auto found = problem::find_suite(problem, name);
     return found ? gate_cases(*found, seed, watches ? Crossing::sanitized : Crossing::dealt)
                  : std::vector<GateCase>();
   };
-  add(suite_cases(SuiteName::quick));
+  add(suite_cases(problem::SuiteName::quick));
   add(hidden_cases(problem, seed));
   if (timed == TimedShape::none) return cases;
-  auto mission = suite_cases(SuiteName::mission);
+  auto mission = suite_cases(problem::SuiteName::mission);
   std::erase_if(mission, [timed](const GateCase& each) {
-    const bool sharpest = each.inputs == Inputs::large_logits;
-    return timed != TimedShape::all && each.inputs != Inputs::normal &&
+    const bool sharpest = each.inputs == problem::Inputs::large_logits;
+    return timed != TimedShape::all && each.inputs != problem::Inputs::normal &&
            (timed == TimedShape::one || !sharpest);
   });
   add(mission);
   return cases;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -12,7 +12,7 @@
 #include "engine/util/half.hpp"
 #include "engine/util/parallel.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 template <typename T>
@@ -49,8 +49,8 @@ double ratio_of(double error, double bound) {
 class Errors {
  public:
   // `rows_alone`: the bytes are those of the sampled rows.
-  Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation,
-         bool rows_alone)
+  Errors(const problem::Tensor& output, std::span<const std::byte> bytes,
+         const problem::Expectation& expectation, bool rows_alone)
       : Errors(output, bytes, expectation) {
     rows_alone_ = rows_alone;
     if (!expectation.sampled()) {
@@ -84,7 +84,8 @@ class Errors {
 
  private:
   // Of nothing yet.
-  Errors(const Tensor& output, std::span<const std::byte> bytes, const Expectation& expectation)
+  Errors(const problem::Tensor& output, std::span<const std::byte> bytes,
+         const problem::Expectation& expectation)
       : output_(output), bytes_(bytes), expectation_(expectation) {}
 
   // All elements, in pieces on all cores; always the same sums.
@@ -127,7 +128,7 @@ class Errors {
   }
 
   void decode(std::size_t first, std::size_t count, std::array<double, kChunk>& values) const {
-    if (output_.type == DType::f16) {
+    if (output_.type == problem::DType::f16) {
       std::array<std::uint16_t, kChunk> halves;
       std::memcpy(halves.data(), bytes_.data() + first * sizeof halves[0],
                   count * sizeof halves[0]);
@@ -189,15 +190,15 @@ class Errors {
     }
   }
 
-  const Tensor& output_;
+  const problem::Tensor& output_;
   std::span<const std::byte> bytes_;
-  const Expectation& expectation_;
+  const problem::Expectation& expectation_;
   bool rows_alone_ = false;
 };
 
 }  // namespace
 
-std::string element_name(const Tensor& tensor, std::size_t element) {
+std::string element_name(const problem::Tensor& tensor, std::size_t element) {
   std::string index;
   for (const std::int64_t dim : std::views::reverse(tensor.dims)) {
     const auto size = static_cast<std::size_t>(dim);
@@ -207,19 +208,19 @@ std::string element_name(const Tensor& tensor, std::size_t element) {
   return tensor.name + "[" + index + "]";
 }
 
-double element_value(DType type, std::span<const std::byte> bytes, std::size_t element) {
+double element_value(problem::DType type, std::span<const std::byte> bytes, std::size_t element) {
   switch (type) {
-    case DType::e4m3:
+    case problem::DType::e4m3:
       return static_cast<double>(from_e4m3(load<std::uint8_t>(bytes, element)));
-    case DType::f16:
+    case problem::DType::f16:
       return static_cast<double>(from_f16(load<std::uint16_t>(bytes, element)));
-    case DType::bf16:
+    case problem::DType::bf16:
       return static_cast<double>(from_bf16(load<std::uint16_t>(bytes, element)));
-    case DType::f32:
+    case problem::DType::f32:
       return static_cast<double>(load<float>(bytes, element));
-    case DType::f64:
+    case problem::DType::f64:
       return load<double>(bytes, element);
-    case DType::i32:
+    case problem::DType::i32:
       return load<std::int32_t>(bytes, element);
   }
   return std::numeric_limits<double>::quiet_NaN();
@@ -233,7 +234,8 @@ std::pair<std::string, std::string> told_apart(double one, double other) {
   }
 }
 
-bool is_untouched(const Tensor& tensor, std::span<const std::byte> bytes, std::size_t element) {
+bool is_untouched(const problem::Tensor& tensor, std::span<const std::byte> bytes,
+                  std::size_t element) {
   const std::size_t size = size_of(tensor.type);
   const auto own = bytes.subspan(element * size, size);
   return std::all_of(own.begin(), own.end(),
@@ -248,8 +250,8 @@ constexpr const char* kStateOne =
     "; the bound is measured: if such an error is acceptable, state `tolerance: {absolute: , "
     "relative: }` in the space";
 
-Comparison comparison_of(const Tensor& output, const Errors& errors,
-                         const Expectation& expectation) {
+Comparison comparison_of(const problem::Tensor& output, const Errors& errors,
+                         const problem::Expectation& expectation) {
   Comparison result;
   const std::size_t elements = expectation.exact.size();
   const std::string elements_text = expectation.sampled() ? " sampled elements" : " elements";
@@ -293,8 +295,8 @@ Comparison comparison_of(const Tensor& output, const Errors& errors,
 
 }  // namespace
 
-Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
-                   const Expectation& expectation) {
+Comparison compare(const problem::Tensor& output, std::span<const std::byte> bytes,
+                   const problem::Expectation& expectation) {
   if (expectation.sampled()) {
     Comparison outside = compare_with_limits(output, bytes, expectation.limits);
     if (outside.finding != Finding::passed) return outside;
@@ -302,9 +304,9 @@ Comparison compare(const Tensor& output, std::span<const std::byte> bytes,
   return comparison_of(output, Errors(output, bytes, expectation, false), expectation);
 }
 
-Comparison compare_rows(const Tensor& output, std::span<const std::byte> rows,
-                        const Expectation& expectation) {
+Comparison compare_rows(const problem::Tensor& output, std::span<const std::byte> rows,
+                        const problem::Expectation& expectation) {
   return comparison_of(output, Errors(output, rows, expectation, true), expectation);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -9,14 +9,14 @@
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kBlocksPerSm = 8;
 constexpr std::size_t kWord = 16;  // bytes that a thread moves at a time
 
-Argument argument_of(std::size_t value) {
+device::Argument argument_of(std::size_t value) {
   const std::uint64_t number = value;
   std::vector<std::byte> bytes(sizeof number);
   std::memcpy(bytes.data(), &number, sizeof number);
@@ -25,10 +25,10 @@ Argument argument_of(std::size_t value) {
 
 }  // namespace
 
-DeviceInputCache::DeviceInputCache(Device& device, std::size_t most)
+DeviceInputCache::DeviceInputCache(device::Device& device, std::size_t most)
     : device_(device), most_(most) {
   // Where times are predicted long shapes are not run whole.
-  if (device.info().times == TimeKind::predicted) return;
+  if (device.info().times == device::TimeKind::predicted) return;
   usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&
             load(differ_, "fa_tune_differ", originals_ptx::differ()) &&
             load(limits_, "fa_tune_limits", originals_ptx::limits()) &&
@@ -37,11 +37,12 @@ DeviceInputCache::DeviceInputCache(Device& device, std::size_t most)
 
 DeviceInputCache::~DeviceInputCache() {
   drop();
-  for (const KernelHandle kernel : {copy_, differ_, limits_, rows_})
-    if (kernel != KernelHandle{}) device_.unload(kernel);
+  for (const device::KernelHandle kernel : {copy_, differ_, limits_, rows_})
+    if (kernel != device::KernelHandle{}) device_.unload(kernel);
 }
 
-bool DeviceInputCache::load(KernelHandle& kernel, const char* name, const std::string& ptx) {
+bool DeviceInputCache::load(device::KernelHandle& kernel, const char* name,
+                            const std::string& ptx) {
   const auto loaded = device_.load({BinaryKind::ptx, "sm_70", name, ptx, {}});
   if (loaded) kernel = *loaded;
   return loaded.has_value();
@@ -78,13 +79,13 @@ void DeviceInputCache::forget(std::list<Kept>::iterator kept) {
   kept_.erase(kept);
 }
 
-std::expected<SharedBuffer, Fault> DeviceInputCache::of(
-    const std::shared_ptr<const Instance>& instance, std::size_t tensor) {
+std::expected<SharedBuffer, device::Fault> DeviceInputCache::of(
+    const std::shared_ptr<const problem::Instance>& instance, std::size_t tensor) {
   return keep(instance, tensor, [&] { return std::span(instance->tensors[tensor].bytes); });
 }
 
 // `contents` is called if they are not there yet. They must live as long as the owner.
-std::expected<SharedBuffer, Fault> DeviceInputCache::keep(
+std::expected<SharedBuffer, device::Fault> DeviceInputCache::keep(
     std::shared_ptr<const void> owner, std::size_t which,
     const std::function<std::span<const std::byte>()>& contents) {
   const auto found = std::ranges::find_if(
@@ -113,25 +114,26 @@ std::expected<SharedBuffer, Fault> DeviceInputCache::keep(
   return buffer;
 }
 
-Launch DeviceInputCache::launch_of(KernelHandle kernel, std::vector<Argument> arguments,
-                                   std::size_t bytes) const {
+device::Launch DeviceInputCache::launch_of(device::KernelHandle kernel,
+                                           std::vector<device::Argument> arguments,
+                                           std::size_t bytes) const {
   const std::size_t words = bytes / kWord / kThreads + 1;
   const std::size_t most = static_cast<std::size_t>(std::max(1, device_.info().sms)) * kBlocksPerSm;
-  Launch launch{.kernel = kernel, .config = {}, .arguments = std::move(arguments)};
+  device::Launch launch{.kernel = kernel, .config = {}, .arguments = std::move(arguments)};
   launch.config.grid.x = static_cast<std::uint32_t>(std::min(words, most));
   launch.config.block.x = kThreads;
   return launch;
 }
 
-std::expected<void, Fault> DeviceInputCache::copy(const Place& from, const Place& to,
-                                                  std::size_t bytes) {
-  const Argument first = device_.address(from.buffer, from.offset);
-  const Argument second = device_.address(to.buffer, to.offset);
+std::expected<void, device::Fault> DeviceInputCache::copy(const Place& from, const Place& to,
+                                                          std::size_t bytes) {
+  const device::Argument first = device_.address(from.buffer, from.offset);
+  const device::Argument second = device_.address(to.buffer, to.offset);
   return device_.launch(
       launch_of(copy_, {first, second, argument_of(bytes), argument_of(0)}, bytes));
 }
 
-std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::first_difference(
+std::expected<std::optional<std::size_t>, device::Fault> DeviceInputCache::first_difference(
     const Place& a, const Place& b, std::size_t bytes) {
   const auto found = ask(differ_,
                          {device_.address(a.buffer, a.offset), device_.address(b.buffer, b.offset),
@@ -143,9 +145,9 @@ std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::first_differe
 }
 
 // Runs a kernel that leaves the least of what it finds where the argument between these points.
-std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(
-    KernelHandle kernel, std::vector<Argument> before, const std::vector<Argument>& after,
-    std::size_t bytes) {
+std::expected<std::optional<std::size_t>, device::Fault> DeviceInputCache::ask(
+    device::KernelHandle kernel, std::vector<device::Argument> before,
+    const std::vector<device::Argument>& after, std::size_t bytes) {
   constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   if (!found_ || found_life_ != device_.life()) {
     found_ = std::make_shared<const DeviceBuffer>(device_, sizeof kNowhere);
@@ -154,10 +156,11 @@ std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(
   before.push_back(device_.address(found_->handle(), 0));
   before.insert(before.end(), after.begin(), after.end());
   std::uint64_t where = kNowhere;
-  const std::array writes{BufferWrite{found_->handle(), 0, std::as_bytes(std::span(&kNowhere, 1))}};
+  const std::array writes{
+      device::BufferWrite{found_->handle(), 0, std::as_bytes(std::span(&kNowhere, 1))}};
   const std::array reads{
-      BufferRead{found_->handle(), 0, std::as_writable_bytes(std::span(&where, 1))}};
-  const Launch launch = launch_of(kernel, std::move(before), bytes);
+      device::BufferRead{found_->handle(), 0, std::as_writable_bytes(std::span(&where, 1))}};
+  const device::Launch launch = launch_of(kernel, std::move(before), bytes);
   if (const auto done = device_.launch_between(writes, launch, reads); !done)
     return std::unexpected(done.error());
   if (where == kNowhere) return std::nullopt;
@@ -165,8 +168,9 @@ std::expected<std::optional<std::size_t>, Fault> DeviceInputCache::ask(
 }
 
 // A word is known in which they differ.
-std::expected<std::size_t, Fault> DeviceInputCache::exactly(std::size_t word, const Place& a,
-                                                            const Place& b, std::size_t bytes) {
+std::expected<std::size_t, device::Fault> DeviceInputCache::exactly(std::size_t word,
+                                                                    const Place& a, const Place& b,
+                                                                    std::size_t bytes) {
   std::array<std::byte, kWord> in_a{}, in_b{};
   const std::size_t count = std::min(kWord, bytes - std::min(word, bytes));
   if (const auto read = device_.read(a.buffer, a.offset + word, std::span(in_a).first(count));
@@ -179,13 +183,15 @@ std::expected<std::size_t, Fault> DeviceInputCache::exactly(std::size_t word, co
   return word + static_cast<std::size_t>(differs.in1 - in_a.begin());
 }
 
-bool DeviceInputCache::can_sample(const Tensor& output, const Expectation& expectation) const {
+bool DeviceInputCache::can_sample(const problem::Tensor& output,
+                                  const problem::Expectation& expectation) const {
   return worth(static_cast<std::size_t>(output.elements()) * size_of(output.type)) &&
-         expectation.sampled() && (output.type == DType::f16 || output.type == DType::bf16);
+         expectation.sampled() &&
+         (output.type == problem::DType::f16 || output.type == problem::DType::bf16);
 }
 
 std::shared_ptr<const DeviceInputCache::RanksOf> DeviceInputCache::ranks_of(
-    const std::shared_ptr<const Expectation>& expectation, DType type) {
+    const std::shared_ptr<const problem::Expectation>& expectation, problem::DType type) {
   std::erase_if(ranks_, [](const auto& each) { return each.second.expired(); });
   auto& known = ranks_[expectation.get()];
   auto ranks = known.lock();
@@ -197,10 +203,10 @@ std::shared_ptr<const DeviceInputCache::RanksOf> DeviceInputCache::ranks_of(
   return ranks;
 }
 
-std::expected<bool, Fault> DeviceInputCache::within_limits(
-    const Place& place, const Tensor& output,
-    const std::shared_ptr<const Expectation>& expectation) {
-  const ValueBounds& limits = expectation->limits;
+std::expected<bool, device::Fault> DeviceInputCache::within_limits(
+    const Place& place, const problem::Tensor& output,
+    const std::shared_ptr<const problem::Expectation>& expectation) {
+  const problem::ValueBounds& limits = expectation->limits;
   const auto ranks = ranks_of(expectation, output.type);
   const auto range_of_row =
       keep(expectation, 0, [&] { return std::as_bytes(std::span(limits.range_of_row)); });
@@ -218,24 +224,24 @@ std::expected<bool, Fault> DeviceInputCache::within_limits(
   return !outside->has_value();
 }
 
-std::expected<HostMemory, Fault> DeviceInputCache::sampled_rows(
-    const Place& place, const Tensor& output,
-    const std::shared_ptr<const Expectation>& expectation) {
+std::expected<HostMemory, device::Fault> DeviceInputCache::sampled_rows(
+    const Place& place, const problem::Tensor& output,
+    const std::shared_ptr<const problem::Expectation>& expectation) {
   const auto rows = std::as_bytes(std::span(expectation->rows));
   const std::size_t length = expectation->limits.row_elements;
   const std::size_t elements = expectation->rows.size() * length;
   HostMemory memory(elements * size_of(output.type));
   const DeviceBuffer list(device_, rows.size()), to(device_, memory.bytes().size());
-  const Launch launch =
+  const device::Launch launch =
       launch_of(rows_,
                 {device_.address(place.buffer, place.offset), device_.address(list.handle(), 0),
                  device_.address(to.handle(), 0), argument_of(elements), argument_of(length)},
                 memory.bytes().size());
-  const std::array writes{BufferWrite{list.handle(), 0, rows}};
-  const std::array reads{BufferRead{to.handle(), 0, memory.bytes()}};
+  const std::array writes{device::BufferWrite{list.handle(), 0, rows}};
+  const std::array reads{device::BufferRead{to.handle(), 0, memory.bytes()}};
   if (const auto done = device_.launch_between(writes, launch, reads); !done)
     return std::unexpected(done.error());
   return memory;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -19,7 +19,7 @@
 #include "engine/gate/host_memory.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 // Keeps large tensors on a device, so that trials copy and compare them there. At long shapes the
 // bus takes ten times as long for them as a kernel runs. Copying and comparing is done by the
@@ -42,7 +42,7 @@ class DeviceInputCache {
   static constexpr std::size_t kMost = std::size_t{3} << 30;
 
   // The device must outlive it. `most`: the bytes that it may keep.
-  explicit DeviceInputCache(Device& device, std::size_t most = kMost);
+  explicit DeviceInputCache(device::Device& device, std::size_t most = kMost);
   ~DeviceInputCache();
   DeviceInputCache(const DeviceInputCache&) = delete;
   DeviceInputCache& operator=(const DeviceInputCache&) = delete;
@@ -51,8 +51,8 @@ class DeviceInputCache {
   bool worth(std::size_t bytes) const { return usable_ && bytes >= kLeast; }
 
   // A buffer with the contents of the instance's tensor. It must not be written to.
-  std::expected<SharedBuffer, Fault> of(const std::shared_ptr<const Instance>& instance,
-                                        std::size_t tensor);
+  std::expected<SharedBuffer, device::Fault> of(
+      const std::shared_ptr<const problem::Instance>& instance, std::size_t tensor);
   // To be called when the device has run out of memory: releases all that is not in use, and keeps
   // less from now on.
   void make_room();
@@ -60,19 +60,21 @@ class DeviceInputCache {
   bool intact();
 
   // Copies on the device, between any of its buffers.
-  std::expected<void, Fault> copy(const Place& from, const Place& to, std::size_t bytes);
+  std::expected<void, device::Fault> copy(const Place& from, const Place& to, std::size_t bytes);
   // The first byte at which two differ, if they do.
-  std::expected<std::optional<std::size_t>, Fault> first_difference(const Place& a, const Place& b,
-                                                                    std::size_t bytes);
+  std::expected<std::optional<std::size_t>, device::Fault> first_difference(const Place& a,
+                                                                            const Place& b,
+                                                                            std::size_t bytes);
 
   // For an output with some rows whose expected values are known: whether all its elements are
   // within the limits, and the contents of those rows, one after another.
-  bool can_sample(const Tensor& output, const Expectation& expectation) const;
-  std::expected<bool, Fault> within_limits(const Place& place, const Tensor& output,
-                                           const std::shared_ptr<const Expectation>& expectation);
-  std::expected<HostMemory, Fault> sampled_rows(
-      const Place& place, const Tensor& output,
-      const std::shared_ptr<const Expectation>& expectation);
+  bool can_sample(const problem::Tensor& output, const problem::Expectation& expectation) const;
+  std::expected<bool, device::Fault> within_limits(
+      const Place& place, const problem::Tensor& output,
+      const std::shared_ptr<const problem::Expectation>& expectation);
+  std::expected<HostMemory, device::Fault> sampled_rows(
+      const Place& place, const problem::Tensor& output,
+      const std::shared_ptr<const problem::Expectation>& expectation);
 
  private:
   struct Kept {
@@ -84,37 +86,37 @@ class DeviceInputCache {
   };
 
   struct RanksOf {
-    std::shared_ptr<const Expectation> expectation;
+    std::shared_ptr<const problem::Expectation> expectation;
     BoundRanks ranks;
   };
 
   void drop();
-  bool load(KernelHandle& kernel, const char* name, const std::string& ptx);
-  std::expected<SharedBuffer, Fault> keep(
+  bool load(device::KernelHandle& kernel, const char* name, const std::string& ptx);
+  std::expected<SharedBuffer, device::Fault> keep(
       std::shared_ptr<const void> owner, std::size_t which,
       const std::function<std::span<const std::byte>()>& contents);
-  std::expected<std::optional<std::size_t>, Fault> ask(KernelHandle kernel,
-                                                       std::vector<Argument> before,
-                                                       const std::vector<Argument>& after,
-                                                       std::size_t bytes);
-  Launch launch_of(KernelHandle kernel, std::vector<Argument> arguments, std::size_t bytes) const;
-  std::shared_ptr<const RanksOf> ranks_of(const std::shared_ptr<const Expectation>& expectation,
-                                          DType type);
+  std::expected<std::optional<std::size_t>, device::Fault> ask(
+      device::KernelHandle kernel, std::vector<device::Argument> before,
+      const std::vector<device::Argument>& after, std::size_t bytes);
+  device::Launch launch_of(device::KernelHandle kernel, std::vector<device::Argument> arguments,
+                           std::size_t bytes) const;
+  std::shared_ptr<const RanksOf> ranks_of(
+      const std::shared_ptr<const problem::Expectation>& expectation, problem::DType type);
   void forget(std::list<Kept>::iterator kept);
   bool is_as_written(const Kept& kept);
-  std::expected<std::size_t, Fault> exactly(std::size_t word, const Place& a, const Place& b,
-                                            std::size_t bytes);
+  std::expected<std::size_t, device::Fault> exactly(std::size_t word, const Place& a,
+                                                    const Place& b, std::size_t bytes);
 
-  Device& device_;
+  device::Device& device_;
   std::size_t most_;
   bool usable_ = false;
-  KernelHandle copy_{}, differ_{}, limits_{}, rows_{};
+  device::KernelHandle copy_{}, differ_{}, limits_{}, rows_{};
   SharedBuffer found_;  // where first_difference() gets its answer
   std::uint64_t found_life_ = 0;
   std::list<Kept> kept_;  // the latest used first
   std::size_t bytes_ = 0;
   // For the expectations that are kept; made again when needed.
-  std::map<const Expectation*, std::weak_ptr<const RanksOf>> ranks_;
+  std::map<const problem::Expectation*, std::weak_ptr<const RanksOf>> ranks_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace fa_tune::originals_ptx {
+namespace fa_tune::gate::originals_ptx {
 namespace {
 
 // What all begin and end with: %d5 is which of all threads this one is, %d9 how many there are.
@@ -163,4 +163,4 @@ std::string limits() {
 }
 std::string rows() { return over_elements("fa_tune_rows", kRowsParameters, kRowsBegin, kRowsEach); }
 
-}  // namespace fa_tune::originals_ptx
+}  // namespace fa_tune::gate::originals_ptx

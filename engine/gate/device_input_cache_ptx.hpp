@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace fa_tune::originals_ptx {
+namespace fa_tune::gate::originals_ptx {
 
 // The engine's own kernels for DeviceInputCache, in PTX for any GPU that tensor-core templates run
 // on; the driver compiles it. A grid of any number of blocks of one dimension does the whole work.
@@ -21,4 +21,4 @@ std::string limits();
 // 16-bit numbers each, one after another; `elements` is how many numbers they have together.
 std::string rows();
 
-}  // namespace fa_tune::originals_ptx
+}  // namespace fa_tune::gate::originals_ptx

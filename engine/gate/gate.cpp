@@ -8,28 +8,28 @@
 #include "engine/gate/compare.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 std::string where_text(const GateCase& gate_case, TruthCache& truth) {
   std::string text;
   for (const auto& [name, value] : gate_case.shape) text += name + "=" + to_text(value) + " ";
   // Of these kinds scalars are others than the space says.
-  if (varies_scalars(gate_case.inputs))
-    for (const Scalar& scalar : truth.get(gate_case)->instance.scalars)
-      if (scalar.type != DType::i32)
+  if (problem::varies_scalars(gate_case.inputs))
+    for (const problem::Scalar& scalar : truth.get(gate_case)->instance.scalars)
+      if (scalar.type != problem::DType::i32)
         text += fmt::format("{}={:.9g} ", scalar.name, element_value(scalar.type, scalar.bytes, 0));
   return text + fmt::format("inputs={} seed={}", to_text(gate_case.inputs), gate_case.seed);
 }
 
 }  // namespace
 
-Rejection rejection_of(const Fault& fault) {
-  if (fault.kind == FaultKind::read_only)
+Rejection rejection_of(const device::Fault& fault) {
+  if (fault.kind == device::FaultKind::read_only)
     return {.finding = Finding::input_changed, .message = fault.message};
-  const bool never_ran = fault.kind == FaultKind::load_failed ||
-                         fault.kind == FaultKind::unknown_instruction ||
-                         fault.kind == FaultKind::resources;
+  const bool never_ran = fault.kind == device::FaultKind::load_failed ||
+                         fault.kind == device::FaultKind::unknown_instruction ||
+                         fault.kind == device::FaultKind::resources;
   return {.finding = never_ran ? Finding::not_bound : Finding::fault,
           .message = to_text(fault.kind) + ": " + fault.message};
 }
@@ -56,7 +56,8 @@ std::optional<Rejection> Gate::check(const BoundKernel& kernel, const GateCase& 
 Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
   Verdict verdict;
   for (const GateCase& gate_case : cases) {
-    if (may_lack_truth(gate_case.inputs) && !truth_.get(gate_case)->lacks.empty()) continue;
+    if (problem::may_lack_truth(gate_case.inputs) && !truth_.get(gate_case)->lacks.empty())
+      continue;
     ++verdict.cases;
     std::optional<Rejection> rejection;
     if (const auto kernel = bind(gate_case.shape))
@@ -73,4 +74,4 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
   return verdict;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

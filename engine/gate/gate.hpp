@@ -13,7 +13,7 @@
 #include "engine/model/rejection.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 class DeviceInputCache;
 
@@ -39,7 +39,7 @@ struct Finding {
 };
 
 // The finding is not_bound for a kernel that never ran, and fault for the rest.
-Rejection rejection_of(const Fault& fault);
+Rejection rejection_of(const device::Fault& fault);
 
 struct Verdict {
   std::string finding = Finding::passed;
@@ -57,7 +57,7 @@ struct Verdict {
 // A kernel made ready for one shape. `argument_names` are those of the template's manifest; each
 // names a tensor or scalar of the Instance, or one of `maps`.
 struct BoundKernel {
-  KernelHandle kernel{};
+  device::KernelHandle kernel{};
   LaunchConfig launch;
   std::vector<std::string> argument_names;
   std::vector<MappedTensor> maps = {};
@@ -69,7 +69,7 @@ using Binder = std::function<std::expected<BoundKernel, std::string>(const Const
 
 struct GateCase {
   Constants shape;
-  Inputs inputs = Inputs::normal;
+  problem::Inputs inputs = problem::Inputs::normal;
   std::uint64_t seed = 0;
   // Run the kernel under the sanitizers (Checks::all) and in other orders of events, on a device
   // that can. This takes some four more launches, so it is for small shapes.
@@ -99,10 +99,10 @@ enum class Crossing {
 //
 // Never tried are sizes, kinds and scalars other than those the problem names or draws, infinite
 // and NaN inputs, and inputs that a distribution of the space cannot give.
-std::vector<GateCase> gate_cases(const Suite& suite, std::uint64_t seed,
+std::vector<GateCase> gate_cases(const problem::Suite& suite, std::uint64_t seed,
                                  Crossing crossing = Crossing::dealt);
 // The problem's hidden shapes of that seed, with inputs drawn by it. One input of each is changed.
-std::vector<GateCase> hidden_cases(const Problem& problem, std::uint64_t seed);
+std::vector<GateCase> hidden_cases(const problem::Problem& problem, std::uint64_t seed);
 // With which kinds of input a trial is gated at the timed shape. Copies and comparisons of that
 // shape are most of what a trial costs a GPU, and the smaller shapes have met all kinds already.
 enum class TimedShape {
@@ -113,10 +113,11 @@ enum class TimedShape {
 };
 // What trials use: `some` on a device that measures. An emulator takes long for large shapes, so
 // there it is `one` if the shape is small or no more work than the suite `quick`, else `none`.
-TimedShape timed_shape_of_trials(const Problem& problem, bool measured);
+TimedShape timed_shape_of_trials(const problem::Problem& problem, bool measured);
 // What every trial is gated on: the suite `quick`, the hidden shapes, and the timed shape. The
 // cases that find most faults come first.
-std::vector<GateCase> trial_cases(const Problem& problem, std::uint64_t seed, TimedShape timed);
+std::vector<GateCase> trial_cases(const problem::Problem& problem, std::uint64_t seed,
+                                  TimedShape timed);
 
 // Keeps instances with their expected results (the ground truth), by case. A run gates hundreds of
 // kernels on the same cases, and float64 attention is slow. Its size is bounded by bytes. The
@@ -131,19 +132,19 @@ class TruthCache {
   static std::size_t usual_bytes();
 
   // The problem must outlive it.
-  explicit TruthCache(const Problem& problem, Truth truth = Truth::usual,
+  explicit TruthCache(const problem::Problem& problem, problem::Truth truth = problem::Truth::usual,
                       std::size_t max_bytes = usual_bytes());
   ~TruthCache();
 
   struct Entry {
-    Instance instance;
-    std::vector<Expectation> expectations;
+    problem::Instance instance;
+    std::vector<problem::Expectation> expectations;
     std::string changed;  // what get_changed() changed: "Q", "4 elements of Q"
     // Why there is no expected result, where there may be none (may_lack_truth). Then there are no
     // expectations.
     std::string lacks;
 
-    const Expectation& expectation_of(const Tensor& output) const;
+    const problem::Expectation& expectation_of(const problem::Tensor& output) const;
   };
   std::shared_ptr<const Entry> get(const GateCase& gate_case);
   // The same with the input that gate_case.changed_input names drawn from another seed.
@@ -166,7 +167,7 @@ class TruthCache {
 // the cache was damaged, it is gated once more without the cache.
 class Gate {
  public:
-  Gate(Device& device, TruthCache& truth, DeviceInputCache* input_cache = nullptr)
+  Gate(device::Device& device, TruthCache& truth, DeviceInputCache* input_cache = nullptr)
       : device_(device), truth_(truth), input_cache_(input_cache) {}
 
   // Throws std::logic_error if there are no cases: every kernel would pass.
@@ -176,9 +177,9 @@ class Gate {
   std::optional<Rejection> check(const BoundKernel& kernel, const GateCase& gate_case,
                                  DeviceInputCache* input_cache, Verdict& verdict);
 
-  Device& device_;
+  device::Device& device_;
   TruthCache& truth_;
   DeviceInputCache* input_cache_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

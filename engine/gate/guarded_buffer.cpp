@@ -8,7 +8,7 @@
 #include "engine/gate/compare.hpp"
 #include "engine/util/bytes.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // More than this is written from where it lies, guards and data apart.
@@ -35,18 +35,19 @@ std::span<const std::byte> guard_band() {
   return bytes;
 }
 
-std::size_t guard_bytes_of(const Device& device, const Tensor& tensor) {
-  return device.info().checks && tensor.role == Role::input ? 0 : kGuardBytes;
+std::size_t guard_bytes_of(const device::Device& device, const problem::Tensor& tensor) {
+  return device.info().checks && tensor.role == problem::Role::input ? 0 : kGuardBytes;
 }
 
-void fill_with(std::span<const std::byte> contents, BufferHandle buffer, std::size_t offset,
-               std::size_t bytes, std::vector<BufferWrite>& writes) {
+void fill_with(std::span<const std::byte> contents, device::BufferHandle buffer, std::size_t offset,
+               std::size_t bytes, std::vector<device::BufferWrite>& writes) {
   for (std::size_t at = 0; at < bytes; at += contents.size())
     writes.push_back({buffer, offset + at, contents.first(std::min(contents.size(), bytes - at))});
 }
 
-std::uint8_t fill_byte(const Tensor& tensor, bool otherwise) {
-  return otherwise && tensor.type == DType::i32 ? std::to_integer<std::uint8_t>(kOtherFill) : 0xff;
+std::uint8_t fill_byte(const problem::Tensor& tensor, bool otherwise) {
+  return otherwise && tensor.type == problem::DType::i32 ? std::to_integer<std::uint8_t>(kOtherFill)
+                                                         : 0xff;
 }
 
 const std::vector<std::byte>& other_fill() {
@@ -54,13 +55,13 @@ const std::vector<std::byte>& other_fill() {
   return bytes;
 }
 
-void fill_with_ones(BufferHandle buffer, std::size_t offset, std::size_t bytes,
-                    std::vector<BufferWrite>& writes) {
+void fill_with_ones(device::BufferHandle buffer, std::size_t offset, std::size_t bytes,
+                    std::vector<device::BufferWrite>& writes) {
   static const std::vector<std::byte> ones(std::size_t{4} << 20, std::byte{0xff});
   fill_with(ones, buffer, offset, bytes, writes);
 }
 
-GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
+GuardedBuffer::GuardedBuffer(device::Device& device, const problem::Tensor& tensor)
     : device_(device),
       tensor_(tensor),
       guard_bytes_(guard_bytes_of(device, tensor)),
@@ -73,7 +74,7 @@ GuardedBuffer::GuardedBuffer(Device& device, const Tensor& tensor)
     copy_bytes(guard_band().first(guard_bytes_),
                std::span(written_).subspan(guard_bytes_ + data_bytes_));
   }
-  if (is_given(tensor.role)) replace(tensor.bytes);
+  if (problem::is_given(tensor.role)) replace(tensor.bytes);
 }
 
 GuardedBuffer::~GuardedBuffer() { device_.release(buffer_); }
@@ -84,7 +85,7 @@ void GuardedBuffer::replace(std::span<const std::byte> bytes) {
 }
 
 void GuardedBuffer::fill_otherwise() {
-  if (is_given(tensor_.role) || tensor_.type != DType::i32) return;
+  if (problem::is_given(tensor_.role) || tensor_.type != problem::DType::i32) return;
   otherwise_ = true;
   if (!written_.empty())
     std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(guard_bytes_), data_bytes_,
@@ -97,12 +98,12 @@ bool GuardedBuffer::unwritten(std::span<const std::byte> before,
          std::ranges::all_of(now, [](std::byte each) { return each == kOtherFill; });
 }
 
-void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
+void GuardedBuffer::fill(std::vector<device::BufferWrite>& writes) const {
   if (!written_.empty()) {
     writes.push_back({buffer_, 0, written_});
     return;
   }
-  if (is_given(tensor_.role))
+  if (problem::is_given(tensor_.role))
     writes.push_back({buffer_, guard_bytes_, source_});
   else if (otherwise_)
     fill_with(other_fill(), buffer_, guard_bytes_, data_bytes_, writes);
@@ -111,17 +112,17 @@ void GuardedBuffer::fill(std::vector<BufferWrite>& writes) const {
   fill_guards(writes);
 }
 
-void GuardedBuffer::fill_guards(std::vector<BufferWrite>& writes) const {
+void GuardedBuffer::fill_guards(std::vector<device::BufferWrite>& writes) const {
   if (guard_bytes_ == 0) return;
   writes.push_back({buffer_, 0, guard_band()});
   writes.push_back({buffer_, guard_bytes_ + data_bytes_, guard_band()});
 }
 
-void GuardedBuffer::fetch(std::vector<BufferRead>& reads) {
+void GuardedBuffer::fetch(std::vector<device::BufferRead>& reads) {
   reads.push_back({buffer_, 0, fetched_->make_all()});
 }
 
-void GuardedBuffer::fetch_guards(std::vector<BufferRead>& reads) {
+void GuardedBuffer::fetch_guards(std::vector<device::BufferRead>& reads) {
   if (guard_bytes_ == 0) return;
   const std::size_t end = guard_bytes_ + data_bytes_;
   reads.push_back({buffer_, 0, fetched_->bytes().first(guard_bytes_)});
@@ -163,7 +164,7 @@ std::optional<std::string> GuardedBuffer::guard_damage() const {
 }
 
 std::optional<std::string> GuardedBuffer::input_change() const {
-  if (tensor_.role != Role::input) return std::nullopt;
+  if (tensor_.role != problem::Role::input) return std::nullopt;
   const auto now = data();
   const auto differs = first_difference_of_large(now, source_);
   if (!differs) return std::nullopt;
@@ -174,4 +175,4 @@ std::optional<std::string> GuardedBuffer::input_change() const {
                      is);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -6,7 +6,7 @@
 
 #include "engine/util/memory.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // Below this the allocator keeps what was freed by itself.
@@ -70,4 +70,4 @@ HostMemory::~HostMemory() {
   all.blocks.push_back({size_, std::move(memory_), fresh_});
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 // Memory for a tensor's bytes. Large blocks are kept when they are released, and are given out
 // again as they are: fresh memory costs a page fault for each 4 KB, which for a tensor of 64 MB
@@ -30,4 +30,4 @@ class HostMemory {
   bool fresh_ = false;                   // pages of it may be missing
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

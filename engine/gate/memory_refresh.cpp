@@ -5,7 +5,7 @@
 #include "engine/gate/guarded_buffer.hpp"
 #include "engine/gate/tensor_source.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // More than a second-level cache holds: decoys of large tensors need not be as large.
@@ -21,10 +21,10 @@ struct Piece {
   std::size_t bytes = 0;
 };
 
-std::vector<Piece> pieces_of(const std::vector<Tensor>& tensors) {
+std::vector<Piece> pieces_of(const std::vector<problem::Tensor>& tensors) {
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (is_given(tensors[i].role)) continue;
+    if (problem::is_given(tensors[i].role)) continue;
     const std::size_t bytes = bytes_of(tensors[i]);
     for (std::size_t at = 0; at < bytes; at += kLargestPiece)
       pieces.push_back({i, at, std::min(kLargestPiece, bytes - at)});
@@ -34,7 +34,7 @@ std::vector<Piece> pieces_of(const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-MemoryRefresh::MemoryRefresh(Device& device, const std::vector<Tensor>& tensors,
+MemoryRefresh::MemoryRefresh(device::Device& device, const std::vector<problem::Tensor>& tensors,
                              const std::function<Place(std::size_t)>& place) {
   const std::vector<Piece> pieces = pieces_of(tensors);
   std::size_t room = 0;
@@ -52,4 +52,4 @@ MemoryRefresh::MemoryRefresh(Device& device, const std::vector<Tensor>& tensors,
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -7,7 +7,7 @@
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/device_buffer.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 // The changes of memory before a launch that remove what the launch before has left: outputs and
 // workspaces are filled as at first. `decoy` is the same work on memory that no kernel is given,
@@ -17,13 +17,13 @@ namespace fa_tune {
 // filled are in the second-level cache: after `own` it finds there what it will write, and after
 // `decoy` it has less room for the rest.
 struct MemoryRefresh {
-  BufferChanges own;
-  BufferChanges decoy;
+  device::BufferChanges own;
+  device::BufferChanges decoy;
   SharedBuffer decoys;  // to be kept as long as they are used
 
   // `place`: where the tensor of that number lies.
-  MemoryRefresh(Device& device, const std::vector<Tensor>& tensors,
+  MemoryRefresh(device::Device& device, const std::vector<problem::Tensor>& tensors,
                 const std::function<Place(std::size_t)>& place);
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

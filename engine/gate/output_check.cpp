@@ -1,11 +1,12 @@
 #include "engine/gate/output_check.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
-std::expected<Comparison, Fault> compare_on_device(
-    Device& device, DeviceInputCache* input_cache, const Place& place, const Tensor& output,
-    const std::shared_ptr<const TruthCache::Entry>& truth) {
-  const std::shared_ptr<const Expectation> expectation(truth, &truth->expectation_of(output));
+std::expected<Comparison, device::Fault> compare_on_device(
+    device::Device& device, DeviceInputCache* input_cache, const Place& place,
+    const problem::Tensor& output, const std::shared_ptr<const TruthCache::Entry>& truth) {
+  const std::shared_ptr<const problem::Expectation> expectation(truth,
+                                                                &truth->expectation_of(output));
   if (input_cache != nullptr && input_cache->can_sample(output, *expectation)) {
     const auto within = input_cache->within_limits(place, output, expectation);
     if (!within) return std::unexpected(within.error());
@@ -21,4 +22,4 @@ std::expected<Comparison, Fault> compare_on_device(
   return compare(output, memory.bytes(), *expectation);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

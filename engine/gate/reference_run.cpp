@@ -16,14 +16,14 @@
 #include "engine/util/error.hpp"
 #include "engine/util/parallel.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // Up to so much data an emulator watches the reference as it does kernels under test.
 constexpr std::size_t kMostSanitized = std::size_t{1} << 20;
 
 template <typename Error = UserError>
-[[noreturn]] void fail(const ReferenceCall& call, const Instance& instance,
+[[noreturn]] void fail(const problem::ReferenceCall& call, const problem::Instance& instance,
                        const std::string& what) {
   throw Error(fmt::format("the reference kernel {} at {} with inputs={} seed={}: {}",
                           call.source.kernel, to_json(instance.shape), to_text(instance.inputs),
@@ -33,25 +33,25 @@ template <typename Error = UserError>
 // The buffers of one instance, and a launch or two in them.
 class ReferenceLaunch {
  public:
-  ReferenceLaunch(Device& device, const BoundKernel& kernel, const ReferenceCall& call,
-                  const Instance& instance)
+  ReferenceLaunch(device::Device& device, const BoundKernel& kernel,
+                  const problem::ReferenceCall& call, const problem::Instance& instance)
       : device_(device), call_(call), instance_(instance) {
-    for (const Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
+    for (const problem::Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
     auto launch =
         make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
     if (!launch) fail(call, instance, launch.error().message);
     launch_ = std::move(*launch);
   }
 
-  void results(const TakeResult& take) {
+  void results(const problem::TakeResult& take) {
     std::size_t bytes = 0;
     for (const GuardedBuffer& buffer : buffers_) bytes += buffer.data_bytes();
     if (device_.info().checks && call_.sanitized && bytes <= kMostSanitized)
-      launch_.checks = Checks::all();
+      launch_.checks = device::Checks::all();
     run(Outputs::as_under_test);
     std::vector<HostMemory> first;
     for (GuardedBuffer& buffer : buffers_) {
-      if (!is_result(buffer.tensor().role)) continue;
+      if (!problem::is_result(buffer.tensor().role)) continue;
       require_finite(buffer);
       first.push_back(buffer.take_fetched());
     }
@@ -63,21 +63,22 @@ class ReferenceLaunch {
     }
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_)
-      if (is_result(buffer.tensor().role)) take(buffer.tensor(), buffer.data_of(first[next++]));
+      if (problem::is_result(buffer.tensor().role))
+        take(buffer.tensor(), buffer.data_of(first[next++]));
   }
 
  private:
   enum class Outputs { as_under_test, filled_otherwise };
 
   void run(Outputs outputs) {
-    std::vector<BufferWrite> writes;
-    std::vector<BufferRead> reads;
+    std::vector<device::BufferWrite> writes;
+    std::vector<device::BufferRead> reads;
     // Large ones go to the device once and come back once, after the last launch.
     const bool first = outputs == Outputs::as_under_test;
     const bool large = input_bytes() > kLargeInputs;
     const bool looks_at_inputs = !call_.checked && !(large && first);
     for (GuardedBuffer& buffer : buffers_) {
-      const bool input = buffer.tensor().role == Role::input;
+      const bool input = buffer.tensor().role == problem::Role::input;
       if (first || !large || !input) buffer.fill(writes);
       if (input && !looks_at_inputs)
         buffer.fetch_guards(reads);
@@ -85,7 +86,7 @@ class ReferenceLaunch {
         buffer.fetch(reads);
     }
     for (const GuardedBuffer& buffer : buffers_)
-      if (outputs == Outputs::filled_otherwise && !is_given(buffer.tensor().role))
+      if (outputs == Outputs::filled_otherwise && !problem::is_given(buffer.tensor().role))
         fill_with(other_fill(), buffer.place().buffer, buffer.place().offset, buffer.data_bytes(),
                   writes);
     if (const auto done = device_.launch_between(writes, launch_, reads); !done)
@@ -100,12 +101,12 @@ class ReferenceLaunch {
   std::size_t input_bytes() const {
     std::size_t bytes = 0;
     for (const GuardedBuffer& buffer : buffers_)
-      if (buffer.tensor().role == Role::input) bytes += buffer.data_bytes();
+      if (buffer.tensor().role == problem::Role::input) bytes += buffer.data_bytes();
     return bytes;
   }
 
   void require_finite(const GuardedBuffer& buffer) const {
-    const Tensor& tensor = buffer.tensor();
+    const problem::Tensor& tensor = buffer.tensor();
     const auto count = static_cast<std::size_t>(tensor.elements());
     // The first of each piece, if there is one.
     std::vector<std::size_t> odd(element_pieces(count) + 1, count);
@@ -120,17 +121,18 @@ class ReferenceLaunch {
                                           element_value(tensor.type, buffer.data(), i));
     if (is_untouched(tensor, buffer.data(), i))
       fail(call_, instance_, found + "it is never written");
-    fail<NoTruth>(call_, instance_,
-                  found +
-                      "a truth must be finite; if the inputs are to blame, give them a `fill` "
-                      "such as {uniform: [0.1, 1]}");
+    fail<problem::NoTruth>(
+        call_, instance_,
+        found +
+            "a truth must be finite; if the inputs are to blame, give them a `fill` "
+            "such as {uniform: [0.1, 1]}");
   }
 
   void compare_with(const std::vector<HostMemory>& first) const {
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_) {
-      const Tensor& tensor = buffer.tensor();
-      if (!is_result(tensor.role)) continue;
+      const problem::Tensor& tensor = buffer.tensor();
+      if (!problem::is_result(tensor.role)) continue;
       const auto before = buffer.data_of(first[next++]);
       const auto differs = first_difference_of_large(before, buffer.data());
       if (!differs) continue;
@@ -145,19 +147,20 @@ class ReferenceLaunch {
     }
   }
 
-  Device& device_;
-  const ReferenceCall& call_;
-  const Instance& instance_;
+  device::Device& device_;
+  const problem::ReferenceCall& call_;
+  const problem::Instance& instance_;
   std::deque<GuardedBuffer> buffers_;
-  Launch launch_;
+  device::Launch launch_;
 };
 
-class DeviceReference final : public ReferenceRunner {
+class DeviceReference final : public problem::ReferenceRunner {
  public:
   DeviceReference(DeviceMaker make_device, CompileCall compile)
       : make_device_(std::move(make_device)), compile_(std::move(compile)) {}
 
-  void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) override {
+  void run(const problem::ReferenceCall& call, const problem::Instance& instance,
+           const problem::TakeResult& take) override {
     const std::lock_guard lock(mutex_);
     if (device_ == nullptr) device_ = make_device_();
     const BoundKernel kernel{loaded(call, instance), call.launch, call.arguments};
@@ -165,10 +168,11 @@ class DeviceReference final : public ReferenceRunner {
   }
 
  private:
-  KernelHandle loaded(const ReferenceCall& call, const Instance& instance) {
+  device::KernelHandle loaded(const problem::ReferenceCall& call,
+                              const problem::Instance& instance) {
     const std::string key = call.source.hash + " " + call.source.kernel;
     if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
-    const DeviceInfo& info = device_->info();
+    const device::DeviceInfo& info = device_->info();
     const auto compiled = compile_(
         {call.source, call.arch.empty() ? info.arch : call.arch, info.accepts, call.options});
     if (!compiled) fail(call, instance, "it does not compile: " + compiled.error().message);
@@ -180,15 +184,15 @@ class DeviceReference final : public ReferenceRunner {
   DeviceMaker make_device_;
   CompileCall compile_;
   std::mutex mutex_;
-  std::unique_ptr<Device> device_;
-  std::map<std::string, KernelHandle> kernels_;
+  std::unique_ptr<device::Device> device_;
+  std::map<std::string, device::KernelHandle> kernels_;
 };
 
 }  // namespace
 
-std::shared_ptr<ReferenceRunner> make_reference_runner(DeviceMaker make_device,
-                                                       CompileCall compile) {
+std::shared_ptr<problem::ReferenceRunner> make_reference_runner(DeviceMaker make_device,
+                                                                CompileCall compile) {
   return std::make_shared<DeviceReference>(std::move(make_device), std::move(compile));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

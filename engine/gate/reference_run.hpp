@@ -7,14 +7,14 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/problem/reference.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
-using DeviceMaker = std::function<std::unique_ptr<Device>()>;
-using CompileCall = std::function<CompileOutcome(const CompileRequest&)>;
+using DeviceMaker = std::function<std::unique_ptr<device::Device>()>;
+using CompileCall = std::function<kernel::CompileOutcome(const kernel::CompileRequest&)>;
 
 // Runs reference kernels on a device of their own, made when it is first needed. Both functions are
 // called by one thread at a time.
-std::shared_ptr<ReferenceRunner> make_reference_runner(DeviceMaker make_device,
-                                                       CompileCall compile);
+std::shared_ptr<problem::ReferenceRunner> make_reference_runner(DeviceMaker make_device,
+                                                                CompileCall compile);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -8,9 +8,9 @@
 #include "engine/gate/device_input_cache.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
-std::size_t bytes_of(const Tensor& tensor);
+std::size_t bytes_of(const problem::Tensor& tensor);
 
 // Writes tensors to a device: the data that are given, and fill_byte() for all else, so that an
 // integer of an output that the kernel does not write is not -1. All references must outlive it.
@@ -18,27 +18,28 @@ std::size_t bytes_of(const Tensor& tensor);
 class TensorSource {
  public:
   // `known` is the instance as the input cache knows it, null without one.
-  TensorSource(Device& device, const Instance& instance, std::shared_ptr<const Instance> known,
-               DeviceInputCache* input_cache)
+  TensorSource(device::Device& device, const problem::Instance& instance,
+               std::shared_ptr<const problem::Instance> known, DeviceInputCache* input_cache)
       : device_(device), instance_(instance), known_(std::move(known)), input_cache_(input_cache) {}
 
   // Writes all of a buffer: the tensor between two guard bands, which may be empty.
-  void write_guarded(std::size_t tensor, BufferHandle to, std::span<const std::byte> guard) const;
+  void write_guarded(std::size_t tensor, device::BufferHandle to,
+                     std::span<const std::byte> guard) const;
   // A buffer with the given data of the tensor, from its first byte on, which must not be written
   // to: that of the input cache if it has one, else one made for this.
   SharedBuffer given(std::size_t tensor) const;
 
-  Device& device() const { return device_; }
-  const std::vector<Tensor>& tensors() const { return instance_.tensors; }
+  device::Device& device() const { return device_; }
+  const std::vector<problem::Tensor>& tensors() const { return instance_.tensors; }
 
  private:
   bool has_original(std::size_t tensor) const;
   void write(std::size_t tensor, const Place& to) const;
 
-  Device& device_;
-  const Instance& instance_;
-  std::shared_ptr<const Instance> known_;
+  device::Device& device_;
+  const problem::Instance& instance_;
+  std::shared_ptr<const problem::Instance> known_;
   DeviceInputCache* input_cache_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

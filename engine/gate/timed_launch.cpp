@@ -11,7 +11,7 @@
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 // Launches ahead of an exchange, where they cost a GPU microseconds: enough that a kernel which
@@ -29,7 +29,7 @@ class TimedLaunch::Buffers {
  public:
   explicit Buffers(const TensorSource& source) {
     for (std::size_t i = 0; i < source.tensors().size(); ++i) {
-      const Tensor& tensor = source.tensors()[i];
+      const problem::Tensor& tensor = source.tensors()[i];
       const std::size_t guard = guard_bytes_of(source.device(), tensor);
       held_.emplace_back(source.device(), bytes_of(tensor) + 2 * guard);
       places_.push_back({held_.back().handle(), guard});
@@ -44,7 +44,8 @@ class TimedLaunch::Buffers {
   std::vector<Place> places_;
 };
 
-TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance)
+TimedLaunch::TimedLaunch(device::Device& device, const BoundKernel& kernel,
+                         const problem::Instance& instance)
     : device_(device),
       held_(std::make_shared<const Buffers>(TensorSource(device, instance, nullptr, nullptr))),
       places_(held_->places()) {
@@ -52,7 +53,7 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const Instan
   bind(kernel, instance);
 }
 
-TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
+TimedLaunch::TimedLaunch(device::Device& device, const BoundKernel& kernel, const EntryPtr& truth,
                          DeviceInputCache* input_cache)
     : device_(device),
       input_cache_(input_cache),
@@ -64,7 +65,7 @@ TimedLaunch::TimedLaunch(Device& device, const BoundKernel& kernel, const EntryP
 }
 
 TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
-                         const Instance& instance)
+                         const problem::Instance& instance)
     : device_(beside.device_),
       held_(beside.held_),
       places_(held_->places()),
@@ -74,7 +75,7 @@ TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
 
 TimedLaunch::~TimedLaunch() = default;
 
-void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
+void TimedLaunch::bind(const BoundKernel& kernel, const problem::Instance& instance) {
   auto launch = make_launch(device_, kernel, instance, [&](std::size_t i) { return places_[i]; });
   if (!launch) throw MachineError("arguments of the kernel: " + launch.error().message);
   launch_ = std::move(*launch);
@@ -83,8 +84,8 @@ void TimedLaunch::bind(const BoundKernel& kernel, const Instance& instance) {
 void TimedLaunch::restore_from(const TensorSource& source) {
   restore_ = {};
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Tensor& tensor = source.tensors()[i];
-    if (tensor.role != Role::inout) continue;
+    const problem::Tensor& tensor = source.tensors()[i];
+    if (tensor.role != problem::Role::inout) continue;
     restore_.held.push_back(source.given(i));
     restore_.changes.copies.push_back({restore_.held.back()->handle(), places_[i].buffer,
                                        bytes_of(tensor), 0, places_[i].offset});
@@ -98,17 +99,17 @@ std::optional<Rejection> TimedLaunch::check(const EntryPtr& truth) {
 std::optional<Rejection> TimedLaunch::check_exchanged(const EntryPtr& other, double us) {
   const TensorSource source(device_, other->instance, {other, &other->instance}, input_cache_);
   std::vector<SharedBuffer> held;
-  std::vector<BufferCopy> copies;
+  std::vector<device::BufferCopy> copies;
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Tensor& tensor = source.tensors()[i];
-    if (!is_given(tensor.role)) continue;
+    const problem::Tensor& tensor = source.tensors()[i];
+    if (!problem::is_given(tensor.role)) continue;
     held.push_back(source.given(i));
     copies.push_back(
         {held.back()->handle(), places_[i].buffer, bytes_of(tensor), 0, places_[i].offset});
   }
   // A launch at the timed shape takes an emulator seconds.
   const double wanted = us > 0 ? kAheadUs / us : kLaunchesAhead;
-  const int ahead = device_.info().times == TimeKind::measured
+  const int ahead = device_.info().times == device::TimeKind::measured
                         ? static_cast<int>(std::clamp<double>(wanted, kLeastAhead, kLaunchesAhead))
                         : 1;
   if (const auto done = device_.launch_exchanging(launch_, ahead, restore(), copies); !done)
@@ -119,8 +120,8 @@ std::optional<Rejection> TimedLaunch::check_exchanged(const EntryPtr& other, dou
 
 std::optional<Rejection> TimedLaunch::check_inputs(const EntryPtr& inputs) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Tensor& tensor = inputs->instance.tensors[i];
-    if (tensor.role != Role::input) continue;
+    const problem::Tensor& tensor = inputs->instance.tensors[i];
+    if (tensor.role != problem::Role::input) continue;
     HostMemory memory(bytes_of(tensor));
     if (const auto done = device_.read(places_[i].buffer, places_[i].offset, memory.bytes()); !done)
       return rejection_of(done.error());
@@ -139,8 +140,8 @@ MemoryRefresh TimedLaunch::refresh(const EntryPtr& inputs) const {
 std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,
                                                       const std::string& when) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Tensor& tensor = truth->instance.tensors[i];
-    if (!is_result(tensor.role)) continue;
+    const problem::Tensor& tensor = truth->instance.tensors[i];
+    if (!problem::is_result(tensor.role)) continue;
     const auto comparison = compare_on_device(device_, input_cache_, places_[i], tensor, truth);
     if (!comparison) return rejection_of(comparison.error());
     if (comparison->finding != Finding::passed)
@@ -149,4 +150,4 @@ std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,
   return std::nullopt;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

@@ -10,7 +10,7 @@
 #include "engine/gate/memory_refresh.hpp"
 #include "engine/gate/tensor_source.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 
 // A kernel with its arguments at one shape and real data, for the clock, and the proof that the
 // clock timed the whole work. Otherwise a kernel that is correct in the gate and idle while it is
@@ -23,21 +23,22 @@ class TimedLaunch {
 
   // Throws UserError if an argument's name is neither a tensor nor a scalar of the instance nor a
   // map, MachineError if the device cannot be given the arguments.
-  TimedLaunch(Device& device, const BoundKernel& kernel, const Instance& instance);
+  TimedLaunch(device::Device& device, const BoundKernel& kernel, const problem::Instance& instance);
   // With an input cache, large inputs come from there, also those that are exchanged. With null
   // they come from the host.
-  TimedLaunch(Device& device, const BoundKernel& kernel, const EntryPtr& truth,
+  TimedLaunch(device::Device& device, const BoundKernel& kernel, const EntryPtr& truth,
               DeviceInputCache* input_cache);
   // For another kernel with the same buffers as `beside`, which was made with the same instance.
   // Kernels that are compared to a percent must not differ in where their data lie.
-  TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel, const Instance& instance);
+  TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
+              const problem::Instance& instance);
   ~TimedLaunch();
   TimedLaunch(const TimedLaunch&) = delete;
   TimedLaunch& operator=(const TimedLaunch&) = delete;
 
-  const Launch& launch() const { return launch_; }
+  const device::Launch& launch() const { return launch_; }
   // To be applied before each timed launch: restores the tensors that the launch before wrote over.
-  const BufferChanges& restore() const { return restore_.changes; }
+  const device::BufferChanges& restore() const { return restore_.changes; }
 
   // Whether the outputs, as the last launch left them, are the expected ones. Nothing if so.
   std::optional<Rejection> check(const EntryPtr& truth);
@@ -58,19 +59,19 @@ class TimedLaunch {
 
   class Buffers;
   struct Restore {
-    BufferChanges changes;
+    device::BufferChanges changes;
     std::vector<SharedBuffer> held;  // what is copied
   };
 
   void restore_from(const TensorSource& source);
-  void bind(const BoundKernel& kernel, const Instance& instance);
+  void bind(const BoundKernel& kernel, const problem::Instance& instance);
 
-  Device& device_;
+  device::Device& device_;
   DeviceInputCache* input_cache_ = nullptr;
   std::shared_ptr<const Buffers> held_;
   const std::vector<Place>& places_;
   Restore restore_;
-  Launch launch_;
+  device::Launch launch_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

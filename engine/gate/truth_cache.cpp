@@ -15,7 +15,7 @@
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::gate {
 namespace {
 
 using EntryPtr = std::shared_ptr<const TruthCache::Entry>;
@@ -30,7 +30,8 @@ std::string key_of(const GateCase& gate_case) {
 }
 
 // At random places of a tensor the elements of another of its type and size.
-void take_elements(Tensor& tensor, const Tensor& other, std::size_t count, std::uint64_t seed) {
+void take_elements(problem::Tensor& tensor, const problem::Tensor& other, std::size_t count,
+                   std::uint64_t seed) {
   const std::size_t size = size_of(tensor.type);
   Random random(seed);
   for (std::size_t i = 0; i < count; ++i) {
@@ -41,16 +42,17 @@ void take_elements(Tensor& tensor, const Tensor& other, std::size_t count, std::
 
 // One input of the instance, or a few elements of it, with the contents that another seed gives it;
 // which.
-std::string change_input(const Problem& problem, const GateCase& gate_case, Instance& instance) {
+std::string change_input(const problem::Problem& problem, const GateCase& gate_case,
+                         problem::Instance& instance) {
   std::vector<std::size_t> inputs;
   for (std::size_t i = 0; i < instance.tensors.size(); ++i)
-    if (is_given(instance.tensors[i].role)) inputs.push_back(i);
+    if (problem::is_given(instance.tensors[i].role)) inputs.push_back(i);
   if (inputs.empty()) throw std::logic_error("a problem without inputs has none to change");
   const std::size_t chosen = inputs[*gate_case.changed_input % inputs.size()];
-  Instance other =
+  problem::Instance other =
       problem.make(gate_case.shape, gate_case.inputs, derive_seed(gate_case.seed, "changed"));
   constexpr std::size_t kFew = 4;
-  Tensor& tensor = instance.tensors[chosen];
+  problem::Tensor& tensor = instance.tensors[chosen];
   if (!gate_case.few_elements || tensor.elements() <= std::int64_t{kFew}) {
     tensor.bytes = std::move(other.tensors[chosen].bytes);
     return tensor.name;
@@ -62,10 +64,10 @@ std::string change_input(const Problem& problem, const GateCase& gate_case, Inst
 
 std::size_t bytes_of(const TruthCache::Entry& entry) {
   std::size_t bytes = sizeof entry;
-  for (const Tensor& tensor : entry.instance.tensors) bytes += tensor.bytes.capacity();
-  for (const Expectation& expectation : entry.expectations) {
+  for (const problem::Tensor& tensor : entry.instance.tensors) bytes += tensor.bytes.capacity();
+  for (const problem::Expectation& expectation : entry.expectations) {
     bytes += (expectation.exact.capacity() + expectation.bound.capacity()) * sizeof(double);
-    const ValueBounds& limits = expectation.limits;
+    const problem::ValueBounds& limits = expectation.limits;
     bytes += (limits.least.capacity() + limits.most.capacity()) * sizeof(float);
     bytes += (limits.range_of_row.capacity() + expectation.rows.capacity()) * sizeof(std::uint32_t);
   }
@@ -73,10 +75,11 @@ std::size_t bytes_of(const TruthCache::Entry& entry) {
 }
 
 // How many elements of the output the truth must be of; 0 if limits or rows have a hole in them.
-std::size_t elements_to_know(const Tensor& output, const Expectation& expectation) {
+std::size_t elements_to_know(const problem::Tensor& output,
+                             const problem::Expectation& expectation) {
   const auto elements = static_cast<std::size_t>(output.elements());
   if (!expectation.sampled()) return elements;
-  const ValueBounds& limits = expectation.limits;
+  const problem::ValueBounds& limits = expectation.limits;
   const std::size_t rows = limits.range_of_row.size();
   const bool whole = limits.row_elements > 0 && rows * limits.row_elements == elements &&
                      limits.least.size() == limits.most.size();
@@ -104,9 +107,10 @@ bool all_of_large(const std::vector<double>& values, const Is& is) {
 // A truth with a hole in it would let anything pass, so it is a mistake of the engine, not a
 // finding.
 void require_sound(const TruthCache::Entry& entry, const std::string& key) {
-  for (const Tensor& tensor : entry.instance.tensors) {
-    if (!is_result(tensor.role)) continue;
-    const auto found = std::ranges::find(entry.expectations, tensor.name, &Expectation::tensor);
+  for (const problem::Tensor& tensor : entry.instance.tensors) {
+    if (!problem::is_result(tensor.role)) continue;
+    const auto found =
+        std::ranges::find(entry.expectations, tensor.name, &problem::Expectation::tensor);
     const std::size_t elements =
         found == entry.expectations.end() ? 0 : elements_to_know(tensor, *found);
     if (elements == 0 || found->exact.size() != elements || found->bound.size() != elements)
@@ -132,11 +136,11 @@ struct TruthCache::State {
     std::size_t bytes = 0;  // 0 while under way
   };
 
-  State(const Problem& of, Truth how, std::size_t limit)
+  State(const problem::Problem& of, problem::Truth how, std::size_t limit)
       : problem(of), truth(how), max_bytes(limit) {}
 
-  const Problem& problem;
-  Truth truth;
+  const problem::Problem& problem;
+  problem::Truth truth;
   std::size_t max_bytes;
   std::mutex mutex;
   std::list<Slot> slots;
@@ -150,8 +154,8 @@ struct TruthCache::State {
     try {
       entry->expectations = problem.expect(entry->instance, truth);
       require_sound(*entry, key);
-    } catch (const NoTruth& none) {
-      if (!may_lack_truth(gate_case.inputs)) throw;
+    } catch (const problem::NoTruth& none) {
+      if (!problem::may_lack_truth(gate_case.inputs)) throw;
       entry->lacks = none.what();
     }
     return entry;
@@ -179,13 +183,13 @@ std::size_t TruthCache::usual_bytes() {
   return std::max(least, usable_memory() / 4);
 }
 
-TruthCache::TruthCache(const Problem& problem, Truth truth, std::size_t max_bytes)
+TruthCache::TruthCache(const problem::Problem& problem, problem::Truth truth, std::size_t max_bytes)
     : state_(std::make_unique<State>(problem, truth, max_bytes)) {}
 
 TruthCache::~TruthCache() = default;
 
-const Expectation& TruthCache::Entry::expectation_of(const Tensor& output) const {
-  return *std::ranges::find(expectations, output.name, &Expectation::tensor);
+const problem::Expectation& TruthCache::Entry::expectation_of(const problem::Tensor& output) const {
+  return *std::ranges::find(expectations, output.name, &problem::Expectation::tensor);
 }
 
 std::shared_ptr<const TruthCache::Entry> TruthCache::get(const GateCase& gate_case) {
@@ -230,4 +234,4 @@ std::shared_ptr<const TruthCache::Entry> TruthCache::look_up(const GateCase& gat
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::gate

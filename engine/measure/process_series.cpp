@@ -9,7 +9,7 @@
 #include "engine/measure/timing.hpp"
 #include "engine/util/distributions.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 namespace {
 
 // Of several contestants (rows) the logarithms of their figures in the same processes (columns).
@@ -159,4 +159,4 @@ SeriesRace ProcessSeries::result(const std::vector<std::size_t>& ran, double con
   return all;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

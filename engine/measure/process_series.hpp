@@ -7,7 +7,7 @@
 #include "engine/measure/sampler.hpp"
 #include "engine/measure/statistics.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 
 // The least difference of two kernels that counts; less is a tie. Two loads of the same kernel,
 // with one set of buffers, differ by up to 0.13% on an H100, in 50 processes
@@ -43,7 +43,7 @@ struct RaceResult {
 
 struct SeriesRace {
   RaceResult result;
-  std::vector<Timing> timings;  // by contestant: all samples of good blocks
+  std::vector<device::Timing> timings;  // by contestant: all samples of good blocks
 };
 
 // Joins the races of one comparison, each in a process of its own. Where a kernel and its buffers
@@ -95,7 +95,7 @@ class ProcessSeries {
     std::vector<double> log_ratio;  // over its race's baseline, as the race compared, one a race
     std::vector<double> log_us;
     int blocks = 0;
-    Timing timing;
+    device::Timing timing;
   };
 
   int processes_ = 0;
@@ -105,4 +105,4 @@ class ProcessSeries {
   std::vector<Figures> of_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

@@ -8,7 +8,7 @@
 #include "engine/measure/statistics.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 namespace {
 
 struct Block {
@@ -16,8 +16,8 @@ struct Block {
   double drift = 0;                // of its baseline, relative
 };
 
-std::expected<Block, Fault> run_block(const std::vector<std::size_t>& order, const RaceClock& clock,
-                                      int number) {
+std::expected<Block, device::Fault> run_block(const std::vector<std::size_t>& order,
+                                              const RaceClock& clock, int number) {
   Block block{std::vector<double>(order.size() + 1), 0};
   const auto before = clock(0, number);
   if (!before) return std::unexpected(before.error());
@@ -61,8 +61,8 @@ double median_ratio(const std::vector<Block>& blocks, const std::vector<bool>& g
 
 int BlockRace::good_blocks() const { return static_cast<int>(std::ranges::count(good, true)); }
 
-std::expected<BlockRace, Fault> race(std::size_t count, const RaceClock& clock,
-                                     const RaceOptions& options) {
+std::expected<BlockRace, device::Fault> race(std::size_t count, const RaceClock& clock,
+                                             const RaceOptions& options) {
   Random random(derive_seed(options.seed, "order"));
   std::vector<std::size_t> order(count - 1);
   std::iota(order.begin(), order.end(), std::size_t{1});
@@ -80,4 +80,4 @@ std::expected<BlockRace, Fault> race(std::size_t count, const RaceClock& clock,
   return result;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

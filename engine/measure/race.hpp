@@ -7,7 +7,7 @@
 
 #include "engine/device/device.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 
 // Compares several kernels within one process. Clocks drift, throttle and step, so times taken one
 // kernel after the other do not compare. A race runs in blocks: the baseline, the others in a newly
@@ -39,11 +39,12 @@ struct BlockRace {
 };
 
 // Takes one time of a contestant, in microseconds, for a block numbered from 0.
-using RaceClock = std::function<std::expected<double, Fault>(std::size_t contestant, int block)>;
+using RaceClock =
+    std::function<std::expected<double, device::Fault>(std::size_t contestant, int block)>;
 
 // Races contestants 0 (the baseline) to count - 1; count is at least 2. The result depends only on
 // the seed and on the times. A Fault of the clock ends the race.
-std::expected<BlockRace, Fault> race(std::size_t count, const RaceClock& clock,
-                                     const RaceOptions& options = {});
+std::expected<BlockRace, device::Fault> race(std::size_t count, const RaceClock& clock,
+                                             const RaceOptions& options = {});
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

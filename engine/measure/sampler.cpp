@@ -12,7 +12,7 @@
 
 #include "engine/measure/timing.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 namespace {
 
 // A sample must last long enough that the clock's resolution (0.5 us for events) and the gap
@@ -51,7 +51,7 @@ constexpr double final_half_width = 0.005;  // of the median
 
 bool usable(double us) { return std::isfinite(us) && us > 0; }
 
-bool usable(const Timing& timing) {
+bool usable(const device::Timing& timing) {
   return !timing.samples_us.empty() &&
          std::all_of(timing.samples_us.begin(), timing.samples_us.end(),
                      [](double us) { return usable(us); });
@@ -63,17 +63,18 @@ int launches_for(double us) {
 
 // What is timed, wherever and how often.
 struct Work {
-  Device& device;
-  const Launch& launch;
-  const BufferChanges& restore;
+  device::Device& device;
+  const device::Launch& launch;
+  const device::BufferChanges& restore;
 
   bool restores() const { return !restore.empty(); }
-  TimingPlan plan(int launches, int samples, int warm_up, L2 l2 = L2::warm) const {
-    TimingPlan plan{launches, samples, warm_up, l2};
+  device::TimingPlan plan(int launches, int samples, int warm_up,
+                          device::L2 l2 = device::L2::warm) const {
+    device::TimingPlan plan{launches, samples, warm_up, l2};
     plan.restore = restore;
     return plan;
   }
-  std::expected<Timing, Fault> time(const TimingPlan& plan) const {
+  std::expected<device::Timing, device::Fault> time(const device::TimingPlan& plan) const {
     return device.time(launch, plan);
   }
 };
@@ -82,14 +83,15 @@ struct Work {
 // again with more launches a sample, which `plan` then holds. With the most launches even an empty
 // kernel takes over 100 us: if that too is nonsense the device's clock is broken, and so the device
 // is.
-std::expected<Timing, Fault> take(const Work& work, TimingPlan& plan) {
+std::expected<device::Timing, device::Fault> take(const Work& work, device::TimingPlan& plan) {
   for (;;) {
     auto timing = work.time(plan);
     if (!timing || usable(*timing)) return timing;
     if (plan.launches_per_sample >= most_launches) {
-      return std::unexpected(Fault{FaultKind::device_lost,
-                                   fmt::format("{}: the clock gives no usable time for {} launches",
-                                               work.device.info().id, plan.launches_per_sample)});
+      return std::unexpected(
+          device::Fault{device::FaultKind::device_lost,
+                        fmt::format("{}: the clock gives no usable time for {} launches",
+                                    work.device.info().id, plan.launches_per_sample)});
     }
     plan.launches_per_sample = std::min(plan.launches_per_sample * 4, most_launches);
   }
@@ -101,19 +103,20 @@ bool close(int launches, int wanted) {
 }
 
 struct Settled {
-  int launches = 1;              // a sample
-  double us = 0;                 // a launch, about
-  std::optional<Timing> enough;  // the first look, if that was all to be known
+  int launches = 1;                      // a sample
+  double us = 0;                         // a launch, about
+  std::optional<device::Timing> enough;  // the first look, if that was all to be known
 };
 
 // Looks until the launches a sample needs are known and two looks agree: clocks rise, caches fill
 // and the driver settles meanwhile, so what the looks saw is thrown out. A screen comes after the
 // gate, and of a launch that lasts a sample one look is enough; if it takes longer than `slow_us`
 // that is all that is taken.
-std::expected<Settled, Fault> settle(const Work& work, Effort effort = Effort::final_,
-                                     double slow_us = std::numeric_limits<double>::infinity()) {
+std::expected<Settled, device::Fault> settle(
+    const Work& work, Effort effort = Effort::final_,
+    double slow_us = std::numeric_limits<double>::infinity()) {
   const bool quick = effort == Effort::screen;
-  TimingPlan plan = work.plan(1, quick ? quick_look_samples : look_samples, 2);
+  device::TimingPlan plan = work.plan(1, quick ? quick_look_samples : look_samples, 2);
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
   double previous_us = 0;
@@ -146,7 +149,7 @@ std::expected<Settled, Fault> settle(const Work& work, Effort effort = Effort::f
 // further, or two seconds are over. (At its power limit it never stands still: up as well as down.)
 //
 // Returns the clocks of the last look's samples, where they are known.
-std::expected<std::vector<double>, Fault> heat(const Work& work, const Settled& policy) {
+std::expected<std::vector<double>, device::Fault> heat(const Work& work, const Settled& policy) {
   const double sample = policy.us * policy.launches + (work.restores() ? restoring_us : 0);
   const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
   double previous = 0;
@@ -176,7 +179,7 @@ double wandering_mhz(std::vector<double> clocks) {
 
 // What a sampling says in a race: the time, or, if `mhz` is not 0 and its clock is known, that at
 // mhz.
-double raced_us(const Timing& timing, double mhz) {
+double raced_us(const device::Timing& timing, double mhz) {
   const auto kilocycles = mhz > 0 ? kilocycles_of(timing) : std::nullopt;
   return kilocycles ? *kilocycles * 1000 / mhz : median(timing.samples_us);
 }
@@ -204,10 +207,11 @@ constexpr int final_patience = 3;
 constexpr int race_patience = 5;
 
 // As take(), with others in the place of throttled samples, as far as patience goes.
-std::expected<Timing, Fault> take_cool(const Work& work, TimingPlan& plan, Patience& patience) {
+std::expected<device::Timing, device::Fault> take_cool(const Work& work, device::TimingPlan& plan,
+                                                       Patience& patience) {
   auto timing = take(work, plan);
   while (timing && !timing->gpu.throttled.empty() && patience.wait()) {
-    TimingPlan again = plan;
+    device::TimingPlan again = plan;
     again.samples = static_cast<int>(timing->gpu.throttled.size());
     auto more = take(work, again);
     if (!more) return more;
@@ -235,11 +239,13 @@ bool narrow(const Interval& time) {
 
 }  // namespace
 
-std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
-                                          double slow_us, const BufferChanges& restore) {
+std::expected<Measurement, device::Fault> measure(device::Device& device,
+                                                  const device::Launch& launch, Effort effort,
+                                                  double slow_us,
+                                                  const device::BufferChanges& restore) {
   const Work work{device, launch, restore};
-  if (device.info().times == TimeKind::predicted) {
-    TimingPlan plan = work.plan(1, 1, 0);
+  if (device.info().times == device::TimeKind::predicted) {
+    device::TimingPlan plan = work.plan(1, 1, 0);
     plan.complete = effort == Effort::final_;
     auto timing = work.time(plan);
     if (!timing) return std::unexpected(timing.error());
@@ -255,7 +261,7 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
   }
   Patience patience(effort == Effort::screen ? 0 : final_patience);
   const int fewest = samples_for(effort, *launches, work.restores());
-  TimingPlan plan = work.plan(launches->launches, fewest, 3);
+  device::TimingPlan plan = work.plan(launches->launches, fewest, 3);
   auto timing = take_cool(work, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Interval time = estimate(timing->samples_us);
@@ -269,35 +275,36 @@ std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, 
     auto more = take_cool(work, plan, patience);
     if (!more) return std::unexpected(more.error());
     // Samples of different length have different spread and are not mixed.
-    if (plan.launches_per_sample != before) *timing = Timing{};
+    if (plan.launches_per_sample != before) *timing = device::Timing{};
     append(*timing, *more);
     time = estimate(timing->samples_us);
   }
   return Measurement{std::move(*timing), time};
 }
 
-std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch,
-                                               const BufferChanges& restore) {
+std::expected<Measurement, device::Fault> measure_cold(device::Device& device,
+                                                       const device::Launch& launch,
+                                                       const device::BufferChanges& restore) {
   const Work work{device, launch, restore};
   Patience patience(final_patience);
-  TimingPlan plan = work.plan(1, cold_samples, 3, L2::cold);
+  device::TimingPlan plan = work.plan(1, cold_samples, 3, device::L2::cold);
   auto timing = take_cool(work, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   const Interval time = estimate(timing->samples_us);
   return Measurement{std::move(*timing), time};
 }
 
-std::expected<LaunchRace, RaceFault> race_launches(Device& device,
-                                                   const std::vector<Launch>& launches,
-                                                   const RaceOptions& options, L2 l2,
-                                                   const BufferChanges& restore) {
+std::expected<LaunchRace, RaceFault> race_launches(device::Device& device,
+                                                   const std::vector<device::Launch>& launches,
+                                                   const RaceOptions& options, device::L2 l2,
+                                                   const device::BufferChanges& restore) {
   struct Taken {
     std::size_t contestant;
     int block;
-    Timing timing;
+    device::Timing timing;
   };
   std::size_t under_way = 0;
-  std::vector<TimingPlan> plans;
+  std::vector<device::TimingPlan> plans;
   double mhz = 0;  // at which times are compared
   const auto work = [&](std::size_t i) { return Work{device, launches[i], restore}; };
   for (; under_way < launches.size(); ++under_way) {
@@ -314,11 +321,12 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
             ? block_samples
             : static_cast<int>(std::clamp<double>(block_samples * sample_us / settled->us,
                                                   block_samples, most_restored_block_samples));
-    plans.push_back(work(under_way).plan(l2 == L2::cold ? 1 : settled->launches, samples, 1, l2));
+    plans.push_back(
+        work(under_way).plan(l2 == device::L2::cold ? 1 : settled->launches, samples, 1, l2));
   }
   Patience patience(race_patience);
   std::vector<Taken> all;
-  const RaceClock clock = [&](std::size_t i, int block) -> std::expected<double, Fault> {
+  const RaceClock clock = [&](std::size_t i, int block) -> std::expected<double, device::Fault> {
     under_way = i;
     auto timing = take_cool(work(i), plans[i], patience);
     if (!timing) return std::unexpected(timing.error());
@@ -328,11 +336,11 @@ std::expected<LaunchRace, RaceFault> race_launches(Device& device,
   };
   auto result = race(launches.size(), clock, options);
   if (!result) return std::unexpected(RaceFault{under_way, result.error()});
-  LaunchRace raced{std::move(*result), mhz > 0, std::vector<Timing>(launches.size())};
+  LaunchRace raced{std::move(*result), mhz > 0, std::vector<device::Timing>(launches.size())};
   for (const Taken& taken : all)
     if (raced.result.good[static_cast<std::size_t>(taken.block)])
       append(raced.timings[taken.contestant], taken.timing);
   return raced;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

@@ -8,10 +8,10 @@
 #include "engine/measure/race.hpp"
 #include "engine/measure/statistics.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 
 struct Measurement {
-  Timing timing;  // all samples kept
+  device::Timing timing;  // all samples kept
   Interval time_us;
 };
 
@@ -32,24 +32,26 @@ enum class Effort {
 //
 // `restore`: for the tensors that a launch writes over, see TimingPlan. Samples are of single
 // launches then, and a screen has up to 100 of them.
-std::expected<Measurement, Fault> measure(Device& device, const Launch& launch, Effort effort,
-                                          double slow_us = std::numeric_limits<double>::infinity(),
-                                          const BufferChanges& restore = {});
+std::expected<Measurement, device::Fault> measure(
+    device::Device& device, const device::Launch& launch, Effort effort,
+    double slow_us = std::numeric_limits<double>::infinity(),
+    const device::BufferChanges& restore = {});
 
 // The same with a cold second-level cache: 50 launches, each a sample. For devices that measure.
-std::expected<Measurement, Fault> measure_cold(Device& device, const Launch& launch,
-                                               const BufferChanges& restore = {});
+std::expected<Measurement, device::Fault> measure_cold(device::Device& device,
+                                                       const device::Launch& launch,
+                                                       const device::BufferChanges& restore = {});
 
 struct LaunchRace {
   BlockRace result;
-  bool by_cycles = false;       // its ratios are of cycles, else of times
-  std::vector<Timing> timings;  // by contestant: all samples of good blocks
+  bool by_cycles = false;               // its ratios are of cycles, else of times
+  std::vector<device::Timing> timings;  // by contestant: all samples of good blocks
 };
 
 // A Fault of the device, and the contestant that ran at that moment.
 struct RaceFault {
   std::size_t contestant = 0;
-  Fault fault;
+  device::Fault fault;
 };
 
 // Races launches on a device that measures, the first as the baseline. It runs the baseline until
@@ -63,10 +65,10 @@ struct RaceFault {
 // times clock), in which two launches one after the other differ by less than in time. The ratio
 // does not include then what a kernel itself takes from the clock by drawing more power than
 // others; ProcessSeries compares times as well. The times reported are as measured.
-std::expected<LaunchRace, RaceFault> race_launches(Device& device,
-                                                   const std::vector<Launch>& launches,
+std::expected<LaunchRace, RaceFault> race_launches(device::Device& device,
+                                                   const std::vector<device::Launch>& launches,
                                                    const RaceOptions& options = {},
-                                                   L2 l2 = L2::warm,
-                                                   const BufferChanges& restore = {});
+                                                   device::L2 l2 = device::L2::warm,
+                                                   const device::BufferChanges& restore = {});
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

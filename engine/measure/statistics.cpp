@@ -8,7 +8,7 @@
 #include "engine/util/distributions.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -111,4 +111,4 @@ Interval mean_of_few(std::span<const double> samples, double confidence) {
   return {mean, mean - half, mean + half};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

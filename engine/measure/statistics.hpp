@@ -6,7 +6,7 @@
 
 #include "engine/model/interval.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 
 double median(std::span<const double> samples);  // NaN if empty
 
@@ -20,4 +20,4 @@ Interval estimate_mean(std::span<const double> samples, std::uint64_t seed = 1,
 // Student's interval, for few samples that are about normal. One sample gives a boundless interval.
 Interval mean_of_few(std::span<const double> samples, double confidence);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

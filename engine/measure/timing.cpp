@@ -9,7 +9,7 @@
 
 #include "engine/measure/statistics.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -26,7 +26,7 @@ Json clocks(const std::vector<double>& mhz) {
 
 }  // namespace
 
-void append(Timing& to, const Timing& more) {
+void append(device::Timing& to, const device::Timing& more) {
   const std::size_t before = to.samples_us.size();
   // Clocks are known of all samples or of none, so that each stands beside its own.
   const bool clocks_known = (before == 0 || to.gpu.sm_mhz.size() == before) &&
@@ -51,7 +51,7 @@ void append(Timing& to, const Timing& more) {
   to.restored = more.restored;
 }
 
-void drop_throttled(Timing& timing) {
+void drop_throttled(device::Timing& timing) {
   std::vector<double>& mhz = timing.gpu.sm_mhz;
   const bool clocks_known = mhz.size() == timing.samples_us.size();
   for (auto sample = timing.gpu.throttled.rbegin(); sample != timing.gpu.throttled.rend();
@@ -62,7 +62,7 @@ void drop_throttled(Timing& timing) {
   timing.gpu.throttled.clear();
 }
 
-std::optional<double> kilocycles_of(const Timing& timing) {
+std::optional<double> kilocycles_of(const device::Timing& timing) {
   const std::vector<double>& mhz = timing.gpu.sm_mhz;
   if (mhz.empty() || mhz.size() != timing.samples_us.size()) return std::nullopt;
   std::vector<double> cycles;
@@ -70,9 +70,9 @@ std::optional<double> kilocycles_of(const Timing& timing) {
   return median(cycles) / 1000;
 }
 
-std::string detail_json_of(const Timing& timing) {
-  if (timing.kind == TimeKind::predicted) return timing.detail_json;
-  const GpuState& gpu = timing.gpu;
+std::string detail_json_of(const device::Timing& timing) {
+  if (timing.kind == device::TimeKind::predicted) return timing.detail_json;
+  const device::GpuState& gpu = timing.gpu;
   const auto kilocycles = kilocycles_of(timing);
   Json detail = {
       {"samples", timing.samples_us.size()},
@@ -103,4 +103,4 @@ double us_at_clock(double us, const std::string& detail_json, double mhz) {
   return own_mhz > 0 && mhz > 0 ? us * (own_mhz / mhz) : us;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

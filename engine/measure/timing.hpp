@@ -5,18 +5,18 @@
 
 #include "engine/device/device.hpp"
 
-namespace fa_tune {
+namespace fa_tune::measure {
 
 // Operations on Timings of one launch, taken in the same way.
 
 // Appends the samples of `more` to those of `to`, with the state of the GPU beside each.
-void append(Timing& to, const Timing& more);
+void append(device::Timing& to, const device::Timing& more);
 // Removes the throttled samples.
-void drop_throttled(Timing& timing);
+void drop_throttled(device::Timing& timing);
 
 // Kilocycles of one launch, in the median sample; nothing if the clock of some samples is not
 // known.
-std::optional<double> kilocycles_of(const Timing& timing);
+std::optional<double> kilocycles_of(const device::Timing& timing);
 
 // How the samples were taken and how the GPU was, as a JSON object; null where nobody knows:
 //   {"samples":100,"launches_a_sample":20,"l2":"warm",
@@ -25,7 +25,7 @@ std::optional<double> kilocycles_of(const Timing& timing);
 //    "held_down_by":["power limit"],"watts":412.5,"celsius":61,"readings":"available"}
 // and "restored":true if what a launch writes over was given anew before each.
 // For a prediction: its own detail.
-std::string detail_json_of(const Timing& timing);
+std::string detail_json_of(const device::Timing& timing);
 
 // The clock at which a screen was taken, from the same; 0 if it is not known.
 double mhz_of(double us, const std::string& detail_json);
@@ -36,4 +36,4 @@ double mhz_of(double us, const std::string& detail_json);
 // microseconds. Returns `us` if the clock is not known, as where the time is predicted.
 double us_at_clock(double us, const std::string& detail_json, double mhz);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::measure

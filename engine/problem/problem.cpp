@@ -4,7 +4,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 std::size_t size_of(DType type) {
   switch (type) {
@@ -98,4 +98,4 @@ std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::
   return chosen;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

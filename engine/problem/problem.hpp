@@ -10,7 +10,7 @@
 
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 enum class DType { e4m3, f16, bf16, f32, f64, i32 };
 
@@ -213,4 +213,4 @@ std::optional<Suite> find_suite(const Problem& problem, SuiteName name);
 // that is none of them.
 std::vector<Suite> chosen_suites(const Problem& problem, const std::vector<std::string>& names);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -10,11 +10,11 @@
 #include "engine/problem/problem.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // A plain kernel whose results are the truth, ready for one shape.
 struct ReferenceCall {
-  Source source;
+  kernel::Source source;
   std::string arch;                  // empty: the device's own
   std::vector<std::string> options;  // the compiler's
   LaunchConfig launch;
@@ -47,4 +47,4 @@ class ReferenceRunner {
   virtual void run(const ReferenceCall& call, const Instance& instance, const TakeResult& take) = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -6,7 +6,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 SettingReader::SettingReader(const std::vector<std::pair<std::string, Value>>& settings,
                              std::string where, std::string kind)
@@ -23,8 +23,8 @@ std::optional<std::int64_t> SettingReader::integer(const std::string& name, std:
   if (value == nullptr) return std::nullopt;
   const auto* number = std::get_if<std::int64_t>(value);
   if (number == nullptr || *number < least || *number > most)
-    fail(fmt::format("'{}' is {}: expected an integer from {} to {}", name, to_text(*value), least,
-                     most));
+    fail(fmt::format("'{}' is {}: expected an integer from {} to {}", name,
+                     fa_tune::to_text(*value), least, most));
   return *number;
 }
 
@@ -45,7 +45,8 @@ double SettingReader::number(const std::string& name, double least, double other
                         : real != nullptr ? *real
                                           : least - 1;
   if (number < least)
-    fail(fmt::format("'{}' is {}: expected a number of at least {}", name, to_text(*value), least));
+    fail(fmt::format("'{}' is {}: expected a number of at least {}", name, fa_tune::to_text(*value),
+                     least));
   return number;
 }
 
@@ -53,7 +54,8 @@ bool SettingReader::flag(const std::string& name, bool otherwise) {
   const Value* value = take(name);
   if (value == nullptr) return otherwise;
   const auto* held = std::get_if<bool>(value);
-  if (held == nullptr) fail("'" + name + "' is " + to_text(*value) + ": expected true or false");
+  if (held == nullptr)
+    fail("'" + name + "' is " + fa_tune::to_text(*value) + ": expected true or false");
   return *held;
 }
 
@@ -61,7 +63,7 @@ std::string SettingReader::choice(const std::string& name,
                                   const std::vector<std::string>& choices) {
   const Value* value = take(name);
   if (value == nullptr) return choices.front();
-  const std::string text = to_text(*value);
+  const std::string text = fa_tune::to_text(*value);
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
   std::string known = choices.front();
   for (std::size_t i = 1; i < choices.size(); ++i) known += " or " + choices[i];
@@ -83,4 +85,4 @@ const Value* SettingReader::take(const std::string& name) {
   return found == settings_.end() ? nullptr : &found->second;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

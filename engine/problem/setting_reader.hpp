@@ -10,7 +10,7 @@
 
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // Takes a problem's settings by name, one kind of value each, and complains about those that nobody
 // asked for. Every complaint is a UserError of one line: the place, the problem's kind, the
@@ -46,4 +46,4 @@ class SettingReader {
   std::set<std::string> asked_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

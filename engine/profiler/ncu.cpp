@@ -16,7 +16,7 @@
 #include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::profiler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -238,7 +238,7 @@ std::string ncu_version(const std::string& ncu) {
       heard.in_time ? "names no version (" + heard.ending + ")" : std::string("does not end")));
 }
 
-Profile profile_with_ncu(const NcuRun& run) {
+report::Profile profile_with_ncu(const NcuRun& run) {
   // Numbers are written as the locale has them.
   setenv("LC_ALL", "C", /*overwrite=*/1);
   const std::string version = ncu_version(run.ncu);
@@ -249,11 +249,11 @@ Profile profile_with_ncu(const NcuRun& run) {
     if (!run.keep.empty()) write_file(run.keep, heard.all());
     if (heard.in_time && drop_unknown(heard.all(), metrics) > 0) continue;
     require_profiled(run, heard);
-    Profile profile = profile_of(parse_ncu_csv(heard.out, metrics));
+    report::Profile profile = profile_of(parse_ncu_csv(heard.out, metrics));
     profile.version = version;
     return profile;
   }
   throw MachineError(run.ncu + " knows none of the metrics that are asked for");
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::profiler

@@ -9,7 +9,7 @@
 
 #include "engine/report/profile.hpp"
 
-namespace fa_tune {
+namespace fa_tune::profiler {
 
 // Nsight Compute's command line program: `given` if it is not empty, else FA_TUNE_NCU, else `ncu`
 // in PATH, CUDA_HOME/bin, /usr/local/cuda*/bin, /opt/nvidia/nsight-compute (the newest first).
@@ -36,7 +36,7 @@ struct NcuRun {
 //
 // Throws MachineError, in one line with what to do, where the driver does not let this user read
 // counters, nothing was profiled, something fails, hangs or prints what cannot be read.
-Profile profile_with_ncu(const NcuRun& run);
+report::Profile profile_with_ncu(const NcuRun& run);
 
 // What Nsight Compute told of one kernel.
 struct NcuReport {
@@ -66,6 +66,6 @@ std::vector<std::string> ncu_metrics();
 // Makes a profile of the answer: shares, occupancy, stalls, time, every metric among the counters,
 // and the limit. Source, version, device and the like are left to the caller. Throws MachineError
 // without a time, and if not one share of a peak is known.
-Profile profile_of(const NcuReport& report);
+report::Profile profile_of(const NcuReport& report);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::profiler

@@ -9,7 +9,7 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::profiler {
 namespace {
 
 using CsvRow = std::vector<std::string>;
@@ -175,4 +175,4 @@ NcuReport parse_ncu_csv(std::string_view output, Wanted wanted) {
   return column(rows.front(), "Metric Name") ? read_long(rows, wanted) : read_wide(rows, wanted);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::profiler

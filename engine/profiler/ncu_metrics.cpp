@@ -14,7 +14,7 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::profiler {
 namespace {
 
 struct ShareMetric {
@@ -147,7 +147,7 @@ double us_of(const NcuReport::Metric& time) {
   return time.value * unit->second;
 }
 
-void read_shares(const NcuReport& report, Profile& profile) {
+void read_shares(const NcuReport& report, report::Profile& profile) {
   std::map<Bottleneck, double> highest;
   for (const ShareMetric& metric : kShareMetrics)
     if (const auto percent = report.value(metric.name)) {
@@ -161,7 +161,7 @@ void read_shares(const NcuReport& report, Profile& profile) {
         "newer one may, or use --with emulator");
 }
 
-void read_stalls(const NcuReport& report, Profile& profile) {
+void read_stalls(const NcuReport& report, report::Profile& profile) {
   double all = 0;
   for (const StallMetric& stall : kStallMetrics)
     all += std::max(0.0, report.value(stall_metric(stall.reason)).value_or(0));
@@ -171,7 +171,7 @@ void read_stalls(const NcuReport& report, Profile& profile) {
       profile.stalls.push_back({stall.reason, stall.meaning, 100 * *warps / all});
 }
 
-void read_occupancy(const NcuReport& report, Profile& profile) {
+void read_occupancy(const NcuReport& report, report::Profile& profile) {
   profile.occupancy = report.value(kOccupancy);
   profile.occupancy_possible = report.value(kOccupancyPossible);
   std::optional<double> least;
@@ -200,12 +200,12 @@ std::vector<std::string> ncu_metrics() {
   return names;
 }
 
-Profile profile_of(const NcuReport& report) {
+report::Profile profile_of(const NcuReport& report) {
   const NcuReport::Metric* time = report.find(kTime);
   if (time == nullptr)
     throw MachineError("what Nsight Compute printed cannot be read: it has no " +
                        std::string(kTime));
-  Profile profile;
+  report::Profile profile;
   profile.source = "ncu";
   profile.time_kind = "measured";
   profile.time_us = us_of(*time);
@@ -220,8 +220,8 @@ Profile profile_of(const NcuReport& report) {
     profile.bank_conflicts = std::clamp(100 * *conflicts / *wavefronts, 0.0, 100.0);
   for (const NcuReport::Metric& metric : report.metrics)
     profile.counters.emplace_back(metric.name, metric.value);
-  find_limit(profile);
+  report::find_limit(profile);
   return profile;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::profiler

@@ -11,7 +11,7 @@
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kKinds = {"baseline", "back", "pair", "other", "forward"};
 
 std::string value_text(const std::optional<Value>& value) {
-  return value ? to_text(*value) : "none";
+  return value ? fa_tune::to_text(*value) : "none";
 }
 
 std::string interval(const Interval& ratio) {
@@ -128,7 +128,7 @@ std::vector<const AblationRow*> best_others(const Ablation& ablation) {
   return best;
 }
 
-std::string ablation_text(const Ablation& ablation, const RunRow& run) {
+std::string ablation_text(const Ablation& ablation, const db::RunRow& run) {
   std::string text = paragraph(
       fmt::format("Ablation of trial {}, {:.4g} us {} on {}, beside the preset {}. Run {}: {} {}",
                   ablation.trial, ablation.time_us, ablation.time_kind, ablation.device_name,
@@ -197,7 +197,7 @@ void from_json(const Json& json, AblationRow& row) {
   row.interaction = word_of(json.at("interaction"));
 }
 
-std::string ablation_json(const Ablation& ablation, const RunRow& run) {
+std::string ablation_json(const Ablation& ablation, const db::RunRow& run) {
   return Json{{"trial", ablation.trial},
               {"run", run.id},
               {"space", run.space},
@@ -233,4 +233,4 @@ Ablation read_ablation(const std::string& text, const std::string& file) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -13,7 +13,7 @@
 #include "engine/model/rejection.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // A gene that another config has otherwise; nothing where it does not exist.
 struct GeneChange {
@@ -83,7 +83,7 @@ void from_json(const nlohmann::ordered_json& json, AblationRow& row);
 std::vector<const AblationRow*> best_others(const Ablation& ablation);
 
 // For a person, within kPageWidth columns.
-std::string ablation_text(const Ablation& ablation, const RunRow& run);
+std::string ablation_text(const Ablation& ablation, const db::RunRow& run);
 
 // {"trial","run" integers; "space","shape" (object),"device","time_kind","seed","baseline" (name),
 //  "trial_config","baseline_config" objects; "time_us" of the trial;
@@ -93,9 +93,9 @@ std::string ablation_text(const Ablation& ablation, const RunRow& run);
 //           "blocks","product":{...},"interaction"}]}
 // The words are those of AblationKind and AblationRow; what is missing is null, low and high of a
 // prediction too.
-std::string ablation_json(const Ablation& ablation, const RunRow& run);
+std::string ablation_json(const Ablation& ablation, const db::RunRow& run);
 
 // The inverse. Throws UserError, which names `file`, for text of another form.
 Ablation read_ablation(const std::string& text, const std::string& file);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

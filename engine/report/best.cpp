@@ -9,7 +9,7 @@
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 std::string csv_field(const std::string& text) {
@@ -33,14 +33,14 @@ std::string stage_text(const TrialOfRun& both) {
 
 }  // namespace
 
-std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filter) {
+std::vector<TrialOfRun> best_trials(const db::Store& store, const db::TrialFilter& filter) {
   std::vector<TrialOfRun> trials;
   struct Known {
-    RunRow run;
+    db::RunRow run;
     std::map<std::int64_t, RacedFinal> finals;
   };
   std::map<std::int64_t, Known> runs;
-  for (const TrialRow& trial : store.best(filter)) {
+  for (const db::TrialRow& trial : store.best(filter)) {
     auto known = runs.find(trial.run);
     if (known == runs.end())
       known = runs.emplace(trial.run,
@@ -133,4 +133,4 @@ std::string best_csv(const std::vector<TrialOfRun>& trials) {
   return text;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -6,10 +6,10 @@
 #include "db/store.hpp"
 #include "engine/report/rows.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // The trials Store::best finds, with their runs, in its order.
-std::vector<TrialOfRun> best_trials(const Store& store, const TrialFilter& filter);
+std::vector<TrialOfRun> best_trials(const db::Store& store, const db::TrialFilter& filter);
 
 // For a person: a table for each space, shape and device among them, since times of different ones
 // do not compare.
@@ -27,4 +27,4 @@ std::string best_json(const std::vector<TrialOfRun>& trials);
 // config is JSON in one field.
 std::string best_csv(const std::vector<TrialOfRun>& trials);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

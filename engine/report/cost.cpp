@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 constexpr double kSecondsAnHour = 3600;
@@ -23,11 +23,11 @@ std::string words(const RunCost& cost, std::optional<double> price, double share
 
 }  // namespace
 
-RunCost cost_of(const std::vector<SessionRow>& sessions, bool measured) {
+RunCost cost_of(const std::vector<db::SessionRow>& sessions, bool measured) {
   RunCost cost;
   if (!measured) return cost;
   cost.joules = 0;
-  for (const SessionRow& session : sessions) {
+  for (const db::SessionRow& session : sessions) {
     const auto breakdown = nlohmann::json::parse(session.breakdown_json, nullptr, false);
     const auto devices = nlohmann::json::parse(session.devices_json, nullptr, false);
     if (!breakdown.is_object() || !devices.is_array()) continue;
@@ -42,13 +42,13 @@ RunCost cost_of(const std::vector<SessionRow>& sessions, bool measured) {
   return cost;
 }
 
-std::optional<double> percent_gained(const Store& store, std::int64_t run) {
-  TrialFilter filter;
+std::optional<double> percent_gained(const db::Store& store, std::int64_t run) {
+  db::TrialFilter filter;
   filter.run = run;
   filter.limit = 1;
   const auto best = store.best(filter);
   if (best.empty()) return std::nullopt;
-  for (const TrialRow& trial : store.trials(run)) {
+  for (const db::TrialRow& trial : store.trials(run)) {
     if (trial.outcome != Outcome::passed) continue;
     const auto& first = trial.screen_time;
     const auto& last = best.front().screen_time;
@@ -70,4 +70,4 @@ std::vector<std::string> cost_words(const RunCost& cost, std::optional<double> g
   return lines;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -12,7 +12,7 @@
 #include "engine/model/kernel_image.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // An exported variant is one .cu file that nvcc and NVRTC build alike. On top it says in comments
 // where it came from; then, between two marker lines, JSON that `verify` reads back; then the body:
@@ -73,7 +73,7 @@ struct ExportFacts {
 // The facts the store knows; left to fill in: version, launch, arguments, template_name,
 // manifest_text, kernel, settings and body (unless the store has the trial's source). Throws
 // UserError for an unknown trial.
-ExportFacts export_facts(const Store& store, std::int64_t trial);
+ExportFacts export_facts(const db::Store& store, std::int64_t trial);
 
 // Throws UserError where the manifest is not UTF-8 or is no manifest.
 std::string export_text(const ExportFacts& facts);
@@ -97,4 +97,4 @@ struct Exported {
 Exported parse_exported(const std::string& text, const std::string& file);
 Exported read_exported(const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

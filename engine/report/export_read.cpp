@@ -10,7 +10,7 @@
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -80,7 +80,8 @@ class Block {
     } catch (const nlohmann::json::parse_error& error) {
       const auto before = text.substr(0, std::min(error.byte, text.size()));
       const auto breaks = std::count(before.begin(), before.end(), '\n');
-      fa_tune::fail(file_, line_ + static_cast<int>(breaks), "expected JSON, found something else");
+      fa_tune::report::fail(file_, line_ + static_cast<int>(breaks),
+                            "expected JSON, found something else");
     }
     if (!json_.is_object()) fail("expected a JSON object");
     for (const auto& [key, value] : json_.items())
@@ -118,7 +119,7 @@ class Block {
 
  private:
   [[noreturn]] void fail(const std::string& message) const {
-    fa_tune::fail(file_, line_, message + " in the block that fa-tune wrote; export anew");
+    fa_tune::report::fail(file_, line_, message + " in the block that fa-tune wrote; export anew");
   }
 
   std::string file_;
@@ -152,4 +153,4 @@ Exported read_exported(const std::filesystem::path& path) {
   return parse_exported(read_file(path), path.string());
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

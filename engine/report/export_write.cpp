@@ -11,7 +11,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -84,7 +84,7 @@ std::string provenance(const ExportFacts& facts) {
   comment.prose(fmt::format("Build: nvcc -arch={}{} -c FILE.cu", facts.arch, option_texts(facts)));
   comment.line("");
   comment.fact("space", fmt::format("{}, hash {}", facts.space, facts.space_hash));
-  comment.fact("problem", facts.problem + " " + settings_text(to_json(facts.shape)));
+  comment.fact("problem", facts.problem + " " + settings_text(fa_tune::to_json(facts.shape)));
   comment.fact("trial", fmt::format("{}: number {} of run {}, seed {}", facts.trial, facts.number,
                                     facts.run, facts.seed));
   comment.fact("device", fmt::format("{}, {}{}", facts.device, facts.device_name,
@@ -166,7 +166,7 @@ std::string block(const ExportFacts& facts) {
 
 }  // namespace
 
-ExportFacts export_facts(const Store& store, std::int64_t trial) {
+ExportFacts export_facts(const db::Store& store, std::int64_t trial) {
   const auto [row, run, raced] = require_trial(store, trial);
   ExportFacts facts;
   facts.space = run.space;
@@ -206,4 +206,4 @@ std::string export_text(const ExportFacts& facts) {
   return provenance(facts) + block(facts) + facts.body;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

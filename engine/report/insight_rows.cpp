@@ -5,7 +5,7 @@
 #include "engine/report/insights.hpp"
 #include "engine/report/json.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -30,39 +30,40 @@ std::string outcome(double log_ratio, double low, double high, bool seen,
   return no_effect(low, high, prefix);
 }
 
-std::string rate(const Share& share) {
+std::string rate(const search::Share& share) {
   return fmt::format("{:.0f}% ({} of {}, {:.0f}..{:.0f}%)", 100 * share.rate(), share.part,
                      share.of, 100 * share.low, 100 * share.high);
 }
 
-std::string words(const Effect& effect, const std::string& prefix) {
+std::string words(const search::Effect& effect, const std::string& prefix) {
   return fmt::format(
-      "{} {} over {}: {}, n={} {}", effect.gene, to_text(effect.value), to_text(effect.against),
+      "{} {} over {}: {}, n={} {}", effect.gene, fa_tune::to_text(effect.value),
+      fa_tune::to_text(effect.against),
       outcome(effect.log_ratio, effect.low, effect.high, effect.seen, prefix), effect.n,
-      effect.method == InsightMethod::pairs ? "pairs" : "trials, by the model");
+      effect.method == search::InsightMethod::pairs ? "pairs" : "trials, by the model");
 }
 
-std::string words(const Interaction& interaction, const std::string& prefix) {
-  const std::string subject =
-      fmt::format("{} {} over {} with {} {} over {}", interaction.gene, to_text(interaction.value),
-                  to_text(interaction.against), interaction.other_gene,
-                  to_text(interaction.other_value), to_text(interaction.other_against));
+std::string words(const search::Interaction& interaction, const std::string& prefix) {
+  const std::string subject = fmt::format(
+      "{} {} over {} with {} {} over {}", interaction.gene, fa_tune::to_text(interaction.value),
+      fa_tune::to_text(interaction.against), interaction.other_gene,
+      fa_tune::to_text(interaction.other_value), fa_tune::to_text(interaction.other_against));
   const std::string found =
       outcome(interaction.log_ratio, interaction.low, interaction.high, interaction.seen, prefix);
   return fmt::format("{}: {}{}, n={} squares", subject, found,
                      interaction.seen ? " than the two add up to" : "", interaction.n);
 }
 
-std::string words(const FailureInsight& failure) {
+std::string words(const search::FailureInsight& failure) {
   std::string stages;
   for (const auto& [stage, count] : failure.stages)
     stages += fmt::format("{}{} {}", stages.empty() ? "; at " : ", ", stage, count);
-  return fmt::format("{} {}: {} fail, others {}{}{}", failure.gene, to_text(failure.value),
+  return fmt::format("{} {}: {} fail, others {}{}{}", failure.gene, fa_tune::to_text(failure.value),
                      rate(failure.failed), rate(failure.others),
                      failure.seen ? "" : ", may be chance", stages);
 }
 
-std::string words(const OperatorGain& gain, const std::string& prefix) {
+std::string words(const search::OperatorGain& gain, const std::string& prefix) {
   const std::string passed = rate(gain.passed) + " passed";
   if (gain.better.of == 0)
     return fmt::format("{}: {}, no parents to compare with", gain.operation, passed);
@@ -78,11 +79,11 @@ Json ratio_json(double log_ratio, double low, double high) {
   return {{"estimate", std::exp(log_ratio)}, {"low", std::exp(low)}, {"high", std::exp(high)}};
 }
 
-Json share_json(const Share& share) {
+Json share_json(const search::Share& share) {
   return {{"part", share.part}, {"of", share.of}, {"low", share.low}, {"high", share.high}};
 }
 
-Json json_of(const Effect& effect) {
+Json json_of(const search::Effect& effect) {
   return {{"gene", effect.gene},
           {"value", effect.value},
           {"against", effect.against},
@@ -93,7 +94,7 @@ Json json_of(const Effect& effect) {
           {"seen", effect.seen}};
 }
 
-Json json_of(const Interaction& interaction) {
+Json json_of(const search::Interaction& interaction) {
   return {{"gene", interaction.gene},
           {"value", interaction.value},
           {"against", interaction.against},
@@ -106,7 +107,7 @@ Json json_of(const Interaction& interaction) {
           {"seen", interaction.seen}};
 }
 
-Json json_of(const FailureInsight& failure) {
+Json json_of(const search::FailureInsight& failure) {
   return {{"gene", failure.gene},
           {"value", failure.value},
           {"failed", share_json(failure.failed)},
@@ -116,7 +117,7 @@ Json json_of(const FailureInsight& failure) {
           {"seen", failure.seen}};
 }
 
-Json json_of(const OperatorGain& gain) {
+Json json_of(const search::OperatorGain& gain) {
   return {{"operation", gain.operation},
           {"trials", gain.trials},
           {"passed", share_json(gain.passed)},
@@ -126,31 +127,32 @@ Json json_of(const OperatorGain& gain) {
            {{"estimate", gain.per_s}, {"low", gain.per_s_low}, {"high", gain.per_s_high}}}};
 }
 
-InsightRow row(const char* kind, int place, bool seen, std::string text, Json insight) {
+db::InsightRow row(const char* kind, int place, bool seen, std::string text, Json insight) {
   insight["text"] = text;
   return {kind, place, seen, std::move(text), insight.dump()};
 }
 
 }  // namespace
 
-std::vector<InsightRow> insight_rows(const Insights& insights, const std::string& time_kind) {
+std::vector<db::InsightRow> insight_rows(const search::Insights& insights,
+                                         const std::string& time_kind) {
   const std::string prefix = time_kind == "measured" ? "" : time_kind + " ";
-  std::vector<InsightRow> rows;
+  std::vector<db::InsightRow> rows;
   int place = 0;
-  for (const Effect& effect : insights.effects())
+  for (const search::Effect& effect : insights.effects())
     rows.push_back(row("effect", ++place, effect.seen, words(effect, prefix), json_of(effect)));
   place = 0;
-  for (const Interaction& interaction : insights.interactions())
+  for (const search::Interaction& interaction : insights.interactions())
     rows.push_back(row("interaction", ++place, interaction.seen, words(interaction, prefix),
                        json_of(interaction)));
   place = 0;
-  for (const FailureInsight& failure : insights.failures())
+  for (const search::FailureInsight& failure : insights.failures())
     rows.push_back(row("failure", ++place, failure.seen, words(failure), json_of(failure)));
   place = 0;
-  for (const OperatorGain& gain : insights.operators())
+  for (const search::OperatorGain& gain : insights.operators())
     rows.push_back(
         row("operator", ++place, gain.better.part > 0, words(gain, prefix), json_of(gain)));
   return rows;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -12,7 +12,7 @@
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -44,11 +44,11 @@ std::string list_of(const std::vector<std::string>& items, int limit) {
   return text;
 }
 
-std::string question_text(const Question& question, const std::vector<InsightRow>& rows,
+std::string question_text(const Question& question, const std::vector<db::InsightRow>& rows,
                           int limit) {
   std::vector<std::string> mine;
   std::size_t seen = 0;
-  for (const InsightRow& each : rows)
+  for (const db::InsightRow& each : rows)
     if (each.kind == question.kind) {
       mine.push_back(each.text);
       seen += each.seen;
@@ -60,18 +60,18 @@ std::string question_text(const Question& question, const std::vector<InsightRow
   return text + list_of(mine, limit);
 }
 
-Profile profile_in(const ProfileRow& row) {
+Profile profile_in(const db::ProfileRow& row) {
   return read_profile(row.profile_json, fmt::format("trial {}'s profile", row.trial));
 }
 
-std::string profiles_text(const std::vector<ProfileRow>& profiles, int limit) {
+std::string profiles_text(const std::vector<db::ProfileRow>& profiles, int limit) {
   const auto lines = profile_lines(profiles);
   if (lines.empty())
     return "\nWhat limits trials: none was profiled; 'fa-tune profile TRIAL' does it\n";
   return "\nWhat limits trials that were profiled\n" + list_of(lines, limit);
 }
 
-Json json_of(const ProfileRow& row) {
+Json json_of(const db::ProfileRow& row) {
   return {{"trial", row.trial},
           {"source", row.source},
           {"device", row.device},
@@ -84,10 +84,10 @@ Json json_of(const ProfileRow& row) {
 
 }  // namespace
 
-std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles) {
+std::vector<std::string> profile_lines(const std::vector<db::ProfileRow>& profiles) {
   std::vector<std::string> lines;
   for (const char* const kind : {"measured", "predicted"})
-    for (const ProfileRow& row : profiles) {
+    for (const db::ProfileRow& row : profiles) {
       if (row.time_kind != kind) continue;
       const Profile profile = profile_in(row);
       lines.push_back(fmt::format(
@@ -98,33 +98,34 @@ std::vector<std::string> profile_lines(const std::vector<ProfileRow>& profiles) 
   return lines;
 }
 
-Insights insights_of(const Store& store, std::int64_t run) {
+search::Insights insights_of(const db::Store& store, std::int64_t run) {
   const auto trials = store.trials(run);
   std::vector<std::optional<double>> screened;
   std::vector<double> clocks;
-  for (const TrialRow& trial : trials) {
+  for (const db::TrialRow& trial : trials) {
     const bool timed = trial.outcome == Outcome::passed && trial.screen_time;
     screened.push_back(timed ? std::optional(trial.screen_time->us.value) : std::nullopt);
-    const double mhz = screened.back() ? mhz_of(*screened.back(), trial.detail_json) : 0;
+    const double mhz = screened.back() ? measure::mhz_of(*screened.back(), trial.detail_json) : 0;
     if (mhz > 0) clocks.push_back(mhz);
   }
   // Any would do for their ratios, and this one leaves nearly as they are those whose own nobody
   // knows.
-  const double mhz = clocks.empty() ? 0 : median(clocks);
+  const double mhz = clocks.empty() ? 0 : measure::median(clocks);
   std::map<std::int64_t, std::uint64_t> numbers;
   std::map<std::int64_t, std::optional<double>> screens;
-  Insights insights;
+  search::Insights insights;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const TrialRow& trial = trials[i];
+    const db::TrialRow& trial = trials[i];
     const auto number = static_cast<std::uint64_t>(trial.number);
     numbers[trial.id] = number;
     std::optional<double>& us = screens[trial.id];
-    if (screened[i]) us = us_at_clock(*screened[i], trial.detail_json, mhz);
+    if (screened[i]) us = measure::us_at_clock(*screened[i], trial.detail_json, mhz);
     if (trial.outcome == Outcome::duplicate)
       if (const auto original = screens.find(trial.duplicate_of); original != screens.end())
         us = original->second;
-    TrialOrigin origin{trial.operation, {}, trial.stage, trial.outcome == Outcome::duplicate};
-    for (const ParentRow& parent : store.parents(trial.id))
+    search::TrialOrigin origin{
+        trial.operation, {}, trial.stage, trial.outcome == Outcome::duplicate};
+    for (const db::ParentRow& parent : store.parents(trial.id))
       if (const auto known = numbers.find(parent.parent); known != numbers.end())
         origin.parents.push_back(known->second);
     const double cost_s = (trial.compile_ms + trial.gate_ms + trial.measure_ms) / 1000;
@@ -134,8 +135,8 @@ Insights insights_of(const Store& store, std::int64_t run) {
   return insights;
 }
 
-std::string insights_text(const RunRow& run, const Insights& insights,
-                          const std::vector<ProfileRow>& profiles, int limit) {
+std::string insights_text(const db::RunRow& run, const search::Insights& insights,
+                          const std::vector<db::ProfileRow>& profiles, int limit) {
   const std::string title = fmt::format("Insights of run {}, {} trials, {} passed. {}", run.id,
                                         insights.trials(), insights.passed(), context_text(run));
   std::string text = paragraph(title);
@@ -144,8 +145,8 @@ std::string insights_text(const RunRow& run, const Insights& insights,
   return text + profiles_text(profiles, limit);
 }
 
-std::string insights_json(const RunRow& run, const Insights& insights,
-                          const std::vector<ProfileRow>& profiles) {
+std::string insights_json(const db::RunRow& run, const search::Insights& insights,
+                          const std::vector<db::ProfileRow>& profiles) {
   Json json = {{"run", run.id},
                {"time_kind", run.time_kind},
                {"trials", insights.trials()},
@@ -153,12 +154,12 @@ std::string insights_json(const RunRow& run, const Insights& insights,
   const auto rows = insight_rows(insights, run.time_kind);
   for (const Question& question : kQuestions) {
     json[question.key] = Json::array();
-    for (const InsightRow& each : rows)
+    for (const db::InsightRow& each : rows)
       if (each.kind == question.kind) json[question.key].push_back(Json::parse(each.insight_json));
   }
   json["profiles"] = Json::array();
-  for (const ProfileRow& row : profiles) json["profiles"].push_back(json_of(row));
+  for (const db::ProfileRow& row : profiles) json["profiles"].push_back(json_of(row));
   return json.dump(2) + '\n';
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

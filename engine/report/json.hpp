@@ -59,7 +59,7 @@ struct adl_serializer<fa_tune::Config> {
 
 }  // namespace nlohmann
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // A word that may be missing, which is empty here.
 inline nlohmann::ordered_json word_json(const std::string& word) {
@@ -69,4 +69,4 @@ inline std::string word_of(const nlohmann::ordered_json& json) {
   return json.is_null() ? "" : json.get<std::string>();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,10 +8,10 @@
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
-std::string changes_text(const std::vector<ParentRow>& parents) {
+std::string changes_text(const std::vector<db::ParentRow>& parents) {
   if (parents.empty()) return "-";
   std::string text = genes_text(parents.front().genes_json);
   for (std::size_t i = 1; i < parents.size(); ++i)
@@ -22,15 +22,15 @@ std::string changes_text(const std::vector<ParentRow>& parents) {
 
 }  // namespace
 
-std::optional<double> screen_beside(const TrialRow& trial, const TrialRow& beside) {
+std::optional<double> screen_beside(const db::TrialRow& trial, const db::TrialRow& beside) {
   if (!trial.screen_time) return std::nullopt;
   const double us = trial.screen_time->us.value;
   if (!beside.screen_time) return us;
-  return us_at_clock(us, trial.detail_json,
-                     mhz_of(beside.screen_time->us.value, beside.detail_json));
+  return measure::us_at_clock(us, trial.detail_json,
+                              measure::mhz_of(beside.screen_time->us.value, beside.detail_json));
 }
 
-std::vector<LineageStep> main_line(const Store& store, std::int64_t trial) {
+std::vector<LineageStep> main_line(const db::Store& store, std::int64_t trial) {
   std::vector<LineageStep> steps;
   for (std::int64_t id = trial; id != 0;) {
     steps.push_back({require_trial(store, id).trial, store.parents(id)});
@@ -41,8 +41,8 @@ std::vector<LineageStep> main_line(const Store& store, std::int64_t trial) {
   return steps;
 }
 
-std::string lineage_text(const Store& store, std::int64_t trial) {
-  const RunRow run = require_trial(store, trial).run;
+std::string lineage_text(const db::Store& store, std::int64_t trial) {
+  const db::RunRow run = require_trial(store, trial).run;
   const auto steps = main_line(store, trial);
   Table table({{"trial", Align::right},
                {"number", Align::right},
@@ -51,7 +51,7 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
                {run.time_kind == "measured" ? "screen us" : run.time_kind + " us", Align::right},
                {"gain", Align::right},
                {"genes changed", Align::wrap}});
-  const TrialRow& last = steps.back().trial;
+  const db::TrialRow& last = steps.back().trial;
   std::optional<double> first_us, us;
   for (const auto& [row, parents] : steps) {
     const auto parent_us = us;
@@ -68,7 +68,7 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
     text += fmt::format("\nFrom {} to {} us in {} step{}: gain {}, {} times.\n",
                         time_text(first_us), time_text(us), steps.size() - 1,
                         steps.size() == 2 ? "" : "s", gain_text(first_us, us), run.time_kind);
-  const double mhz = us ? mhz_of(*us, last.detail_json) : 0;
+  const double mhz = us ? measure::mhz_of(*us, last.detail_json) : 0;
   if (mhz > 0)
     text +=
         fmt::format("Screens as if at {:.0f} MHz, at which trial {} had its own.\n", mhz, trial);
@@ -78,4 +78,4 @@ std::string lineage_text(const Store& store, std::int64_t trial) {
   return text;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

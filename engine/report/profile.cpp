@@ -10,7 +10,7 @@
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -194,4 +194,4 @@ Profile read_profile(const std::string& text, const std::string& where) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -9,7 +9,7 @@
 
 #include "engine/model/bottleneck.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // How much of the time that a part of the GPU could have worked it did, in percent of its peak:
 // parts of an SM while the SM had work, L2 and DRAM of the whole launch.
@@ -83,4 +83,4 @@ nlohmann::ordered_json profile_json(const Profile& profile);
 // The inverse. Throws UserError, which names `where`, for text of another form.
 Profile read_profile(const std::string& text, const std::string& where);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

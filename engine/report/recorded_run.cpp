@@ -9,24 +9,25 @@
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 constexpr double us_per_ms = 1000;
 
-Failure failure_of(const TrialRow& trial) {
-  if (trial.outcome == Outcome::passed && trial.screen_time) return Failure::none;
+community::Failure failure_of(const db::TrialRow& trial) {
+  if (trial.outcome == Outcome::passed && trial.screen_time) return community::Failure::none;
   const std::string& stage = trial.stage;
-  if (stage == "compile") return Failure::compile;
-  if (stage == "space" || stage == "resources") return Failure::invalid;
-  if (stage == "gate" || stage == "final") return Failure::wrong;
-  return stage == "launch" || stage == "screen" ? Failure::runtime : Failure::other;
+  if (stage == "compile") return community::Failure::compile;
+  if (stage == "space" || stage == "resources") return community::Failure::invalid;
+  if (stage == "gate" || stage == "final") return community::Failure::wrong;
+  return stage == "launch" || stage == "screen" ? community::Failure::runtime
+                                                : community::Failure::other;
 }
 
 // Of its screen: what others of the table have as well.
-std::vector<double> samples_ms(const Store& store, const TrialRow& trial) {
+std::vector<double> samples_ms(const db::Store& store, const db::TrialRow& trial) {
   std::vector<double> result;
-  for (const SampleRow& row : store.samples(trial.id))
+  for (const db::SampleRow& row : store.samples(trial.id))
     if (row.phase == "screen")
       for (const double us : row.us) result.push_back(us / us_per_ms);
   return result;
@@ -42,18 +43,18 @@ std::string old_word(const std::string& word) {
 
 }  // namespace
 
-std::vector<std::string> run_fingerprint_lines(const Store& store, std::int64_t run) {
+std::vector<std::string> run_fingerprint_lines(const db::Store& store, std::int64_t run) {
   const auto row = store.run(run);
   if (!row) throw UserError(fmt::format("there is no run {}", run));
   std::map<std::int64_t, std::int64_t> numbers;  // by id
   std::vector<std::string> lines;
-  for (const TrialRow& trial : store.trials(run)) {
+  for (const db::TrialRow& trial : store.trials(run)) {
     numbers[trial.id] = trial.number;
     std::string line = fmt::format("{} {} {} {} {} {} {} {}", trial.number, trial.config_json,
                                    trial.operation, trial.stage, old_word(to_text(trial.outcome)),
                                    old_word(trial.finding), trial.source_hash, trial.code_hash);
     if (trial.duplicate_of != 0) line += fmt::format(" = {}", numbers[trial.duplicate_of]);
-    for (const ParentRow& parent : store.parents(trial.id))
+    for (const db::ParentRow& parent : store.parents(trial.id))
       line += fmt::format(" < {} {}", numbers[parent.parent], parent.genes_json);
     if (row->time_kind == "predicted") {
       if (trial.screen_time) line += fmt::format(" screen {}", trial.screen_time->us.value);
@@ -64,16 +65,16 @@ std::vector<std::string> run_fingerprint_lines(const Store& store, std::int64_t 
   return lines;
 }
 
-std::string run_fingerprint(const Store& store, std::int64_t run) {
+std::string run_fingerprint(const db::Store& store, std::int64_t run) {
   std::string text;
   for (const std::string& line : run_fingerprint_lines(store, run)) text += line + "\n";
   return sha256(text);
 }
 
-RecordedRun run_table(const Store& store, std::int64_t id) {
+community::RecordedRun run_table(const db::Store& store, std::int64_t id) {
   const auto run = store.run(id);
   if (!run) throw UserError(fmt::format("there is no run {} in this database", id));
-  RecordedRun table;
+  community::RecordedRun table;
   table.device = run->device_name;
   table.kernel = run->problem;
   const Constants shape = shape_of(run->shape_json);
@@ -84,16 +85,16 @@ RecordedRun run_table(const Store& store, std::int64_t id) {
                  {"time_kind", run->time_kind},  {"arch", run->arch},
                  {"compiler", run->compiler},    {"strategy", run->strategy},
                  {"started_at", run->started_at}};
-  const std::vector<TrialRow> rows = store.trials(id);
-  std::map<std::int64_t, const TrialRow*> by_id;
-  for (const TrialRow& row : rows) by_id[row.id] = &row;
-  for (const TrialRow& row : rows) {
+  const std::vector<db::TrialRow> rows = store.trials(id);
+  std::map<std::int64_t, const db::TrialRow*> by_id;
+  for (const db::TrialRow& row : rows) by_id[row.id] = &row;
+  for (const db::TrialRow& row : rows) {
     const auto original = by_id.find(row.duplicate_of);
-    const TrialRow& timed = original == by_id.end() ? row : *original->second;
-    RecordedTrial trial;
+    const db::TrialRow& timed = original == by_id.end() ? row : *original->second;
+    community::RecordedTrial trial;
     trial.config = Config::from_json(row.config_json);
     trial.failure = failure_of(timed);
-    if (trial.failure == Failure::none) {
+    if (trial.failure == community::Failure::none) {
       trial.time_ms = timed.screen_time->us.value / us_per_ms;
       trial.samples_ms = samples_ms(store, timed);
     }
@@ -107,4 +108,4 @@ RecordedRun run_table(const Store& store, std::int64_t id) {
   return table;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,7 +8,7 @@
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -21,18 +21,18 @@ std::string bound_text(double end, const char* none) {
 
 }  // namespace
 
-std::map<std::int64_t, RacedFinal> raced_finals(const Store& store, std::int64_t run) {
+std::map<std::int64_t, RacedFinal> raced_finals(const db::Store& store, std::int64_t run) {
   return raced_finals(store.finals(run));
 }
 
-std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<FinalRow>& all) {
-  std::map<int, std::vector<FinalRow>> races;
-  for (const FinalRow& row : all) races[row.race].push_back(row);
+std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<db::FinalRow>& all) {
+  std::map<int, std::vector<db::FinalRow>> races;
+  for (const db::FinalRow& row : all) races[row.race].push_back(row);
   std::map<std::int64_t, RacedFinal> finals;
   for (const auto& [number, rows] : races) {
-    for (const FinalRow& row : rows) {
+    for (const db::FinalRow& row : rows) {
       RacedFinal raced{row, static_cast<int>(rows.size()), {}};
-      for (const FinalRow& other : rows)
+      for (const db::FinalRow& other : rows)
         if (row.tied_first && other.tied_first && other.trial != row.trial)
           raced.tied_with.push_back(other.trial);
       finals.emplace(row.trial, std::move(raced));
@@ -42,7 +42,7 @@ std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<FinalRow>& all
 }
 
 std::string standing_text(const RacedFinal& raced) {
-  const FinalRow& row = raced.row;
+  const db::FinalRow& row = raced.row;
   const int others = raced.of - 1;
   const char* plural = others == 1 ? "" : "s";
   if (others == 0) return "nobody else was there";
@@ -60,7 +60,7 @@ std::string standing_text(const RacedFinal& raced) {
 }
 
 Json final_json(const RacedFinal& raced) {
-  const FinalRow& row = raced.row;
+  const db::FinalRow& row = raced.row;
   Json cold;
   if (row.cold) {
     cold = interval_json(row.cold->us);
@@ -76,26 +76,26 @@ Json final_json(const RacedFinal& raced) {
           {"cold_us", cold}};
 }
 
-std::optional<Interval> shown_time(const TrialRow& trial) {
+std::optional<Interval> shown_time(const db::TrialRow& trial) {
   if (trial.final_time) return trial.final_time->us;
   return trial.screen_time ? std::optional(trial.screen_time->us) : std::nullopt;
 }
 
-std::optional<double> shown_us(const TrialRow& trial) {
+std::optional<double> shown_us(const db::TrialRow& trial) {
   const auto us = shown_time(trial);
   return us ? std::optional(us->value) : std::nullopt;
 }
 
-std::string left_open(const TrialRow& trial) {
+std::string left_open(const db::TrialRow& trial) {
   return trial.outcome == Outcome::passed && trial.stage != "final" ? trial.message : "";
 }
 
-std::optional<double> screen_at_clock(const TrialRow& trial, double mhz) {
+std::optional<double> screen_at_clock(const db::TrialRow& trial, double mhz) {
   if (!trial.screen_time) return std::nullopt;
-  return us_at_clock(trial.screen_time->us.value, trial.detail_json, mhz);
+  return measure::us_at_clock(trial.screen_time->us.value, trial.detail_json, mhz);
 }
 
-TrialOfRun require_trial(const Store& store, std::int64_t trial) {
+TrialOfRun require_trial(const db::Store& store, std::int64_t trial) {
   const auto row = store.trial(trial);
   if (!row)
     throw UserError(fmt::format(
@@ -111,7 +111,7 @@ Constants shape_of(const std::string& json) {
   return {settings.settings().begin(), settings.settings().end()};
 }
 
-std::string context_text(const RunRow& run) {
+std::string context_text(const db::RunRow& run) {
   const std::string device = run.device_name.empty() || run.device_name == run.device
                                  ? run.device + " (" + run.arch + ")"
                                  : run.device_name + " (" + run.device + ", " + run.arch + ")";
@@ -119,4 +119,4 @@ std::string context_text(const RunRow& run) {
                      settings_text(run.shape_json), device, run.time_kind);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -11,18 +11,18 @@
 #include "db/store.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // How a trial did in its run's finals, beside those that it was raced with.
 struct RacedFinal {
-  FinalRow row;
+  db::FinalRow row;
   int of = 1;                           // so many ran
   std::vector<std::int64_t> tied_with;  // if it ties first: the others that do, by place
 };
 
 // By trial; empty for a run whose times are predicted, or that has had no finals yet.
-std::map<std::int64_t, RacedFinal> raced_finals(const Store& store, std::int64_t run);
-std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<FinalRow>& finals);
+std::map<std::int64_t, RacedFinal> raced_finals(const db::Store& store, std::int64_t run);
+std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<db::FinalRow>& finals);
 
 // "tied with 2 others (trials 4, 7)", "faster than the 12 others", "1.0312 times the fastest's time
 // [1.0290, 1.0335]", or what there is to say without a race.
@@ -34,29 +34,29 @@ nlohmann::ordered_json final_json(const RacedFinal& raced);
 
 // A trial with the run it belongs to: what most reports speak of.
 struct TrialOfRun {
-  TrialRow trial;
-  RunRow run;
+  db::TrialRow trial;
+  db::RunRow run;
   std::optional<RacedFinal> raced = {};
 };
 
 // The figure that a trial is shown with, beside its stage: that of its finals where there is one.
 // For a reader alone: what is compared is compared by screens or by finals.
-std::optional<Interval> shown_time(const TrialRow& trial);
-std::optional<double> shown_us(const TrialRow& trial);
+std::optional<Interval> shown_time(const db::TrialRow& trial);
+std::optional<double> shown_us(const db::TrialRow& trial);
 
 // What a gate that passed the trial did not look at, which finals do; empty if there is nothing.
-std::string left_open(const TrialRow& trial);
+std::string left_open(const db::TrialRow& trial);
 
 // What its screen would have said at a clock of `mhz`: see us_at_clock().
-std::optional<double> screen_at_clock(const TrialRow& trial, double mhz);
+std::optional<double> screen_at_clock(const db::TrialRow& trial, double mhz);
 
 // Throws UserError where there is no such trial.
-TrialOfRun require_trial(const Store& store, std::int64_t trial);
+TrialOfRun require_trial(const db::Store& store, std::int64_t trial);
 
 // A shape as it is kept, {"B":1,...}. Throws UserError for text of another form.
 Constants shape_of(const std::string& json);
 
 // "l4: attention B=1 D=64 on NVIDIA L4 (cuda:0, sm_89), measured times".
-std::string context_text(const RunRow& run);
+std::string context_text(const db::RunRow& run);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

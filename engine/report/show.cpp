@@ -12,7 +12,7 @@
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 // Labels on the left, wrapped text on the right.
@@ -35,7 +35,7 @@ class Page {
 
 std::string bytes_text(int bytes) { return bytes < 0 ? "-" : fmt::format("{} bytes", bytes); }
 
-void show_origin(Page& page, const Store& store, const TrialOfRun& both) {
+void show_origin(Page& page, const db::Store& store, const TrialOfRun& both) {
   const auto& [trial, run, raced] = both;
   page.section(fmt::format("Trial {}: number {} of run {}", trial.id, trial.number, run.id));
   page.line("space", run.space + ", hash " + run.space_hash);
@@ -47,12 +47,12 @@ void show_origin(Page& page, const Store& store, const TrialOfRun& both) {
   page.line("finished", trial.finished_at);
   page.line("config", settings_text(trial.config_json));
   page.line("operator", trial.operation);
-  for (const ParentRow& parent : store.parents(trial.id))
+  for (const db::ParentRow& parent : store.parents(trial.id))
     page.line(parent.ordinal == 0 ? "parent" : "other parent",
               fmt::format("trial {}: {}", parent.parent, genes_text(parent.genes_json)));
 }
 
-void show_verdict(Page& page, const TrialRow& trial) {
+void show_verdict(Page& page, const db::TrialRow& trial) {
   page.section("Verdict");
   page.line("outcome", fmt::format("{} at stage {}", to_text(trial.outcome), trial.stage));
   if (trial.finding != to_text(trial.outcome)) page.line("finding", trial.finding);
@@ -68,7 +68,7 @@ void show_verdict(Page& page, const TrialRow& trial) {
   }
 }
 
-void show_cost(Page& page, const TrialRow& trial) {
+void show_cost(Page& page, const db::TrialRow& trial) {
   page.section("Cost");
   page.line("registers", trial.registers < 0 ? "-" : std::to_string(trial.registers));
   page.line("spilled", bytes_text(trial.spill_bytes));
@@ -80,7 +80,7 @@ void show_cost(Page& page, const TrialRow& trial) {
   page.line("code", trial.code_hash);
 }
 
-void show_times(Page& page, const Store& store, const TrialOfRun& both) {
+void show_times(Page& page, const db::Store& store, const TrialOfRun& both) {
   const auto& [trial, run, raced] = both;
   page.section(run.time_kind == "measured" ? "Time, measured" : "Time, predicted");
   if (!shown_time(trial)) page.line("time", "none: the trial was not timed");
@@ -89,7 +89,7 @@ void show_times(Page& page, const Store& store, const TrialOfRun& both) {
   };
   if (trial.screen_time) line("screen", trial.screen_time->us);
   if (trial.final_time) line("final", trial.final_time->us);
-  for (const SampleRow& series : store.samples(trial.id)) {
+  for (const db::SampleRow& series : store.samples(trial.id)) {
     if (series.us.empty()) continue;
     const auto [low, high] = std::minmax_element(series.us.begin(), series.us.end());
     page.line(series.phase + " samples", fmt::format("{}, from {} to {} us", series.us.size(),
@@ -106,7 +106,7 @@ void show_detail(Page& page, const std::string& title, const std::string& json) 
 }
 
 void show_final(Page& page, const RacedFinal& raced) {
-  const FinalRow& row = raced.row;
+  const db::FinalRow& row = raced.row;
   page.section("Final, measured in new processes");
   page.line("place", fmt::format("{} of {}: {}", row.place, raced.of, standing_text(raced)));
   page.line("blocks", std::to_string(row.blocks));
@@ -118,8 +118,8 @@ void show_final(Page& page, const RacedFinal& raced) {
   if (row.cold) show_detail(page, "Final, how those of a cold L2 were taken", row.cold_detail_json);
 }
 
-void show_profiles(Page& page, const Store& store, const TrialRow& trial) {
-  for (const ProfileRow& row : store.profiles(trial.run)) {
+void show_profiles(Page& page, const db::Store& store, const db::TrialRow& trial) {
+  for (const db::ProfileRow& row : store.profiles(trial.run)) {
     if (row.trial != trial.id) continue;
     const Profile profile = read_profile(row.profile_json, fmt::format("trial {}", trial.id));
     page.section(fmt::format("Profile by {}", source_words(profile)));
@@ -128,7 +128,8 @@ void show_profiles(Page& page, const Store& store, const TrialRow& trial) {
   }
 }
 
-void show_run_cost(Page& page, const Store& store, const RunRow& run, std::optional<double> price) {
+void show_run_cost(Page& page, const db::Store& store, const db::RunRow& run,
+                   std::optional<double> price) {
   const RunCost cost = cost_of(store.sessions(run.id), run.time_kind == "measured");
   const auto lines = cost_words(cost, percent_gained(store, run.id), price);
   if (lines.empty()) return;
@@ -139,7 +140,7 @@ void show_run_cost(Page& page, const Store& store, const RunRow& run, std::optio
 
 }  // namespace
 
-std::string show_text(const Store& store, std::int64_t trial, std::optional<double> price) {
+std::string show_text(const db::Store& store, std::int64_t trial, std::optional<double> price) {
   const TrialOfRun both = require_trial(store, trial);
   Page page;
   show_origin(page, store, both);
@@ -153,4 +154,4 @@ std::string show_text(const Store& store, std::int64_t trial, std::optional<doub
   return page.text();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 constexpr std::size_t kGap = 2;
@@ -132,4 +132,4 @@ std::string Table::text(std::size_t page_width) const {
   return text;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // What a terminal, a mail and a side-by-side diff all show without folding.
 inline constexpr std::size_t kPageWidth = 100;
@@ -46,4 +46,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

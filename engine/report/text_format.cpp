@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 std::string value_text(const nlohmann::ordered_json& value) {
@@ -62,4 +62,4 @@ std::string gain_text(std::optional<double> parent_us, std::optional<double> us)
   return fmt::format("{:+.1f}%", 100 * (1 - *us / *parent_us));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -7,7 +7,7 @@
 
 #include "engine/model/interval.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // How reports write what rows hold. Text that is not of the expected form is shown as it stands: a
 // report is no place to fail.
@@ -32,4 +32,4 @@ std::string count_text(int count);
 // missing.
 std::string gain_text(std::optional<double> parent_us, std::optional<double> us);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -7,7 +7,7 @@
 #include "engine/report/json.hpp"
 #include "engine/report/table.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kOptionsShown = 2;
 
 std::string change_words(const TuningHint& move, const HintOption& option) {
-  std::string text = fmt::format("{} -> {}", to_text(move.value), to_text(option.value));
+  std::string text =
+      fmt::format("{} -> {}", fa_tune::to_text(move.value), fa_tune::to_text(option.value));
   if (!option.also.empty()) text += ", with it " + changes_text(option.also);
   return text;
 }
@@ -57,7 +58,8 @@ std::string next_moves_text(const TuningHints& next) {
   std::string genes;
   for (const TuningHint& move : next.moves)
     if (move.options.empty())
-      genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene, to_text(move.value));
+      genes += fmt::format("{}{} ({})", genes.empty() ? "" : ", ", move.gene,
+                           fa_tune::to_text(move.value));
   std::string text = paragraph(fmt::format(
       "to try, since {} limits it: genes that move that, by what the template says of them; "
       "whether they help is not known",
@@ -87,4 +89,4 @@ void to_json(Json& json, const TuningHint& move) {
   json = {{"gene", move.gene}, {"value", move.value}, {"options", move.options}};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -11,7 +11,7 @@
 #include "engine/report/ablation.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // Another value of a gene, and what the trial's run knows of it. Ratios are of screens to the
 // trial's own, below 1 where they were faster.
@@ -52,4 +52,4 @@ std::string next_moves_text(const TuningHints& next);
 void to_json(nlohmann::ordered_json& json, const TuningHint& move);
 void to_json(nlohmann::ordered_json& json, const HintOption& option);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -2,23 +2,23 @@
 
 #include <algorithm>
 
-namespace fa_tune {
+namespace fa_tune::search {
 
-std::optional<Genome> Archive::random_unclaimed(Random& random) const {
+std::optional<space::Genome> Archive::random_unclaimed(Random& random) const {
   if (exhausted()) return std::nullopt;
   // Guessing is cheap while most are left; after that, walk on from a random place. The walk alone
   // would favour configs behind a claimed stretch, and only near the end of a space does that
   // happen.
   constexpr int kGuesses = 64;
   for (int guess = 0; guess < kGuesses; ++guess) {
-    Genome genome = space_.sample_genome(random);
+    space::Genome genome = space_.sample_genome(random);
     if (!claimed(genome)) return genome;
   }
   // Too large to be used up: the guesses above all met what was tried, by an odd chance.
   if (!space_.exact()) return std::nullopt;
   const std::uint64_t start = random.below(space_.count());
   for (std::uint64_t step = 0; step < space_.count(); ++step) {
-    Genome genome = space_.genome_at((start + step) % space_.count());
+    space::Genome genome = space_.genome_at((start + step) % space_.count());
     if (!claimed(genome)) return genome;
   }
   return std::nullopt;
@@ -34,4 +34,4 @@ void Archive::tell(const Evaluation& told) {
   ranked_.insert(place, member);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

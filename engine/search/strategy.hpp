@@ -8,7 +8,7 @@
 
 #include "engine/space/space.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // A config to try and where it came from.
 struct Proposal {
@@ -36,7 +36,7 @@ struct PriorTrials {
 
 // What a strategy is given to work on. The space must outlive it.
 struct SearchTask {
-  const Space& space;
+  const space::Space& space;
   std::uint64_t seed = 1;
   std::vector<PriorTrials> earlier = {};  // none: a cold start
 };
@@ -60,4 +60,4 @@ class Strategy {
   virtual void take(const Config& config) = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -8,7 +8,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 StrategySpec StrategySpec::parse(const std::string& text) {
   StrategySpec spec;
@@ -64,4 +64,4 @@ void StrategySpec::require_no_others() const {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

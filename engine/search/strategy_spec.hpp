@@ -7,7 +7,7 @@
 
 #include "engine/search/strategy.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // What a user asks for: a strategy's name and its options, "evolve:surrogate=off,islands=4".
 class StrategySpec {
@@ -40,4 +40,4 @@ std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task, Strat
 std::unique_ptr<Strategy> make_iterated_local_search(const SearchTask& task, StrategySpec& spec);
 std::unique_ptr<Strategy> make_differential_evolution(const SearchTask& task, StrategySpec& spec);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -12,7 +12,7 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::source {
 namespace {
 
 enum class Takes { nothing, flag, number };
@@ -148,4 +148,4 @@ void refuse_foreign_includes(const std::string& source, const std::string& name)
     }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

@@ -5,7 +5,7 @@
 
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::source {
 
 // A manifest's `options`: NVRTC's by name, of those alone that change how a kernel's code is made.
 // What reads or writes files, names an architecture or changes the language is not among them: a
@@ -19,4 +19,4 @@ std::vector<std::string> compile_options(const YamlNode& node);
 // such a directive, in comments and strings too. Throws UserError; `name` stands in it.
 void refuse_foreign_includes(const std::string& text, const std::string& name);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace fa_tune {
+namespace fa_tune::source {
 namespace {
 
 bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -140,4 +140,4 @@ std::string with_unroll_factors(const std::string& text,
   return made.append(text, done);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

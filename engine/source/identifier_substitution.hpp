@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::source {
 
 // Whether an identifier may have this character after its first.
 bool continues_word(char c);
@@ -49,4 +49,4 @@ std::vector<std::string> global_functions(std::string_view source);
 std::string with_unroll_factors(const std::string& text,
                                 const std::function<std::string(const std::string&)>& meaning);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

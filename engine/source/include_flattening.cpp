@@ -11,7 +11,7 @@
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::source {
 namespace {
 
 using namespace std::literals;
@@ -221,4 +221,4 @@ std::string flatten_includes(const fs::path& file, const fs::path& root,
   return Flattener(root, folders).start(file);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::source {
 
 // Whether a file that includes `name` means a header of the C or C++ library or of the CUDA
 // toolkit, not one of its own: <stdint.h>, "cuda_fp16.h", <cub/block/block_reduce.cuh>. The
@@ -31,4 +31,4 @@ std::filesystem::path template_root(const std::filesystem::path& manifest);
 std::string flatten_includes(const std::filesystem::path& file, const std::filesystem::path& root,
                              const std::vector<std::string>& folders = {});
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-namespace fa_tune {
+namespace fa_tune::source {
 namespace {
 
 using Words = std::span<const std::string_view>;
@@ -173,4 +173,4 @@ class Reader {
 
 PtxText read_ptx(std::string_view ptx) { return Reader(ptx).read(); }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::source {
 
 // PTX as far as one must read it to follow where values go (PTX ISA, chapters 4 and 5). For any
 // text whatever: what is no PTX gives statements that mean nothing.
@@ -41,4 +41,4 @@ struct PtxText {
 // What it returns points into `ptx`.
 PtxText read_ptx(std::string_view ptx);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::source

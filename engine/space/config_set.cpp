@@ -11,7 +11,7 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 // How often a constraint that the diagrams do not know may refuse before the search for a config is
@@ -69,7 +69,7 @@ void ConfigSet::estimate_count() {
     hits += passes(draw(random)) ? 1 : 0;
   }
   if (hits == 0) {
-    const Expression& expression = *left_out_[0]->compiled.expression;
+    const expression::Expression& expression = *left_out_[0]->compiled.expression;
     throw UserError(prefix(expression.mark()) +
                     fmt::format("space '{}' is too large to be searched for valid configs, and of "
                                 "{} that keep its other constraints none keeps {}{}; take values "
@@ -151,4 +151,4 @@ Genome ConfigSet::nearest(const Genome& wish, Random& random) const {
   return sample(random);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

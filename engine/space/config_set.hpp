@@ -11,7 +11,7 @@
 #include "engine/util/random.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // The valid genomes of a plan, as the product of a diagram for each group of parameters that have
 // to do with each other. Where a group is too large even so, constraints are left out of the
@@ -63,4 +63,4 @@ class ConfigSet {
   double size_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

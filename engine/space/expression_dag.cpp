@@ -8,18 +8,20 @@
 #include "engine/expression/arithmetic.hpp"
 #include "engine/space/space_parts.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 using TermKind = Term::Kind;
 
-std::uint64_t word_of(const Cell& cell) {
-  return cell.type == Cell::Type::text ? reinterpret_cast<std::uintptr_t>(cell.text)
-                                       : static_cast<std::uint64_t>(cell.number);
+std::uint64_t word_of(const expression::Cell& cell) {
+  return cell.type == expression::Cell::Type::text ? reinterpret_cast<std::uintptr_t>(cell.text)
+                                                   : static_cast<std::uint64_t>(cell.number);
 }
 
 // Whether nodes of this operation with equal children and comparisons are equal.
-bool is_plain(Operation operation) { return operation <= Operation::choose; }
+bool is_plain(expression::Operation operation) {
+  return operation <= expression::Operation::choose;
+}
 
 // What the children of a term have, side by side; few have more than eight children.
 template <typename T>
@@ -40,8 +42,12 @@ class Gathered {
   std::vector<T> many_;
 };
 
-bool is_true(const Cell& cell) { return cell.type == Cell::Type::boolean && cell.number != 0; }
-bool is_false(const Cell& cell) { return cell.type == Cell::Type::boolean && cell.number == 0; }
+bool is_true(const expression::Cell& cell) {
+  return cell.type == expression::Cell::Type::boolean && cell.number != 0;
+}
+bool is_false(const expression::Cell& cell) {
+  return cell.type == expression::Cell::Type::boolean && cell.number == 0;
+}
 
 }  // namespace
 
@@ -52,7 +58,7 @@ Terms::Terms(const SpacePlan& plan, const std::vector<std::size_t>& order) : pla
   for (std::size_t i = 0; i < parameters.size(); ++i) positions_[parameters[i].name] = i;
   for (const SpacePlan::Level& level : plan.levels()) {
     cells_.emplace_back();
-    for (const Cell& cell : level.values) cells_.back().push_back(intern(cell));
+    for (const expression::Cell& cell : level.values) cells_.back().push_back(intern(cell));
   }
   values_.assign(parameters.size(), no_term);
   activities_.assign(parameters.size(), no_term);
@@ -60,8 +66,8 @@ Terms::Terms(const SpacePlan& plan, const std::vector<std::size_t>& order) : pla
   add_checks();
 }
 
-Cell Terms::intern(Cell cell) {
-  if (cell.type == Cell::Type::text) cell.text = &*texts_.insert(*cell.text).first;
+expression::Cell Terms::intern(expression::Cell cell) {
+  if (cell.type == expression::Cell::Type::text) cell.text = &*texts_.insert(*cell.text).first;
   return cell;
 }
 
@@ -74,7 +80,7 @@ TermId Terms::add(Term term) {
     key.push_back(is_plain(term.node->operation) ? 0 : reinterpret_cast<std::uintptr_t>(term.node));
     key.push_back(term.node->python ? 1 : 0);
     key.push_back(term.node->comparisons.size());
-    for (const ComparisonOperator comparison : term.node->comparisons)
+    for (const expression::ComparisonOperator comparison : term.node->comparisons)
       key.push_back(static_cast<std::uint64_t>(comparison));
   }
   key.insert(key.end(), term.children.begin(), term.children.end());
@@ -91,7 +97,7 @@ TermId Terms::add(Term term) {
   return id;
 }
 
-TermId Terms::add_literal(const Cell& cell) {
+TermId Terms::add_literal(const expression::Cell& cell) {
   Term term;
   term.literal = intern(cell);
   return add(std::move(term));
@@ -126,7 +132,7 @@ void Terms::add_parameters() {
 void Terms::add_checks() {
   for (std::size_t i = 0; i < plan_.levels().size(); ++i)
     for (const SpacePlan::Step& step : plan_.levels()[i].steps) {
-      const Expression& expression = *step.compiled.expression;
+      const expression::Expression& expression = *step.compiled.expression;
       Check check{&step, applies_term(expression, step.only_for),
                   expression_term(expression, step.only_for), i};
       if (step.constraint != nullptr || may_fail(check)) checks_.push_back(check);
@@ -134,23 +140,27 @@ void Terms::add_checks() {
 }
 
 bool Terms::may_fail(const Check& check) const {
-  const Range& range = ranges_[check.term];
-  return range.may_fail || (check.step->constraint != nullptr && range.kind != Range::Kind::truths);
+  const expression::Range& range = ranges_[check.term];
+  return range.may_fail ||
+         (check.step->constraint != nullptr && range.kind != expression::Range::Kind::truths);
 }
 
-TermId Terms::expression_term(const Expression& expression, const std::string* only_for) {
+TermId Terms::expression_term(const expression::Expression& expression,
+                              const std::string* only_for) {
   return node_term(expression, expression.root(), only_for);
 }
 
-TermId Terms::node_term(const Expression& expression, const Expression::Node& node,
-                        const std::string* only_for) {
-  if (node.operation == Operation::literal) return add_literal(node.literal);
-  if (node.operation == Operation::name) return name_term(expression.names()[node.name], only_for);
+TermId Terms::node_term(const expression::Expression& expression,
+                        const expression::Expression::Node& node, const std::string* only_for) {
+  if (node.operation == expression::Operation::literal) return add_literal(node.literal);
+  if (node.operation == expression::Operation::name)
+    return name_term(expression.names()[node.name], only_for);
   Term term;
   term.kind = TermKind::operation;
   term.expression = &expression;
   term.node = &node;
-  if (node.operation == Operation::add || node.operation == Operation::multiply) {
+  if (node.operation == expression::Operation::add ||
+      node.operation == expression::Operation::multiply) {
     std::vector<TermId> parts;
     flatten(expression, node, node.operation, only_for, parts);
     if (any_order_is_safe(node.operation, parts)) {
@@ -168,7 +178,8 @@ TermId Terms::node_term(const Expression& expression, const Expression::Node& no
   return add(std::move(term));
 }
 
-void Terms::flatten(const Expression& expression, const Expression::Node& node, Operation operation,
+void Terms::flatten(const expression::Expression& expression,
+                    const expression::Expression::Node& node, expression::Operation operation,
                     const std::string* only_for, std::vector<TermId>& parts) {
   if (node.operation != operation) {
     flatten(node_term(expression, node, only_for), operation, parts);
@@ -177,7 +188,7 @@ void Terms::flatten(const Expression& expression, const Expression::Node& node, 
   for (const auto& child : node.children) flatten(expression, *child, operation, only_for, parts);
 }
 
-void Terms::flatten(TermId id, Operation operation, std::vector<TermId>& parts) const {
+void Terms::flatten(TermId id, expression::Operation operation, std::vector<TermId>& parts) const {
   const Term& term = terms_[id];
   if (term.kind != TermKind::operation || term.node->operation != operation) {
     parts.push_back(id);
@@ -189,20 +200,22 @@ void Terms::flatten(TermId id, Operation operation, std::vector<TermId>& parts) 
 std::vector<TermId> Terms::parts_of(TermId id) const {
   const Term& term = terms_[id];
   if (term.kind != TermKind::operation) return {};
-  const Operation operation = term.node->operation;
-  if (operation != Operation::add && operation != Operation::multiply) return {};
+  const expression::Operation operation = term.node->operation;
+  if (operation != expression::Operation::add && operation != expression::Operation::multiply)
+    return {};
   std::vector<TermId> parts;
   flatten(id, operation, parts);
   if (!any_order_is_safe(operation, parts)) parts.clear();
   return parts;
 }
 
-bool Terms::any_order_is_safe(Operation operation, std::span<const TermId> parts) const {
-  const bool adds = operation == Operation::add;
+bool Terms::any_order_is_safe(expression::Operation operation,
+                              std::span<const TermId> parts) const {
+  const bool adds = operation == expression::Operation::add;
   double most = adds ? 0 : 1;  // of what any of the parts may come to together
   for (const TermId part : parts) {
-    const Range& range = ranges_[part];
-    if (range.kind != Range::Kind::integers || range.may_fail) return false;
+    const expression::Range& range = ranges_[part];
+    if (range.kind != expression::Range::Kind::integers || range.may_fail) return false;
     const double size = std::max(
         {1.0, std::abs(static_cast<double>(range.low)), std::abs(static_cast<double>(range.high))});
     most = adds ? most + size : most * size;
@@ -225,7 +238,7 @@ TermId Terms::name_term(const std::string& name, const std::string* only_for) {
     return values_[found->second];
   const auto& constants = plan_.parts().constants;
   if (const auto found = constants.find(name); found != constants.end())
-    return add_literal(Cell::of(found->second));
+    return add_literal(expression::Cell::of(found->second));
   Term term;
   term.kind = TermKind::pick;
   for (const Derived* derived : definitions(name, only_for)) {
@@ -244,12 +257,12 @@ TermId Terms::template_term(const std::string& name) {
   const std::size_t chooser = positions_.at(template_parameter);
   Term term;
   term.kind = TermKind::is_text;
-  term.literal = intern({Cell::Type::text, 0, &name});
+  term.literal = intern({expression::Cell::Type::text, 0, &name});
   term.children = {values_[chooser]};
   return add_all({activities_[chooser], add(std::move(term))});
 }
 
-TermId Terms::applies_term(const Expression& expression, const std::string* only_for) {
+TermId Terms::applies_term(const expression::Expression& expression, const std::string* only_for) {
   std::vector<TermId> parts;
   if (only_for != nullptr) parts.push_back(template_term(*only_for));
   for (const std::string& name : expression.names()) parts.push_back(exists_term(name, only_for));
@@ -262,7 +275,7 @@ TermId Terms::exists_term(const std::string& name, const std::string* only_for) 
   if (plan_.parts().constants.contains(name)) return no_term;
   Term term;
   term.kind = TermKind::pick;
-  const TermId yes = add_literal(Cell::boolean(true));
+  const TermId yes = add_literal(expression::Cell::boolean(true));
   for (const Derived* derived : definitions(name, only_for)) {
     const std::string* own = derived->only_for.empty() ? nullptr : &derived->only_for;
     const TermId applies = applies_term(derived->expression, own);
@@ -271,7 +284,7 @@ TermId Terms::exists_term(const std::string& name, const std::string* only_for) 
     term.children.push_back(yes);
   }
   term.children.push_back(yes);
-  term.children.push_back(add_literal(Cell::boolean(false)));
+  term.children.push_back(add_literal(expression::Cell::boolean(false)));
   return add(std::move(term));
 }
 
@@ -290,25 +303,28 @@ std::set<std::size_t> Terms::parameters_of(TermId id) const {
   return result;
 }
 
-Range Terms::parameter_range(std::size_t parameter) const {
-  Range range = Range::of(cells_[parameter][0]);
-  for (const Cell& cell : cells_[parameter]) range = range | Range::of(cell);
+expression::Range Terms::parameter_range(std::size_t parameter) const {
+  expression::Range range = expression::Range::of(cells_[parameter][0]);
+  for (const expression::Cell& cell : cells_[parameter])
+    range = range | expression::Range::of(cell);
   return range;
 }
 
-Cell Terms::compute(TermId id, std::span<const Cell> values) const {
+expression::Cell Terms::compute(TermId id, std::span<const expression::Cell> values) const {
   const Term& term = terms_[id];
   switch (term.kind) {
     case TermKind::literal:
       return term.literal;
     case TermKind::all: {
       for (const TermId child : term.children)
-        if (!is_true(values[child])) return is_false(values[child]) ? values[child] : Cell{};
-      return Cell::boolean(true);
+        if (!is_true(values[child]))
+          return is_false(values[child]) ? values[child] : expression::Cell{};
+      return expression::Cell::boolean(true);
     }
     case TermKind::is_text: {
-      const Cell& cell = values[term.children[0]];
-      return Cell::boolean(cell.type == Cell::Type::text && cell.text == term.literal.text);
+      const expression::Cell& cell = values[term.children[0]];
+      return expression::Cell::boolean(cell.type == expression::Cell::Type::text &&
+                                       cell.text == term.literal.text);
     }
     case TermKind::pick:
       return compute_pick(term, values);
@@ -317,9 +333,10 @@ Cell Terms::compute(TermId id, std::span<const Cell> values) const {
   }
 }
 
-Cell Terms::compute_pick(const Term& term, std::span<const Cell> values) const {
+expression::Cell Terms::compute_pick(const Term& term,
+                                     std::span<const expression::Cell> values) const {
   for (std::size_t i = 0; i < term.children.size(); i += 2) {
-    const Cell& condition = values[term.children[i]];
+    const expression::Cell& condition = values[term.children[i]];
     if (is_true(condition)) return values[term.children[i + 1]];
     if (!is_false(condition)) break;
   }
@@ -327,40 +344,46 @@ Cell Terms::compute_pick(const Term& term, std::span<const Cell> values) const {
 }
 
 // The most frequent cases first, as evaluate_node has them too.
-Cell Terms::compute_node(const Term& term, std::span<const Cell> values) const {
-  const Expression::Node& node = *term.node;
+expression::Cell Terms::compute_node(const Term& term,
+                                     std::span<const expression::Cell> values) const {
+  const expression::Expression::Node& node = *term.node;
   if (term.children.size() == 2) {
-    const Cell& a = values[term.children[0]];
-    const Cell& b = values[term.children[1]];
-    if (a.type == Cell::Type::integer && b.type == Cell::Type::integer) {
-      if (is_arithmetic(node.operation)) {
-        const ArithmeticResult result = combine_integers(node.operation, a.number, b.number);
-        return result.fault == ArithmeticFault::none ? Cell::integer(result.number) : Cell{};
+    const expression::Cell& a = values[term.children[0]];
+    const expression::Cell& b = values[term.children[1]];
+    if (a.type == expression::Cell::Type::integer && b.type == expression::Cell::Type::integer) {
+      if (expression::is_arithmetic(node.operation)) {
+        const expression::ArithmeticResult result =
+            expression::combine_integers(node.operation, a.number, b.number);
+        return result.fault == expression::ArithmeticFault::none
+                   ? expression::Cell::integer(result.number)
+                   : expression::Cell{};
       }
-      if (node.operation == Operation::compare)
-        return Cell::boolean(compare_values(node.comparisons[0], a.number, b.number));
+      if (node.operation == expression::Operation::compare)
+        return expression::Cell::boolean(
+            expression::compare_values(node.comparisons[0], a.number, b.number));
     }
-    if (a.type == Cell::Type::boolean && b.type == Cell::Type::boolean) {
-      if (node.operation == Operation::logical_and) return a.number == 0 ? a : b;
-      if (node.operation == Operation::logical_or) return a.number != 0 ? a : b;
+    if (a.type == expression::Cell::Type::boolean && b.type == expression::Cell::Type::boolean) {
+      if (node.operation == expression::Operation::logical_and) return a.number == 0 ? a : b;
+      if (node.operation == expression::Operation::logical_or) return a.number != 0 ? a : b;
     }
   }
-  const Gathered<Cell> children(term.children, values);
-  return evaluate_node(*term.expression, node, children.span()).value_or(Cell{});
+  const Gathered<expression::Cell> children(term.children, values);
+  return expression::evaluate_node(*term.expression, node, children.span())
+      .value_or(expression::Cell{});
 }
 
-Range Terms::compute_range(TermId id, std::span<const Range> ranges) const {
+expression::Range Terms::compute_range(TermId id, std::span<const expression::Range> ranges) const {
   const Term& term = terms_[id];
   switch (term.kind) {
     case TermKind::literal:
-      return Range::of(term.literal);
+      return expression::Range::of(term.literal);
     case TermKind::is_text:
-      return Range::truths(true, true);
+      return expression::Range::truths(true, true);
     case TermKind::pick: {
-      Range result = Range::anything();
+      expression::Range result = expression::Range::anything();
       for (std::size_t i = term.children.size(); i > 0; i -= 2) {
-        const Range& condition = ranges[term.children[i - 2]];
-        const Range& value = ranges[term.children[i - 1]];
+        const expression::Range& condition = ranges[term.children[i - 2]];
+        const expression::Range& value = ranges[term.children[i - 1]];
         if (condition.decided_as(true) || i == term.children.size())
           result = value;
         else if (!condition.decided_as(false))
@@ -372,9 +395,9 @@ Range Terms::compute_range(TermId id, std::span<const Range> ranges) const {
     default:
       break;
   }
-  const Gathered<Range> children(term.children, ranges);
-  return term.kind == TermKind::all ? range_of_all(children.span())
-                                    : range_of(*term.node, children.span());
+  const Gathered<expression::Range> children(term.children, ranges);
+  return term.kind == TermKind::all ? expression::range_of_all(children.span())
+                                    : expression::range_of(*term.node, children.span());
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

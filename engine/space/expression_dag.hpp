@@ -14,7 +14,7 @@
 #include "engine/space/space_plan.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 using TermId = std::uint32_t;
 inline constexpr TermId no_term = UINT32_MAX;
@@ -32,10 +32,10 @@ struct Term {
   };
 
   Kind kind = Kind::literal;
-  Cell literal;
+  expression::Cell literal;
   std::size_t parameter = 0;
-  const Expression* expression = nullptr;
-  const Expression::Node* node = nullptr;
+  const expression::Expression* expression = nullptr;
+  const expression::Expression::Node* node = nullptr;
   std::vector<TermId> children;
 };
 
@@ -69,62 +69,65 @@ class Terms {
   TermId value_of(std::size_t parameter) const { return values_[parameter]; }
   TermId activity(std::size_t parameter) const { return activities_[parameter]; }
   // The cell of a digit, with texts that are equal where their addresses are.
-  const Cell& cell(std::size_t parameter, Gene digit) const { return cells_[parameter][digit]; }
+  const expression::Cell& cell(std::size_t parameter, Gene digit) const {
+    return cells_[parameter][digit];
+  }
 
   // What a sum or product is made of, if its parts may be added up in any order; else nothing.
   std::vector<TermId> parts_of(TermId id) const;
   // Parameters with a choice that a term depends on.
   std::set<std::size_t> parameters_of(TermId id) const;
   // What the term can be over all configs, where what it mentions exists.
-  const Range& range(TermId id) const { return ranges_[id]; }
+  const expression::Range& range(TermId id) const { return ranges_[id]; }
   bool may_fail(const Check& check) const;
 
   // The value and the range of a term, given those of its children; an absent cell where it fails.
   // Not of parameters.
-  Cell compute(TermId id, std::span<const Cell> values) const;
-  Range compute_range(TermId id, std::span<const Range> ranges) const;
+  expression::Cell compute(TermId id, std::span<const expression::Cell> values) const;
+  expression::Range compute_range(TermId id, std::span<const expression::Range> ranges) const;
 
  private:
   void add_parameters();
   void add_checks();
   TermId add(Term term);
-  TermId add_literal(const Cell& cell);
+  TermId add_literal(const expression::Cell& cell);
   TermId add_all(const std::vector<TermId>& children);  // no_term for none
   // `only_for` names the template for which a name is looked up, nullptr for all.
-  TermId expression_term(const Expression& expression, const std::string* only_for);
-  TermId node_term(const Expression& expression, const Expression::Node& node,
-                   const std::string* only_for);
+  TermId expression_term(const expression::Expression& expression, const std::string* only_for);
+  TermId node_term(const expression::Expression& expression,
+                   const expression::Expression::Node& node, const std::string* only_for);
   // The parts of a sum or product, those of sums in a sum and products in a product too.
-  void flatten(const Expression& expression, const Expression::Node& node, Operation operation,
-               const std::string* only_for, std::vector<TermId>& parts);
-  void flatten(TermId id, Operation operation, std::vector<TermId>& parts) const;
-  bool any_order_is_safe(Operation operation, std::span<const TermId> parts) const;
+  void flatten(const expression::Expression& expression, const expression::Expression::Node& node,
+               expression::Operation operation, const std::string* only_for,
+               std::vector<TermId>& parts);
+  void flatten(TermId id, expression::Operation operation, std::vector<TermId>& parts) const;
+  bool any_order_is_safe(expression::Operation operation, std::span<const TermId> parts) const;
   TermId name_term(const std::string& name, const std::string* only_for);
   // Whether all names of an expression exist, and the template is the one it is for.
-  TermId applies_term(const Expression& expression, const std::string* only_for);
+  TermId applies_term(const expression::Expression& expression, const std::string* only_for);
   TermId exists_term(const std::string& name, const std::string* only_for);
   TermId template_term(const std::string& name);
   // The definitions of a derived value that may count for a template.
   std::vector<const Derived*> definitions(const std::string& name,
                                           const std::string* only_for) const;
-  Cell intern(Cell cell);
-  Range parameter_range(std::size_t parameter) const;
-  Cell compute_node(const Term& term, std::span<const Cell> values) const;
-  Cell compute_pick(const Term& term, std::span<const Cell> values) const;
+  expression::Cell intern(expression::Cell cell);
+  expression::Range parameter_range(std::size_t parameter) const;
+  expression::Cell compute_node(const Term& term, std::span<const expression::Cell> values) const;
+  expression::Cell compute_pick(const Term& term, std::span<const expression::Cell> values) const;
 
   const SpacePlan& plan_;
   std::vector<Term> terms_;
-  std::vector<Range> ranges_;
+  std::vector<expression::Range> ranges_;
   std::vector<std::size_t>
       known_at_;                     // a term: the place in the order of its last parameter, from 1
   std::vector<std::size_t> places_;  // a parameter: its place in the order, from 1
   KeyTable known_;
   std::set<std::string> texts_;
   std::map<std::string, std::size_t> positions_;
-  std::vector<std::vector<Cell>> cells_;
+  std::vector<std::vector<expression::Cell>> cells_;
   std::vector<TermId> values_;
   std::vector<TermId> activities_;
   Checks checks_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 // A config as digits: one a parameter, in the order of Space::parts().parameters; the position of
 // the parameter's value among Parameter::values, or `inactive_gene` where the parameter does not
@@ -47,4 +47,4 @@ using GenomeSet = std::unordered_set<Genome, GenomeHash>;
 template <typename T>
 using GenomeMap = std::unordered_map<Genome, T, GenomeHash>;
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -7,7 +7,7 @@
 #include <vector>
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // Numbers keys of 64-bit words, of any lengths, in the order in which they first come. Keys lie
 // one behind the other in one array: a space asks for hundreds of thousands of them.
@@ -79,4 +79,4 @@ class KeyTable {
   std::vector<std::uint64_t> words_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 std::uint64_t add_saturating(std::uint64_t a, std::uint64_t b) {
@@ -240,4 +240,4 @@ bool Diagram::nearest(const Genome& wish, std::size_t slack, Random& random, Gen
   return search.draw(fewest + slack, random, genome);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -11,7 +11,7 @@
 #include "engine/util/random.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // The valid settings of a group of parameters as a multi-valued decision diagram (Kam et al.,
 // "Multi-valued decision diagrams", 1998): a level a parameter, an edge a digit; every path from
@@ -140,4 +140,4 @@ class DiagramWriter {
   std::vector<std::uint64_t> key_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

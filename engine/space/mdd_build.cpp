@@ -9,7 +9,7 @@
 #include "engine/space/mdd_state.hpp"
 #include "engine/space/parameter_groups.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 struct TooLarge {};
@@ -73,10 +73,11 @@ class DiagramBuilder {
     const std::size_t parameter = group_.parameters[at];
     const TermId activity = terms_.activity(parameter);
     if (activity != no_term) {
-      const Cell& active = values_[activity];
-      if (active.type != Cell::Type::boolean) terms_.plan().fail_when(parameter, genome_);
+      const expression::Cell& active = values_[activity];
+      if (active.type != expression::Cell::Type::boolean)
+        terms_.plan().fail_when(parameter, genome_);
       if (active.number == 0) {
-        take(at, level, inactive_gene, Cell{});
+        take(at, level, inactive_gene, expression::Cell{});
         return;
       }
     }
@@ -87,7 +88,7 @@ class DiagramBuilder {
     }
   }
 
-  void take(std::size_t at, Level& level, Gene digit, const Cell& cell) {
+  void take(std::size_t at, Level& level, Gene digit, const expression::Cell& cell) {
     if (++branches_ > limits_.branches) throw Stop{};
     const std::size_t parameter = group_.parameters[at];
     genome_[parameter] = digit;
@@ -104,12 +105,12 @@ class DiagramBuilder {
     for (const ParameterGroup::PlacedCheck& placed : plan_.checks(at)) {
       const Terms::Check& check = placed.check;
       if (check.applies != no_term && values_[check.applies].number == 0) continue;
-      const Cell& value = values_[check.term];
+      const expression::Cell& value = values_[check.term];
       if (check.step->constraint == nullptr) {
         if (!value.exists()) terms_.plan().fail(*check.step, genome_);
         continue;
       }
-      if (value.type != Cell::Type::boolean) terms_.plan().fail(*check.step, genome_);
+      if (value.type != expression::Cell::Type::boolean) terms_.plan().fail(*check.step, genome_);
       if (value.number == 0) return false;
     }
     return true;
@@ -133,7 +134,8 @@ class DiagramBuilder {
   Residue residue_;
   DiagramWriter writer_;
   std::vector<Level> levels_;
-  std::vector<Cell> values_;  // a term; of those that are not complete what an earlier branch left
+  std::vector<expression::Cell>
+      values_;  // a term; of those that are not complete what an earlier branch left
   Genome genome_;
   std::vector<std::uint64_t> key_;
   std::size_t key_words_ = 0;
@@ -240,4 +242,4 @@ GroupDiagrams build_diagrams(const Terms& terms, const SpaceLimits& limits) {
   return all;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -7,7 +7,7 @@
 #include "engine/space/space.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // Diagrams that together have every parameter once.
 struct GroupDiagrams {
@@ -22,4 +22,4 @@ struct GroupDiagrams {
 // that fail, and where the `when` conditions alone are too much.
 GroupDiagrams build_diagrams(const Terms& terms, const SpaceLimits& limits);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

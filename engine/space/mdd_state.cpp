@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 LevelPlan::LevelPlan(const Terms& terms, const ParameterGroup& group)
     : checks_(group.checks),
@@ -94,14 +94,14 @@ Residue::Residue(const Terms& terms, const ParameterGroup& group, const LevelPla
   for (TermId id = 0; id < terms.size(); ++id) ranges_.push_back(terms.range(id));
 }
 
-void Residue::find_ranges(std::size_t level, std::span<const Cell> values) {
-  for (const TermId id : plan_.live(level)) ranges_[id] = Range::of(values[id]);
+void Residue::find_ranges(std::size_t level, std::span<const expression::Cell> values) {
+  for (const TermId id : plan_.live(level)) ranges_[id] = expression::Range::of(values[id]);
   for (const TermId id : plan_.pending(level))
     ranges_[id] = terms_[id].kind == Term::Kind::parameter ? terms_.range(id)
                                                            : terms_.compute_range(id, ranges_);
 }
 
-bool Residue::make(std::size_t level, std::span<const Cell> values) {
+bool Residue::make(std::size_t level, std::span<const expression::Cell> values) {
   key_.clear();
   ++round_;
   find_ranges(level, values);
@@ -115,12 +115,12 @@ bool Residue::make(std::size_t level, std::span<const Cell> values) {
 }
 
 bool Residue::add_check(std::size_t level, const ParameterGroup::PlacedCheck& placed,
-                        std::span<const Cell> values) {
+                        std::span<const expression::Cell> values) {
   const Terms::Check& check = placed.check;
   const bool is_constraint = check.step->constraint != nullptr;
-  const Range applies =
-      check.applies == no_term ? Range::truths(false, true) : ranges_[check.applies];
-  const Range& term = ranges_[check.term];
+  const expression::Range applies =
+      check.applies == no_term ? expression::Range::truths(false, true) : ranges_[check.applies];
+  const expression::Range& term = ranges_[check.term];
   if (applies.decided_as(false)) return true;
   if (is_constraint ? term.decided_as(true) : !term.may_fail) return true;
   const auto number = static_cast<std::size_t>(&placed - group_.checks.data());
@@ -135,7 +135,7 @@ bool Residue::add_check(std::size_t level, const ParameterGroup::PlacedCheck& pl
   return true;
 }
 
-void Residue::need(TermId id, std::size_t level, std::span<const Cell> values) {
+void Residue::need(TermId id, std::size_t level, std::span<const expression::Cell> values) {
   if (plan_.is_constant(id) || seen_[id] == round_) return;
   seen_[id] = round_;
   if (plan_.is_complete(id, level)) {
@@ -149,13 +149,14 @@ void Residue::need(TermId id, std::size_t level, std::span<const Cell> values) {
   }
 }
 
-void Residue::need_children(const Term& term, std::size_t level, std::span<const Cell> values) {
+void Residue::need_children(const Term& term, std::size_t level,
+                            std::span<const expression::Cell> values) {
   if (term.kind != Term::Kind::pick) {
     for (const TermId child : term.children) need(child, level, values);
     return;
   }
   for (std::size_t i = 0; i < term.children.size(); i += 2) {
-    const Range& condition = ranges_[term.children[i]];
+    const expression::Range& condition = ranges_[term.children[i]];
     need(term.children[i], level, values);
     if (condition.decided_as(false)) continue;
     need(term.children[i + 1], level, values);
@@ -163,4 +164,4 @@ void Residue::need_children(const Term& term, std::size_t level, std::span<const
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

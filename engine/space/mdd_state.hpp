@@ -9,15 +9,15 @@
 #include "engine/space/parameter_groups.hpp"
 
 // Private to engine/space: what a level of a group needs of the levels before it.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // A cell as one or two words of a key, which no other cell has: the type in the low bits, the value
 // above them if there is room.
-inline void append_cell(std::vector<std::uint64_t>& key, const Cell& cell) {
+inline void append_cell(std::vector<std::uint64_t>& key, const expression::Cell& cell) {
   constexpr int type_bits = 4;
   constexpr std::uint64_t more = 1 << (type_bits - 1);  // the value is the next word
   const auto type = static_cast<std::uint64_t>(cell.type);
-  const std::uint64_t word = cell.type == Cell::Type::text
+  const std::uint64_t word = cell.type == expression::Cell::Type::text
                                  ? reinterpret_cast<std::uintptr_t>(cell.text)
                                  : static_cast<std::uint64_t>(cell.number);
   if (word >> (64 - type_bits) == 0) {
@@ -85,17 +85,17 @@ class Residue {
   Residue(const Terms& terms, const ParameterGroup& group, const LevelPlan& plan);
 
   // False if a check is known to fail for all that may come.
-  bool make(std::size_t level, std::span<const Cell> values);
+  bool make(std::size_t level, std::span<const expression::Cell> values);
   std::span<const std::uint64_t> key() const { return key_; }
 
  private:
   enum class Sign : std::uint64_t { value, decided, kept, refuses };
 
-  void find_ranges(std::size_t level, std::span<const Cell> values);
+  void find_ranges(std::size_t level, std::span<const expression::Cell> values);
   bool add_check(std::size_t level, const ParameterGroup::PlacedCheck& placed,
-                 std::span<const Cell> values);
-  void need(TermId id, std::size_t level, std::span<const Cell> values);
-  void need_children(const Term& term, std::size_t level, std::span<const Cell> values);
+                 std::span<const expression::Cell> values);
+  void need(TermId id, std::size_t level, std::span<const expression::Cell> values);
+  void need_children(const Term& term, std::size_t level, std::span<const expression::Cell> values);
   void add_sign(Sign sign, std::size_t number) {
     key_.push_back(static_cast<std::uint64_t>(sign) | std::uint64_t{number} << 2);
   }
@@ -103,10 +103,10 @@ class Residue {
   const Terms& terms_;
   const ParameterGroup& group_;
   const LevelPlan& plan_;
-  std::vector<Range> ranges_;        // a term
-  std::vector<std::uint32_t> seen_;  // a term: the last residue that it is part of
+  std::vector<expression::Range> ranges_;  // a term
+  std::vector<std::uint32_t> seen_;        // a term: the last residue that it is part of
   std::uint32_t round_ = 0;
   std::vector<std::uint64_t> key_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 // Disjoint sets of parameters; the first of a set stands for it.
@@ -225,14 +225,14 @@ class NarrowOrder {
 
   // Of what is known of a sum or product.
   double values_of_part(TermId sum, const std::vector<TermId>& parts) const {
-    const bool adds = terms_[sum].node->operation == Operation::add;
+    const bool adds = terms_[sum].node->operation == expression::Operation::add;
     double combinations = 1;
     double numbers = 1;
     for (const TermId part : parts) {
       if (parameters_[part].empty() || !is_complete(part)) continue;
       const double values = values_of(part);
       combinations *= values;
-      const Range& range = terms_.range(part);
+      const expression::Range& range = terms_.range(part);
       const double span = static_cast<double>(range.high) - static_cast<double>(range.low);
       numbers = adds ? numbers + span : numbers * (span + 1);
     }
@@ -243,9 +243,9 @@ class NarrowOrder {
     double combinations = 1;
     for (const std::size_t i : parameters_[id])
       combinations *= static_cast<double>(terms_.plan().levels()[i].values.size());
-    const Range& range = terms_.range(id);
-    if (range.kind == Range::Kind::truths) return std::min(combinations, 2.0);
-    if (range.kind != Range::Kind::integers) return combinations;
+    const expression::Range& range = terms_.range(id);
+    if (range.kind == expression::Range::Kind::truths) return std::min(combinations, 2.0);
+    if (range.kind != expression::Range::Kind::integers) return combinations;
     const double numbers = static_cast<double>(range.high) - static_cast<double>(range.low) + 1;
     return std::min(combinations, numbers);
   }
@@ -288,4 +288,4 @@ ParameterGroup in_order(const Terms& terms, const ParameterGroup& group,
   return result;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -7,7 +7,7 @@
 #include "engine/space/mdd.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // Parameters that share no check and no `when` with others, in the order of the levels, and their
 // checks in the order in which they are tried, each with the level at which that happens.
@@ -42,4 +42,4 @@ std::size_t width_of(const Terms& terms, const Terms::Check& check);
 // The diagram of the listed genomes.
 Diagram diagram_of_list(std::size_t parameters, std::vector<Genome> genomes);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

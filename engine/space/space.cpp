@@ -14,7 +14,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 Space Space::build(SpaceParts parts, const SpaceLimits& limits) {
   check_parts(parts);
@@ -141,4 +141,4 @@ Space Space::of_list(SpaceParts parts, std::vector<Genome> members) {
   return space;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

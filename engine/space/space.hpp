@@ -12,14 +12,14 @@
 #include "engine/util/random.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 // One gene: a name and the values it may take (1 to 65,534 of one type, none twice). With `when`,
 // it exists only where that is true and where all that it mentions exists.
 struct Parameter {
   std::string name;
   std::vector<Value> values;
-  std::optional<Expression> when;
+  std::optional<expression::Expression> when;
   Mark mark;
 };
 
@@ -28,14 +28,14 @@ struct Parameter {
 // A name may be defined once for every template.
 struct Derived {
   std::string name;
-  Expression expression;
+  expression::Expression expression;
   std::string only_for;
 };
 
 // Must be true of every valid config; does not apply where a name it mentions does not exist, nor
 // for another template than `only_for`.
 struct Constraint {
-  Expression expression;
+  expression::Expression expression;
   std::string because;  // a person's reason, may be empty
   std::string only_for;
 };
@@ -47,7 +47,7 @@ struct Preset {
   Mark mark;
   // Over constants: for which problems it is meant. Who joins a space's parts leaves out the
   // others.
-  std::optional<Expression> when = std::nullopt;
+  std::optional<expression::Expression> when = std::nullopt;
 };
 
 // The parts a space is built from; see space_file.hpp for the YAML that gives them.
@@ -145,4 +145,4 @@ class Space {
   std::string hash_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -10,7 +10,7 @@
 #include "engine/space/space_walk.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 std::string list_values(const Parameter& parameter) {
@@ -45,7 +45,7 @@ std::optional<std::string> SpacePlan::odd_name(const Config& config) const {
 }
 
 std::string SpacePlan::describe_refusal(const Step& step, const Cells& cells) const {
-  const Expression& expression = *step.compiled.expression;
+  const expression::Expression& expression = *step.compiled.expression;
   std::string text = "it breaks " + quote_text(expression.text());
   const std::string place = prefix(expression.mark());
   if (!place.empty()) text += " (" + place.substr(0, place.size() - 2) + ")";
@@ -85,7 +85,7 @@ std::expected<Genome, std::string> SpacePlan::check(const Config& config, bool c
                                            quote_text(to_text(*value)), list_values(parameter)));
       }
       digits.push_back(digit);
-      cells[level.slot] = digit == inactive_gene ? Cell{} : level.values[digit];
+      cells[level.slot] = digit == inactive_gene ? expression::Cell{} : level.values[digit];
       if (const Step* step = run(level, cells))
         return std::unexpected(describe_refusal(*step, cells));
     }
@@ -114,14 +114,14 @@ Constants SpacePlan::derived(const Config& config) const {
   Cells cells = start(nullptr);
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     const Value* value = config.find(parts_.parameters[i].name);
-    cells[levels_[i].slot] = value == nullptr ? Cell{} : Cell::of(*value);
+    cells[levels_[i].slot] = value == nullptr ? expression::Cell{} : expression::Cell::of(*value);
     clear_other_templates(levels_[i], cells);
     for (const Step& step : levels_[i].steps)
       if (step.constraint == nullptr) derive(step, cells);
   }
   Constants result;
   for (const Derived& derived : parts_.derived) {
-    const Cell& cell = cells[slots_.at(derived.name)];
+    const expression::Cell& cell = cells[slots_.at(derived.name)];
     if (cell.exists()) result[derived.name] = cell.value();
   }
   return result;
@@ -190,8 +190,9 @@ void sample(const SpacePlan& plan, Refusals& refusals) {
   for (int i = 0; i < sampled_configs; ++i) {
     SpacePlan::Cells cells = plan.start(nullptr);
     for (const SpacePlan::Level& level : plan.levels()) {
-      cells[level.slot] =
-          plan.is_active(level, cells) ? level.values[random.below(level.values.size())] : Cell{};
+      cells[level.slot] = plan.is_active(level, cells)
+                              ? level.values[random.below(level.values.size())]
+                              : expression::Cell{};
       const SpacePlan::Step* step = plan.run(level, cells);
       if (step == nullptr) continue;
       refusals.add(*step, 1);
@@ -225,4 +226,4 @@ void refuse_empty(const SpacePlan& plan) {
       reason(constraint));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

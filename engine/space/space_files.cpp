@@ -12,7 +12,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,7 +39,7 @@ std::string read_flat(const YamlNode& source, const YamlNode* include, const fs:
   std::vector<std::string> folders;
   if (include != nullptr) folders = include->texts("include");
   try {
-    return flatten_includes(folder / name, folder, folders);
+    return source::flatten_includes(folder / name, folder, folders);
   } catch (const UserError& refused) {
     source.fail(refused.what());
   }
@@ -136,4 +136,4 @@ const std::string& carried_file(const YamlNode& space, const YamlNode& source) {
   return file->text("files");
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

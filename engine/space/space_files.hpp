@@ -5,7 +5,7 @@
 
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 // CUDA files that a space names itself: the `source` of each template that is written out under
 // `templates`, and of each map under `problem`. A space that is kept with a run, or in an exported
@@ -34,4 +34,4 @@ std::string carried(const std::string& name, const std::string& text);
 // source if that is nothing.
 const std::string& carried_file(const YamlNode& space, const YamlNode& source);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

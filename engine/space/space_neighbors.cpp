@@ -6,7 +6,7 @@
 #include "engine/space/config_set.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 bool one_place_apart(Gene one, Gene other) { return one + 1 == other || other + 1 == one; }
@@ -179,4 +179,4 @@ void Space::moves(const Genome& genome, int draws, Random& random, std::vector<G
   search.one_gene(false);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -7,7 +7,7 @@
 
 #include "engine/space/space_parts.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 // Depth first over the derived values; `path` holds those under way, to name a circle.
@@ -96,7 +96,8 @@ std::vector<std::vector<std::size_t>> linked_parameters(const SpaceParts& parts)
       for (const std::string& other : names)
         if (one != other) links[positions.at(one)].insert(positions.at(other));
   };
-  const auto parameters_of = [&](const Expression& expression, const std::string& only_for) {
+  const auto parameters_of = [&](const expression::Expression& expression,
+                                 const std::string& only_for) {
     Names all;
     if (!only_for.empty()) all.insert(template_parameter);
     for (const std::string& name : expression.names())
@@ -156,4 +157,4 @@ void order_parameters(SpaceParts& parts) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -9,7 +9,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 // A gene has 16 bits; the highest stands for 'inactive', the next is left free.
@@ -23,7 +23,7 @@ constexpr std::size_t most_parameters = 256;
 void check_name(const std::string& name, const Mark& mark) {
   if (!is_identifier(name))
     refuse(mark, quote_text(name) + ": expected a name (letters, digits and _)");
-  const auto& words = reserved_words();
+  const auto& words = expression::reserved_words();
   if (std::find(words.begin(), words.end(), name) != words.end())
     refuse(mark, quote_text(name) + " is a word of the expression language, choose another name");
 }
@@ -52,7 +52,7 @@ class NameCheck {
     for (const Parameter& parameter : parts.parameters) fixed_.insert(parameter.name);
   }
 
-  void check(const Expression& expression, const std::string& only_for) const {
+  void check(const expression::Expression& expression, const std::string& only_for) const {
     for (const std::string& name : expression.names()) {
       if (fixed_.contains(name)) continue;
       const bool is_derived =
@@ -64,7 +64,7 @@ class NameCheck {
   }
 
  private:
-  [[noreturn]] void refuse_name(const Expression& expression, const std::string& name,
+  [[noreturn]] void refuse_name(const expression::Expression& expression, const std::string& name,
                                 const std::string& only_for) const {
     std::vector<std::string> known(fixed_.begin(), fixed_.end());
     for (const Derived& derived : parts_.derived)
@@ -112,7 +112,8 @@ void check_parts(const SpaceParts& parts) {
 
   const NameCheck names(parts);
   const bool has_templates = taken.contains(template_parameter);
-  const auto check_template = [&](const Expression& expression, const std::string& only_for) {
+  const auto check_template = [&](const expression::Expression& expression,
+                                  const std::string& only_for) {
     if (!only_for.empty() && !has_templates)
       refuse(expression.mark(),
              "is for template '" + only_for + "', but the space has no parameter 'template'");
@@ -165,4 +166,4 @@ std::string hash_parts(const SpaceParts& parts) {
   return sha256(text);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

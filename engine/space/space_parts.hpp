@@ -7,7 +7,7 @@
 #include "engine/space/space.hpp"
 
 // Private to engine/space: what is checked and settled about the parts before they are compiled.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // The parameter that says which template a config is for.
 inline constexpr const char* template_parameter = "template";
@@ -36,4 +36,4 @@ std::vector<std::vector<std::size_t>> linked_parameters(const SpaceParts& parts)
 // SHA-256 over all that decides which configs are valid and what is derived from them.
 std::string hash_parts(const SpaceParts& parts);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -7,7 +7,7 @@
 
 #include "engine/space/space_parts.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 bool all_exist(const SpacePlan::Compiled& compiled, const SpacePlan::Cells& cells) {
@@ -22,7 +22,7 @@ SpacePlan::SpacePlan(SpaceParts parts) : parts_(std::move(parts)) {
   for (const Parameter& parameter : parts_.parameters) {
     Level level;
     level.slot = slots_.at(parameter.name);
-    for (const Value& value : parameter.values) level.values.push_back(Cell::of(value));
+    for (const Value& value : parameter.values) level.values.push_back(expression::Cell::of(value));
     if (parameter.when) level.when = compile(*parameter.when);
     levels_.push_back(std::move(level));
   }
@@ -42,7 +42,7 @@ void SpacePlan::assign_slots() {
   if (found != slots_.end()) template_slot_ = found->second;
 }
 
-SpacePlan::Compiled SpacePlan::compile(const Expression& expression) const {
+SpacePlan::Compiled SpacePlan::compile(const expression::Expression& expression) const {
   Compiled compiled{&expression, {}};
   for (const std::string& name : expression.names()) compiled.slots.push_back(slots_.at(name));
   return compiled;
@@ -63,7 +63,7 @@ void SpacePlan::place_steps() {
   for (std::size_t i = 0; i < parts_.parameters.size(); ++i)
     parameters[parts_.parameters[i].name] = {i + 1, 0};
   std::map<std::string, std::vector<Definition>> definitions;
-  const auto earliest = [&](const Expression& expression, const std::string& only_for) {
+  const auto earliest = [&](const expression::Expression& expression, const std::string& only_for) {
     Place place{0, 0};
     if (!only_for.empty()) place = parameters.at(template_parameter);
     for (const std::string& name : expression.names()) {
@@ -110,13 +110,14 @@ void SpacePlan::place_steps() {
 
 bool SpacePlan::applies(const Step& step, const Cells& cells) const {
   if (step.only_for == nullptr) return true;
-  const Cell& chosen = cells[*template_slot_];
-  return chosen.type == Cell::Type::text && *chosen.text == *step.only_for;
+  const expression::Cell& chosen = cells[*template_slot_];
+  return chosen.type == expression::Cell::Type::text && *chosen.text == *step.only_for;
 }
 
 SpacePlan::Cells SpacePlan::start(const Step** refusal) const {
   Cells cells(slots_.size());
-  for (const auto& [name, value] : parts_.constants) cells[slots_.at(name)] = Cell::of(value);
+  for (const auto& [name, value] : parts_.constants)
+    cells[slots_.at(name)] = expression::Cell::of(value);
   const Step* step = run(constant_steps_, cells);
   if (refusal != nullptr) *refusal = step;
   return cells;
@@ -125,13 +126,13 @@ SpacePlan::Cells SpacePlan::start(const Step** refusal) const {
 bool SpacePlan::is_active(const Level& level, const Cells& cells) const {
   if (!level.when) return true;
   return all_exist(*level.when, cells) &&
-         evaluate_cells_bool(*level.when->expression, cells, level.when->slots);
+         expression::evaluate_cells_bool(*level.when->expression, cells, level.when->slots);
 }
 
 // Another template's definitions left their values behind, and no step of this one clears them.
 void SpacePlan::clear_other_templates(const Level& level, Cells& cells) const {
   if (template_slot_ && level.slot == *template_slot_)
-    for (const std::uint32_t slot : slots_of_one_template_) cells[slot] = Cell{};
+    for (const std::uint32_t slot : slots_of_one_template_) cells[slot] = expression::Cell{};
 }
 
 const SpacePlan::Step* SpacePlan::run(const Level& level, Cells& cells) const {
@@ -141,9 +142,10 @@ const SpacePlan::Step* SpacePlan::run(const Level& level, Cells& cells) const {
 
 void SpacePlan::derive(const Step& step, Cells& cells) const {
   if (!applies(step, cells)) return;
-  cells[step.target] = all_exist(step.compiled, cells)
-                           ? evaluate_cells(*step.compiled.expression, cells, step.compiled.slots)
-                           : Cell{};
+  cells[step.target] =
+      all_exist(step.compiled, cells)
+          ? expression::evaluate_cells(*step.compiled.expression, cells, step.compiled.slots)
+          : expression::Cell{};
 }
 
 const SpacePlan::Step* SpacePlan::run(const std::vector<Step>& steps, Cells& cells) const {
@@ -158,7 +160,7 @@ const SpacePlan::Step* SpacePlan::run(const std::vector<Step>& steps, Cells& cel
 
 bool SpacePlan::refuses(const Step& step, const Cells& cells) const {
   return applies(step, cells) && all_exist(step.compiled, cells) &&
-         !evaluate_cells_bool(*step.compiled.expression, cells, step.compiled.slots);
+         !expression::evaluate_cells_bool(*step.compiled.expression, cells, step.compiled.slots);
 }
 
 // The cells of a genome, and of the derived values of the first levels, up to the step `until`.
@@ -201,4 +203,4 @@ bool SpacePlan::holds(const Genome& genome, std::span<const Step* const> constra
   return std::ranges::none_of(constraints, [&](const Step* step) { return refuses(*step, cells); });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -13,7 +13,7 @@
 #include "engine/space/space.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // The position of a value among a parameter's values.
 std::optional<Gene> digit_of(const Parameter& parameter, const Value& value);
@@ -25,7 +25,7 @@ class SpacePlan {
  public:
   // An expression with the slots of its names.
   struct Compiled {
-    const Expression* expression = nullptr;
+    const expression::Expression* expression = nullptr;
     std::vector<std::uint32_t> slots;
   };
   struct Step {
@@ -36,11 +36,11 @@ class SpacePlan {
   };
   struct Level {
     std::uint32_t slot = 0;
-    std::vector<Cell> values;
+    std::vector<expression::Cell> values;
     std::optional<Compiled> when;
     std::vector<Step> steps;  // in the order they must run
   };
-  using Cells = std::vector<Cell>;
+  using Cells = std::vector<expression::Cell>;
 
   // Takes parts that were checked and ordered (space_parts.hpp).
   explicit SpacePlan(SpaceParts parts);
@@ -76,7 +76,7 @@ class SpacePlan {
   Constants derived(const Config& config) const;
 
  private:
-  Compiled compile(const Expression& expression) const;
+  Compiled compile(const expression::Expression& expression) const;
   void assign_slots();
   void place_steps();
   Cells cells_of(const Genome& genome, std::size_t levels, const Step* until) const;
@@ -102,4 +102,4 @@ class SpacePlan {
 [[noreturn]] void refuse_all(const Constraint& constraint);
 [[noreturn]] void refuse_empty(const SpacePlan& plan);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

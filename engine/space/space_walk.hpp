@@ -6,7 +6,7 @@
 #include "engine/space/space_plan.hpp"
 
 // Private to engine/space.
-namespace fa_tune {
+namespace fa_tune::space {
 
 // Backtracking over all configs of a plan in lexicographic order of their digits; a branch ends
 // where a constraint refuses it. `Visitor` has
@@ -35,7 +35,7 @@ class SpaceWalk {
     }
     const SpacePlan::Level& level = plan_.levels()[at];
     if (!plan_.is_active(level, cells_)) {
-      take(at, level, inactive_gene, Cell{});
+      take(at, level, inactive_gene, expression::Cell{});
       return;
     }
     for (std::size_t i = 0; i < level.values.size(); ++i) {
@@ -44,7 +44,8 @@ class SpaceWalk {
     }
   }
 
-  void take(std::size_t at, const SpacePlan::Level& level, Gene digit, const Cell& cell) {
+  void take(std::size_t at, const SpacePlan::Level& level, Gene digit,
+            const expression::Cell& cell) {
     digits_[at] = digit;
     cells_[level.slot] = cell;
     if (const SpacePlan::Step* step = plan_.run(level, cells_))
@@ -59,4 +60,4 @@ class SpaceWalk {
   SpacePlan::Cells cells_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

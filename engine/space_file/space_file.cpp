@@ -11,7 +11,7 @@
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 // Names of spaces and profiles become parts of file names: letters, digits, and _ - . inside.
@@ -32,8 +32,8 @@ const std::string& key_name(const YamlEntry& entry, const char* what) {
   return entry.key;
 }
 
-Expression expression(const YamlNode& node, std::string_view what) {
-  return Expression::parse(node.text(what), node.text_mark());
+expression::Expression expression(const YamlNode& node, std::string_view what) {
+  return expression::Expression::parse(node.text(what), node.text_mark());
 }
 
 Value parameter_value(const YamlNode& node, const std::string& name) {
@@ -59,15 +59,16 @@ Parameter read_parameter(const YamlEntry& entry) {
 }
 
 Constraint read_constraint(const YamlNode& node) {
-  Constraint constraint{.expression = Expression::parse("true"), .because = "", .only_for = ""};
+  Constraint constraint{
+      .expression = expression::Expression::parse("true"), .because = "", .only_for = ""};
   if (node.is_map()) {
     node.check_keys("constraint", {"expr", "python", "because"});
     const YamlNode* python = node.find("python");
     if (python != nullptr && node.find("expr") != nullptr)
       python->fail("a constraint is either `expr` or `python`");
-    constraint.expression =
-        python == nullptr ? expression(node.at("expr"), "expr")
-                          : parse_python_condition(python->text("python"), python->text_mark());
+    constraint.expression = python == nullptr ? expression(node.at("expr"), "expr")
+                                              : expression::parse_python_condition(
+                                                    python->text("python"), python->text_mark());
     if (const YamlNode* because = node.find("because"))
       constraint.because = because->text("because");
   } else {
@@ -216,7 +217,7 @@ std::vector<std::string> shipped_spaces(const std::filesystem::path& folder) {
 }  // namespace
 
 SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path) {
-  if (looks_like_t1(text))
+  if (community::looks_like_t1(text))
     throw UserError(path.string() +
                     ": is a T1 file: `fa-tune space` counts, checks and samples it, but `evolve "
                     "--reference` runs its kernel; expected a space in YAML");
@@ -244,4 +245,4 @@ SpaceFile load_space_file(const std::string& name, const std::filesystem::path& 
   return parse_space_file(with_files(read_file(path), path, root), path);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -10,7 +10,7 @@
 #include "engine/space/space.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 // A search space as its YAML file says it, before device facts and template manifests join it.
 //
@@ -84,4 +84,4 @@ SpaceFile load_space_file(const std::string& name, const std::filesystem::path& 
 // The same of a text that carries the files it names.
 SpaceFile parse_space_file(const std::string& text, const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

@@ -9,7 +9,7 @@
 
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 namespace {
 
 // Leaves of the problem section but `kind`, by dotted path, as the file spells them.
@@ -179,4 +179,4 @@ SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& c
                           file.path.string() + fmt::format(" (with {})", fmt::join(changes, ", ")));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

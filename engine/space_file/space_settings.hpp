@@ -5,7 +5,7 @@
 
 #include "engine/space_file/space_file.hpp"
 
-namespace fa_tune {
+namespace fa_tune::space {
 
 // The same space for another problem: the file's text with its `problem` section written anew, and
 // each of `changes` ("shape.L=4096", "causal=true", "window.0=128") in it in place of what the file
@@ -14,4 +14,4 @@ namespace fa_tune {
 // Throws UserError for a change that is not NAME=VALUE, or whatever the problem refuses.
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::space

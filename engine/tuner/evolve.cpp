@@ -15,14 +15,14 @@
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // Times of different devices do not compare.
-void require_one_kind(std::span<Device* const> devices) {
-  const DeviceInfo& first = devices.front()->info();
-  for (const Device* device : devices) {
-    const DeviceInfo& info = device->info();
+void require_one_kind(std::span<device::Device* const> devices) {
+  const device::DeviceInfo& first = devices.front()->info();
+  for (const device::Device* device : devices) {
+    const device::DeviceInfo& info = device->info();
     if (info.name != first.name || info.arch != first.arch || info.driver != first.driver)
       throw UserError(
           fmt::format("{} is {} and {} is {}: times of different devices do not compare, so name "
@@ -32,17 +32,17 @@ void require_one_kind(std::span<Device* const> devices) {
 }
 
 // Each once: emulators of one profile are the same device.
-std::vector<std::string> ids_of(std::span<Device* const> devices) {
+std::vector<std::string> ids_of(std::span<device::Device* const> devices) {
   std::vector<std::string> ids;
-  for (const Device* device : devices)
+  for (const device::Device* device : devices)
     if (std::ranges::find(ids, device->info().id) == ids.end()) ids.push_back(device->info().id);
   return ids;
 }
 
 // Device::joules of all; nothing where one does not tell.
-std::optional<double> joules_of(std::span<Device* const> devices) {
+std::optional<double> joules_of(std::span<device::Device* const> devices) {
   double sum = 0;
-  for (Device* device : devices) {
+  for (device::Device* device : devices) {
     const auto joules = device->joules();
     if (!joules) return std::nullopt;
     sum += *joules;
@@ -53,9 +53,9 @@ std::optional<double> joules_of(std::span<Device* const> devices) {
 // Everything one call of evolve() holds.
 class Evolution {
  public:
-  Evolution(const TuningTask& task, std::span<Device* const> devices, Compiler& compiler,
-            Store& store, const EvolveOptions& options, EvolveListener& listener,
-            const std::atomic<bool>& stop)
+  Evolution(const TuningTask& task, std::span<device::Device* const> devices,
+            kernel::Compiler& compiler, db::Store& store, const EvolveOptions& options,
+            EvolveListener& listener, const std::atomic<bool>& stop)
       : task_(task),
         devices_(devices),
         info_(devices.front()->info()),
@@ -81,7 +81,7 @@ class Evolution {
  private:
   void go() {
     begin();
-    Device* device = search();
+    device::Device* device = search();
     fault_point("search_over");
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
     result_.finals_left = !options_.finals;
@@ -93,8 +93,9 @@ class Evolution {
       result_.device_lost = device->lost();
     }
     fault_point("finals_over");
-    store_.record_insights(result_.run,
-                           insight_rows(insights_of(store_, result_.run), to_text(info_.times)));
+    store_.record_insights(
+        result_.run,
+        report::insight_rows(report::insights_of(store_, result_.run), to_text(info_.times)));
     const bool done = !result_.interrupted && !result_.finals_left && !result_.device_lost &&
                       result_.trouble.empty();
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
@@ -112,7 +113,8 @@ class Evolution {
   }
 
   void begin() {
-    const RunRow now = describe_run(task_, ids_of(devices_), info_, compiler_.version(), options_);
+    const db::RunRow now =
+        describe_run(task_, ids_of(devices_), info_, compiler_.version(), options_);
     strategy_ = options_.strategy;
     seed_ = options_.seed;
     earlier_ = options_.earlier;
@@ -150,20 +152,20 @@ class Evolution {
     store_.set_run_state(result_.run, "running");
   }
 
-  void open_proposer(const ProposerOptions& options) {
+  void open_proposer(const search::ProposerOptions& options) {
     proposer_log_ = std::make_unique<StoredProposerLog>(store_, result_.run);
-    proposer_ = std::make_unique<ProposerArm>(
+    proposer_ = std::make_unique<search::ProposerArm>(
         task_.space, brief_proposer(task_, info_, seed_, options_.trials, options_.seconds),
         options, *proposer_log_, proposer_log_->decisions(), &stop_);
   }
 
   // A device for the finals, or nullptr if none is left.
-  Device* search() {
-    const auto strategy = make_strategy(
+  device::Device* search() {
+    const auto strategy = search::make_strategy(
         strategy_,
         {.space = task_.space, .seed = seed_, .earlier = load_prior_runs(store_, task_, earlier_)});
     // Finals know truths of their own, and have the memory for them to themselves.
-    TruthCache truth(*task_.problem);
+    gate::TruthCache truth(*task_.problem);
     SearchLoop loop({.task = task_,
                      .devices = devices_,
                      .queue = queue_,
@@ -184,7 +186,7 @@ class Evolution {
     if (before && after) result_.breakdown.joules = *after - *before;
     result_.interrupted = loop.interrupted();
     result_.trouble = loop.trouble();
-    Device* device = loop.usable();
+    device::Device* device = loop.usable();
     result_.device_lost = device == nullptr;
     if (result_.breakdown.trials > 0)
       store_.record_session(result_.run, {nlohmann::json(result_.breakdown.devices).dump(),
@@ -193,17 +195,17 @@ class Evolution {
   }
 
   const TuningTask& task_;
-  std::span<Device* const> devices_;
-  const DeviceInfo& info_;  // of the first; the others are of its kind
-  Compiler& compiler_;
-  Store& store_;
+  std::span<device::Device* const> devices_;
+  const device::DeviceInfo& info_;  // of the first; the others are of its kind
+  kernel::Compiler& compiler_;
+  db::Store& store_;
   const EvolveOptions& options_;
   EvolveListener& listener_;
   const std::atomic<bool>& stop_;
   TaskQueue queue_;
-  CompilePool pool_;
+  kernel::CompilePool pool_;
   std::unique_ptr<StoredProposerLog> proposer_log_;
-  std::unique_ptr<ProposerArm> proposer_;
+  std::unique_ptr<search::ProposerArm> proposer_;
   EvolveResult result_;
   BatchPolicy policy_;
   std::string strategy_;
@@ -213,17 +215,17 @@ class Evolution {
 
 }  // namespace
 
-EvolveResult evolve(const TuningTask& task, std::span<Device* const> devices, Compiler& compiler,
-                    Store& store, const EvolveOptions& options, EvolveListener& listener,
-                    const std::atomic<bool>& stop) {
+EvolveResult evolve(const TuningTask& task, std::span<device::Device* const> devices,
+                    kernel::Compiler& compiler, db::Store& store, const EvolveOptions& options,
+                    EvolveListener& listener, const std::atomic<bool>& stop) {
   return Evolution(task, devices, compiler, store, options, listener, stop).run();
 }
 
-EvolveResult evolve(const TuningTask& task, Device& device, Compiler& compiler, Store& store,
-                    const EvolveOptions& options, EvolveListener& listener,
+EvolveResult evolve(const TuningTask& task, device::Device& device, kernel::Compiler& compiler,
+                    db::Store& store, const EvolveOptions& options, EvolveListener& listener,
                     const std::atomic<bool>& stop) {
-  Device* const devices[] = {&device};
+  device::Device* const devices[] = {&device};
   return evolve(task, devices, compiler, store, options, listener, stop);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

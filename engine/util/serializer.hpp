@@ -85,8 +85,8 @@ class Getter {
       using Number = std::underlying_type_t<T>;
       const std::uint64_t number = raw<std::uint64_t>();
       // A handle is any number of its type; every other enumeration says which is its last.
-      if constexpr (requires { last_of(T{}); }) {
-        if (number > static_cast<std::uint64_t>(last_of(T{}))) return refuse();
+      if constexpr (requires { last_of(*this, T{}); }) {
+        if (number > static_cast<std::uint64_t>(last_of(*this, T{}))) return refuse();
       } else {
         static_assert(sizeof(Number) == sizeof number);
       }

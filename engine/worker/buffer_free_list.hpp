@@ -8,11 +8,11 @@
 
 #include "engine/device/handles.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // A buffer as the worker knows it.
 struct RemoteBuffer {
-  BufferHandle handle{};
+  device::BufferHandle handle{};
   int generation = 0;  // of the worker that has it
   std::uint64_t address = 0;
   std::size_t bytes = 0;
@@ -57,4 +57,4 @@ class BufferFreeList {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -9,68 +9,84 @@
 #include "engine/util/error.hpp"
 #include "engine/util/serializer.hpp"
 
-namespace fa_tune {
+// The serializer finds these in its own namespace.
+namespace fa_tune::wire {
 
-// Found by the archive through the types' own namespaces.
-constexpr FaultKind last_of(FaultKind) { return kLastFaultKind; }
-constexpr TimeKind last_of(TimeKind) { return TimeKind::predicted; }
-constexpr L2 last_of(L2) { return L2::cold; }
-constexpr TensorMap::Element last_of(TensorMap::Element) { return TensorMap::Element::bf16; }
-constexpr TensorMap::Swizzle last_of(TensorMap::Swizzle) { return TensorMap::Swizzle::bytes128; }
+constexpr device::FaultKind last_of(const Getter&, device::FaultKind) {
+  return device::kLastFaultKind;
+}
+constexpr device::TimeKind last_of(const Getter&, device::TimeKind) {
+  return device::TimeKind::predicted;
+}
+constexpr device::L2 last_of(const Getter&, device::L2) { return device::L2::cold; }
+constexpr device::TensorMap::Element last_of(const Getter&, device::TensorMap::Element) {
+  return device::TensorMap::Element::bf16;
+}
+constexpr device::TensorMap::Swizzle last_of(const Getter&, device::TensorMap::Swizzle) {
+  return device::TensorMap::Swizzle::bytes128;
+}
 
 void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }
 void fields(auto& archive, LaunchConfig& config) {
   archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes);
 }
-void fields(auto& archive, Checks& checks) {
+void fields(auto& archive, device::Checks& checks) {
   archive(checks.initialized, checks.races, checks.sync);
 }
-void fields(auto& archive, ConstantData& data) {
+void fields(auto& archive, device::ConstantData& data) {
   archive(data.name, data.from, data.offset, data.bytes);
 }
-void fields(auto& archive, Launch& launch) {
+void fields(auto& archive, device::Launch& launch) {
   archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
           launch.constants, launch.read_only);
 }
-void fields(auto& archive, BufferCopy& copy) {
+void fields(auto& archive, device::BufferCopy& copy) {
   archive(copy.from, copy.to, copy.bytes, copy.from_offset, copy.to_offset);
 }
-void fields(auto& archive, BufferFill& fill) {
+void fields(auto& archive, device::BufferFill& fill) {
   archive(fill.buffer, fill.offset, fill.bytes, fill.value);
 }
-void fields(auto& archive, BufferChanges& changes) { archive(changes.fills, changes.copies); }
-void fields(auto& archive, TimingPlan& plan) {
+void fields(auto& archive, device::BufferChanges& changes) {
+  archive(changes.fills, changes.copies);
+}
+void fields(auto& archive, device::TimingPlan& plan) {
   archive(plan.launches_per_sample, plan.samples, plan.warm_up_samples, plan.l2, plan.complete,
           plan.before_each, plan.restore);
 }
-void fields(auto& archive, GpuState& gpu) {
+void fields(auto& archive, device::GpuState& gpu) {
   archive(gpu.sm_mhz, gpu.throttled, gpu.held_down_by, gpu.watts, gpu.celsius, gpu.no_readings,
           gpu.taken_again);
 }
-void fields(auto& archive, Timing& timing) {
+void fields(auto& archive, device::Timing& timing) {
   archive(timing.kind, timing.samples_us, timing.model, timing.detail_json, timing.l2,
           timing.launches_per_sample, timing.gpu, timing.complete, timing.restored);
 }
-void fields(auto& archive, Fault& fault) { archive(fault.kind, fault.message); }
-void fields(auto& archive, DeviceInfo& info) {
+void fields(auto& archive, device::Fault& fault) { archive(fault.kind, fault.message); }
+void fields(auto& archive, device::DeviceInfo& info) {
   archive(info.id, info.name, info.arch, info.driver, info.accepts, info.times, info.sms,
           info.shared_per_block, info.checks, info.uuid);
 }
-void fields(auto& archive, TensorMap& map) {
+void fields(auto& archive, device::TensorMap& map) {
   archive(map.element, map.buffer, map.offset, map.dims, map.strides, map.box, map.element_steps,
           map.swizzle, map.nan_fill);
 }
-void fields(auto& archive, Source& source) { archive(source.text, source.kernel, source.hash); }
-void fields(auto& archive, CompileRequest& request) {
+void fields(auto& archive, kernel::Source& source) {
+  archive(source.text, source.kernel, source.hash);
+}
+void fields(auto& archive, kernel::CompileRequest& request) {
   archive(request.source, request.arch, request.kind, request.options);
 }
-void fields(auto& archive, Compiled& compiled) {
+void fields(auto& archive, kernel::Compiled& compiled) {
   archive(compiled.image, compiled.warnings, compiled.milliseconds, compiled.from_cache,
           compiled.code_hash);
 }
-void fields(auto& archive, CompileFailure& failure) {
+void fields(auto& archive, kernel::CompileFailure& failure) {
   archive(failure.message, failure.log, failure.lasting);
 }
+
+}  // namespace fa_tune::wire
+
+namespace fa_tune::worker {
 
 namespace message {
 namespace {
@@ -80,7 +96,9 @@ constexpr std::uint32_t kFirstAnswer = 0x100;
 
 }  // namespace
 
-constexpr Failed::Whose last_of(Failed::Whose) { return Failed::Whose::memory; }
+constexpr Failed::Whose last_of(const wire::Getter&, Failed::Whose) {
+  return Failed::Whose::memory;
+}
 
 void fields(auto& archive, Load& load) { archive(load.image); }
 void fields(auto& archive, Unload& unload) { archive(unload.kernel); }
@@ -172,4 +190,4 @@ void throw_failed(const Failed& failed) {
 }
 
 }  // namespace message
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -12,7 +12,7 @@
 
 // What is said between the engine and a worker. A worker opens what it is for and says so, or why
 // it cannot; then it answers requests, one at a time, in order.
-namespace fa_tune::message {
+namespace fa_tune::worker::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
 constexpr std::uint32_t kVersion = 5;
@@ -22,53 +22,53 @@ struct Load {
   KernelImage image;
 };
 struct Unload {
-  KernelHandle kernel{};
+  device::KernelHandle kernel{};
 };
 struct Allocate {
   std::uint64_t bytes = 0;
 };
 struct Release {
-  BufferHandle buffer{};
+  device::BufferHandle buffer{};
 };
 struct Write {
-  BufferHandle buffer{};
+  device::BufferHandle buffer{};
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 struct Read {
-  BufferHandle buffer{};
+  device::BufferHandle buffer{};
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 struct Map {
-  TensorMap map;
+  device::TensorMap map;
 };
 struct Run {
-  Launch launch;
+  device::Launch launch;
 };
 struct Exchange {
-  Launch launch;
+  device::Launch launch;
   int ahead = 0;
-  BufferChanges restore;
-  std::vector<BufferCopy> copies;
+  device::BufferChanges restore;
+  std::vector<device::BufferCopy> copies;
 };
 struct Time {
-  Launch launch;
-  TimingPlan plan;
+  device::Launch launch;
+  device::TimingPlan plan;
 };
 struct Compile {
-  CompileRequest request;
+  kernel::CompileRequest request;
 };
 // The written bytes lie one after the other from the window's beginning on, and then, in their
 // stead, the bytes that were read.
 struct Step {
   std::vector<Write> writes;
-  Launch launch;
+  device::Launch launch;
   std::vector<Read> reads;
 };
 struct Energy {};
 struct Fill {
-  std::vector<BufferFill> fills;
+  std::vector<device::BufferFill> fills;
 };
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
                              Exchange, Step, Energy, Fill>;
@@ -80,7 +80,7 @@ bool is_answered(const Request& request);
 // Answers. The first of a worker is DeviceOpened, CompilerOpened, GpusFound or Failed.
 struct DeviceOpened {
   std::uint32_t version = kVersion;
-  DeviceInfo info;
+  device::DeviceInfo info;
 };
 struct CompilerOpened {
   std::uint32_t version = kVersion;
@@ -88,14 +88,14 @@ struct CompilerOpened {
 };
 struct GpusFound {
   std::uint32_t version = kVersion;
-  std::vector<DeviceInfo> gpus;
+  std::vector<device::DeviceInfo> gpus;
 };
 struct Done {};
 struct Loaded {
-  KernelHandle kernel{};
+  device::KernelHandle kernel{};
 };
 struct Allocated {
-  BufferHandle buffer{};
+  device::BufferHandle buffer{};
   std::uint64_t address = 0;  // on the device
 };
 struct Mapped {
@@ -104,7 +104,7 @@ struct Mapped {
 // What the call of the device answered instead. `ends`: the device is lost with it, and so is this
 // worker, which ends now.
 struct Faulted {
-  Fault fault;
+  device::Fault fault;
   bool ends = false;
 };
 // Device::joules; `known` if there are any.
@@ -120,8 +120,9 @@ struct Failed {
 };
 // What was thrown in the worker is thrown here.
 [[noreturn]] void throw_failed(const Failed& failed);
-using Answer = std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated,
-                            Mapped, Timing, Faulted, Failed, Compiled, CompileFailure, Joules>;
+using Answer =
+    std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated, Mapped,
+                 device::Timing, Faulted, Failed, kernel::Compiled, kernel::CompileFailure, Joules>;
 
 // As a frame.
 std::string encode(const Request& request);
@@ -130,4 +131,4 @@ std::string encode(const Answer& answer);
 std::expected<Request, std::string> decode_request(const Frame& frame);
 std::expected<Answer, std::string> decode_answer(const Frame& frame);
 
-}  // namespace fa_tune::message
+}  // namespace fa_tune::worker::message

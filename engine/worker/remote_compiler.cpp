@@ -6,12 +6,12 @@
 #include "engine/util/error.hpp"
 #include "engine/worker/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 namespace {
 
 using SessionPtr = std::unique_ptr<WorkerSession>;
 
-class RemoteCompiler final : public Compiler {
+class RemoteCompiler final : public kernel::Compiler {
  public:
   explicit RemoteCompiler(RemoteCompilerOptions options) : options_(std::move(options)) {
     auto [session, version] = start();
@@ -21,7 +21,7 @@ class RemoteCompiler final : public Compiler {
 
   std::string version() const override { return version_; }
 
-  CompileOutcome compile(const CompileRequest& request) override {
+  kernel::CompileOutcome compile(const kernel::CompileRequest& request) override {
     constexpr int kTries = 2;
     std::string trouble;
     for (int i = 0; i < kTries; ++i) {
@@ -33,8 +33,8 @@ class RemoteCompiler final : public Compiler {
       }
       trouble = answer.error().text;
     }
-    return std::unexpected(
-        CompileFailure{"the compiler ended over it, twice: " + trouble, "", /*lasting=*/false});
+    return std::unexpected(kernel::CompileFailure{"the compiler ended over it, twice: " + trouble,
+                                                  "", /*lasting=*/false});
   }
 
  private:
@@ -66,13 +66,13 @@ class RemoteCompiler final : public Compiler {
     idle_.push_back(std::move(session));
   }
 
-  static CompileOutcome outcome_of(message::Answer answer) {
-    if (auto* compiled = std::get_if<Compiled>(&answer)) return std::move(*compiled);
-    if (auto* failure = std::get_if<CompileFailure>(&answer))
+  static kernel::CompileOutcome outcome_of(message::Answer answer) {
+    if (auto* compiled = std::get_if<kernel::Compiled>(&answer)) return std::move(*compiled);
+    if (auto* failure = std::get_if<kernel::CompileFailure>(&answer))
       return std::unexpected(std::move(*failure));
     if (const auto* failed = std::get_if<message::Failed>(&answer))
       // What a source of a stranger makes a compiler throw is about the source.
-      return std::unexpected(CompileFailure{failed->text, "", /*lasting=*/false});
+      return std::unexpected(kernel::CompileFailure{failed->text, "", /*lasting=*/false});
     throw MachineError("the compiler's process answered another question");
   }
 
@@ -84,8 +84,8 @@ class RemoteCompiler final : public Compiler {
 
 }  // namespace
 
-std::unique_ptr<Compiler> open_remote_compiler(RemoteCompilerOptions options) {
+std::unique_ptr<kernel::Compiler> open_remote_compiler(RemoteCompilerOptions options) {
   return std::make_unique<RemoteCompiler>(std::move(options));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

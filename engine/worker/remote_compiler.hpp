@@ -7,7 +7,7 @@
 
 #include "engine/kernel/compile/compiler.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 struct RemoteCompilerOptions {
   std::vector<std::string> words;  // that start a worker (worker_words)
@@ -22,6 +22,6 @@ struct RemoteCompilerOptions {
 //
 // Throws what the worker throws when it opens its compiler, MachineError where it cannot be
 // started.
-std::unique_ptr<Compiler> open_remote_compiler(RemoteCompilerOptions options);
+std::unique_ptr<kernel::Compiler> open_remote_compiler(RemoteCompilerOptions options);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

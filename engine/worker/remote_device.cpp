@@ -15,12 +15,12 @@
 #include "engine/worker/shared_window.hpp"
 #include "engine/worker/worker_supervisor.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 namespace {
 
 using Milliseconds = Deadlines::Milliseconds;
 
-class RemoteDevice final : public Device {
+class RemoteDevice final : public device::Device {
  public:
   explicit RemoteDevice(const RemoteOptions& options)
       : deadlines_(options.deadlines),
@@ -28,10 +28,10 @@ class RemoteDevice final : public Device {
         worker_(options, window_.file()),
         lease_(worker_.info().uuid) {}
 
-  const DeviceInfo& info() const override { return worker_.info(); }
+  const device::DeviceInfo& info() const override { return worker_.info(); }
   bool lost() const override { return worker_.lost(); }
   bool apart() const override { return true; }
-  std::span<const Fault> deaths() const override { return worker_.deaths(); }
+  std::span<const device::Fault> deaths() const override { return worker_.deaths(); }
   std::uint64_t life() const override { return static_cast<std::uint64_t>(worker_.generation()); }
   void note_incumbent(double us) override { incumbent_us_ = us; }
   // A worker that ends over it is no trouble of a kernel's.
@@ -43,15 +43,15 @@ class RemoteDevice final : public Device {
   bool ready() override { return worker_.ready(); }
   bool renew() override { return worker_.renew(); }
 
-  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+  std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     Kernel kernel{image, {}, 0};
     if (auto loaded = bring_up(kernel); !loaded) return std::unexpected(loaded.error());
-    const KernelHandle handle{++last_handle_};
+    const device::KernelHandle handle{++last_handle_};
     kernels_.emplace(handle, std::move(kernel));
     return handle;
   }
 
-  void unload(KernelHandle kernel) override {
+  void unload(device::KernelHandle kernel) override {
     const auto found = kernels_.find(kernel);
     if (found == kernels_.end()) return;
     const Kernel gone = std::move(found->second);
@@ -59,8 +59,8 @@ class RemoteDevice final : public Device {
     if (worker_.is_here(gone.generation)) worker_.tell(message::Unload{gone.handle});
   }
 
-  BufferHandle allocate(std::size_t bytes) override {
-    const BufferHandle handle{++last_handle_};
+  device::BufferHandle allocate(std::size_t bytes) override {
+    const device::BufferHandle handle{++last_handle_};
     std::optional<RemoteBuffer> buffer;
     // The worker may have ended since.
     if (worker_.ready()) buffer = parked_.take(bytes, worker_.generation());
@@ -69,7 +69,7 @@ class RemoteDevice final : public Device {
     return handle;
   }
 
-  void release(BufferHandle buffer) override {
+  void release(device::BufferHandle buffer) override {
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
     const RemoteBuffer gone = found->second;
@@ -86,8 +86,8 @@ class RemoteDevice final : public Device {
     parked_.put(gone);
   }
 
-  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
-                                   std::span<const std::byte> bytes) override {
+  std::expected<void, device::Fault> write(device::BufferHandle buffer, std::size_t offset,
+                                           std::span<const std::byte> bytes) override {
     const auto held = find(buffer);
     if (!held) return std::unexpected(held.error());
     for (std::size_t at = 0; at < bytes.size();) {
@@ -102,8 +102,8 @@ class RemoteDevice final : public Device {
     return {};
   }
 
-  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
-                                  std::span<std::byte> bytes) override {
+  std::expected<void, device::Fault> read(device::BufferHandle buffer, std::size_t offset,
+                                          std::span<std::byte> bytes) override {
     const auto held = find(buffer);
     if (!held) return std::unexpected(held.error());
     for (std::size_t at = 0; at < bytes.size();) {
@@ -118,8 +118,8 @@ class RemoteDevice final : public Device {
     return {};
   }
 
-  std::expected<void, Fault> fill(const std::vector<BufferFill>& fills) override {
-    for (const BufferFill& each : fills) {
+  std::expected<void, device::Fault> fill(const std::vector<device::BufferFill>& fills) override {
+    for (const device::BufferFill& each : fills) {
       const auto held = find(each.buffer);
       if (!held) return std::unexpected(held.error());
       fill_later(*held, {held->handle, each.offset, each.bytes, each.value});
@@ -127,31 +127,32 @@ class RemoteDevice final : public Device {
     return {};
   }
 
-  Argument address(BufferHandle buffer, std::size_t offset) override {
+  device::Argument address(device::BufferHandle buffer, std::size_t offset) override {
     const std::uint64_t address = buffers_.at(buffer).address + offset;
     std::vector<std::byte> bytes(sizeof address);
     std::memcpy(bytes.data(), &address, sizeof address);
     return bytes;
   }
 
-  std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
+  std::expected<device::Argument, device::Fault> tensor_map(const device::TensorMap& map) override {
     const auto held = find(map.buffer);
     if (!held) return std::unexpected(held.error());
     message::Map request{map};
     request.map.buffer = held->handle;
     // A trial wants mostly those of the one before: of the same buffers, if they were parked.
     const std::string key = std::to_string(held->generation) + encode(message::Request(request));
-    if (const auto known = maps_.find(key); known != maps_.end()) return Argument(known->second);
+    if (const auto known = maps_.find(key); known != maps_.end())
+      return device::Argument(known->second);
     auto mapped = worker().ask<message::Mapped>(request, deadlines_.copy, "tensor map");
     if (!mapped) return std::unexpected(mapped.error());
     if (maps_.size() >= kMostMaps) maps_.clear();
-    return Argument(maps_[key] = std::move(mapped->bytes));
+    return device::Argument(maps_[key] = std::move(mapped->bytes));
   }
 
-  std::expected<void, Fault> launch(const Launch& launch) override {
+  std::expected<void, device::Fault> launch(const device::Launch& launch) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
-    const auto held = lease_.hold(GpuLease::Use::running);
+    const auto held = lease_.hold(device::GpuLease::Use::running);
     auto done =
         worker().ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
@@ -159,24 +160,25 @@ class RemoteDevice final : public Device {
   }
 
   // In one request, but for what does not fit in the window.
-  std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
-                                            const Launch& launch,
-                                            std::span<const BufferRead> reads) override {
-    if (total_bytes(writes) > Window::kBytes) return Device::launch_between(writes, launch, reads);
+  std::expected<void, device::Fault> launch_between(
+      std::span<const device::BufferWrite> writes, const device::Launch& launch,
+      std::span<const device::BufferRead> reads) override {
+    if (device::total_bytes(writes) > Window::kBytes)
+      return device::Device::launch_between(writes, launch, reads);
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     message::Step step{{}, *there, {}};
     std::size_t at = 0;
-    for (const BufferWrite& write : writes) {
+    for (const device::BufferWrite& write : writes) {
       const auto held = find(write.buffer);
       if (!held) return std::unexpected(held.error());
       step.writes.push_back({held->handle, write.offset, write.bytes.size()});
       copy_bytes(write.bytes, window_.bytes().subspan(at));
       at += write.bytes.size();
     }
-    std::vector<BufferRead> with_it, later;
+    std::vector<device::BufferRead> with_it, later;
     std::size_t room = Window::kBytes;
-    for (const BufferRead& each : reads) {
+    for (const device::BufferRead& each : reads) {
       const auto held = find(each.buffer);
       if (!held) return std::unexpected(held.error());
       if (each.bytes.size() > room) {
@@ -187,32 +189,32 @@ class RemoteDevice final : public Device {
       with_it.push_back(each);
       step.reads.push_back({held->handle, each.offset, each.bytes.size()});
     }
-    const auto lease = lease_.hold(GpuLease::Use::running);
+    const auto lease = lease_.hold(device::GpuLease::Use::running);
     // The copies, of no more than the window holds, are a hundredth of that.
     auto done =
         worker().ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
     at = 0;
-    for (const BufferRead& each : with_it) {
+    for (const device::BufferRead& each : with_it) {
       copy_bytes(window_.bytes().subspan(at, each.bytes.size()), each.bytes);
       at += each.bytes.size();
     }
-    for (const BufferRead& each : later)
+    for (const device::BufferRead& each : later)
       if (auto read_it = read(each.buffer, each.offset, each.bytes); !read_it) return read_it;
     return {};
   }
 
   // One request, so that nothing but the device comes between the launches.
-  std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
-                                               const BufferChanges& restore,
-                                               std::span<const BufferCopy> copies) override {
+  std::expected<void, device::Fault> launch_exchanging(
+      const device::Launch& launch, int ahead, const device::BufferChanges& restore,
+      std::span<const device::BufferCopy> copies) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     auto restored = translate(restore);
     if (!restored) return std::unexpected(restored.error());
-    auto changes = translate(BufferChanges{{}, {copies.begin(), copies.end()}});
+    auto changes = translate(device::BufferChanges{{}, {copies.begin(), copies.end()}});
     if (!changes) return std::unexpected(changes.error());
-    const auto held = lease_.hold(GpuLease::Use::running);
+    const auto held = lease_.hold(device::GpuLease::Use::running);
     auto done = worker().ask<message::Done>(
         message::Exchange{*there, ahead, std::move(*restored), std::move(changes->copies)},
         allowed(deadlines_.launch, ahead + 1), "launch");
@@ -220,7 +222,8 @@ class RemoteDevice final : public Device {
     return {};
   }
 
-  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+  std::expected<device::Timing, device::Fault> time(const device::Launch& launch,
+                                                    const device::TimingPlan& plan) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     auto changes = translate(plan.before_each);
@@ -232,15 +235,16 @@ class RemoteDevice final : public Device {
     request.plan.restore = std::move(*restored);
     const double launches =
         double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
-    const auto held = lease_.hold(GpuLease::Use::timing);
-    return worker().ask<Timing>(std::move(request), allowed(deadlines_.time, launches), "timing");
+    const auto held = lease_.hold(device::GpuLease::Use::timing);
+    return worker().ask<device::Timing>(std::move(request), allowed(deadlines_.time, launches),
+                                        "timing");
   }
 
  private:
   struct Kernel {
     KernelImage image;
-    KernelHandle handle{};  // the worker's
-    int generation = 0;     // the worker that has it
+    device::KernelHandle handle{};  // the worker's
+    int generation = 0;             // the worker that has it
   };
 
   // More than finals need, of some 40 shapes.
@@ -248,7 +252,7 @@ class RemoteDevice final : public Device {
 
   // A trial wipes some 70 buffers, mostly one after another: they wait for the next request that
   // could tell, and go ahead of it in one message.
-  void fill_later(const RemoteBuffer& buffer, const BufferFill& fill) {
+  void fill_later(const RemoteBuffer& buffer, const device::BufferFill& fill) {
     if (fills_generation_ != buffer.generation) fills_.fills.clear();
     fills_generation_ = buffer.generation;
     fills_.fills.push_back(fill);
@@ -285,7 +289,7 @@ class RemoteDevice final : public Device {
   }
 
   // Loads a kernel into the worker there is.
-  std::expected<void, Fault> bring_up(Kernel& kernel) {
+  std::expected<void, device::Fault> bring_up(Kernel& kernel) {
     auto loaded =
         worker().ask<message::Loaded>(message::Load{kernel.image}, deadlines_.load, "load");
     if (!loaded) return std::unexpected(loaded.error());
@@ -295,28 +299,28 @@ class RemoteDevice final : public Device {
   }
 
   // The launch in the worker's own handles.
-  std::expected<Launch, Fault> translate(const Launch& launch) {
+  std::expected<device::Launch, device::Fault> translate(const device::Launch& launch) {
     const auto kernel = kernels_.find(launch.kernel);
     if (kernel == kernels_.end())
       return std::unexpected(
-          Fault{FaultKind::load_failed, "a launch of a kernel that is not loaded"});
+          device::Fault{device::FaultKind::load_failed, "a launch of a kernel that is not loaded"});
     if (!worker_.is_here(kernel->second.generation))
       if (auto loaded = bring_up(kernel->second); !loaded) return std::unexpected(loaded.error());
-    Launch there = launch;
+    device::Launch there = launch;
     there.kernel = kernel->second.handle;
-    for (Argument& argument : there.arguments) {
-      auto* buffer = std::get_if<BufferHandle>(&argument);
+    for (device::Argument& argument : there.arguments) {
+      auto* buffer = std::get_if<device::BufferHandle>(&argument);
       if (buffer == nullptr) continue;
       const auto held = find(*buffer);
       if (!held) return std::unexpected(held.error());
       *buffer = held->handle;
     }
-    for (ConstantData& data : there.constants) {
+    for (device::ConstantData& data : there.constants) {
       const auto held = find(data.from);
       if (!held) return std::unexpected(held.error());
       data.from = held->handle;
     }
-    for (BufferHandle& buffer : there.read_only) {
+    for (device::BufferHandle& buffer : there.read_only) {
       const auto held = find(buffer);
       if (!held) return std::unexpected(held.error());
       buffer = held->handle;
@@ -324,13 +328,14 @@ class RemoteDevice final : public Device {
     return there;
   }
 
-  std::expected<BufferChanges, Fault> translate(BufferChanges changes) const {
-    for (BufferFill& fill : changes.fills) {
+  std::expected<device::BufferChanges, device::Fault> translate(
+      device::BufferChanges changes) const {
+    for (device::BufferFill& fill : changes.fills) {
       const auto held = find(fill.buffer);
       if (!held) return std::unexpected(held.error());
       fill.buffer = held->handle;
     }
-    for (BufferCopy& copy : changes.copies) {
+    for (device::BufferCopy& copy : changes.copies) {
       const auto from = find(copy.from);
       if (!from) return std::unexpected(from.error());
       const auto to = find(copy.to);
@@ -341,14 +346,15 @@ class RemoteDevice final : public Device {
     return changes;
   }
 
-  std::expected<RemoteBuffer, Fault> find(BufferHandle buffer) const {
+  std::expected<RemoteBuffer, device::Fault> find(device::BufferHandle buffer) const {
     if (lost()) return std::unexpected(worker_.lost_fault());
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end())
-      return std::unexpected(Fault{FaultKind::out_of_bounds, "a buffer that was released"});
+      return std::unexpected(
+          device::Fault{device::FaultKind::out_of_bounds, "a buffer that was released"});
     if (!worker_.is_here(found->second.generation))
       return std::unexpected(
-          Fault{FaultKind::gone, "a buffer that went with the process it was in"});
+          device::Fault{device::FaultKind::gone, "a buffer that went with the process it was in"});
     return found->second;
   }
 
@@ -363,11 +369,11 @@ class RemoteDevice final : public Device {
   Window window_;
   WorkerSupervisor worker_;
   // Held while something runs there, from before the deadline of the request on.
-  GpuLease lease_;
+  device::GpuLease lease_;
   double incumbent_us_ = 0;
   std::uint64_t last_handle_ = 0;
-  std::map<KernelHandle, Kernel> kernels_;
-  std::map<BufferHandle, RemoteBuffer> buffers_;
+  std::map<device::KernelHandle, Kernel> kernels_;
+  std::map<device::BufferHandle, RemoteBuffer> buffers_;
   BufferFreeList parked_;
   message::Fill fills_;  // in the worker's own handles
   int fills_generation_ = 0;
@@ -376,8 +382,8 @@ class RemoteDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> open_remote(const RemoteOptions& options) {
+std::unique_ptr<device::Device> open_remote(const RemoteOptions& options) {
   return std::make_unique<RemoteDevice>(options);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -7,7 +7,7 @@
 
 #include "engine/device/device.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // How long the engine waits for each answer of a device's worker.
 struct Deadlines {
@@ -59,6 +59,6 @@ struct RemoteOptions {
 //
 // Throws what the worker throws when it opens the device: UserError, MachineError. MachineError
 // also where the worker itself cannot be started.
-std::unique_ptr<Device> open_remote(const RemoteOptions& options);
+std::unique_ptr<device::Device> open_remote(const RemoteOptions& options);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -22,7 +22,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 namespace {
 
 #if defined(__x86_64__)
@@ -278,4 +278,4 @@ void limit_worker(SandboxKind kind) {
   allow_computing_only();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // How much a worker may still do once it has opened what it is for.
 enum class SandboxKind {
@@ -13,4 +13,4 @@ enum class SandboxKind {
 // Throws MachineError where the system knows of such limits and refuses them.
 void limit_worker(SandboxKind kind);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -12,7 +12,7 @@
 #include "engine/worker/shared_window.hpp"
 #include "engine/worker/worker_main.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 namespace {
 
 constexpr std::uint32_t kThreads = 64;
@@ -52,12 +52,12 @@ constexpr const char* kPtx = R"(.version 6.4
 }
 )";
 
-[[noreturn]] void fail(const Device& device, const std::string& what) {
+[[noreturn]] void fail(const device::Device& device, const std::string& what) {
   throw MachineError(fmt::format("{} does not compute any more: {}", device.info().id, what));
 }
 
 template <typename T>
-T need(const Device& device, std::expected<T, Fault> outcome) {
+T need(const device::Device& device, std::expected<T, device::Fault> outcome) {
   if (!outcome) fail(device, outcome.error().message);
   if constexpr (!std::is_void_v<T>) return std::move(*outcome);
 }
@@ -65,16 +65,16 @@ T need(const Device& device, std::expected<T, Fault> outcome) {
 // Runs a small kernel whose results are known. Throws MachineError where the device does not come
 // to them: it is what a driver or a GPU can be after a kernel that had to be killed. A device that
 // takes no PTX of anybody's is asked for a copy there and back alone.
-void check_health(Device& device) {
+void check_health(device::Device& device) {
   std::array<std::uint32_t, kElements> numbers{};
   for (std::uint32_t i = 0; i < kElements; ++i) numbers[i] = i * 2654435761U;
   const auto before = numbers;
-  const BufferHandle buffer = device.allocate(sizeof numbers);
+  const device::BufferHandle buffer = device.allocate(sizeof numbers);
   need(device, device.write(buffer, 0, std::as_bytes(std::span(numbers))));
   const KernelImage image{BinaryKind::ptx, "sm_75", kKernel, kPtx, {}};
   const auto kernel = device.load(image);
   if (kernel) {
-    Launch launch;
+    device::Launch launch;
     launch.kernel = *kernel;
     launch.config.grid.x = kBlocks;
     launch.config.block.x = kThreads;
@@ -100,7 +100,7 @@ constexpr int kWindowFile = 3;
 // One device and the requests it is asked.
 class DeviceService {
  public:
-  DeviceService(Device& device, const Window& window) : device_(device), window_(window) {}
+  DeviceService(device::Device& device, const Window& window) : device_(device), window_(window) {}
 
   message::Answer answer(const message::Request& request) {
     return answer_to([&] { return std::visit([this](const auto& r) { return on(r); }, request); });
@@ -109,8 +109,10 @@ class DeviceService {
  private:
   using Answer = message::Answer;
 
-  Answer faulted(Fault fault) const { return message::Faulted{std::move(fault), device_.lost()}; }
-  Answer done_or(std::expected<void, Fault> outcome) const {
+  Answer faulted(device::Fault fault) const {
+    return message::Faulted{std::move(fault), device_.lost()};
+  }
+  Answer done_or(std::expected<void, device::Fault> outcome) const {
     if (outcome) return message::Done{};
     return faulted(std::move(outcome.error()));
   }
@@ -131,7 +133,7 @@ class DeviceService {
   }
   Answer on(const message::Allocate& allocate) {
     message::Allocated allocated{device_.allocate(allocate.bytes), 0};
-    const Argument address = device_.address(allocated.buffer, 0);
+    const device::Argument address = device_.address(allocated.buffer, 0);
     const auto& bytes = std::get<std::vector<std::byte>>(address);
     std::memcpy(&allocated.address, bytes.data(), sizeof allocated.address);
     return allocated;
@@ -147,12 +149,12 @@ class DeviceService {
     return done_or(device_.read(read.buffer, read.offset, piece(0, read.bytes)));
   }
   Answer on(const message::Step& step) {
-    std::vector<BufferWrite> writes;
+    std::vector<device::BufferWrite> writes;
     for (std::uint64_t at = 0; const message::Write& write : step.writes) {
       writes.push_back({write.buffer, write.offset, piece(at, write.bytes)});
       at += write.bytes;
     }
-    std::vector<BufferRead> reads;
+    std::vector<device::BufferRead> reads;
     for (std::uint64_t at = 0; const message::Read& read : step.reads) {
       reads.push_back({read.buffer, read.offset, piece(at, read.bytes)});
       at += read.bytes;
@@ -181,7 +183,7 @@ class DeviceService {
   }
   Answer on(const message::Compile&) { throw std::logic_error("a device compiles nothing"); }
 
-  Device& device_;
+  device::Device& device_;
   const Window& window_;
 };
 
@@ -189,7 +191,7 @@ class DeviceService {
 
 int serve_device(WorkerEnd& end, const DeviceWork& work) {
   std::unique_ptr<Window> window;
-  std::unique_ptr<Device> device;
+  std::unique_ptr<device::Device> device;
   const message::Answer opened = answer_to([&] {
     window = std::make_unique<Window>(kWindowFile);
     device = work.open();
@@ -217,4 +219,4 @@ int serve_device(WorkerEnd& end, const DeviceWork& work) {
   return 0;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

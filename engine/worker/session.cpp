@@ -13,7 +13,7 @@
 #include "engine/util/printable.hpp"
 #include "engine/util/stopwatch.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 namespace {
 
 using Clock = Process::Clock;
@@ -170,4 +170,4 @@ std::unique_ptr<Process> start_lasting(const std::vector<std::string>& words,
   return thread.run(Task([&] { return std::make_unique<Process>(words, given); }));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

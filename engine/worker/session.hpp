@@ -11,7 +11,7 @@
 #include "engine/util/process.hpp"
 #include "engine/worker/messages.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // The words that start this very program as a worker: its own file, even if that was replaced or
 // removed since, then `worker` and `arguments`.
@@ -77,4 +77,4 @@ class WorkerSession {
   Milliseconds ending_{0};
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -7,7 +7,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 Window::Window() : file_(memfd_create("fa-tune window", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   const auto size = static_cast<off_t>(kBytes);
@@ -40,4 +40,4 @@ Window::~Window() {
   close(file_);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // Memory that the engine and one worker both see, through which tensors go: a copy on each side and
 // no pipe between. What is larger goes in pieces.
@@ -30,4 +30,4 @@ class Window {
   std::byte* begin_ = nullptr;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -7,7 +7,7 @@
 
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 namespace {
 
 struct Header {
@@ -46,4 +46,4 @@ std::expected<std::optional<Frame>, std::string> FrameReader::next() {
   return frame;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // What the engine and a worker say to each other comes in frames: 4 bytes 'fatw', the kind of the
 // message and the length of what follows, 4 bytes each, then that. What follows is read by
@@ -37,4 +37,4 @@ class FrameReader {
   std::string bytes_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -12,7 +12,7 @@
 #include "engine/util/error.hpp"
 #include "engine/worker/sandbox.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 WorkerEnd::WorkerEnd(pid_t parent) {
   if (parent != 0) {
@@ -74,13 +74,13 @@ message::Answer answer_to(const std::function<message::Answer()>& call) {
   }
 }
 
-int serve_list(WorkerEnd& end, const std::function<std::vector<DeviceInfo>()>& list) {
+int serve_list(WorkerEnd& end, const std::function<std::vector<device::DeviceInfo>()>& list) {
   end.send(answer_to([&] { return message::GpusFound{message::kVersion, list()}; }));
   return 0;
 }
 
-int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<Compiler>()>& open) {
-  std::unique_ptr<Compiler> compiler;
+int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<kernel::Compiler>()>& open) {
+  std::unique_ptr<kernel::Compiler> compiler;
   const message::Answer opened = answer_to([&] {
     compiler = open();
     message::CompilerOpened answer{message::kVersion, compiler->version()};
@@ -93,7 +93,7 @@ int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<Compiler>
     end.send(answer_to([&]() -> message::Answer {
       const auto* compile = std::get_if<message::Compile>(&*request);
       if (compile == nullptr) throw std::logic_error("a compiler runs nothing");
-      CompileOutcome outcome = compiler->compile(compile->request);
+      kernel::CompileOutcome outcome = compiler->compile(compile->request);
       if (!outcome) return std::move(outcome.error());
       return std::move(*outcome);
     }));
@@ -101,4 +101,4 @@ int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<Compiler>
   return 0;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

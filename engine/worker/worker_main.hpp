@@ -11,7 +11,7 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/worker/messages.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // The worker's end of the pipes. Made first thing in a worker process: from then on what anything
 // prints to standard output goes to standard error, and the process is killed when its parent ends.
@@ -36,12 +36,12 @@ message::Answer answer_to(const std::function<message::Answer()>& call);
 // Each opens what the worker is for, says so, narrows what this process may do (sandbox.hpp), and
 // answers until the engine has no more to ask. They return the process's exit code.
 struct DeviceWork {
-  std::function<std::unique_ptr<Device>()> open;
+  std::function<std::unique_ptr<device::Device>()> open;
   bool health = false;    // whether it still computes, asked before it is said to be open
   bool emulated = false;  // nothing of a driver's: the strict limits
 };
 int serve_device(WorkerEnd& end, const DeviceWork& work);
-int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<Compiler>()>& open);
-int serve_list(WorkerEnd& end, const std::function<std::vector<DeviceInfo>()>& list);
+int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<kernel::Compiler>()>& open);
+int serve_list(WorkerEnd& end, const std::function<std::vector<device::DeviceInfo>()>& list);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

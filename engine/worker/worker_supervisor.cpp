@@ -8,7 +8,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 WorkerSupervisor::WorkerSupervisor(RemoteOptions options, int window)
     : options_(std::move(options)), window_(window) {
@@ -36,9 +36,8 @@ void WorkerSupervisor::tell(const message::Request& request) noexcept {
   }
 }
 
-std::expected<message::Answer, Fault> WorkerSupervisor::answer_to(const message::Request& request,
-                                                                  Milliseconds deadline,
-                                                                  const char* doing) {
+std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
+    const message::Request& request, Milliseconds deadline, const char* doing) {
   if (!ready()) return std::unexpected(lost_fault());
   auto answer = session_->ask(request, deadline);
   if (!answer) return std::unexpected(ended(answer.error(), doing));
@@ -99,7 +98,7 @@ void WorkerSupervisor::restart() {
 }
 
 // What the worker was about when it ended makes the Fault.
-Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* doing) {
+device::Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* doing) {
   session_.reset();
   if (trouble.kind == WorkerTrouble::Kind::stuck) {
     lost_because_ = fmt::format("{} is set aside: {}", info_.id, trouble.text);
@@ -107,10 +106,10 @@ Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* doing) {
   }
   const bool late =
       trouble.kind == WorkerTrouble::Kind::hung || trouble.kind == WorkerTrouble::Kind::stuck;
-  deaths_.push_back(
-      {late ? FaultKind::timeout : FaultKind::died, fmt::format("{}: {}", doing, trouble.text)});
+  deaths_.push_back({late ? device::FaultKind::timeout : device::FaultKind::died,
+                     fmt::format("{}: {}", doing, trouble.text)});
   log_debug("{}: the worker is over: {}", info_.id, deaths_.back().message);
   return deaths_.back();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

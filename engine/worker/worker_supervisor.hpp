@@ -13,7 +13,7 @@
 #include "engine/worker/remote_device.hpp"
 #include "engine/worker/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::worker {
 
 // The worker of a device and those that follow it: asks, finds out what became of one that does not
 // answer, starts the next when it is needed, and sets the device aside where none starts any more.
@@ -25,10 +25,10 @@ class WorkerSupervisor {
   // and MachineError where it cannot be started.
   WorkerSupervisor(RemoteOptions options, int window);
 
-  const DeviceInfo& info() const { return info_; }
+  const device::DeviceInfo& info() const { return info_; }
   bool lost() const { return !lost_because_.empty(); }
-  Fault lost_fault() const { return {FaultKind::device_lost, lost_because_}; }
-  std::span<const Fault> deaths() const { return deaths_; }
+  device::Fault lost_fault() const { return {device::FaultKind::device_lost, lost_because_}; }
+  std::span<const device::Fault> deaths() const { return deaths_; }
 
   // Workers are counted from 1. Whether it is this one that is there; which one the next call
   // finds.
@@ -41,8 +41,8 @@ class WorkerSupervisor {
 
   // A request, and the answer it must have. `doing` is for messages.
   template <typename Wanted>
-  std::expected<Wanted, Fault> ask(const message::Request& request, Milliseconds deadline,
-                                   const char* doing) {
+  std::expected<Wanted, device::Fault> ask(const message::Request& request, Milliseconds deadline,
+                                           const char* doing) {
     auto answer = answer_to(request, deadline, doing);
     if (!answer) return std::unexpected(std::move(answer.error()));
     if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
@@ -53,22 +53,22 @@ class WorkerSupervisor {
 
  private:
   // Neither Faulted nor Failed.
-  std::expected<message::Answer, Fault> answer_to(const message::Request& request,
-                                                  Milliseconds deadline, const char* doing);
+  std::expected<message::Answer, device::Fault> answer_to(const message::Request& request,
+                                                          Milliseconds deadline, const char* doing);
   std::optional<std::string> start();
   void restart();
-  Fault ended(const WorkerTrouble& trouble, const char* doing);
-  Fault babbled(const std::string& what, const char* doing) {
+  device::Fault ended(const WorkerTrouble& trouble, const char* doing);
+  device::Fault babbled(const std::string& what, const char* doing) {
     return ended({WorkerTrouble::Kind::babbled, what}, doing);
   }
 
   RemoteOptions options_;
   int window_;
-  DeviceInfo info_;
+  device::DeviceInfo info_;
   std::unique_ptr<WorkerSession> session_;
   int generation_ = 0;
-  std::vector<Fault> deaths_;
+  std::vector<device::Fault> deaths_;
   std::string lost_because_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::worker

@@ -5,7 +5,11 @@
 
 // Planted faults: each is found and rightly named, and its correct twin is not accused.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::lone;
 
 TEST_CASE("every planted fault is rightly named and no correct twin is accused") {
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
@@ -26,3 +30,5 @@ TEST_CASE("every planted fault is rightly named and no correct twin is accused")
     }
   }
 }
+
+}  // namespace fa_tune::test

@@ -12,7 +12,11 @@
 // (tools/bench/results/conformance, made by bench_conformance). One that no GPU has answered yet
 // only has to run without an accusation.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::lone;
 
 namespace {
 
@@ -61,3 +65,5 @@ TEST_CASE("the emulator answers as the GPU did") { hold("emulator:h100", 0, 80);
 TEST_CASE("and under another schedule") { hold("emulator:h100", 5, 80); }
 
 TEST_CASE("other profiles differ from it in tensor cores alone") { hold("emulator:l4", 0, 40); }
+
+}  // namespace fa_tune::test

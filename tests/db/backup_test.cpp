@@ -10,8 +10,9 @@
 #include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -86,3 +87,5 @@ TEST_CASE("a backup that is made while trials are written is whole: all of a tri
   }
   stop = true;
 }
+
+}  // namespace fa_tune::test

@@ -3,8 +3,9 @@
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -103,3 +104,5 @@ TEST_CASE("views answer how a step paid and how a run went") {
   CHECK(ask(folder / "a.db", "SELECT trials || ' ' || failed FROM runs_summary WHERE run = 2") ==
         "0 0");
 }
+
+}  // namespace fa_tune::test

@@ -6,8 +6,9 @@
 #include "engine/util/hash.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -131,3 +132,5 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
   }
   MESSAGE(std::size(breaks) << " ways to break a database, each told");
 }
+
+}  // namespace fa_tune::test

@@ -12,8 +12,9 @@
 #include "engine/util/random.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -122,3 +123,5 @@ TEST_CASE("SQLITE_FULL says that the disk is full") {
   });
   CHECK(has(message, "a.db: the disk is full"));
 }
+
+}  // namespace fa_tune::test

@@ -11,8 +11,9 @@
 #include "tests/db/fixture.hpp"
 #include "tests/fuzz/try_database.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -77,3 +78,5 @@ TEST_CASE("changed bytes are refused or read, and nothing escapes") {
   CHECK(outcomes["read done, sound, check done, backup done, write done"] < rounds);
   CHECK(outcomes.size() > 3);
 }
+
+}  // namespace fa_tune::test

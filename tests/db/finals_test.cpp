@@ -7,8 +7,9 @@
 #include "db/check.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -115,3 +116,5 @@ TEST_CASE("a later race takes an older one's place, row by row; a trial that fai
   for (const std::string& defect : check_database(raced.folder / "a.db").defects)
     FAIL_CHECK(defect);
 }
+
+}  // namespace fa_tune::test

@@ -7,6 +7,8 @@
 
 namespace fa_tune::test {
 
+using namespace fa_tune::db;
+
 RunRow a_run() {
   RunRow run;
   run.space = "l4";

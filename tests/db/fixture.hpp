@@ -8,9 +8,9 @@
 
 namespace fa_tune::test {
 
-RunRow a_run();
+db::RunRow a_run();
 // A screened trial that passed, with a config that no other number has.
-TrialRow a_trial(std::int64_t run, std::int64_t number, double time_us);
+db::TrialRow a_trial(std::int64_t run, std::int64_t number, double time_us);
 
 // A database as the first release left it: one run, one trial.
 void make_first_schema(const std::filesystem::path& path);

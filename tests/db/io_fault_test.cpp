@@ -12,8 +12,9 @@
 #include "tests/db/fault_vfs.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -211,3 +212,5 @@ TEST_CASE("a reader of an older schema sees all of it or is told that the file i
     }
   CHECK(locked > 0);
 }
+
+}  // namespace fa_tune::test

@@ -15,8 +15,9 @@
 #include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -168,3 +169,5 @@ TEST_CASE("names with a meaning to SQLite are plain names") {
   CHECK(std::filesystem::exists("file:x?mode=memory"));
   std::filesystem::current_path(before);
 }
+
+}  // namespace fa_tune::test

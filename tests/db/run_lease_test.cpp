@@ -9,8 +9,9 @@
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -133,3 +134,5 @@ TEST_CASE("many processes that come and go take away no lock of another's") {
     }
   }
 }
+
+}  // namespace fa_tune::test

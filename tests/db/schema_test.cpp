@@ -10,8 +10,9 @@
 #include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 namespace {
 
@@ -152,3 +153,5 @@ TEST_CASE("what is no older database of ours is not migrated") {
   CHECK(Store(folder / "marked.db", Store::Mode::read).runs().empty());
   CHECK_NOTHROW(Store(folder / "marked.db", Store::Mode::write));
 }
+
+}  // namespace fa_tune::test

@@ -9,8 +9,9 @@
 #include "engine/util/hash.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
 
 TEST_CASE("a run comes back as it was, and its state moves") {
   const ScratchFolder folder;
@@ -305,3 +306,5 @@ TEST_CASE("which deaths a run has from others: none with them left out, and none
   CHECK_FALSE(knows('b', false));
   CHECK(knows('d', false));
 }
+
+}  // namespace fa_tune::test

@@ -11,6 +11,8 @@
 #include "engine/util/hash.hpp"
 
 namespace fa_tune::test {
+
+using namespace fa_tune::db;
 namespace {
 
 namespace fs = std::filesystem;

@@ -3,6 +3,10 @@
 #include <stdexcept>
 
 namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::worker;
 namespace {
 
 Launch sample_launch() {

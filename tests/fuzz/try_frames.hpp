@@ -9,8 +9,8 @@
 namespace fa_tune::test {
 
 // A message of each kind, with a value in every field.
-std::vector<message::Request> sample_requests();
-std::vector<message::Answer> sample_answers();
+std::vector<worker::message::Request> sample_requests();
+std::vector<worker::message::Answer> sample_answers();
 
 // What the two ends of a worker's pipes make of these bytes: the kinds of messages and the reasons
 // of refusals, in order. Throws std::logic_error where a message that was taken does not come back

@@ -5,6 +5,10 @@
 #include "engine/search/external/messages.hpp"
 
 namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 namespace {
 
 Space mixed() {

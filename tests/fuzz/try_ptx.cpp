@@ -43,16 +43,16 @@ std::vector<std::string> kernels_of(std::string_view text, std::string& why) {
 std::string run(const Program& program, GlobalMemory& memory) {
   if (program.dynamic_shared_begin > 256 * 1024) return "wants much shared memory";
   const Allocation& buffer = memory.allocate(4096, true);
-  std::vector<std::byte> parameters(program.parameter_bytes);
+  std::vector<std::byte> arguments(program.parameter_bytes);
   for (std::size_t i = 0; i < program.parameter_sizes.size(); ++i) {
     if (program.parameter_sizes[i] != sizeof(buffer.address)) continue;
-    std::memcpy(parameters.data() + program.parameter_offsets[i], &buffer.address,
+    std::memcpy(arguments.data() + program.parameter_offsets[i], &buffer.address,
                 sizeof(buffer.address));
   }
   LaunchContext context;
   context.program = &program;
   context.config.block = {40, 1, 1};
-  context.parameters = parameters;
+  context.parameters = arguments;
   context.memory = &memory;
   context.budget = budget;
   const auto diagnostic = run_grid(context, 1, nullptr);

@@ -5,6 +5,8 @@
 #include "engine/util/random.hpp"
 
 namespace fa_tune::test {
+
+using namespace fa_tune::space;
 namespace {
 
 // Beyond it building may take seconds, by design: that is no finding.

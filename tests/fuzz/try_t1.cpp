@@ -6,6 +6,8 @@
 #include "engine/util/error.hpp"
 
 namespace fa_tune::test {
+
+using namespace fa_tune::expression;
 namespace {
 
 const std::array<Value, 5> tried = {std::int64_t{16}, std::int64_t{-3}, true, 0.5,

@@ -15,7 +15,14 @@
 #include "engine/tuner/task/make_problem.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::problem;
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -336,3 +343,5 @@ TEST_CASE("features: planted faults in wgmma are refused") {
   refuse(packed, "heads of a group exchanged", {{"+ row % kPacked;", "+ (row + 1) % kPacked;"}},
          packing);
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,11 @@
 
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -89,3 +93,5 @@ TEST_CASE(
                         {R"("STAGES":2)", R"("STAGES":1)"},
                         {R"("fragments")", R"("plain")"}});
 }
+
+}  // namespace fa_tune::test

@@ -9,7 +9,12 @@
 #include "engine/tuner/self_test/self_test.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -81,3 +86,5 @@ TEST_CASE("so many faults as are asked for, spread evenly; other seeds, other sh
   CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 3);
   CHECK(result.count(Sort::variant) == 0);
 }
+
+}  // namespace fa_tune::test

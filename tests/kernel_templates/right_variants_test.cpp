@@ -7,7 +7,10 @@
 #include "engine/util/random.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -49,3 +52,5 @@ TEST_CASE("random valid configs are all accepted, D = 128") {
               {"  fa2: {template: mma, BLOCK_M: 128", "  fa2: {template: mma, BLOCK_M: 64"}},
              variants() / 4, 13);
 }
+
+}  // namespace fa_tune::test

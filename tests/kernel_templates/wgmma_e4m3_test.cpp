@@ -7,7 +7,11 @@
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -113,3 +117,5 @@ TEST_CASE("wgmma e4m3: a template of 16 bits says no in one line") {
     CHECK(message.find("this template reads 16-bit elements") != std::string::npos);
   }
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,11 @@
 
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -97,3 +101,5 @@ TEST_CASE("wgmma split: planted faults are refused") {
          {{"if (rank != 0) write_partials(state, base);\n  sync_cluster();",
            "sync_cluster();\n  if (rank != 0) write_partials(state, base);"}});
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,10 @@
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -107,3 +110,5 @@ TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   CHECK(trial.row.finding == "not_as_written");
   CHECK_MESSAGE(trial.row.message.starts_with("C7512: "), trial.row.message);
 }
+
+}  // namespace fa_tune::test

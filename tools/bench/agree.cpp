@@ -25,47 +25,48 @@
 #include "engine/util/half.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::bench {
 namespace {
 
 using Bits = std::vector<std::uint16_t>;
 
 // The first output of one launch on fresh buffers; the message if there is none.
-std::expected<Bits, std::string> output_of(Device& device, const BoundKernel& kernel,
-                                           const Instance& instance) {
-  std::vector<BufferHandle> buffers;
+std::expected<Bits, std::string> output_of(device::Device& device, const gate::BoundKernel& kernel,
+                                           const problem::Instance& instance) {
+  std::vector<device::BufferHandle> buffers;
   std::size_t output = 0;
-  for (const Tensor& tensor : instance.tensors) {
+  for (const problem::Tensor& tensor : instance.tensors) {
     const std::size_t bytes = static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
-    if (tensor.role == Role::output) output = buffers.size();
+    if (tensor.role == problem::Role::output) output = buffers.size();
     buffers.push_back(device.allocate(bytes));
-    const auto content =
-        tensor.role == Role::input ? tensor.bytes : std::vector<std::byte>(bytes, std::byte{0xff});
+    const auto content = tensor.role == problem::Role::input
+                             ? tensor.bytes
+                             : std::vector<std::byte>(bytes, std::byte{0xff});
     if (!device.write(buffers.back(), 0, content)) return std::unexpected("write failed");
   }
-  const auto arguments = make_arguments(device, kernel, instance, [&](std::size_t i) {
-    return Place{buffers[i], 0};
+  const auto arguments = gate::make_arguments(device, kernel, instance, [&](std::size_t i) {
+    return gate::Place{buffers[i], 0};
   });
   if (!arguments) return std::unexpected(arguments.error().message);
-  const Launch launch{kernel.kernel, kernel.launch, *arguments};
+  const device::Launch launch{kernel.kernel, kernel.launch, *arguments};
   const auto done = device.launch(launch);
   Bits bits(static_cast<std::size_t>(instance.tensors[output].elements()));
   if (done && !device.read(buffers[output], 0, std::as_writable_bytes(std::span(bits))))
     return std::unexpected("read failed");
-  for (const BufferHandle buffer : buffers) device.release(buffer);
+  for (const device::BufferHandle buffer : buffers) device.release(buffer);
   if (!done) return std::unexpected(done.error().message);
   return bits;
 }
 
 struct Side {
-  Side(const TuningTask& task, const std::string& name)
-      : device(open_device(name, task.target, find_root())),
-        compiler(open_nvrtc()),
+  Side(const tuner::TuningTask& task, const std::string& name)
+      : device(device::open_device(name, task.target, find_root())),
+        compiler(kernel::open_nvrtc()),
         pool(*compiler, 2) {}
 
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Compiler> compiler;
-  CompilePool pool;
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<kernel::Compiler> compiler;
+  kernel::CompilePool pool;
 };
 
 struct Difference {
@@ -74,7 +75,8 @@ struct Difference {
   double worst = 0;  // |a - b| over what the gate allows between one of them and the truth
 };
 
-void compare(const Bits& a, const Bits& b, const Expectation& truth, bool bf16, Difference& into) {
+void compare(const Bits& a, const Bits& b, const problem::Expectation& truth, bool bf16,
+             Difference& into) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     ++into.elements;
     into.identical += a[i] == b[i];
@@ -87,12 +89,14 @@ void compare(const Bits& a, const Bits& b, const Expectation& truth, bool bf16, 
 
 int agree(const std::string& space, const std::string& one, const std::string& other, int count,
           std::uint64_t seed, const std::string& out) {
-  const TuningTask task = open_task(load_space_file(space, find_root()), find_root());
+  const tuner::TuningTask task =
+      tuner::open_task(space::load_space_file(space, find_root()), find_root());
   const bool bf16 = task.problem->shape().at("dtype") == Value(std::string("bf16"));
   Side sides[2] = {{task, one}, {task, other}};
-  TruthCache truth(*task.problem);
+  gate::TruthCache truth(*task.problem);
   const auto cases =
-      gate_cases(find_suite(*task.problem, SuiteName::quick).value(), derive_seed(seed, "agree"));
+      gate::gate_cases(problem::find_suite(*task.problem, problem::SuiteName::quick).value(),
+                       derive_seed(seed, "agree"));
   Random random(derive_seed(seed, "variants"));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   std::set<std::string> seen;
@@ -101,13 +105,13 @@ int agree(const std::string& space, const std::string& one, const std::string& o
   while (static_cast<int>(seen.size()) < count) {
     const Config config = task.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
-    Verdict verdicts[2];
+    gate::Verdict verdicts[2];
     Difference difference;
     std::vector<Bits> outputs[2];
     for (int s = 0; s < 2; ++s) {
-      const auto variant = make_variant(task, config, sides[s].pool, *sides[s].device);
-      verdicts[s] = Gate(*sides[s].device, truth).check(variant->binder(), cases);
-      for (const GateCase& each : cases) {
+      const auto variant = tuner::make_variant(task, config, sides[s].pool, *sides[s].device);
+      verdicts[s] = gate::Gate(*sides[s].device, truth).check(variant->binder(), cases);
+      for (const gate::GateCase& each : cases) {
         const auto bound = variant->bind(each.shape);
         if (!bound) continue;
         const auto bits = output_of(*sides[s].device, *bound, truth.get(each)->instance);
@@ -155,7 +159,7 @@ int agree(const std::string& space, const std::string& one, const std::string& o
 }
 
 }  // namespace
-}  // namespace fa_tune
+}  // namespace fa_tune::bench
 
 int main(int argc, char** argv) {
   if (argc < 6) {
@@ -163,8 +167,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    return fa_tune::agree(argv[1], argv[2], argv[3], std::stoi(argv[4]), std::stoull(argv[5]),
-                          argc > 6 ? argv[6] : "");
+    return fa_tune::bench::agree(argv[1], argv[2], argv[3], std::stoi(argv[4]),
+                                 std::stoull(argv[5]), argc > 6 ? argv[6] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_agree: {}\n", error.what());
     return 3;

@@ -25,7 +25,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 
-namespace fa_tune {
+namespace fa_tune::bench {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
@@ -114,7 +114,7 @@ std::string ptx_of(const Function& function) {
 // One function on one device.
 class Runner {
  public:
-  Runner(Device& device, const Function& function, std::uint64_t count)
+  Runner(device::Device& device, const Function& function, std::uint64_t count)
       : device_(device), count_(count) {
     KernelImage image;
     image.kind = BinaryKind::ptx;
@@ -140,7 +140,7 @@ class Runner {
       std::memcpy(bytes.data(), &value, sizeof(value));
       return bytes;
     };
-    Launch launch;
+    device::Launch launch;
     launch.kernel = kernel_;
     launch.config.grid = {static_cast<std::uint32_t>(count_ / threads), 1, 1};
     launch.config.block = {threads, 1, 1};
@@ -152,10 +152,10 @@ class Runner {
   }
 
  private:
-  Device& device_;
+  device::Device& device_;
   std::uint64_t count_;
-  KernelHandle kernel_{};
-  BufferHandle buffer_{};
+  device::KernelHandle kernel_{};
+  device::BufferHandle buffer_{};
 };
 
 // Numbers of a format in their order, so that neighbours differ by one.
@@ -248,8 +248,8 @@ void write_table(const Function& function, std::uint32_t first, Runner& runner,
 int compare_devices(const std::string& one, const std::string& other, const std::string& out,
                     std::uint32_t stride, const std::string& tables,
                     const std::vector<std::string>& names) {
-  const auto a = open_device(one, {}, find_root());
-  const auto b = open_device(other, {}, find_root());
+  const auto a = device::open_device(one, {}, find_root());
+  const auto b = device::open_device(other, {}, find_root());
   if (!tables.empty()) std::filesystem::create_directories(tables);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Function& function : functions()) {
@@ -302,7 +302,7 @@ int compare_devices(const std::string& one, const std::string& other, const std:
 }
 
 }  // namespace
-}  // namespace fa_tune
+}  // namespace fa_tune::bench
 
 int main(int argc, char** argv) {
   if (argc < 4) {
@@ -311,7 +311,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    return fa_tune::compare_devices(
+    return fa_tune::bench::compare_devices(
         argv[1], argv[2], argv[3], argc > 4 ? static_cast<std::uint32_t>(std::stoul(argv[4])) : 1,
         argc > 5 ? argv[5] : "", {argv + std::min(argc, 6), argv + argc});
   } catch (const std::exception& error) {

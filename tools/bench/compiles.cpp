@@ -21,7 +21,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::bench {
 namespace {
 
 Value value_of(const std::string& text) {
@@ -31,7 +31,7 @@ Value value_of(const std::string& text) {
   return text;
 }
 
-void change(SpaceFile& file, const std::string& setting) {
+void change(space::SpaceFile& file, const std::string& setting) {
   const std::size_t at = setting.find('=');
   if (at == std::string::npos)
     throw UserError("'" + setting + "': expected SETTING=VALUE, such as shape.D=128");
@@ -46,7 +46,7 @@ struct Counts {
   int without_spills = 0;
 };
 
-void count(const CompileOutcome& outcome, Counts& into) {
+void count(const kernel::CompileOutcome& outcome, Counts& into) {
   if (!outcome) {
     ++into.failed;
     fmt::print(stderr, "{}\n", outcome.error().message);
@@ -59,16 +59,16 @@ void count(const CompileOutcome& outcome, Counts& into) {
 
 int compiles(const std::string& space, int wanted, std::uint64_t seed,
              const std::vector<std::string>& settings) {
-  SpaceFile file = load_space_file(space, find_root());
+  space::SpaceFile file = space::load_space_file(space, find_root());
   for (const std::string& setting : settings) change(file, setting);
-  const TuningTask task = open_task(std::move(file), find_root());
-  const Problem& problem = *task.problem;
+  const tuner::TuningTask task = tuner::open_task(std::move(file), find_root());
+  const problem::Problem& problem = *task.problem;
   const auto defines = problem.defines(problem.shape());
-  const auto compiler = open_nvrtc();
-  CompilePool pool(*compiler, 2);
+  const auto compiler = kernel::open_nvrtc();
+  kernel::CompilePool pool(*compiler, 2);
   Random random(derive_seed(seed, "compiles"));
   std::set<std::string> seen;
-  std::deque<std::future<CompileOutcome>> pending;
+  std::deque<std::future<kernel::CompileOutcome>> pending;
   Counts counts;
   const auto settle = [&](std::size_t most) {
     for (; pending.size() > most; pending.pop_front()) count(pending.front().get(), counts);
@@ -78,7 +78,7 @@ int compiles(const std::string& space, int wanted, std::uint64_t seed,
   while (static_cast<int>(seen.size()) < total) {
     const Config config = task.space.sample(random);
     if (!seen.insert(config.to_json()).second) continue;
-    const Template& from = task.template_of(config);
+    const kernel::Template& from = task.template_of(config);
     pending.push_back(pool.submit({.source = from.render(config, defines),
                                    .arch = *from.arch_on(task.target.arch),
                                    .options = {}}));
@@ -112,11 +112,11 @@ int parsed(int count, char** words) {
 }
 
 }  // namespace
-}  // namespace fa_tune
+}  // namespace fa_tune::bench
 
 int main(int count, char** words) {
   try {
-    return fa_tune::parsed(count, words);
+    return fa_tune::bench::parsed(count, words);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_compiles: {}\n", error.what());
     return 2;

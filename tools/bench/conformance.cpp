@@ -28,12 +28,12 @@
 #include "engine/worker/remote_device.hpp"
 #include "tools/lone/outputs.hpp"
 
-namespace fa_tune {
+namespace fa_tune::bench {
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-using Outcome = std::expected<std::vector<LoneOutput>, std::string>;
+using Outcome = std::expected<std::vector<lone::LoneOutput>, std::string>;
 
 struct Options {
   std::string device;
@@ -62,7 +62,7 @@ void keep_outcome(const std::filesystem::path& file, const Outcome& outcome) {
   json answer;
   if (!outcome) answer["fault"] = outcome.error();
   if (outcome) answer["outputs"] = json::array();
-  for (const LoneOutput& each : outcome.value_or(std::vector<LoneOutput>())) {
+  for (const lone::LoneOutput& each : outcome.value_or(std::vector<lone::LoneOutput>())) {
     const auto* begin = reinterpret_cast<const std::uint8_t*>(each.bytes.data());
     answer["outputs"].push_back(
         {{"argument", each.argument},
@@ -75,7 +75,7 @@ Outcome kept_outcome(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::unexpected("no answer was kept");
   const json answer = json::from_cbor(read_file(file));
   if (answer.contains("fault")) return std::unexpected(answer["fault"].get<std::string>());
-  std::vector<LoneOutput> outputs;
+  std::vector<lone::LoneOutput> outputs;
   for (const json& each : answer["outputs"]) {
     const auto& bytes = each["bytes"].get_binary();
     const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
@@ -85,18 +85,18 @@ Outcome kept_outcome(const std::filesystem::path& file) {
 }
 
 // A kernel that costs its process the GPU, or never ends, costs nobody else anything.
-std::unique_ptr<Device> open_in_worker(const std::string& name) {
-  RemoteOptions options;
+std::unique_ptr<device::Device> open_in_worker(const std::string& name) {
+  worker::RemoteOptions options;
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fa-tune";
   options.words = {program.string(), "worker", "--device", name, "--root", find_root().string()};
-  if (!name.starts_with("cuda")) options.deadlines = Deadlines::of_emulator();
-  return open_remote(options);
+  if (!name.starts_with("cuda")) options.deadlines = worker::Deadlines::of_emulator();
+  return worker::open_remote(options);
 }
 
 // One of two devices whose answers are held against each other.
 class Side {
  public:
-  Side(const std::string& name, Compiler& compiler) : compiler_(compiler) {
+  Side(const std::string& name, kernel::Compiler& compiler) : compiler_(compiler) {
     constexpr std::string_view kept = "kept:";
     constexpr std::string_view apart = "apart:";
     if (name.starts_with(kept)) {
@@ -110,13 +110,13 @@ class Side {
     }
     device_ = name.starts_with(apart)    ? open_in_worker(name.substr(apart.size()))
               : name.starts_with("cuda") ? open_in_worker(name)
-                                         : open_device(name, {}, find_root());
+                                         : device::open_device(name, {}, find_root());
     info_ = device_->info();
   }
 
-  const DeviceInfo& info() const { return info_; }
+  const device::DeviceInfo& info() const { return info_; }
 
-  Outcome run(const KernelFile& kernel, std::uint64_t schedule) {
+  Outcome run(const lone::KernelFile& kernel, std::uint64_t schedule) {
     const std::string file = kernel.name + ".cbor";
     if (device_ == nullptr) return kept_outcome(kept_ / file);
     const Outcome outcome = kernel.run(*device_, compiler_, false, {}, schedule);
@@ -133,28 +133,28 @@ class Side {
   }
 
  private:
-  Compiler& compiler_;
-  std::unique_ptr<Device> device_;  // none for kept answers
-  std::filesystem::path kept_;      // answers are read from here, if not empty
-  std::filesystem::path keep_;      // and written to here
-  DeviceInfo info_;
+  kernel::Compiler& compiler_;
+  std::unique_ptr<device::Device> device_;  // none for kept answers
+  std::filesystem::path kept_;              // answers are read from here, if not empty
+  std::filesystem::path keep_;              // and written to here
+  device::DeviceInfo info_;
 };
 
 struct Row {
-  Difference difference;
+  lone::Difference difference;
   std::string verdict;
   std::string problem;
 };
 
-Row hold(const KernelFile& kernel, const std::vector<LoneOutput>& a,
-         const std::vector<LoneOutput>& b) {
+Row hold(const lone::KernelFile& kernel, const std::vector<lone::LoneOutput>& a,
+         const std::vector<lone::LoneOutput>& b) {
   Row row;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const ArgumentSpec& spec = kernel.launch.arguments[a[i].argument];
-    const Difference one = compare(spec, kernel.agreement, a[i].bytes, b[i].bytes);
+    const lone::ArgumentSpec& spec = kernel.launch.arguments[a[i].argument];
+    const lone::Difference one = compare(spec, kernel.agreement, a[i].bytes, b[i].bytes);
     if (!one.agrees && row.problem.empty()) {
-      const auto bits = [&](const LoneOutput& from) {
-        return element_bits(spec.element, from.bytes, one.first);
+      const auto bits = [&](const lone::LoneOutput& from) {
+        return lone::element_bits(spec.element, from.bytes, one.first);
       };
       row.problem = fmt::format("argument {} element {}: {:#x} ({}) and {:#x} ({})", a[i].argument,
                                 one.first, bits(a[i]), value_of(spec.element, bits(a[i])),
@@ -167,7 +167,7 @@ Row hold(const KernelFile& kernel, const std::vector<LoneOutput>& a,
   return row;
 }
 
-Row row_of(const KernelFile& kernel, const Options& options, Side& one, Side& other,
+Row row_of(const lone::KernelFile& kernel, const Options& options, Side& one, Side& other,
            ordered_json& recorded) {
   Row row;
   const auto fail = [&](const Side& side, const std::string& why) {
@@ -189,7 +189,7 @@ Row row_of(const KernelFile& kernel, const Options& options, Side& one, Side& ot
 }
 
 int agree(const Options& options) {
-  const auto compiler = with_cache(open_nvrtc(), cache_folder());
+  const auto compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
   Side one(options.device, *compiler);
   Side other(options.other, *compiler);
   if (!options.keep.empty()) {
@@ -201,12 +201,12 @@ int agree(const Options& options) {
   int count = 0;
   fmt::print("{:<24} {:<14} {:>9} {:>9} {:>10} {:>11}  {}\n", "kernel", "class", "elements",
              "identical", "worst ulp", "worst diff", "verdict");
-  for (const KernelFile& kernel : KernelFile::load_all(kernels("kernels"))) {
+  for (const lone::KernelFile& kernel : lone::KernelFile::load_all(kernels("kernels"))) {
     if (!options.only.empty() && kernel.name != options.only) continue;
     if (!kernel.runs_on(one.info().arch) || !kernel.runs_on(other.info().arch)) continue;
     ordered_json recorded;
     const Row row = row_of(kernel, options, one, other, recorded);
-    const Difference& d = row.difference;
+    const lone::Difference& d = row.difference;
     fmt::print("{:<24} {:<14} {:>9} {:>9} {:>10} {:>11.3g}  {}{}\n", kernel.name, kernel.kind,
                d.elements, d.identical, d.worst_ulp, d.worst_absolute, row.verdict,
                row.problem.empty() ? "" : ": " + row.problem);
@@ -252,14 +252,14 @@ std::filesystem::path find_kernel(const std::string& name) {
 
 // In this process, so that a checker around it sees the launch.
 int run_one(const Options& options) {
-  const KernelFile kernel = KernelFile::load(find_kernel(options.run));
-  const auto compiler = with_cache(open_nvrtc(), cache_folder());
-  const auto device = open_device(options.device, {}, find_root());
+  const lone::KernelFile kernel = lone::KernelFile::load(find_kernel(options.run));
+  const auto compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
+  const auto device = device::open_device(options.device, {}, find_root());
   const auto compiled = compiler->compile(kernel.request(device->info(), options.fault));
   if (!compiled) throw UserError(kernel.name + ": " + compiled.error().message);
-  LoneLaunch launch = kernel.launch;
-  launch.checks = Checks::all();
-  const auto outputs = run_lone(*device, compiled->image, launch);
+  lone::LoneLaunch launch = kernel.launch;
+  launch.checks = device::Checks::all();
+  const auto outputs = lone::run_lone(*device, compiled->image, launch);
   if (outputs) {
     fmt::print("{}: ran\n", kernel.name);
     return 0;
@@ -269,10 +269,10 @@ int run_one(const Options& options) {
 }
 
 }  // namespace
-}  // namespace fa_tune
+}  // namespace fa_tune::bench
 
 int main(int argc, char** argv) {
-  fa_tune::Options options;
+  fa_tune::bench::Options options;
   CLI::App app("Do two devices give the same answers for the same small kernels?",
                "bench_conformance");
   app.add_option("device", options.device, "cuda:N or emulator:NAME")->required();
@@ -285,9 +285,9 @@ int main(int argc, char** argv) {
   app.add_flag("--fault", options.fault, "with the planted fault");
   CLI11_PARSE(app, argc, argv);
   try {
-    if (!options.run.empty()) return fa_tune::run_one(options);
+    if (!options.run.empty()) return fa_tune::bench::run_one(options);
     if (options.other.empty()) throw fa_tune::UserError("a second device is needed, or --run");
-    return fa_tune::agree(options);
+    return fa_tune::bench::agree(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_conformance: {}\n", error.what());
     return 3;

@@ -67,13 +67,14 @@ Cost cost_of(const Work& work) {
           core_seconds(CLOCK_THREAD_CPUTIME_ID) - main_before};
 }
 
-class Loop final : public ReferenceRunner {
+class Loop final : public problem::ReferenceRunner {
  public:
-  void run(const ReferenceCall&, const Instance& instance, const TakeResult& take) override {
+  void run(const problem::ReferenceCall&, const problem::Instance& instance,
+           const problem::TakeResult& take) override {
     std::span<const std::byte> result;
     const Cost cost = cost_of([&] {
-      result = instance.tensors[0].type == DType::f64 ? sum(instance, in_double_)
-                                                      : sum(instance, in_float_);
+      result = instance.tensors[0].type == problem::DType::f64 ? sum(instance, in_double_)
+                                                               : sum(instance, in_float_);
     });
     spent_ += cost;
     ++runs_;
@@ -85,7 +86,7 @@ class Loop final : public ReferenceRunner {
 
  private:
   template <typename Real>
-  static std::span<const std::byte> sum(const Instance& instance, std::vector<Real>& z) {
+  static std::span<const std::byte> sum(const problem::Instance& instance, std::vector<Real>& z) {
     if (z.empty()) z = large_zeros<Real>(static_cast<std::size_t>(instance.tensors[2].elements()));
     const auto* x = reinterpret_cast<const Real*>(instance.tensors[0].bytes.data());
     const auto* y = reinterpret_cast<const Real*>(instance.tensors[1].bytes.data());
@@ -136,24 +137,26 @@ int main(int argc, char** argv) {
   write_file(folder.path() / "add.cu", kAdd);
   write_file(folder.path() / "sums.yaml", fmt::format(fmt::runtime(kSpace), argv[1]));
   const std::string root = find_root().string();
-  const TuningTask task =
-      open_task(load_space_file((folder.path() / "sums.yaml").string(), root), root);
-  Problem& problem = *task.problem;
+  const tuner::TuningTask task =
+      tuner::open_task(space::load_space_file((folder.path() / "sums.yaml").string(), root), root);
+  problem::Problem& problem = *task.problem;
   const auto loop = std::make_shared<Loop>();
   problem.use_reference(loop);
-  Instance instance;
-  std::vector<Expectation> truth;
-  const Cost making = cost_of([&] { instance = problem.make(problem.shape(), Inputs::normal, 1); });
-  Cost expecting = cost_of([&] { truth = problem.expect(instance, Truth::usual); });
+  problem::Instance instance;
+  std::vector<problem::Expectation> truth;
+  const Cost making =
+      cost_of([&] { instance = problem.make(problem.shape(), problem::Inputs::normal, 1); });
+  Cost expecting = cost_of([&] { truth = problem.expect(instance, problem::Truth::usual); });
   const Cost& loops = loop->spent();
   expecting += {-loops.wall_s, -loops.core_s, -loops.main_s};
   std::vector<std::byte> result;
-  loop->run({}, instance, [&](const Tensor&, std::span<const std::byte> bytes) {
+  loop->run({}, instance, [&](const problem::Tensor&, std::span<const std::byte> bytes) {
     result.assign(bytes.begin(), bytes.end());
   });
   bool right = false;
-  const Cost comparing = cost_of(
-      [&] { right = compare(instance.tensors[2], result, truth[0]).finding == Finding::passed; });
+  const Cost comparing = cost_of([&] {
+    right = gate::compare(instance.tensors[2], result, truth[0]).finding == gate::Finding::passed;
+  });
   const double elements = static_cast<double>(truth[0].exact.size());
   const auto told = [&](const Cost& cost) {
     return nlohmann::ordered_json{{"wall_ns", 1e9 * cost.wall_s / elements},

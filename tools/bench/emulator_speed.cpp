@@ -80,17 +80,17 @@ std::string loop_of(const Mma& format) {
   return text + "ret;\n}\n";
 }
 
-void need(const std::expected<void, Fault>& outcome) {
+void need(const std::expected<void, device::Fault>& outcome) {
   if (!outcome) throw MachineError(outcome.error().message);
 }
 
-KernelHandle load(Device& device, const KernelImage& image) {
+device::KernelHandle load(device::Device& device, const KernelImage& image) {
   const auto kernel = device.load(image);
   if (!kernel) throw MachineError(kernel.error().message);
   return *kernel;
 }
 
-double seconds_of(Device& device, const Launch& launch) {
+double seconds_of(device::Device& device, const device::Launch& launch) {
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
     const std::clock_t begin = std::clock();
@@ -102,14 +102,14 @@ double seconds_of(Device& device, const Launch& launch) {
 
 Json mma_speed(const std::string& profile, const std::string& word) {
   Json rows = Json::array();
-  const auto device = open_emulator(load_profile(profile, find_root()), 1);
+  const auto device = device::open_emulator(device::load_profile(profile, find_root()), 1);
   for (const Mma& format : formats) {
     if (std::string(format.opcode).find(word) == std::string::npos) continue;
     KernelImage image;
     image.kind = BinaryKind::ptx;
     image.kernel = "k";
     image.bytes = loop_of(format);
-    Launch launch;
+    device::Launch launch;
     launch.kernel = load(*device, image);
     launch.config.block = {32, 1, 1};
     // Bytes 0x38 to 0x3b: near one as f16, bf16, tf32, e4m3, e5m2 and f64.
@@ -117,7 +117,7 @@ Json mma_speed(const std::string& profile, const std::string& word) {
     for (std::size_t i = 0; i < input.size(); ++i) {
       input[i] = static_cast<std::byte>(0x38 + (i * 7 + i / 8) % 4);
     }
-    const BufferHandle buffer = device->allocate(input.size());
+    const device::BufferHandle buffer = device->allocate(input.size());
     need(device->write(buffer, 0, input));
     launch.arguments = {buffer};
     const double seconds = seconds_of(*device, launch);
@@ -130,22 +130,22 @@ Json mma_speed(const std::string& profile, const std::string& word) {
 
 Json template_speed(const std::string& word) {
   Json rows = Json::array();
-  const TuningTask task = ShapeName{"1,8,512,64"}.open("l4.yaml");
-  const auto device = open_emulator(load_profile("l4", find_root()), 1);
+  const tuner::TuningTask task = ShapeName{"1,8,512,64"}.open("l4.yaml");
+  const auto device = device::open_emulator(device::load_profile("l4", find_root()), 1);
   const auto compiler = compiler_with("");
   Workplace workplace(task, *device);
-  for (const Preset& preset : task.file.presets) {
+  for (const space::Preset& preset : task.file.presets) {
     if (preset.name.find(word) == std::string::npos) continue;
     const auto compiled = compiler->compile(request_of(task, preset.config, device->info()));
     if (!compiled) throw MachineError(compiled.error().message);
-    const KernelHandle kernel = load(*device, compiled->image);
-    Launch launch = workplace.launch(preset.config, kernel);
+    const device::KernelHandle kernel = load(*device, compiled->image);
+    device::Launch launch = workplace.launch(preset.config, kernel);
     const double seconds = seconds_of(*device, launch);
     const auto timing = device->time(launch, {});
     if (!timing) throw MachineError(timing.error().message);
     const Json detail = Json::parse(timing->detail_json);
     const double instructions = detail.at("counters").at("warp_instructions").get<double>();
-    launch.checks = Checks::all();
+    launch.checks = device::Checks::all();
     const double checked = seconds_of(*device, launch);
     fmt::print(
         "{:<20} whole launch {:>7.3f} s, {:>8.2f} million warp instructions/s, checked {:>7.3f} "

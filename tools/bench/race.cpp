@@ -34,10 +34,10 @@ Score score(const test::Vice& vice, double places, std::size_t count) {
     sum.told += test::series_on(vice, truth, seed, places).tied_first().size() != count;
   truth.back() = kFaster * kUs;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const RaceResult result = test::series_on(vice, truth, 1'000'000 + seed, places);
-    const RaceStanding& last = result.standings.back();
+    const measure::RaceResult result = test::series_on(vice, truth, 1'000'000 + seed, places);
+    const measure::RaceStanding& last = result.standings.back();
     sum.found += result.tied_first() == std::vector{count - 1};
-    sum.wrong += is_slower(last.to_winner);
+    sum.wrong += measure::is_slower(last.to_winner);
     sum.covered += last.to_baseline.low <= kFaster && kFaster <= last.to_baseline.high;
   }
   return sum;
@@ -61,7 +61,7 @@ int main(int count, char** words) {
         rows.push_back({{"places", places},
                         {"clock", vice.name},
                         {"kernels", kernels},
-                        {"processes", ProcessSeries::kProcesses},
+                        {"processes", measure::ProcessSeries::kProcesses},
                         {"seeds", kSeeds},
                         {"false_winners", sum.told},
                         {"found_2_percent", sum.found},

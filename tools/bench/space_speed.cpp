@@ -32,19 +32,19 @@ Numbers range(std::int64_t first, std::int64_t last, std::int64_t step = 1) {
   return numbers;
 }
 
-SpaceParts parts_of(const std::string& name,
-                    std::initializer_list<std::pair<std::string, Numbers>> parameters,
-                    std::initializer_list<std::string> constraints) {
-  SpaceParts parts;
+space::SpaceParts parts_of(const std::string& name,
+                           std::initializer_list<std::pair<std::string, Numbers>> parameters,
+                           std::initializer_list<std::string> constraints) {
+  space::SpaceParts parts;
   parts.name = name;
   for (const auto& [parameter, numbers] : parameters)
     parts.parameters.push_back({parameter, {numbers.begin(), numbers.end()}, std::nullopt, {}});
   for (const std::string& text : constraints)
-    parts.constraints.push_back({Expression::parse(text), "", ""});
+    parts.constraints.push_back({expression::Expression::parse(text), "", ""});
   return parts;
 }
 
-SpaceParts hotspot() {
+space::SpaceParts hotspot() {
   Numbers widths = {1, 2, 4, 8, 16};
   for (const std::int64_t width : range(32, 1024, 32)) widths.push_back(width);
   const std::string bytes =
@@ -70,7 +70,7 @@ SpaceParts hotspot() {
        "BLOCKS_PER_SM == 0 or (" + bytes + ") * BLOCKS_PER_SM <= MAX_SHARED_MEMORY"});
 }
 
-SpaceParts gemm() {
+space::SpaceParts gemm() {
   const Numbers tiles = {16, 32, 64, 128};
   const Numbers threads = {8, 16, 32};
   const Numbers widths = {1, 2, 4, 8};
@@ -98,7 +98,7 @@ SpaceParts gemm() {
                    "not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)"});
 }
 
-SpaceParts convolution() {
+space::SpaceParts convolution() {
   return parts_of(
       "convolution",
       {{"block_size_x", range(16, 256, 16)},
@@ -117,7 +117,7 @@ SpaceParts convolution() {
        "tile_size_y + (filter_height - 1)) < 12 * 1024"});
 }
 
-SpaceParts dedispersion() {
+space::SpaceParts dedispersion() {
   return parts_of(
       "dedispersion",
       {{"block_size_x", {1, 2, 4, 8, 16, 32}},
@@ -134,15 +134,15 @@ SpaceParts dedispersion() {
 
 // Twenty parameters of eight values with a constraint between every one and the next, two sums over
 // five and a product over six of them.
-SpaceParts large() {
-  SpaceParts parts;
+space::SpaceParts large() {
+  space::SpaceParts parts;
   parts.name = "large";
   const auto name = [](int i) { return "P" + std::to_string(i); };
   const Numbers numbers = range(1, 8);
   for (int i = 0; i < 20; ++i)
     parts.parameters.push_back({name(i), {numbers.begin(), numbers.end()}, std::nullopt, {}});
   const auto add = [&](const std::string& text) {
-    parts.constraints.push_back({Expression::parse(text), "", ""});
+    parts.constraints.push_back({expression::Expression::parse(text), "", ""});
   };
   for (int i = 0; i + 1 < 20; ++i) add(name(i) + " + " + name(i + 1) + " <= 14");
   add("P0 + P4 + P8 + P12 + P16 <= 32");
@@ -172,34 +172,34 @@ double mean_us(std::size_t count, const Action& action) {
   return watch.ms() * 1e3 / static_cast<double>(count);
 }
 
-void measure(const SpaceParts& parts) {
+void measure(const space::SpaceParts& parts) {
   std::vector<double> build_ms;
   for (int i = 0; i < rounds; ++i) {
     const ProcessorTime watch;
-    const Space space = Space::build(parts);
+    const space::Space space = space::Space::build(parts);
     build_ms.push_back(watch.ms());
   }
-  const Space space = Space::build(parts);
+  const space::Space space = space::Space::build(parts);
   Random random(1);
-  std::vector<Genome> genomes(samples);
+  std::vector<space::Genome> genomes(samples);
   const double sample_us =
       mean_us(samples, [&](std::size_t i) { genomes[i] = space.sample_genome(random); });
   std::size_t valid = 0;
   const double valid_us =
       mean_us(samples, [&](std::size_t i) { valid += space.valid(genomes[i]) ? 1 : 0; });
   if (valid != samples) fmt::print("{}: {} samples are not valid\n", parts.name, samples - valid);
-  std::vector<Genome> near;
+  std::vector<space::Genome> near;
   std::size_t found = 0;
-  const auto neighbors_us = [&](Neighborhood neighborhood) {
+  const auto neighbors_us = [&](space::Neighborhood neighborhood) {
     return mean_us(visits, [&](std::size_t i) {
       space.neighbors(genomes[i], neighborhood, near);
       found += near.size();
     });
   };
-  const double one_gene_us = neighbors_us(Neighborhood::one_gene);
-  const double linked_us = neighbors_us(Neighborhood::linked);
+  const double one_gene_us = neighbors_us(space::Neighborhood::one_gene);
+  const double linked_us = neighbors_us(space::Neighborhood::linked);
   const double nearest_us = mean_us(visits, [&](std::size_t i) {
-    Genome wish = genomes[i];
+    space::Genome wish = genomes[i];
     for (std::size_t gene = 0; gene < wish.size(); ++gene)
       if (random.below(2) == 0) wish[gene] = genomes[samples - 1 - i][gene];
     found += space.nearest(wish, random).size();
@@ -214,7 +214,7 @@ void measure(const SpaceParts& parts) {
 int main() {
   fmt::print("{:14} {:>18}    {:9} {:5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "space", "valid",
              "all", "", "build ms", "sample us", "valid us", "one us", "linked us", "repair us");
-  for (const SpaceParts& parts : {hotspot(), gemm(), convolution(), dedispersion(), large()})
+  for (const space::SpaceParts& parts : {hotspot(), gemm(), convolution(), dedispersion(), large()})
     measure(parts);
   return 0;
 }

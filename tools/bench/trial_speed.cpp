@@ -33,19 +33,19 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-nlohmann::ordered_json measure(const TuningTask& task, Device& device) {
-  const auto compiler = open_nvrtc();
-  CompilePool pool(*compiler, 1);
-  TruthCache truth(*task.problem);
-  GateAndScreen gate_and_screen(task, device, truth, {1, 2});
+nlohmann::ordered_json measured_costs(const tuner::TuningTask& task, device::Device& device) {
+  const auto compiler = kernel::open_nvrtc();
+  kernel::CompilePool pool(*compiler, 1);
+  gate::TruthCache truth(*task.problem);
+  tuner::GateAndScreen gate_and_screen(task, device, truth, {1, 2});
   std::vector<double> gate_ms, measure_ms;
   // The first finds no truth yet and is not counted among the others.
   double first_ms = 0;
   for (int i = 0; i <= kTrials; ++i) {
-    CompileStage compile_stage(task, device,
-                               pool);  // a new one, or the second trial were a duplicate
+    tuner::CompileStage compile_stage(task, device,
+                                      pool);  // a new one, or the second trial were a duplicate
     const auto variant = compile_stage.prepare(task.space.parts().presets.back().config);
-    FinishedTrial trial;
+    tuner::FinishedTrial trial;
     if (compile_stage.pass(*variant, trial)) gate_and_screen.run(*variant, trial);
     if (trial.row.outcome != Outcome::passed) return {{"failed", trial.row.message}};
     if (i == 0) first_ms = trial.row.gate_ms;
@@ -68,22 +68,23 @@ int main(int argc, char** argv) {
   const std::string name = argv[1];
   const std::string root = find_root().string();
   const std::vector<std::string> settings(argv + std::min(argc, 4), argv + argc);
-  const TuningTask task = open_task(
-      with_settings(load_space_file(argc > 3 ? argv[3] : "l4.yaml", root), settings), root);
-  reference_on_emulator(*task.problem, task.target);
+  const tuner::TuningTask task = tuner::open_task(
+      space::with_settings(space::load_space_file(argc > 3 ? argv[3] : "l4.yaml", root), settings),
+      root);
+  tuner::reference_on_emulator(*task.problem, task.target);
   nlohmann::ordered_json result = {{"device", name},
                                    {"trials", kTrials},
                                    {"shape", task.problem->describe(task.problem->shape())}};
   {
-    const auto here = open_device(name, task.target, root);
+    const auto here = device::open_device(name, task.target, root);
     result["name"] = here->info().name;
-    result["in_process"] = measure(task, *here);
+    result["in_process"] = measured_costs(task, *here);
   }
-  RemoteOptions options;
+  worker::RemoteOptions options;
   options.words = {argv[2], "worker", "--device", name, "--root", root};
-  if (!name.starts_with("cuda")) options.deadlines = Deadlines::of_emulator();
-  const auto there = open_remote(options);
-  result["in_worker"] = measure(task, *there);
+  if (!name.starts_with("cuda")) options.deadlines = worker::Deadlines::of_emulator();
+  const auto there = worker::open_remote(options);
+  result["in_worker"] = measured_costs(task, *there);
   fmt::print("{}\n", result.dump(2));
   return 0;
 }

@@ -25,11 +25,11 @@ namespace {
 
 using namespace fa_tune;
 
-const Products& fastest() {
+const problem::Products& fastest() {
 #ifdef FA_TUNE_AVX2
-  if (__builtin_cpu_supports("avx2")) return avx2::products;
+  if (__builtin_cpu_supports("avx2")) return problem::avx2::products;
 #endif
-  return plain::products;
+  return problem::plain::products;
 }
 
 // Seconds that all threads of this process have computed.
@@ -41,14 +41,15 @@ double core_seconds() {
 
 // Multiplications a second of one core.
 template <typename Real>
-double speed_of(Product<Real> product) {
+double speed_of(problem::Product<Real> product) {
   constexpr std::size_t inner = 64, width = 32, calls = 100'000;
-  std::vector<Real> out(product_rows * width), left(product_rows * inner, Real{1}),
-      right(inner * width, Real{1});
+  std::vector<Real> out(problem::product_rows * width),
+      left(problem::product_rows * inner, Real{1}), right(inner * width, Real{1});
   const double before = core_seconds();
   for (std::size_t i = 0; i < calls; ++i)
     product(out.data(), width, left.data(), inner, right.data(), inner, width);
-  return static_cast<double>(calls * product_rows * inner * width) / (core_seconds() - before);
+  return static_cast<double>(calls * problem::product_rows * inner * width) /
+         (core_seconds() - before);
 }
 
 struct Cost {
@@ -71,18 +72,19 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_truth_speed B H L D [causal] [thorough]\n");
     return 2;
   }
-  AttentionShape shape{
+  problem::AttentionShape shape{
       .B = std::atoll(argv[1]), .H = std::atoll(argv[2]), .D = std::atoll(argv[4])};
   shape.Lq = shape.Lk = std::atoll(argv[3]);
-  Truth truth = Truth::usual;
+  problem::Truth truth = problem::Truth::usual;
   for (int i = 5; i < argc; ++i) {
     shape.causal = shape.causal || std::string(argv[i]) == "causal";
-    if (std::string(argv[i]) == "thorough") truth = Truth::thorough;
+    if (std::string(argv[i]) == "thorough") truth = problem::Truth::thorough;
   }
-  const AttentionProblem problem(shape);
-  const Coverage coverage = problem.coverage(problem.shape(), truth);
-  Instance instance;
-  const Cost making = cost_of([&] { instance = problem.make(problem.shape(), Inputs::normal, 1); });
+  const problem::AttentionProblem problem(shape);
+  const problem::Coverage coverage = problem.coverage(problem.shape(), truth);
+  problem::Instance instance;
+  const Cost making =
+      cost_of([&] { instance = problem.make(problem.shape(), problem::Inputs::normal, 1); });
   const Cost computing = cost_of([&] { problem.expect(instance, truth); });
 
   const double multiplications = problem.flop(problem.shape()) / 4 *

@@ -34,7 +34,7 @@ double median_ms(int repetitions, const std::function<void()>& work) {
   return times[times.size() / 2];
 }
 
-nlohmann::ordered_json measure(Device& device) {
+nlohmann::ordered_json measure(device::Device& device) {
   nlohmann::ordered_json result;
   // Two calls each; the least that any call costs.
   constexpr int kPairs = 200;
@@ -43,7 +43,7 @@ nlohmann::ordered_json measure(Device& device) {
                       });
   for (const std::size_t kib : {64, 1024, 16 * 1024, 256 * 1024}) {
     std::vector<std::byte> bytes(kib * 1024, std::byte{1});
-    const BufferHandle buffer = device.allocate(bytes.size());
+    const device::BufferHandle buffer = device.allocate(bytes.size());
     const auto gigabytes_a_second = [&](const std::function<void()>& copy) {
       copy();
       return static_cast<double>(bytes.size()) / 1e6 / median_ms(11, copy);
@@ -65,12 +65,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string root = find_root().string();
-  const auto here = open_device("emulator:l4", {}, root);
-  RemoteOptions options;
+  const auto here = device::open_device("emulator:l4", {}, root);
+  worker::RemoteOptions options;
   options.words = {argv[1], "worker", "--device", "emulator:l4", "--root", root};
-  options.deadlines = Deadlines::of_emulator();
-  const double start_ms = median_ms(11, [&] { open_remote(options); });
-  const auto there = open_remote(options);
+  options.deadlines = worker::Deadlines::of_emulator();
+  const double start_ms = median_ms(11, [&] { worker::open_remote(options); });
+  const auto there = worker::open_remote(options);
   nlohmann::ordered_json result;
   result["in_process"] = measure(*here);
   result["in_worker"] = measure(*there);

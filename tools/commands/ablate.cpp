@@ -9,7 +9,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct AblateArguments {
@@ -24,21 +24,23 @@ struct AblateArguments {
 
 int ablate_trial(const AblateArguments& arguments) {
   const auto root = require_root();
-  const TrialOfRun both = require_trial(Store(arguments.db, Store::Mode::read), arguments.trial);
-  const RunRow& run = both.run;
-  const TuningTask task = open_stored_task(run, root);
+  const report::TrialOfRun both =
+      report::require_trial(db::Store(arguments.db, db::Store::Mode::read), arguments.trial);
+  const db::RunRow& run = both.run;
+  const tuner::TuningTask task = tuner::open_stored_task(run, root);
   Session session(arguments.device, task.target, root);
   session.give_reference(*task.problem, task.target);
-  const DeviceInfo& device = session.device().info();
-  AblationOptions options;
+  const device::DeviceInfo& device = session.device().info();
+  tuner::AblationOptions options;
   options.baseline = arguments.baseline;
   options.all_genes = arguments.genes == "all";
   options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("on {} ({}), seed {}", device.id, device.name, options.seed);
-  const Ablation found = ablate(task, both.trial, session.device(), session.pool(), options,
-                                [](const std::string& step) { log_info("{}", step); });
-  fmt::print("{}",
-             arguments.format == "json" ? ablation_json(found, run) : ablation_text(found, run));
+  const report::Ablation found =
+      tuner::ablate(task, both.trial, session.device(), session.pool(), options,
+                    [](const std::string& step) { log_info("{}", step); });
+  fmt::print("{}", arguments.format == "json" ? report::ablation_json(found, run)
+                                              : report::ablation_text(found, run));
   return 0;
 }
 
@@ -64,4 +66,4 @@ void add_ablate(CLI::App& app, Action& action) {
   act(*command, action, arguments, ablate_trial);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -12,7 +12,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -25,18 +25,19 @@ struct BenchArguments {
   std::string device = "auto";
   std::string format = "text";
   std::optional<std::uint64_t> seed;
-  int processes = ProcessSeries::kProcesses;
+  int processes = measure::ProcessSeries::kProcesses;
   std::string l2 = "warm";
 };
 
-void print(const KernelComparison& outcome, const KernelUnderTest& a, const KernelUnderTest& b,
-           const DeviceInfo& device, std::uint64_t seed, bool as_json) {
+void print(const tuner::KernelComparison& outcome, const tuner::KernelUnderTest& a,
+           const tuner::KernelUnderTest& b, const device::DeviceInfo& device, std::uint64_t seed,
+           bool as_json) {
   const auto& ratio = outcome.ratio;
   const std::string kind = to_text(device.times);
   if (as_json) {
-    const auto side = [](const KernelUnderTest& tested, const Interval& us,
+    const auto side = [](const tuner::KernelUnderTest& tested, const Interval& us,
                          const std::string& detail) {
-      Json json{{"name", tested.name()}, {"time_us", interval_json(us)}};
+      Json json{{"name", tested.name()}, {"time_us", report::interval_json(us)}};
       if (!detail.empty()) json["detail"] = Json::parse(detail);
       return json;
     };
@@ -45,53 +46,53 @@ void print(const KernelComparison& outcome, const KernelUnderTest& a, const Kern
                             {"seed", seed},
                             {"a", side(a, outcome.a_us, outcome.a_detail)},
                             {"b", side(b, outcome.b_us, outcome.b_detail)},
-                            {"ratio", interval_json(ratio)},
+                            {"ratio", report::interval_json(ratio)},
                             {"processes", outcome.processes},
                             {"blocks", outcome.blocks},
                             {"void_blocks", outcome.void_blocks},
-                            {"verdict", verdict_text(ratio)}}
+                            {"verdict", measure::verdict_text(ratio)}}
                            .dump(2));
     return;
   }
   for (const auto& [tested, us] : {std::pair(&a, &outcome.a_us), {&b, &outcome.b_us}})
     fmt::print("{}: {:.2f} us {}\n", tested->name(), us->value, kind);
   const std::string against = b.name() + " against " + a.name();
-  if (device.times == TimeKind::predicted) {
+  if (device.times == device::TimeKind::predicted) {
     fmt::print("{}: {}, {:.4f} of its time as the model predicts; nothing was measured\n", against,
-               verdict_text(ratio), ratio.value);
+               measure::verdict_text(ratio), ratio.value);
   } else {
     fmt::print("{}: {}, {:.4f} of its time [{:.4f}, {:.4f}] in {} processes, {} blocks, {} void\n",
-               against, verdict_text(ratio), ratio.value, ratio.low, ratio.high, outcome.processes,
-               outcome.blocks, outcome.void_blocks);
+               against, measure::verdict_text(ratio), ratio.value, ratio.low, ratio.high,
+               outcome.processes, outcome.blocks, outcome.void_blocks);
   }
 }
 
 int bench(const BenchArguments& arguments) {
-  const KernelPlaces places{require_root(), arguments.db, arguments.space};
+  const tuner::KernelPlaces places{require_root(), arguments.db, arguments.space};
   // Before the kernels under test, because their kernels are unloaded from it at the end.
   std::optional<Session> session;
-  const auto a = open_kernel(arguments.a, places);
-  const auto b = open_kernel(arguments.b, places);
+  const auto a = tuner::open_kernel(arguments.a, places);
+  const auto b = tuner::open_kernel(arguments.b, places);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(fmt::format("{} and {} solve different problems: {}, and {}", a->name(),
                                 b->name(), a->problem().describe(a->problem().shape()),
                                 b->problem().describe(b->problem().shape())));
   session.emplace(arguments.device, a->target(), places.root);
-  for (KernelUnderTest* each : {a.get(), b.get()})
+  for (tuner::KernelUnderTest* each : {a.get(), b.get()})
     each->use_reference(session->reference(each->target()));
-  const DeviceInfo& device = session->device().info();
+  const device::DeviceInfo& device = session->device().info();
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
-  if (arguments.l2 == "cold" && device.times == TimeKind::predicted)
+  if (arguments.l2 == "cold" && device.times == device::TimeKind::predicted)
     throw UserError(
         "--l2 cold: " + device.name +
         " predicts, and its model knows a warm cache alone; leave the option out or name "
         "a GPU with --device");
   log_info("on {} ({}), seed {}", device.id, device.name, seed);
   const auto outcome =
-      compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
-                      {.processes = arguments.processes,
-                       .l2 = arguments.l2 == "cold" ? L2::cold : L2::warm,
-                       .seed = seed});
+      tuner::compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
+                             {.processes = arguments.processes,
+                              .l2 = arguments.l2 == "cold" ? device::L2::cold : device::L2::warm,
+                              .seed = seed});
   if (!outcome) throw UserError(outcome.error().rejection.message);
   print(*outcome, *a, *b, device, seed, arguments.format == "json");
   return 0;
@@ -124,4 +125,4 @@ void add_bench(CLI::App& app, Action& action) {
   act(*command, action, arguments, bench);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

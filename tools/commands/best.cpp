@@ -6,7 +6,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct BestArguments {
@@ -16,13 +16,13 @@ struct BestArguments {
 };
 
 int best(const BestArguments& arguments) {
-  const Store store(arguments.filters.db, Store::Mode::read);
-  TrialFilter filter = arguments.filters.resolved();
+  const db::Store store(arguments.filters.db, db::Store::Mode::read);
+  db::TrialFilter filter = arguments.filters.resolved();
   filter.limit = arguments.limit;
-  const auto trials = best_trials(store, filter);
-  fmt::print("{}", arguments.format == "json"  ? best_json(trials)
-                   : arguments.format == "csv" ? best_csv(trials)
-                                               : best_table(trials));
+  const auto trials = report::best_trials(store, filter);
+  fmt::print("{}", arguments.format == "json"  ? report::best_json(trials)
+                   : arguments.format == "csv" ? report::best_csv(trials)
+                                               : report::best_table(trials));
   if (!trials.empty()) return 0;
   log_warning("{}: no kernel that passed matches these filters", arguments.filters.db);
   return 1;
@@ -41,4 +41,4 @@ void add_best(CLI::App& app, Action& action) {
   act(*command, action, arguments, best);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

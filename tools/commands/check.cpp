@@ -16,7 +16,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,16 +28,16 @@ struct CheckArguments {
   bool write = false;
   std::string device = "auto";
   double allow_percent = 1;
-  int processes = ProcessSeries::kProcesses;
+  int processes = measure::ProcessSeries::kProcesses;
   std::string format = "text";
   std::optional<std::uint64_t> seed;
 };
 
 // Two texts of one kernel raced, and what was found of the second.
 struct Meeting {
-  std::expected<KernelComparison, RejectedContestant> compare_kernels;
+  std::expected<tuner::KernelComparison, RejectedContestant> compare_kernels;
   KernelResources resources;
-  DeviceInfo device;
+  device::DeviceInfo device;
   std::string compiler;
 };
 
@@ -46,17 +46,18 @@ Meeting meet(const std::string& file, const std::string& before, const std::stri
   const fs::path root = require_root();
   // Before the kernels under test, because their kernels are unloaded from it at the end.
   std::optional<Session> session;
-  const auto a = kernel_of_export(file + " of the baseline", before, root);
-  const auto b = kernel_of_export(file, now, root);
+  const auto a = tuner::kernel_of_export(file + " of the baseline", before, root);
+  const auto b = tuner::kernel_of_export(file, now, root);
   if (a->problem().kind() != b->problem().kind() || a->problem().shape() != b->problem().shape())
     throw UserError(file + ": solves another problem than in the baseline: " +
                     b->problem().describe(b->problem().shape()) + ", not " +
                     a->problem().describe(a->problem().shape()));
   session.emplace(arguments.device, a->target(), root);
-  for (KernelUnderTest* each : {a.get(), b.get()})
+  for (tuner::KernelUnderTest* each : {a.get(), b.get()})
     each->use_reference(session->reference(each->target()));
-  auto met = compare_kernels(*a, *b, session->device(), session->compiler(), session->pool(),
-                             {.processes = arguments.processes, .l2 = L2::warm, .seed = seed});
+  auto met = tuner::compare_kernels(
+      *a, *b, session->device(), session->compiler(), session->pool(),
+      {.processes = arguments.processes, .l2 = device::L2::warm, .seed = seed});
   return {std::move(met), b->resources(), session->device().info(), session->compiler().version()};
 }
 
@@ -64,9 +65,9 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
   const fs::path path = arguments.baseline;
   std::vector<std::string> files = arguments.files;
   if (files.empty())  // those that it is of already
-    for (const BaselineKernel& kernel : parse_baseline(read_file(path), path).kernels)
+    for (const tuner::BaselineKernel& kernel : tuner::parse_baseline(read_file(path), path).kernels)
       files.push_back((path.parent_path() / kernel.file).string());
-  Baseline baseline;
+  tuner::Baseline baseline;
   for (const std::string& file : files) {
     const std::string text = read_file(file);
     const Meeting meeting = meet(file, text, text, arguments, seed);
@@ -89,7 +90,7 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
 // What has become worse than the baseline: each a word for JSON and a sentence for a person.
 using Findings = std::vector<std::pair<std::string, std::string>>;
 
-Findings regressions(const BaselineKernel& then, const Meeting& now, double allow) {
+Findings regressions(const tuner::BaselineKernel& then, const Meeting& now, double allow) {
   Findings found;
   if (!now.compare_kernels) return {{"wrong", now.compare_kernels.error().rejection.message}};
   const Interval& ratio = now.compare_kernels->ratio;
@@ -105,14 +106,15 @@ Findings regressions(const BaselineKernel& then, const Meeting& now, double allo
   return found;
 }
 
-Json row_of(const BaselineKernel& then, const Meeting& now, const Findings& found) {
+Json row_of(const tuner::BaselineKernel& then, const Meeting& now, const Findings& found) {
   Json row{{"file", then.file}, {"regressions", Json::array()}};
   for (const auto& [word, sentence] : found)
     row["regressions"].push_back({{"what", word}, {"message", sentence}});
-  row["time_us"] = now.compare_kernels ? interval_json(now.compare_kernels->b_us) : Json();
-  row["baseline_us"] = now.compare_kernels ? interval_json(now.compare_kernels->a_us) : Json();
-  row["baseline_us_then"] = interval_json(then.time_us);
-  row["ratio"] = now.compare_kernels ? interval_json(now.compare_kernels->ratio) : Json();
+  row["time_us"] = now.compare_kernels ? report::interval_json(now.compare_kernels->b_us) : Json();
+  row["baseline_us"] =
+      now.compare_kernels ? report::interval_json(now.compare_kernels->a_us) : Json();
+  row["baseline_us_then"] = report::interval_json(then.time_us);
+  row["ratio"] = now.compare_kernels ? report::interval_json(now.compare_kernels->ratio) : Json();
   row["registers"] = now.resources.registers;
   row["registers_then"] = then.resources.registers;
   row["spill_bytes"] = now.resources.spill_store_bytes;
@@ -120,24 +122,24 @@ Json row_of(const BaselineKernel& then, const Meeting& now, const Findings& foun
   return row;
 }
 
-void print_row(const BaselineKernel& then, const Meeting& now, const Findings& found) {
+void print_row(const tuner::BaselineKernel& then, const Meeting& now, const Findings& found) {
   std::vector<std::string> words;
   for (const auto& [word, sentence] : found) words.push_back(sentence);
   fmt::print("{}: {}", then.file, found.empty() ? "ok" : "REGRESSED");
   if (!words.empty()) fmt::print(": {}", fmt::join(words, "; "));
   if (now.compare_kernels) {
-    const KernelComparison& compare_kernels = *now.compare_kernels;
+    const tuner::KernelComparison& compare_kernels = *now.compare_kernels;
     fmt::print("\n  {:.2f} us {}, the baseline {:.2f} us now and {:.2f} us then: ratio {:.4f}",
                compare_kernels.b_us.value, to_text(now.device.times), compare_kernels.a_us.value,
                then.time_us.value, compare_kernels.ratio.value);
-    if (now.device.times == TimeKind::measured)
+    if (now.device.times == device::TimeKind::measured)
       fmt::print(" [{:.4f}, {:.4f}] in {} processes", compare_kernels.ratio.low,
                  compare_kernels.ratio.high, compare_kernels.processes);
   }
   fmt::print("\n");
 }
 
-void refuse_other_machine(const Baseline& baseline, const Meeting& meeting,
+void refuse_other_machine(const tuner::Baseline& baseline, const Meeting& meeting,
                           const std::string& path) {
   if (meeting.device.name != baseline.device)
     throw UserError(fmt::format("{} was measured on {}, this is {}: write one for this machine",
@@ -150,10 +152,10 @@ int check(const CheckArguments& arguments) {
   if (!arguments.files.empty())
     throw UserError("check: the baseline names its files; KERNEL.cu goes with --write");
   const fs::path path = arguments.baseline;
-  const Baseline baseline = parse_baseline(read_file(path), path);
+  const tuner::Baseline baseline = tuner::parse_baseline(read_file(path), path);
   Json rows = Json::array();
   int regressed = 0;
-  for (const BaselineKernel& then : baseline.kernels) {
+  for (const tuner::BaselineKernel& then : baseline.kernels) {
     const std::string file = (path.parent_path() / then.file).string();
     const Meeting now = meet(file, then.text, read_file(file), arguments, seed);
     refuse_other_machine(baseline, now, path.string());
@@ -208,4 +210,4 @@ void add_check(CLI::App& app, Action& action) {
   act(*command, action, arguments, check);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

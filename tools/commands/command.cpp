@@ -12,7 +12,7 @@
 #include "engine/util/error.hpp"
 #include "engine/worker/open.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 
 Budget parse_budget(const std::string& text) {
   const auto wrong = [&text] {
@@ -96,13 +96,14 @@ std::filesystem::path require_root() {
   return root;
 }
 
-std::unique_ptr<Compiler> open_compiler() {
-  return with_cache(open_nvrtc_in_worker(), cache_folder() / "kernels");
+std::unique_ptr<kernel::Compiler> open_compiler() {
+  return kernel::with_cache(worker::open_nvrtc_in_worker(), cache_folder() / "kernels");
 }
 
 int default_jobs() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
-RunRow require_run(const Store& store, const std::string& db, std::optional<std::int64_t> run) {
+db::RunRow require_run(const db::Store& store, const std::string& db,
+                       std::optional<std::int64_t> run) {
   if (run) {
     if (auto row = store.run(*run)) return *row;
     throw UserError(fmt::format("{}: there is no run {}", db, *run));
@@ -120,4 +121,4 @@ std::int64_t trial_number(const std::string& text) {
   return number;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -12,7 +12,7 @@
 #include "db/store.hpp"
 #include "engine/kernel/compile/compiler.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 
 // What the command line asked for; its result is the exit code: 0 done, 1 the work was done and
 // nothing passed, 130 interrupted. Exceptions become 2 and 3 in main.
@@ -80,15 +80,16 @@ std::string format_seconds(double seconds);
 std::filesystem::path require_root();
 
 // NVRTC, in processes of its own, behind the cache on disk.
-std::unique_ptr<Compiler> open_compiler();
+std::unique_ptr<kernel::Compiler> open_compiler();
 
 // How many threads a machine gives the compiler.
 int default_jobs();
 
 // The run of that number, or the newest one. Throws UserError where there is none.
-RunRow require_run(const Store& store, const std::string& db, std::optional<std::int64_t> run);
+db::RunRow require_run(const db::Store& store, const std::string& db,
+                       std::optional<std::int64_t> run);
 
 // The number of a trial from a command line. Throws UserError.
 std::int64_t trial_number(const std::string& text);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

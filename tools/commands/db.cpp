@@ -11,7 +11,7 @@
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -25,14 +25,14 @@ struct DbArguments {
 };
 
 // "done", "running (process 4711)", "killed": what a run that is called running is in truth.
-std::string standing(const Store& store, const RunRow& run) {
+std::string standing(const db::Store& store, const db::RunRow& run) {
   if (run.state != "running") return run.state;
   const std::string holder = store.holder_of(run.id);
   return holder.empty() ? "killed" : fmt::format("running ({})", holder);
 }
 
 int check_file(const DbArguments& arguments) {
-  const DatabaseReport report = check_database(arguments.file);
+  const db::DatabaseReport report = db::check_database(arguments.file);
   const bool sound = report.defects.empty();
   Json json = {{"file", arguments.file},    {"sound", sound},
                {"schema", report.schema},   {"newest_schema", report.newest_schema},
@@ -41,11 +41,11 @@ int check_file(const DbArguments& arguments) {
   std::string text;
   for (const std::string& defect : report.defects) text += "DEFECT     " + defect + "\n";
   if (sound) {
-    const Store store(arguments.file, Store::Mode::read);
-    std::vector<RunRow> runs = store.runs();
+    const db::Store store(arguments.file, db::Store::Mode::read);
+    std::vector<db::RunRow> runs = store.runs();
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
       const std::string state = standing(store, *run);
-      const std::string fingerprint = run_fingerprint(store, run->id);
+      const std::string fingerprint = report::run_fingerprint(store, run->id);
       json["runs"].push_back({{"run", run->id}, {"state", state}, {"fingerprint", fingerprint}});
       text += fmt::format("run {:<6} {:<22} fingerprint {}\n", run->id, state, fingerprint);
     }
@@ -66,7 +66,7 @@ int check_file(const DbArguments& arguments) {
 }
 
 int backup(const DbArguments& arguments) {
-  backup_database(arguments.file, arguments.copy);
+  db::backup_database(arguments.file, arguments.copy);
   const auto bytes = std::filesystem::file_size(arguments.copy);
   if (arguments.json())
     fmt::print(
@@ -78,7 +78,7 @@ int backup(const DbArguments& arguments) {
 }
 
 int migrate(const DbArguments& arguments) {
-  const Migrated migrated = migrate_database(arguments.file);
+  const db::Migrated migrated = db::migrate_database(arguments.file);
   const std::string copy = migrated.copy.string();
   if (arguments.json())
     fmt::print("{}\n", Json({{"file", arguments.file},
@@ -119,4 +119,4 @@ void add_db(CLI::App& app, Action& action) {
       migrate, arguments, action);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -11,7 +11,7 @@
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 void say(const char* what, bool good, const std::string& text) {
@@ -20,8 +20,9 @@ void say(const char* what, bool good, const std::string& text) {
 
 void say_profiler() {
   try {
-    const std::string ncu = find_ncu("");
-    say("ncu", true, fmt::format("{}, {}: for 'profile' on a GPU", ncu_version(ncu), ncu));
+    const std::string ncu = profiler::find_ncu("");
+    say("ncu", true,
+        fmt::format("{}, {}: for 'profile' on a GPU", profiler::ncu_version(ncu), ncu));
   } catch (const MachineError& error) {
     say("ncu", false, error.what());
   }
@@ -33,7 +34,7 @@ int doctor() {
   say("root", !root.empty(),
       root.empty() ? "kernel_templates and search_spaces not found: set FA_TUNE_ROOT"
                    : root.string());
-  const NvrtcFacts nvrtc = describe_nvrtc();
+  const kernel::NvrtcFacts nvrtc = kernel::describe_nvrtc();
   say("compiler", nvrtc.found,
       nvrtc.found ? fmt::format("{}, {}", nvrtc.version, nvrtc.path)
                   : "no libnvrtc: tools/setup installs it, or set FA_TUNE_NVRTC to the library");
@@ -42,8 +43,8 @@ int doctor() {
         nvrtc.headers.empty() ? "no CUDA headers: kernels that include cuda_fp16.h do not compile; "
                                 "run tools/setup, or set FA_TUNE_CUDA_INCLUDE"
                               : nvrtc.headers);
-  const auto gpus = list_gpus_in_worker();
-  for (const DeviceInfo& gpu : gpus)
+  const auto gpus = worker::list_gpus_in_worker();
+  for (const device::DeviceInfo& gpu : gpus)
     say("gpu", true,
         fmt::format("{}  {}, {}, {} SMs, driver {}", gpu.id, gpu.name, gpu.arch, gpu.sms,
                     gpu.driver));
@@ -79,4 +80,4 @@ void add_doctor(CLI::App& app, Action& action) {
   command->callback([points, &action] { action = *points ? list_fault_points : doctor; });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -12,11 +12,11 @@
 #include "tools/lone/kernel_file.hpp"
 #include "tools/lone/outputs.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct EmulateArguments {
-  SourceFile source;
+  lone::SourceFile source;
   std::string device = "h100";
   std::vector<std::uint32_t> grid = {1};
   std::vector<std::uint32_t> block;
@@ -33,9 +33,9 @@ Dim3 sizes(const std::vector<std::uint32_t>& list) {
   return {list[0], list.size() > 1 ? list[1] : 1, list.size() > 2 ? list[2] : 1};
 }
 
-Checks checks_of(const std::string& text) {
-  if (text == "all") return Checks::all();
-  Checks checks;
+device::Checks checks_of(const std::string& text) {
+  if (text == "all") return device::Checks::all();
+  device::Checks checks;
   if (text == "none") return checks;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -55,17 +55,19 @@ Checks checks_of(const std::string& text) {
   return checks;
 }
 
-LoneLaunch launch_of(const EmulateArguments& arguments) {
-  LoneLaunch launch;
+lone::LoneLaunch launch_of(const EmulateArguments& arguments) {
+  lone::LoneLaunch launch;
   launch.config = {sizes(arguments.grid), sizes(arguments.block), sizes(arguments.cluster),
                    arguments.shared};
-  for (const std::string& spec : arguments.specs) launch.arguments.push_back(parse_argument(spec));
+  for (const std::string& spec : arguments.specs)
+    launch.arguments.push_back(lone::parse_argument(spec));
   launch.checks = checks_of(arguments.checks);
   return launch;
 }
 
 // 0 or the number of the output to write, from "OUT.npy" or "N:OUT.npy".
-std::pair<std::size_t, std::string> dump_target(const LoneLaunch& launch, const std::string& text) {
+std::pair<std::size_t, std::string> dump_target(const lone::LoneLaunch& launch,
+                                                const std::string& text) {
   const std::size_t colon = text.find(':');
   std::size_t wanted = launch.arguments.size();
   if (colon != std::string::npos && colon > 0 && text.find_first_not_of("0123456789") == colon &&
@@ -80,8 +82,8 @@ std::pair<std::size_t, std::string> dump_target(const LoneLaunch& launch, const 
   return {wanted, named ? text.substr(colon + 1) : text};
 }
 
-void dump(const ArgumentSpec& spec, const LoneOutput& output, const std::string& file) {
-  const std::string text = write_npy(spec.element, spec.dims, output.bytes);
+void dump(const lone::ArgumentSpec& spec, const lone::LoneOutput& output, const std::string& file) {
+  const std::string text = lone::write_npy(spec.element, spec.dims, output.bytes);
   if (file != "-") {
     write_file(file, text);
   } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
@@ -90,24 +92,24 @@ void dump(const ArgumentSpec& spec, const LoneOutput& output, const std::string&
 }
 
 // What could not start is the user's to mend; what went wrong while it ran is a finding.
-int complain(const Fault& fault) {
-  const bool never_ran = fault.kind == FaultKind::load_failed ||
-                         fault.kind == FaultKind::unknown_instruction ||
-                         fault.kind == FaultKind::resources;
+int complain(const device::Fault& fault) {
+  const bool never_ran = fault.kind == device::FaultKind::load_failed ||
+                         fault.kind == device::FaultKind::unknown_instruction ||
+                         fault.kind == device::FaultKind::resources;
   if (never_ran) throw UserError(to_text(fault.kind) + ": " + fault.message);
   fmt::print(stderr, "fa-tune: {}: {}\n", to_text(fault.kind), fault.message);
   return 1;
 }
 
 // A correct kernel gives the same bits whatever the order of what is unordered.
-int differs(const LoneLaunch& launch, const std::vector<LoneOutput>& first,
-            const std::vector<LoneOutput>& other) {
+int differs(const lone::LoneLaunch& launch, const std::vector<lone::LoneOutput>& first,
+            const std::vector<lone::LoneOutput>& other) {
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i].bytes == other[i].bytes) continue;
-    const ArgumentSpec& spec = launch.arguments[first[i].argument];
+    const lone::ArgumentSpec& spec = launch.arguments[first[i].argument];
     std::uint64_t at = 0;
-    while (element_bits(spec.element, first[i].bytes, at) ==
-           element_bits(spec.element, other[i].bytes, at))
+    while (lone::element_bits(spec.element, first[i].bytes, at) ==
+           lone::element_bits(spec.element, other[i].bytes, at))
       ++at;
     fmt::print(stderr,
                "fa-tune: race: schedule {} leaves other bits than schedule 0 in argument {}, first "
@@ -118,7 +120,7 @@ int differs(const LoneLaunch& launch, const std::vector<LoneOutput>& first,
   return 0;
 }
 
-int report_counters(LoneRun& run, Device& device) {
+int report_counters(lone::LoneRun& run, device::Device& device) {
   const auto timing = device.time(run.launch(), {});
   if (!timing) return complain(timing.error());
   fmt::print("predicted for {}: {:.3f} us\n{}\n", timing->model, timing->samples_us.front(),
@@ -127,15 +129,15 @@ int report_counters(LoneRun& run, Device& device) {
 }
 
 int emulate(const EmulateArguments& arguments) {
-  LoneLaunch launch = launch_of(arguments);
+  lone::LoneLaunch launch = launch_of(arguments);
   std::pair<std::size_t, std::string> target;
   if (!arguments.dump.empty()) target = dump_target(launch, arguments.dump);
-  const auto device = open_device("emulator:" + arguments.device, {}, require_root());
+  const auto device = device::open_device("emulator:" + arguments.device, {}, require_root());
   const KernelImage image = image_of(arguments.source, device->info());
-  std::vector<LoneOutput> first;
+  std::vector<lone::LoneOutput> first;
   for (int schedule = 0; schedule < arguments.schedules; ++schedule) {
     launch.schedule = static_cast<std::uint64_t>(schedule);
-    auto run = LoneRun::prepare(*device, image, launch);
+    auto run = lone::LoneRun::prepare(*device, image, launch);
     if (!run) return complain(run.error());
     if (const auto done = run->run(); !done) return complain(done.error());
     auto outputs = run->outputs();
@@ -148,12 +150,12 @@ int emulate(const EmulateArguments& arguments) {
     if (arguments.counters)
       if (const int code = report_counters(*run, *device); code != 0) return code;
   }
-  for (const LoneOutput& output : first) {
-    const ArgumentSpec& spec = launch.arguments[output.argument];
+  for (const lone::LoneOutput& output : first) {
+    const lone::ArgumentSpec& spec = launch.arguments[output.argument];
     const bool dumped = !arguments.dump.empty() && output.argument == target.first;
     if (dumped) dump(spec, output, target.second);
     // With --dump - standard output is the array's alone.
-    if (target.second != "-") fmt::print("{}\n", summary_of(spec, output));
+    if (target.second != "-") fmt::print("{}\n", lone::summary_of(spec, output));
   }
   return 0;
 }
@@ -202,4 +204,4 @@ void add_emulate(CLI::App& app, Action& action) {
   act(*command, action, arguments, emulate);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

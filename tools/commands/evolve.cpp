@@ -23,7 +23,7 @@
 #include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 // A search that nobody bounded: long enough to find something, short enough to wait for.
@@ -60,8 +60,8 @@ struct EvolveArguments {
 };
 
 // Only reads: a slip in the file's name or the run's number must not make or change a database.
-RunRow stored_run(const EvolveArguments& arguments) {
-  const auto run = Store(arguments.db, Store::Mode::read).run(*arguments.resume);
+db::RunRow stored_run(const EvolveArguments& arguments) {
+  const auto run = db::Store(arguments.db, db::Store::Mode::read).run(*arguments.resume);
   if (!run)
     throw UserError(
         fmt::format("{}: there is no run {} to resume", arguments.db, *arguments.resume));
@@ -69,8 +69,8 @@ RunRow stored_run(const EvolveArguments& arguments) {
 }
 
 // As typed, else as the resumed run had it, else as the space says.
-void set_budget(EvolveOptions& options, const EvolveArguments& arguments,
-                const std::optional<RunRow>& stored, const SpaceFile& file) {
+void set_budget(tuner::EvolveOptions& options, const EvolveArguments& arguments,
+                const std::optional<db::RunRow>& stored, const space::SpaceFile& file) {
   if (arguments.budget) {
     const Budget budget = parse_budget(*arguments.budget);
     options.trials = budget.trials;
@@ -89,9 +89,9 @@ void set_budget(EvolveOptions& options, const EvolveArguments& arguments,
 }
 
 // The command comes from the command line alone: no file and no database can make us run one.
-std::optional<ProposerOptions> proposer_options(const EvolveArguments& arguments) {
+std::optional<search::ProposerOptions> proposer_options(const EvolveArguments& arguments) {
   if (!arguments.proposer) return std::nullopt;
-  ProposerOptions options;
+  search::ProposerOptions options;
   options.words = split_words(*arguments.proposer);
   options.share = arguments.proposer_share;
   options.deadline = std::chrono::milliseconds(std::lround(arguments.proposer_deadline_s * 1000));
@@ -114,21 +114,21 @@ std::vector<std::int64_t> runs_named(const std::string& warm) {
   return runs;
 }
 
-void announce(const TuningTask& task, const std::vector<Device*>& devices,
-              const EvolveOptions& options, const Compiler& compiler) {
-  const Device& device = *devices.front();
+void announce(const tuner::TuningTask& task, const std::vector<device::Device*>& devices,
+              const tuner::EvolveOptions& options, const kernel::Compiler& compiler) {
+  const device::Device& device = *devices.front();
   log_info("space {}: {} valid configs, {}", task.file.name, task.space.count(),
            task.problem->describe(task.problem->shape()));
   for (const std::string& line : task.idle_parameters()) log_warning("{}", line);
   announce_coverage(*task.problem);
   std::vector<std::string> ids;
-  for (const Device* each : devices) ids.push_back(each->info().id);
+  for (const device::Device* each : devices) ids.push_back(each->info().id);
   log_info("{} {}: {}, compiled for {} by {}, {} compiler threads",
            ids.size() == 1 ? "device" : "devices", fmt::join(ids, ", "), device.info().name,
            device.info().arch, compiler.version(), options.jobs);
-  for (const PriorRun& earlier : options.earlier)
+  for (const tuner::PriorRun& earlier : options.earlier)
     log_info("learns from {} trials of {}", earlier.trials, earlier.title);
-  if (device.info().times == TimeKind::predicted)
+  if (device.info().times == device::TimeKind::predicted)
     log_info(
         "no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
         task.target.title);
@@ -156,21 +156,22 @@ void refuse_what_is_stored(const EvolveArguments& arguments) {
 }
 
 // A space of ours, or a T1 file's kernel as one.
-SpaceFile named_space(const EvolveArguments& arguments, const std::filesystem::path& root) {
-  const auto path = find_space_file(arguments.space, root);
+space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesystem::path& root) {
+  const auto path = space::find_space_file(arguments.space, root);
   const std::string text = read_file(path);
-  if (!looks_like_t1(text)) {
+  if (!community::looks_like_t1(text)) {
     if (!arguments.reference.empty() || !arguments.target.empty())
       throw UserError("--reference and --target are for T1 files: a space names its own");
-    return with_settings(load_space_file(arguments.space, root), arguments.settings);
+    return space::with_settings(space::load_space_file(arguments.space, root), arguments.settings);
   }
   if (arguments.reference.empty())
     throw UserError(path.string() +
                     ": is a T1 file: name a plain kernel that computes the same, to hold its own "
                     "against, with --reference FILE.cu");
-  T1Use use{.reference = arguments.reference};
+  community::T1Use use{.reference = arguments.reference};
   if (!arguments.target.empty()) use.target = arguments.target;
-  return with_settings(parse_space_file(t1_as_space(text, path, use), path), arguments.settings);
+  return space::with_settings(
+      space::parse_space_file(community::t1_as_space(text, path, use), path), arguments.settings);
 }
 
 int evolve_command(const EvolveArguments& arguments) {
@@ -179,11 +180,11 @@ int evolve_command(const EvolveArguments& arguments) {
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
   if (arguments.resume) refuse_what_is_stored(arguments);
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
-  std::optional<RunRow> stored;
+  std::optional<db::RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const TuningTask task =
-      open_task(stored ? stored_space(*stored) : named_space(arguments, root), root);
-  EvolveOptions options;
+  const tuner::TuningTask task =
+      tuner::open_task(stored ? tuner::stored_space(*stored) : named_space(arguments, root), root);
+  tuner::EvolveOptions options;
   options.resume = arguments.resume;
   if (arguments.strategy) options.strategy = *arguments.strategy;
   options.jobs = arguments.jobs;
@@ -193,8 +194,8 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early. A proposer learns, whatever it stands beside.
   const auto strategy =
-      make_strategy(options.strategy, {.space = task.space, .seed = options.seed});
-  if (!options.proposer) options.policy = BatchPolicy::of(*strategy);
+      search::make_strategy(options.strategy, {.space = task.space, .seed = options.seed});
+  if (!options.proposer) options.policy = tuner::BatchPolicy::of(*strategy);
   if (arguments.generation) options.policy.generation = *arguments.generation;
   if (arguments.ahead) options.policy.ahead = *arguments.ahead;
   set_budget(options, arguments, stored, task.file);
@@ -202,26 +203,26 @@ int evolve_command(const EvolveArguments& arguments) {
   if (!stored) {
     const auto named = runs_named(arguments.warm.value_or("auto"));
     if (!named.empty()) {
-      const Store known(arguments.db, Store::Mode::read);
+      const db::Store known(arguments.db, db::Store::Mode::read);
       for (const std::int64_t run : named)
-        options.earlier.push_back(choose_prior_runs(known, task, run));
+        options.earlier.push_back(tuner::choose_prior_runs(known, task, run));
     }
   }
   Session session(Session::Devices::several, arguments.device, task.target, root);
   session.give_reference(*task.problem, task.target);
-  const std::vector<Device*> devices = session.devices();
-  const DeviceInfo& device = session.device().info();
-  Store store(arguments.db, Store::Mode::write);
+  const std::vector<device::Device*> devices = session.devices();
+  const device::DeviceInfo& device = session.device().info();
+  db::Store store(arguments.db, db::Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
-    options.earlier = choose_prior_runs(store, task, device.name);
+    options.earlier = tuner::choose_prior_runs(store, task, device.name);
   announce(task, devices, options, session.compiler());
 
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  EvolveResult result;
+  tuner::EvolveResult result;
   {
     Progress progress(options, to_text(device.times));
-    result = evolve(task, devices, session.compiler(), store, options, progress, stop_asked);
+    result = tuner::evolve(task, devices, session.compiler(), store, options, progress, stop_asked);
   }
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)
@@ -271,9 +272,9 @@ void add_evolve(CLI::App& app, Action& action) {
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
   add_seed(*command, arguments->seed, "the run's seed, 1 if not given");
-  command->add_option(
-      "--strategy", arguments->strategy,
-      fmt::format("how to search: {}; evolve if not given", fmt::join(strategy_names(), ", ")));
+  command->add_option("--strategy", arguments->strategy,
+                      fmt::format("how to search: {}; evolve if not given",
+                                  fmt::join(search::strategy_names(), ", ")));
   command->add_option("--proposer", arguments->proposer,
                       "a command that proposes configs, asked over its standard input and output");
   command
@@ -291,16 +292,17 @@ void add_evolve(CLI::App& app, Action& action) {
       "earlier runs of the database to learn from: auto, off, or their numbers (3,5); auto if "
       "not given");
   command
-      ->add_option(
-          "--generation", arguments->generation,
-          fmt::format("trials asked for at a time; {} if not given", BatchPolicy{}.generation))
+      ->add_option("--generation", arguments->generation,
+                   fmt::format("trials asked for at a time; {} if not given",
+                               tuner::BatchPolicy{}.generation))
       ->check(CLI::Range(1, 1000));
   command
-      ->add_option("--ahead", arguments->ahead,
-                   fmt::format("generations to compile while one is timed: more for many devices, "
-                               "and the search knows less of the last; {} if not given, {} with a "
-                               "strategy that learns nothing",
-                               BatchPolicy{}.ahead, BatchPolicy::ahead_without_learning))
+      ->add_option(
+          "--ahead", arguments->ahead,
+          fmt::format("generations to compile while one is timed: more for many devices, "
+                      "and the search knows less of the last; {} if not given, {} with a "
+                      "strategy that learns nothing",
+                      tuner::BatchPolicy{}.ahead, tuner::BatchPolicy::ahead_without_learning))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,
@@ -316,4 +318,4 @@ void add_evolve(CLI::App& app, Action& action) {
   act(*command, action, arguments, evolve_command);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -14,7 +14,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct ExportArguments {
@@ -42,31 +42,32 @@ std::string identifier(const std::string& name) {
   return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
 }
 
-void take_best(const Filters& filters, bool one, Packager& packager) {
-  const Store store(filters.db, Store::Mode::read);
+void take_best(const Filters& filters, bool one, tuner::Packager& packager) {
+  const db::Store store(filters.db, db::Store::Mode::read);
   if (one) {
     packager.add_trial(store, only_best(store, filters).id);
     return;
   }
-  for (const TrialRow& trial : best_of_each(store, filters)) packager.add_trial(store, trial.id);
+  for (const db::TrialRow& trial : best_of_each(store, filters))
+    packager.add_trial(store, trial.id);
 }
 
 void take_named(const std::vector<std::string>& kernels, const std::string& db,
-                Packager& packager) {
-  std::optional<Store> store;
+                tuner::Packager& packager) {
+  std::optional<db::Store> store;
   for (const std::string& kernel : kernels) {
     if (kernel.ends_with(".cu")) {
       packager.add_file(kernel);
       continue;
     }
     const std::int64_t trial = trial_number(kernel);
-    if (!store) store.emplace(db, Store::Mode::read);
+    if (!store) store.emplace(db, db::Store::Mode::read);
     packager.add_trial(*store, trial);
   }
 }
 
 // Trials at the shapes that they were chosen for.
-void take_portfolio(const std::string& file, const std::string& db, Packager& packager) {
+void take_portfolio(const std::string& file, const std::string& db, tuner::Packager& packager) {
   const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
   const auto wrong = [&] {
     return UserError(file +
@@ -74,18 +75,19 @@ void take_portfolio(const std::string& file, const std::string& db, Packager& pa
                      "\"shapes\", each with \"shape\" and \"trial\"");
   };
   if (!json.is_object() || !json.contains("shapes") || !json["shapes"].is_array()) throw wrong();
-  const Store store(db, Store::Mode::read);
+  const db::Store store(db, db::Store::Mode::read);
   for (const auto& each : json["shapes"]) {
     if (!each.is_object() || !each.contains("shape") || !each.contains("trial") ||
         !each["trial"].is_number_integer())
       throw wrong();
-    packager.add_trial(store, each["trial"].get<std::int64_t>(), shape_of(each["shape"].dump()));
+    packager.add_trial(store, each["trial"].get<std::int64_t>(),
+                       report::shape_of(each["shape"].dump()));
   }
 }
 
-std::string text_of(const Package& package, const std::string& form) {
-  if (form == "ptx") return ptx_text(package);
-  return form == "header" ? cxx_header(package) : torch_module(package);
+std::string text_of(const exports::Package& package, const std::string& form) {
+  if (form == "ptx") return exports::ptx_text(package);
+  return form == "header" ? exports::cxx_header(package) : exports::torch_module(package);
 }
 
 // Where neither kernels nor a portfolio are named: the best trial of each shape and device that the
@@ -95,21 +97,21 @@ int export_package(const Filters& filters, const PackageWishes& wishes) {
   if (one && (wishes.kernels.size() > 1 || !wishes.portfolio.empty()))
     throw UserError("--as ptx writes one kernel: name one");
   const auto compiler = open_compiler();
-  Packager packager(*compiler, one ? BinaryKind::ptx : BinaryKind::cubin, require_root(),
-                    FA_TUNE_VERSION);
+  tuner::Packager packager(*compiler, one ? BinaryKind::ptx : BinaryKind::cubin, require_root(),
+                           FA_TUNE_VERSION);
   if (!wishes.portfolio.empty())
     take_portfolio(wishes.portfolio, filters.db, packager);
   else if (wishes.kernels.empty())
     take_best(filters, one, packager);
   else
     take_named(wishes.kernels, filters.db, packager);
-  Package package = packager.package();
+  exports::Package package = packager.package();
   package.name = identifier(std::filesystem::path(wishes.out).stem().string());
   write_file(wishes.out, text_of(package, wishes.form));
   log_info("{} {}, for {} {}, in {}:", package.kernels.size(),
            package.kernels.size() == 1 ? "kernel" : "kernels", package.calls.size(),
            package.calls.size() == 1 ? "shape" : "shapes", wishes.out);
-  for (const PackagedCall& call : package.calls)
+  for (const exports::PackagedCall& call : package.calls)
     log_info("  {} on {}: {}", call.described, call.device.empty() ? "any" : call.device,
              call.origin);
   return 0;
@@ -117,7 +119,7 @@ int export_package(const Filters& filters, const PackageWishes& wishes) {
 
 bool is_table(const std::string& form) { return form == "t4" || form == "cachefile"; }
 
-std::int64_t chosen(const Store& store, const ExportArguments& arguments) {
+std::int64_t chosen(const db::Store& store, const ExportArguments& arguments) {
   if (arguments.trial) return *arguments.trial;
   if (arguments.kernels.size() == 1) return trial_number(arguments.kernels.front());
   return only_best(store, arguments.filters).id;
@@ -127,9 +129,10 @@ std::int64_t chosen(const Store& store, const ExportArguments& arguments) {
 int export_run(const ExportArguments& arguments) {
   if (!arguments.filters.filter.run || arguments.trial || !arguments.kernels.empty())
     throw UserError("--as " + arguments.form + " writes a whole run: name it with --run alone");
-  const Store store(arguments.filters.db, Store::Mode::read);
-  const RecordedRun run = run_table(store, *arguments.filters.filter.run);
-  const std::string text = arguments.form == "t4" ? t4_text(run) : cachefile_text(run);
+  const db::Store store(arguments.filters.db, db::Store::Mode::read);
+  const community::RecordedRun run = report::run_table(store, *arguments.filters.filter.run);
+  const std::string text =
+      arguments.form == "t4" ? community::t4_text(run) : community::cachefile_text(run);
   write_file(arguments.out, arguments.out.ends_with(".gz") ? gzip(text) : text);
   log_info("{} trials are in {}", run.trials.size(), arguments.out);
   return 0;
@@ -148,10 +151,10 @@ int export_command(const ExportArguments& arguments) {
   }
   if (arguments.kernels.size() > 1 || !arguments.portfolio.empty())
     throw UserError("--as cu writes one kernel: name one trial");
-  const Store store(arguments.filters.db, Store::Mode::read);
-  const ExportFacts facts =
-      trial_facts(store, chosen(store, arguments), require_root(), FA_TUNE_VERSION);
-  write_file(arguments.out, export_text(facts));
+  const db::Store store(arguments.filters.db, db::Store::Mode::read);
+  const report::ExportFacts facts =
+      tuner::trial_facts(store, chosen(store, arguments), require_root(), FA_TUNE_VERSION);
+  write_file(arguments.out, report::export_text(facts));
   log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
            arguments.out);
   return 0;
@@ -185,4 +188,4 @@ void add_export(CLI::App& app, Action& action) {
   act(*command, action, arguments, export_command);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -12,7 +12,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 // "H=8,Lq=512,causal=false" as the JSON object the store compares with.
@@ -46,16 +46,16 @@ void Filters::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"measured", "predicted"}));
 }
 
-std::vector<TrialRow> best_of_each(const Store& store, const Filters& filters) {
-  TrialFilter filter = filters.resolved();
+std::vector<db::TrialRow> best_of_each(const db::Store& store, const Filters& filters) {
+  db::TrialFilter filter = filters.resolved();
   filter.limit = -1;
-  std::map<std::int64_t, RunRow> runs;
+  std::map<std::int64_t, db::RunRow> runs;
   std::set<std::tuple<std::string, std::string, std::string>> seen;
-  std::vector<TrialRow> chosen;
-  for (TrialRow& trial : store.best(filter)) {
+  std::vector<db::TrialRow> chosen;
+  for (db::TrialRow& trial : store.best(filter)) {
     auto known = runs.find(trial.run);
     if (known == runs.end()) known = runs.emplace(trial.run, store.run(trial.run).value()).first;
-    const RunRow& run = known->second;
+    const db::RunRow& run = known->second;
     const std::string problem = run.problem == "custom" ? "space " + run.space : run.problem;
     if (seen.emplace(problem, run.shape_json, run.device_name).second)
       chosen.push_back(std::move(trial));
@@ -64,14 +64,14 @@ std::vector<TrialRow> best_of_each(const Store& store, const Filters& filters) {
   return chosen;
 }
 
-TrialRow only_best(const Store& store, const Filters& filters) {
+db::TrialRow only_best(const db::Store& store, const Filters& filters) {
   constexpr std::size_t kMostTold = 4;
   auto chosen = best_of_each(store, filters);
   if (chosen.size() == 1) return std::move(chosen.front());
   std::string list;
   for (std::size_t i = 0; i < std::min(chosen.size(), kMostTold); ++i)
     list += fmt::format("{}trial {} ({})", i == 0 ? "" : "; ", chosen[i].id,
-                        context_text(store.run(chosen[i].run).value()));
+                        report::context_text(store.run(chosen[i].run).value()));
   if (chosen.size() > kMostTold) list += "; ...";
   throw UserError(fmt::format(
       "{} has a best kernel for each of {} problems, shapes or devices: {}. Name the trial, or say "
@@ -79,10 +79,10 @@ TrialRow only_best(const Store& store, const Filters& filters) {
       filters.db, chosen.size(), list));
 }
 
-TrialFilter Filters::resolved() const {
-  TrialFilter resolved = filter;
+db::TrialFilter Filters::resolved() const {
+  db::TrialFilter resolved = filter;
   if (!shape.empty()) resolved.shape_json = shape_json(shape);
   return resolved;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

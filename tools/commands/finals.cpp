@@ -17,7 +17,7 @@
 #include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -32,64 +32,68 @@ struct FinalsArguments {
   std::vector<std::string> suites;
 };
 
-void print(const FinalRound& round, const std::vector<TrialRow>& failed, const RunRow& run,
-           const DeviceInfo& device, std::uint64_t seed, bool as_json) {
-  const auto raced = raced_finals(round.rows);
+void print(const tuner::FinalRound& round, const std::vector<db::TrialRow>& failed,
+           const db::RunRow& run, const device::DeviceInfo& device, std::uint64_t seed,
+           bool as_json) {
+  const auto raced = report::raced_finals(round.rows);
   const std::string kind = to_text(device.times);
   if (as_json) {
     Json json{{"run", run.id}, {"device", device.name},   {"kind", kind},
               {"seed", seed},  {"finals", Json::array()}, {"failed", Json::array()}};
-    for (const FinalRow& row : round.rows) {
-      json["finals"].push_back({{"trial", row.trial}, {"time_us", interval_json(row.time.us)}});
-      json["finals"].back().update(final_json(raced.at(row.trial)));
+    for (const db::FinalRow& row : round.rows) {
+      json["finals"].push_back(
+          {{"trial", row.trial}, {"time_us", report::interval_json(row.time.us)}});
+      json["finals"].back().update(report::final_json(raced.at(row.trial)));
     }
-    for (const TrialRow& trial : failed)
+    for (const db::TrialRow& trial : failed)
       json["failed"].push_back(
           {{"trial", trial.id}, {"finding", trial.finding}, {"message", trial.message}});
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  Table table({{"place", Align::right},
-               {"trial", Align::right},
-               {kind + " us", Align::right},
-               {"interval", Align::right},
-               {"cold L2 us", Align::right},
-               {"standing", Align::wrap}});
-  for (const FinalRow& row : round.rows)
-    table.add({std::to_string(row.place), std::to_string(row.trial), time_text(row.time.us.value),
-               interval_text(row.time.us), row.cold ? time_text(row.cold->us.value) : "-",
-               standing_text(raced.at(row.trial))});
+  report::Table table({{"place", report::Align::right},
+                       {"trial", report::Align::right},
+                       {kind + " us", report::Align::right},
+                       {"interval", report::Align::right},
+                       {"cold L2 us", report::Align::right},
+                       {"standing", report::Align::wrap}});
+  for (const db::FinalRow& row : round.rows)
+    table.add({std::to_string(row.place), std::to_string(row.trial),
+               report::time_text(row.time.us.value), report::interval_text(row.time.us),
+               row.cold ? report::time_text(row.cold->us.value) : "-",
+               report::standing_text(raced.at(row.trial))});
   fmt::print("{}", table.text());
-  for (const TrialRow& trial : failed)
+  for (const db::TrialRow& trial : failed)
     fmt::print("trial {} failed: {}: {}\n", trial.id, trial.finding, trial.message);
 }
 
 int finals(const FinalsArguments& arguments) {
   const auto root = require_root();
-  const Store store(arguments.db, Store::Mode::read);
-  const RunRow run = require_run(store, arguments.db, arguments.run);
-  const TuningTask task = open_stored_task(run, root);
-  auto finalists = choose_finalists(task, store, run.id);
-  std::erase_if(finalists, [](const TrialRow& trial) { return trial.outcome != Outcome::passed; });
+  const db::Store store(arguments.db, db::Store::Mode::read);
+  const db::RunRow run = require_run(store, arguments.db, arguments.run);
+  const tuner::TuningTask task = tuner::open_stored_task(run, root);
+  auto finalists = tuner::choose_finalists(task, store, run.id);
+  std::erase_if(finalists,
+                [](const db::TrialRow& trial) { return trial.outcome != Outcome::passed; });
   if (finalists.size() > arguments.limit) finalists.resize(arguments.limit);
   if (finalists.empty())
     throw UserError(
         fmt::format("{}: run {} has no trial that passed, with a time", arguments.db, run.id));
   Session session(arguments.device, task.target, root);
   session.give_reference(*task.problem, task.target);
-  const DeviceInfo& device = session.device().info();
+  const device::DeviceInfo& device = session.device().info();
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   announce_coverage(*task.problem);
   log_info("{} finalists of run {} on {} ({}), seed {}", finalists.size(), run.id, device.id,
            device.name, seed);
-  std::vector<TrialRow> failed;
+  std::vector<db::TrialRow> failed;
   const std::atomic<bool> stop{false};
-  const FinalRound round =
-      hold_finals(task, session.device(), session.pool(), emulator_in_worker(root), finalists, seed,
-                  arguments.suites, stop,
-                  {.failed = [&](const TrialRow& trial) { failed.push_back(trial); },
-                   .step = [](const std::string& step, int done,
-                              int of) { log_info("{} {} of {}", step, done, of); }});
+  const tuner::FinalRound round =
+      tuner::hold_finals(task, session.device(), session.pool(), emulator_in_worker(root),
+                         finalists, seed, arguments.suites, stop,
+                         {.failed = [&](const db::TrialRow& trial) { failed.push_back(trial); },
+                          .step = [](const std::string& step, int done,
+                                     int of) { log_info("{} {} of {}", step, done, of); }});
   if (!round.over) throw MachineError("the device was lost in the finals");
   print(round, failed, run, device, seed, arguments.format == "json");
   return round.rows.empty() ? 1 : 0;
@@ -114,4 +118,4 @@ void add_finals(CLI::App& app, Action& action) {
   act(*command, action, arguments, finals);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -13,34 +13,34 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-using Sort = SelfTestRow::Sort;
+using Sort = tuner::SelfTestRow::Sort;
 
 struct GateArguments {
   std::vector<std::string> spaces;
   std::string device = "auto";
   std::string format = "table";
   std::optional<std::uint64_t> seed;
-  SelfTestOptions options;
+  tuner::SelfTestOptions options;
 };
 
 // All that ship, in the order of their names, if none was asked for.
-std::vector<SpaceFile> load_spaces(const std::vector<std::string>& names,
-                                   const std::filesystem::path& root) {
+std::vector<space::SpaceFile> load_spaces(const std::vector<std::string>& names,
+                                          const std::filesystem::path& root) {
   std::set<std::string> chosen(names.begin(), names.end());
   if (chosen.empty())
     for (const auto& file : std::filesystem::directory_iterator(root / "search_spaces"))
       if (file.path().extension() == ".yaml") chosen.insert(file.path().string());
-  std::vector<SpaceFile> spaces;
-  for (const std::string& name : chosen) spaces.push_back(load_space_file(name, root));
+  std::vector<space::SpaceFile> spaces;
+  for (const std::string& name : chosen) spaces.push_back(space::load_space_file(name, root));
   return spaces;
 }
 
-std::string summary(const SelfTestResult& result) {
+std::string summary(const tuner::SelfTestResult& result) {
   const int planted = result.count(Sort::fault) + result.count(Sort::cheat);
   const int killed = result.passed(Sort::fault) + result.passed(Sort::cheat);
   const int correct = result.count(Sort::twin) + result.count(Sort::variant);
@@ -52,13 +52,13 @@ std::string summary(const SelfTestResult& result) {
 }
 
 // Every fault and cheat; of the correct kernels only those that failed.
-std::string table(const SelfTestResult& result) {
-  Table table({{"", Align::left},
-               {"template", Align::left},
-               {"kind", Align::left},
-               {"finding", Align::left},
-               {"what", Align::wrap}});
-  for (const SelfTestRow& row : result.rows) {
+std::string table(const tuner::SelfTestResult& result) {
+  report::Table table({{"", report::Align::left},
+                       {"template", report::Align::left},
+                       {"kind", report::Align::left},
+                       {"finding", report::Align::left},
+                       {"what", report::Align::wrap}});
+  for (const tuner::SelfTestRow& row : result.rows) {
     const bool correct = row.sort == Sort::twin || row.sort == Sort::variant;
     if (correct && row.passed) continue;
     std::string what = row.name;
@@ -74,12 +74,12 @@ std::string table(const SelfTestResult& result) {
   return table.text();
 }
 
-std::string json(const SelfTestResult& result, const GateArguments& arguments) {
+std::string json(const tuner::SelfTestResult& result, const GateArguments& arguments) {
   const auto share = [&](Sort sort) {
     return Json{{"count", result.count(sort)}, {"passed", result.passed(sort)}};
   };
   Json rows = Json::array();
-  for (const SelfTestRow& row : result.rows)
+  for (const tuner::SelfTestRow& row : result.rows)
     rows.push_back({{"sort", to_text(row.sort)},
                     {"space", row.space},
                     {"template", row.template_name},
@@ -104,23 +104,22 @@ int run_self_test(const GateArguments& given) {
   const auto compiler = open_compiler();
   arguments.options.emulator = emulator_in_worker(root);
   if (arguments.seed) arguments.options.seed = *arguments.seed;
-  const DeviceOpener open = [&](const DeviceProfile& target) {
-    auto device = open_device_in_worker(arguments.device, target, root);
+  const tuner::DeviceOpener open = [&](const device::DeviceProfile& target) {
+    auto device = worker::open_device_in_worker(arguments.device, target, root);
     log_info("on {} ({}) for target {}", device->info().id, device->info().name, target.name);
     return device;
   };
   constexpr int kTellEvery = 20;
-  const auto result =
-      self_test(spaces, root, open, *compiler, default_jobs(), arguments.options,
-                [](const SelfTestResult& until_now, int of) {
-                  const SelfTestRow& row = until_now.rows.back();
-                  if (!row.passed)
-                    log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name,
-                                row.template_name, row.rejection.finding, row.rejection.message);
-                  const auto done = static_cast<int>(until_now.rows.size());
-                  if (done % kTellEvery == 0)
-                    log_info("[{:>4}/{}] {}", done, of, summary(until_now));
-                });
+  const auto result = tuner::self_test(
+      spaces, root, open, *compiler, default_jobs(), arguments.options,
+      [](const tuner::SelfTestResult& until_now, int of) {
+        const tuner::SelfTestRow& row = until_now.rows.back();
+        if (!row.passed)
+          log_warning("{} '{}' of {}: {}, {}", to_text(row.sort), row.name, row.template_name,
+                      row.rejection.finding, row.rejection.message);
+        const auto done = static_cast<int>(until_now.rows.size());
+        if (done % kTellEvery == 0) log_info("[{:>4}/{}] {}", done, of, summary(until_now));
+      });
   if (!result.left_out.empty())
     log_info("left out: {} faults with genes that none of these spaces has: {}",
              result.left_out.size(), fmt::join(result.left_out, "; "));
@@ -156,4 +155,4 @@ void add_gate(CLI::App& app, Action& action) {
   act(*command, action, arguments, run_self_test);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

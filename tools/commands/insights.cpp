@@ -8,7 +8,7 @@
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct InsightsArguments {
@@ -19,13 +19,13 @@ struct InsightsArguments {
 };
 
 int insights(const InsightsArguments& arguments) {
-  const Store store(arguments.db, Store::Mode::read);
-  const RunRow run = require_run(store, arguments.db, arguments.run);
-  const Insights found = insights_of(store, run.id);
+  const db::Store store(arguments.db, db::Store::Mode::read);
+  const db::RunRow run = require_run(store, arguments.db, arguments.run);
+  const search::Insights found = report::insights_of(store, run.id);
   const auto profiles = store.profiles(run.id);
   fmt::print("{}", arguments.format == "json"
-                       ? insights_json(run, found, profiles)
-                       : insights_text(run, found, profiles, arguments.limit));
+                       ? report::insights_json(run, found, profiles)
+                       : report::insights_text(run, found, profiles, arguments.limit));
   if (found.passed() > 0) return 0;
   log_warning("run {}: no trial passed, so there are no times to compare", run.id);
   return 1;
@@ -46,4 +46,4 @@ void add_insights(CLI::App& app, Action& action) {
   act(*command, action, arguments, insights);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -15,7 +15,7 @@
 #include "tools/commands/filters.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -48,7 +48,8 @@ double share(const std::string& text) {
   return value;
 }
 
-Json as_json(const PortfolioField& field, const SetCover& cover, double within, std::size_t timed) {
+Json as_json(const tuner::PortfolioField& field, const tuner::SetCover& cover, double within,
+             std::size_t timed) {
   Json json{{"problem", field.run().problem},
             {"device", field.run().device_name},
             {"kind", field.run().time_kind},
@@ -65,7 +66,7 @@ Json as_json(const PortfolioField& field, const SetCover& cover, double within, 
                                {"shapes", std::ranges::count(cover.serving, kernel)}});
   for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
     const std::size_t kernel = cover.serving[shape];
-    const PortfolioTime& time = field.time(kernel, shape);
+    const tuner::PortfolioTime& time = field.time(kernel, shape);
     json["shapes"].push_back(
         {{"shape", field.shapes()[shape].task.problem->shape()},
          {"trial", field.kernels()[kernel].trial},
@@ -74,7 +75,7 @@ Json as_json(const PortfolioField& field, const SetCover& cover, double within, 
          {"time_high_us", time.time->us.high},
          {"best_us", *field.best_us(shape)},
          {"over_best", time.ratio},
-         {"timed", time.from == PortfolioTime::From::now ? "now" : "recorded"}});
+         {"timed", time.from == tuner::PortfolioTime::From::now ? "now" : "recorded"}});
   }
   return json;
 }
@@ -82,39 +83,40 @@ Json as_json(const PortfolioField& field, const SetCover& cover, double within, 
 // "+1.2%" for 1.012.
 std::string percent_text(double ratio) { return fmt::format("{:+.1f}%", (ratio - 1) * 100); }
 
-std::string as_table(const PortfolioField& field, const SetCover& cover) {
-  Table table({{"shape", Align::wrap},
-               {"trial", Align::right},
-               {field.run().time_kind + " us", Align::right},
-               {"best", Align::right},
-               {"over best", Align::right},
-               {"timed", Align::left}});
+std::string as_table(const tuner::PortfolioField& field, const tuner::SetCover& cover) {
+  report::Table table({{"shape", report::Align::wrap},
+                       {"trial", report::Align::right},
+                       {field.run().time_kind + " us", report::Align::right},
+                       {"best", report::Align::right},
+                       {"over best", report::Align::right},
+                       {"timed", report::Align::left}});
   for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
     const std::size_t kernel = cover.serving[shape];
-    const PortfolioTime& time = field.time(kernel, shape);
+    const tuner::PortfolioTime& time = field.time(kernel, shape);
     const double over = *field.over_best(kernel, shape);
-    table.add({field.shapes()[shape].described, std::to_string(field.kernels()[kernel].trial),
-               fmt::format("{} ({}..{})", time_text(time.us()), time_text(time.time->us.low),
-                           time_text(time.time->us.high)),
-               time_text(*field.best_us(shape)),
-               time.ratio
-                   ? percent_text(over) + fmt::format(" ({}..{})", percent_text(time.ratio->low),
-                                                      percent_text(time.ratio->high))
-                   : percent_text(over),
-               time.from == PortfolioTime::From::now ? "now" : "recorded"});
+    table.add(
+        {field.shapes()[shape].described, std::to_string(field.kernels()[kernel].trial),
+         fmt::format("{} ({}..{})", report::time_text(time.us()),
+                     report::time_text(time.time->us.low), report::time_text(time.time->us.high)),
+         report::time_text(*field.best_us(shape)),
+         time.ratio ? percent_text(over) + fmt::format(" ({}..{})", percent_text(time.ratio->low),
+                                                       percent_text(time.ratio->high))
+                    : percent_text(over),
+         time.from == tuner::PortfolioTime::From::now ? "now" : "recorded"});
   }
   return table.text();
 }
 
 // Times what no run did and, where a clock runs, races what is near the best. Returns how many were
 // timed.
-std::size_t take_times(PortfolioField& field, const PortfolioArguments& arguments, double within) {
+std::size_t take_times(tuner::PortfolioField& field, const PortfolioArguments& arguments,
+                       double within) {
   const bool races = field.run().time_kind == "measured" && !arguments.no_race;
   if (field.missing() == 0 && !races) return 0;
   const auto root = require_root();
-  const DeviceProfile& target = field.shapes().front().task.target;
+  const device::DeviceProfile& target = field.shapes().front().task.target;
   Session session(field.run().device, target, root);
-  const DeviceInfo& device = session.device().info();
+  const device::DeviceInfo& device = session.device().info();
   if (device.name != field.run().device_name)
     throw UserError(fmt::format(
         "{} is here, not {}, on which {}: run this where the others were timed{}", device.name,
@@ -122,7 +124,7 @@ std::size_t take_times(PortfolioField& field, const PortfolioArguments& argument
         races ? "the choice is to be raced"
               : fmt::format("{} pairs of kernel and shape are not timed", field.missing()),
         field.missing() == 0 ? ", or choose by screens alone with --no-race" : ""));
-  for (const PortfolioShape& shape : field.shapes())
+  for (const tuner::PortfolioShape& shape : field.shapes())
     session.give_reference(*shape.task.problem, target);
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   const std::size_t shapes = field.shapes().size();
@@ -137,7 +139,7 @@ std::size_t take_times(PortfolioField& field, const PortfolioArguments& argument
 }
 
 // What the figures of the table are.
-std::string origin_text(const PortfolioField& field) {
+std::string origin_text(const tuner::PortfolioField& field) {
   if (field.run().time_kind != "measured") return "";
   std::size_t raced = 0;
   for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) raced += field.raced(shape);
@@ -152,12 +154,12 @@ std::string origin_text(const PortfolioField& field) {
 
 int portfolio(const PortfolioArguments& arguments) {
   const double within = share(arguments.within);
-  const Store store(arguments.filters.db, Store::Mode::read);
-  PortfolioField field(
+  const db::Store store(arguments.filters.db, db::Store::Mode::read);
+  tuner::PortfolioField field(
       store, {arguments.filters.resolved(), arguments.candidates, arguments.shapes, arguments.anew},
       require_root());
   const std::size_t timed = take_times(field, arguments, within);
-  const SetCover cover = fewest_cover(field.costs(within));
+  const tuner::SetCover cover = tuner::fewest_cover(field.costs(within));
   const std::string json = as_json(field, cover, within, timed).dump(2) + "\n";
   if (!arguments.out.empty()) write_file(arguments.out, json);
   if (arguments.format == "json") {
@@ -199,4 +201,4 @@ void add_portfolio(CLI::App& app, Action& action) {
   act(*command, action, arguments, portfolio);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -19,7 +19,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 constexpr std::string_view kEmulatorPrefix = "emulator:";
@@ -39,17 +39,17 @@ struct ProfileArguments {
 struct Profiled {
   std::string name;
   std::string text;  // as an exported file has it
-  std::optional<TrialOfRun> trial;
+  std::optional<report::TrialOfRun> trial;
 };
 
 Profiled open_profiled(const ProfileArguments& arguments, const std::filesystem::path& root) {
   if (arguments.kernel.ends_with(".cu"))
     return {arguments.kernel, read_file(arguments.kernel), std::nullopt};
-  const Store store(arguments.db, Store::Mode::read);
-  const TrialOfRun both = require_trial(store, trial_number(arguments.kernel));
+  const db::Store store(arguments.db, db::Store::Mode::read);
+  const report::TrialOfRun both = report::require_trial(store, trial_number(arguments.kernel));
   const std::int64_t id = both.trial.id;
-  return {fmt::format("trial {}", id), export_text(trial_facts(store, id, root, FA_TUNE_VERSION)),
-          both};
+  return {fmt::format("trial {}", id),
+          report::export_text(tuner::trial_facts(store, id, root, FA_TUNE_VERSION)), both};
 }
 
 // The device by its name, and with whom it is looked at.
@@ -58,7 +58,7 @@ struct Place {
   bool emulated = false;
 };
 
-Place place_of(const ProfileArguments& arguments, const DeviceProfile& target) {
+Place place_of(const ProfileArguments& arguments, const device::DeviceProfile& target) {
   const bool emulator = arguments.device.starts_with("emulator");
   if (arguments.with == "ncu" && emulator)
     throw UserError("--with ncu: " + arguments.device +
@@ -74,24 +74,24 @@ Place place_of(const ProfileArguments& arguments, const DeviceProfile& target) {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-TuningHints moves_for(const Profiled& profiled, const ProfileArguments& arguments, Bottleneck limit,
-                      const std::filesystem::path& root) {
+report::TuningHints moves_for(const Profiled& profiled, const ProfileArguments& arguments,
+                              Bottleneck limit, const std::filesystem::path& root) {
   if (profiled.trial) {
-    const Store store(arguments.db, Store::Mode::read);
-    const RunRow& run = profiled.trial->run;
-    const TuningTask task = open_stored_task(run, root);
-    return next_moves(store, profiled.trial->trial, task, limit);
+    const db::Store store(arguments.db, db::Store::Mode::read);
+    const db::RunRow& run = profiled.trial->run;
+    const tuner::TuningTask task = tuner::open_stored_task(run, root);
+    return tuner::next_moves(store, profiled.trial->trial, task, limit);
   }
-  const Exported exported = parse_exported(profiled.text, profiled.name);
-  return next_moves(Template::parse(exported.template_name, exported.manifest_text,
-                                    exported.cuda_text, "exported manifest"),
-                    exported.config, limit);
+  const report::Exported exported = report::parse_exported(profiled.text, profiled.name);
+  return tuner::next_moves(kernel::Template::parse(exported.template_name, exported.manifest_text,
+                                                   exported.cuda_text, "exported manifest"),
+                           exported.config, limit);
 }
 
-void print(const Profiled& profiled, const Profile& profile, const TuningHints& next,
-           bool as_json) {
+void print(const Profiled& profiled, const report::Profile& profile,
+           const report::TuningHints& next, bool as_json) {
   if (as_json) {
-    nlohmann::ordered_json json = profile_json(profile);
+    nlohmann::ordered_json json = report::profile_json(profile);
     json["kernel"] = profiled.name;
     json["trial"] = profiled.trial ? nlohmann::ordered_json(profiled.trial->trial.id) : nullptr;
     json["next"] = next.moves;
@@ -99,12 +99,13 @@ void print(const Profiled& profiled, const Profile& profile, const TuningHints& 
     return;
   }
   fmt::print("{}{}\n{}",
-             paragraph(fmt::format("Profile of {}, by {}", profiled.name, source_words(profile))),
-             profile_text(profile), next_moves_text(next));
+             report::paragraph(
+                 fmt::format("Profile of {}, by {}", profiled.name, report::source_words(profile))),
+             report::profile_text(profile), report::next_moves_text(next));
 }
 
-void record(const ProfileArguments& arguments, std::int64_t trial, const Profile& profile) {
-  ProfileRow row;
+void record(const ProfileArguments& arguments, std::int64_t trial, const report::Profile& profile) {
+  db::ProfileRow row;
   row.trial = trial;
   row.source = profile.source;
   row.version = profile.version;
@@ -114,29 +115,30 @@ void record(const ProfileArguments& arguments, std::int64_t trial, const Profile
   row.time_kind = profile.time_kind;
   row.time_us = profile.time_us;
   row.limited_by = to_text(profile.limit);
-  row.profile_json = profile_json(profile).dump();
-  Store(arguments.db, Store::Mode::write).record_profile(row);
+  row.profile_json = report::profile_json(profile).dump();
+  db::Store(arguments.db, db::Store::Mode::write).record_profile(row);
 }
 
 int profile_command(const ProfileArguments& arguments) {
   const auto root = require_root();
   const Profiled profiled = open_profiled(arguments, root);
-  auto tested = kernel_of_export(profiled.name, profiled.text, root);
-  const DeviceProfile target = tested->target();
+  auto tested = tuner::kernel_of_export(profiled.name, profiled.text, root);
+  const device::DeviceProfile target = tested->target();
   const Place place = place_of(arguments, target);
   // What is missing is said before a GPU works for it.
-  ProfilingOptions options;
+  tuner::ProfilingOptions options;
   options.root = root;
   options.text = profiled.text;
   options.jobs = default_jobs();
-  auto device = open_device_in_worker(place.device, target, root);
-  if (device->info().times == TimeKind::predicted) {
-    options.model =
-        place.emulated ? load_profile(place.device.substr(kEmulatorPrefix.size()), root) : target;
+  auto device = worker::open_device_in_worker(place.device, target, root);
+  if (device->info().times == device::TimeKind::predicted) {
+    options.model = place.emulated
+                        ? device::load_profile(place.device.substr(kEmulatorPrefix.size()), root)
+                        : target;
     if (arguments.with == "ncu")
       throw MachineError("--with ncu: there is no usable GPU; 'fa-tune doctor' says why");
   } else {
-    options.measured.ncu = find_ncu(arguments.ncu);
+    options.measured.ncu = profiler::find_ncu(arguments.ncu);
     options.measured.program = {own_program(), "profiled"};
     options.measured.keep = arguments.ncu_output;
   }
@@ -145,7 +147,7 @@ int profile_command(const ProfileArguments& arguments) {
   options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("on {} ({}), seed {}", device->info().id, device->info().name, options.seed);
   const auto profile =
-      profile_kernel(std::move(tested), std::move(device), std::move(compiler), options);
+      tuner::profile_kernel(std::move(tested), std::move(device), std::move(compiler), options);
   if (!profile) throw UserError(profile.error());
   print(profiled, *profile, moves_for(profiled, arguments, profile->limit, root),
         arguments.format == "json");
@@ -178,4 +180,4 @@ void add_profile(CLI::App& app, Action& action) {
   act(*command, action, arguments, profile_command);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

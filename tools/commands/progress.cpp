@@ -7,13 +7,13 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/summary.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 // Without a terminal: a line now and then, and one for each new best.
 constexpr int kEvery = 20;
 
-double seconds_left(const EvolveOptions& options, const RunCounts& counts) {
+double seconds_left(const tuner::EvolveOptions& options, const tuner::RunCounts& counts) {
   const double each = counts.trials > 0 ? counts.seconds / counts.trials : 0;
   double left = 1e18;
   if (options.trials) left = each * (*options.trials - counts.trials);
@@ -23,14 +23,14 @@ double seconds_left(const EvolveOptions& options, const RunCounts& counts) {
 
 }  // namespace
 
-Progress::Progress(const EvolveOptions& options, std::string kind)
+Progress::Progress(const tuner::EvolveOptions& options, std::string kind)
     : options_(options), kind_(std::move(kind)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (width_ > 0) std::fputc('\n', stderr);
 }
 
-void Progress::on_trial(const TrialRow& trial, const RunCounts& counts) {
+void Progress::on_trial(const db::TrialRow& trial, const tuner::RunCounts& counts) {
   ++fresh_;
   std::string of = options_.trials ? fmt::format("/{}", *options_.trials) : "";
   std::string line = fmt::format("[{:>4}{}] passed {}  failed {}  duplicate {}", counts.trials, of,
@@ -54,7 +54,7 @@ void Progress::on_final_step(const std::string& step, int done, int of) {
   show(fmt::format("[finals] {} {} of {}", step, done, of), done == 1 || done == of);
 }
 
-void Progress::on_final(const TrialRow& trial, int done, int of) {
+void Progress::on_final(const db::TrialRow& trial, int done, int of) {
   show(fmt::format("[final {}/{}] trial {}: {}", done, of, trial.number,
                    trial.outcome == Outcome::passed
                        ? fmt::format("{:.2f} us {}", trial.final_time->us.value, kind_)
@@ -73,4 +73,4 @@ void Progress::show(const std::string& line, bool important) {
   std::fflush(stderr);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

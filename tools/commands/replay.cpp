@@ -14,7 +14,7 @@
 #include "engine/yaml/yaml.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -36,14 +36,14 @@ struct ReplayArguments {
 
 // The runs of one tuner on one table.
 struct Replayed {
-  ReplaySummary summary;
-  std::vector<Trace> runs;
+  community::ReplaySummary summary;
+  std::vector<community::Trace> runs;
 };
 
 constexpr std::size_t curve_points = 200;
 
-RecordedTable open(const std::string& path) {
-  RecordedTable table = read_table(path);
+community::RecordedTable open(const std::string& path) {
+  community::RecordedTable table = community::read_table(path);
   if (table.cut)
     log_warning("{}: ends early; the {} configs that are whole are used", path,
                 table.entries.size());
@@ -54,14 +54,16 @@ RecordedTable open(const std::string& path) {
 
 // A table to learn from first, with the space that its searches run in.
 struct Opened {
-  RecordedTable table;
-  Space space;
+  community::RecordedTable table;
+  space::Space space;
 };
 
-std::vector<Trace> run(const RecordedTable& table, const Scorer& scorer,
-                       const std::vector<Opened>& earlier, const ReplayArguments& arguments) {
-  const Space space = table.space();
-  ReplayOptions options;
+std::vector<community::Trace> run(const community::RecordedTable& table,
+                                  const community::Scorer& scorer,
+                                  const std::vector<Opened>& earlier,
+                                  const ReplayArguments& arguments) {
+  const space::Space space = table.space();
+  community::ReplayOptions options;
   options.strategy = arguments.strategy;
   options.seeds = arguments.seeds;
   options.batch = arguments.batch;
@@ -70,14 +72,14 @@ std::vector<Trace> run(const RecordedTable& table, const Scorer& scorer,
   for (const Opened& before : earlier)
     options.earlier.push_back({&before.table, &before.space, arguments.earlier_evaluations});
   const std::size_t budget = arguments.budget.value_or(scorer.budget_evaluations());
-  options.budget = {scorer.budget_ms(budget), std::max(budget, fixed_budgets.back())};
-  return replay(table, space, options);
+  options.budget = {scorer.budget_ms(budget), std::max(budget, community::fixed_budgets.back())};
+  return community::replay(table, space, options);
 }
 
-std::string curve_rows(const Scorer& scorer, const Replayed& replayed) {
+std::string curve_rows(const community::Scorer& scorer, const Replayed& replayed) {
   std::string text;
-  for (const CurvePoint& point :
-       best_so_far(scorer, replayed.runs, replayed.summary.budget_ms, curve_points))
+  for (const community::CurvePoint& point :
+       community::best_so_far(scorer, replayed.runs, replayed.summary.budget_ms, curve_points))
     text += fmt::format("{},{},{:.3f},{:.6g},{:.6g},{:.4f},{:.6f},{:.6g},{:.6g},{:.6g}\n",
                         replayed.summary.tuner, replayed.summary.table, point.at_ms / 1000,
                         scorer.optimum_ms(), point.baseline_ms, point.found, point.score,
@@ -88,12 +90,12 @@ std::string curve_rows(const Scorer& scorer, const Replayed& replayed) {
 // Of one tuner, in the order of the tables.
 struct Tuner {
   std::string name;
-  std::vector<ReplaySummary> tables;
+  std::vector<community::ReplaySummary> tables;
 };
 
-std::vector<Tuner> by_tuner(const std::vector<ReplaySummary>& summaries) {
+std::vector<Tuner> by_tuner(const std::vector<community::ReplaySummary>& summaries) {
   std::vector<Tuner> tuners;
-  for (const ReplaySummary& summary : summaries) {
+  for (const community::ReplaySummary& summary : summaries) {
     auto found = std::ranges::find(tuners, summary.tuner, &Tuner::name);
     if (found == tuners.end()) found = tuners.insert(found, {summary.tuner, {}});
     found->tables.push_back(summary);
@@ -103,7 +105,7 @@ std::vector<Tuner> by_tuner(const std::vector<ReplaySummary>& summaries) {
 
 std::vector<double> pooled(const Tuner& tuner, std::size_t nearness) {
   std::vector<double> all;
-  for (const ReplaySummary& summary : tuner.tables)
+  for (const community::ReplaySummary& summary : tuner.tables)
     all.insert(all.end(), summary.evaluations_to[nearness].begin(),
                summary.evaluations_to[nearness].end());
   return all;
@@ -113,7 +115,7 @@ std::string evaluations_text(const std::optional<double>& evaluations) {
   return evaluations ? fmt::format("{:.0f}", *evaluations) : "-";
 }
 
-std::string evaluations_cell(const EvaluationsTo& to) {
+std::string evaluations_cell(const community::EvaluationsTo& to) {
   return fmt::format("{} ({}..{})", evaluations_text(to.median), evaluations_text(to.low),
                      evaluations_text(to.high));
 }
@@ -129,9 +131,9 @@ Json mean_json(const Interval& estimate) {
 void add_evaluations(Json& json, const std::vector<std::vector<double>>& samples) {
   Json medians = Json::object();
   Json intervals = Json::object();
-  for (std::size_t i = 0; i < nearness_percent.size(); ++i) {
-    const EvaluationsTo to = median_evaluations(samples[i]);
-    const std::string name = std::to_string(nearness_percent[i]);
+  for (std::size_t i = 0; i < community::nearness_percent.size(); ++i) {
+    const community::EvaluationsTo to = community::median_evaluations(samples[i]);
+    const std::string name = std::to_string(community::nearness_percent[i]);
     medians[name] = to.median;
     intervals[name] = {
         {"low", to.low}, {"high", to.high}, {"reached", to.reached}, {"runs", samples[i].size()}};
@@ -140,7 +142,7 @@ void add_evaluations(Json& json, const std::vector<std::vector<double>>& samples
   json["evaluations_to_interval"] = std::move(intervals);
 }
 
-Json summary_json(const ReplaySummary& summary) {
+Json summary_json(const community::ReplaySummary& summary) {
   Json json = {
       {"table", summary.table},
       {"runs", summary.runs},
@@ -150,30 +152,32 @@ Json summary_json(const ReplaySummary& summary) {
       {"score", mean_json(summary.score)}};
   add_evaluations(json, {summary.evaluations_to.begin(), summary.evaluations_to.end()});
   Json after = Json::object();
-  for (std::size_t i = 0; i < fixed_budgets.size(); ++i)
-    after[std::to_string(fixed_budgets[i])] = mean_json(summary.after[i]);
+  for (std::size_t i = 0; i < community::fixed_budgets.size(); ++i)
+    after[std::to_string(community::fixed_budgets[i])] = mean_json(summary.after[i]);
   json["optimum_over_best_after"] = std::move(after);
   return json;
 }
 
 Json tuner_json(const Tuner& tuner) {
-  Json json = {{"tuner", tuner.name}, {"score", mean_json(mean_score(tuner.tables))}};
+  Json json = {{"tuner", tuner.name}, {"score", mean_json(community::mean_score(tuner.tables))}};
   std::vector<std::vector<double>> samples;
-  for (std::size_t i = 0; i < nearness_percent.size(); ++i) samples.push_back(pooled(tuner, i));
+  for (std::size_t i = 0; i < community::nearness_percent.size(); ++i)
+    samples.push_back(pooled(tuner, i));
   add_evaluations(json, samples);
   json["tables"] = Json::array();
-  for (const ReplaySummary& summary : tuner.tables) json["tables"].push_back(summary_json(summary));
+  for (const community::ReplaySummary& summary : tuner.tables)
+    json["tables"].push_back(summary_json(summary));
   return json;
 }
 
 std::vector<std::string> cells(const std::string& tuner, const std::string& table,
                                const Interval& score, const Tuner& rows) {
   std::vector<std::string> result = {tuner, table, score_cell(score)};
-  for (std::size_t i = 0; i < nearness_percent.size(); ++i)
-    result.push_back(evaluations_cell(median_evaluations(pooled(rows, i))));
-  for (std::size_t i = 0; i < fixed_budgets.size(); ++i) {
+  for (std::size_t i = 0; i < community::nearness_percent.size(); ++i)
+    result.push_back(evaluations_cell(community::median_evaluations(pooled(rows, i))));
+  for (std::size_t i = 0; i < community::fixed_budgets.size(); ++i) {
     double mean = 0;
-    for (const ReplaySummary& summary : rows.tables)
+    for (const community::ReplaySummary& summary : rows.tables)
       mean += summary.after[i].value / static_cast<double>(rows.tables.size());
     result.push_back(fmt::format("{:.1f}%", 100 * mean));
   }
@@ -181,22 +185,23 @@ std::vector<std::string> cells(const std::string& tuner, const std::string& tabl
 }
 
 // A row for each tuner and table, and for each tuner on several tables its mean.
-std::string replay_table(const std::vector<ReplaySummary>& summaries) {
-  std::vector<TableColumn> columns = {{"tuner"}, {"table"}, {"score", Align::right}};
-  for (const int percent : nearness_percent)
-    columns.push_back({fmt::format("to {}%", percent), Align::right});
-  for (const std::size_t evaluations : fixed_budgets)
-    columns.push_back({fmt::format("after {}", evaluations), Align::right});
-  Table table(std::move(columns));
+std::string replay_table(const std::vector<community::ReplaySummary>& summaries) {
+  std::vector<report::TableColumn> columns = {
+      {"tuner"}, {"table"}, {"score", report::Align::right}};
+  for (const int percent : community::nearness_percent)
+    columns.push_back({fmt::format("to {}%", percent), report::Align::right});
+  for (const std::size_t evaluations : community::fixed_budgets)
+    columns.push_back({fmt::format("after {}", evaluations), report::Align::right});
+  report::Table table(std::move(columns));
   for (const Tuner& tuner : by_tuner(summaries)) {
-    for (const ReplaySummary& summary : tuner.tables)
+    for (const community::ReplaySummary& summary : tuner.tables)
       table.add(cells(tuner.name, summary.table, summary.score, {tuner.name, {summary}}));
     if (tuner.tables.size() > 1)
-      table.add(cells(tuner.name, "all", mean_score(tuner.tables), tuner));
+      table.add(cells(tuner.name, "all", community::mean_score(tuner.tables), tuner));
   }
   std::string text = table.text(200);
   std::vector<std::string> told;
-  for (const ReplaySummary& summary : summaries) {
+  for (const community::ReplaySummary& summary : summaries) {
     if (std::ranges::find(told, summary.table) != told.end()) continue;
     told.push_back(summary.table);
     text += fmt::format("{}: optimum {:.6g} ms, budget {} evaluations or {:.1f} s\n", summary.table,
@@ -209,7 +214,7 @@ std::string replay_table(const std::vector<ReplaySummary>& summaries) {
 }
 
 // The first tuner's `score` and `evaluations_to` stand at the top as well.
-std::string replay_json(const std::vector<ReplaySummary>& summaries) {
+std::string replay_json(const std::vector<community::ReplaySummary>& summaries) {
   Json tuners = Json::array();
   for (const Tuner& tuner : by_tuner(summaries)) tuners.push_back(tuner_json(tuner));
   Json json = Json::object();
@@ -222,15 +227,16 @@ std::string replay_json(const std::vector<ReplaySummary>& summaries) {
 int replay_command(const ReplayArguments& arguments) {
   if (arguments.strategy.empty() && arguments.traces.empty())
     throw UserError("nothing to score: give --strategy or --trace");
-  std::vector<TunerTraces> foreign;
+  std::vector<community::TunerTraces> foreign;
   for (const std::string& path : arguments.traces)
-    for (TunerTraces& traces : read_traces(path)) foreign.push_back(std::move(traces));
+    for (community::TunerTraces& traces : community::read_traces(path))
+      foreign.push_back(std::move(traces));
 
-  std::vector<ReplaySummary> summaries;
+  std::vector<community::ReplaySummary> summaries;
   std::string curve =
       "tuner,table,at_s,optimum_ms,random_ms,found,score,best_ms,best_p10_ms,best_p90_ms\n";
-  const auto add = [&](const Scorer& scorer, const std::string& tuner, const std::string& table,
-                       std::vector<Trace> runs) {
+  const auto add = [&](const community::Scorer& scorer, const std::string& tuner,
+                       const std::string& table, std::vector<community::Trace> runs) {
     Replayed replayed{summarize(scorer, runs, arguments.budget), std::move(runs)};
     replayed.summary.tuner = tuner;
     replayed.summary.table = table;
@@ -239,21 +245,21 @@ int replay_command(const ReplayArguments& arguments) {
   };
   std::vector<Opened> earlier;
   for (const std::string& path : arguments.earlier) {
-    RecordedTable table = open(path);
-    Space space = table.space();
+    community::RecordedTable table = open(path);
+    space::Space space = table.space();
     earlier.push_back({std::move(table), std::move(space)});
   }
   std::vector<std::string> names;
   for (const std::string& path : arguments.tables) {
-    const RecordedTable table = open(path);
-    const Scorer scorer(table);
+    const community::RecordedTable table = open(path);
+    const community::Scorer scorer(table);
     names.push_back(table.name);
     if (!arguments.strategy.empty())
       add(scorer, arguments.strategy, table.name, run(table, scorer, earlier, arguments));
-    for (TunerTraces& traces : foreign)
+    for (community::TunerTraces& traces : foreign)
       if (traces.table == table.name) add(scorer, traces.tuner, table.name, std::move(traces.runs));
   }
-  for (const TunerTraces& traces : foreign)
+  for (const community::TunerTraces& traces : foreign)
     if (std::ranges::find(names, traces.table) == names.end())
       throw UserError(fmt::format("traces of {} are on the table {}, which is not given{}",
                                   quote_text(traces.tuner), quote_text(traces.table),
@@ -301,4 +307,4 @@ void add_replay(CLI::App& app, Action& action) {
   act(*command, action, arguments, replay_command);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

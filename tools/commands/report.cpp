@@ -11,7 +11,7 @@
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct ReportArguments {
@@ -25,39 +25,40 @@ struct ReportArguments {
 
 // What the device that a run was on can do: the profile that it emulates, else that of its
 // model or architecture, whose SMs may be a few more or less than the GPU's own.
-std::optional<RoofFacts> roof_of(const RunRow& run, const TuningTask& task) {
+std::optional<report::RoofFacts> roof_of(const db::RunRow& run, const tuner::TuningTask& task) {
   constexpr std::string_view kEmulator = "emulator:";
-  std::optional<DeviceProfile> profile;
+  std::optional<device::DeviceProfile> profile;
   if (run.device.starts_with(kEmulator)) {
     std::string name = run.device.substr(kEmulator.size());
     name.resize(std::min(name.size(), name.find_first_of("*,")));
-    profile = load_profile(name, task.root);
+    profile = device::load_profile(name, task.root);
   } else {
-    DeviceInfo gpu;
+    device::DeviceInfo gpu;
     gpu.name = run.device_name;
     gpu.arch = run.arch.substr(0, run.arch.find_last_not_of("af") + 1);
     gpu.sms = task.target.sms;
-    profile = profile_of(gpu, task.target, task.root);
+    profile = tuner::profile_of(gpu, task.target, task.root);
   }
-  const Problem& problem = *task.problem;
+  const problem::Problem& problem = *task.problem;
   // A space need not say how many operations its own problem takes.
   if (!profile || problem.flop(problem.shape()) <= 0) return std::nullopt;
-  const Ceilings most = ceilings(*profile, profile->sms, problem.tensor_speed());
-  return RoofFacts{.flop = problem.flop(problem.shape()),
-                   .bytes = problem.bytes(problem.shape()),
-                   .flop_per_us = most.flop_per_us,
-                   .l2_bytes_per_us = most.l2_bytes_per_us,
-                   .dram_bytes_per_us = most.dram_bytes_per_us,
-                   .source = fmt::format("profile {}, {} SMs", profile->name, profile->sms)};
+  const tuner::Ceilings most = tuner::ceilings(*profile, profile->sms, problem.tensor_speed());
+  return report::RoofFacts{
+      .flop = problem.flop(problem.shape()),
+      .bytes = problem.bytes(problem.shape()),
+      .flop_per_us = most.flop_per_us,
+      .l2_bytes_per_us = most.l2_bytes_per_us,
+      .dram_bytes_per_us = most.dram_bytes_per_us,
+      .source = fmt::format("profile {}, {} SMs", profile->name, profile->sms)};
 }
 
 int report(const ReportArguments& arguments) {
-  const Store store(arguments.db, Store::Mode::read);
-  const RunRow run = require_run(store, arguments.db, arguments.run);
-  PageExtras extras;
+  const db::Store store(arguments.db, db::Store::Mode::read);
+  const db::RunRow run = require_run(store, arguments.db, arguments.run);
+  report::PageExtras extras;
   extras.price = arguments.price;
   if (!arguments.ablation.empty()) {
-    extras.ablation = read_ablation(read_file(arguments.ablation), arguments.ablation);
+    extras.ablation = report::read_ablation(read_file(arguments.ablation), arguments.ablation);
     const auto trial = store.trial(extras.ablation->trial);
     if (!trial || trial->run != run.id ||
         Config::from_json(trial->config_json) != extras.ablation->trial_config)
@@ -65,8 +66,8 @@ int report(const ReportArguments& arguments) {
                                   arguments.ablation, extras.ablation->trial, run.id));
   }
   if (!arguments.beside.empty()) {
-    extras.beside = read_rival_race(read_file(arguments.beside), arguments.beside);
-    const auto is_there = [&](const TrialRow& trial) {
+    extras.beside = report::read_rival_race(read_file(arguments.beside), arguments.beside);
+    const auto is_there = [&](const db::TrialRow& trial) {
       return Config::from_json(trial.config_json) == extras.beside->config;
     };
     if (!std::ranges::any_of(store.trials(run.id), is_there))
@@ -74,15 +75,15 @@ int report(const ReportArguments& arguments) {
                                   arguments.beside, extras.beside->config.to_json(), run.id));
   }
   try {
-    const TuningTask task = open_stored_task(run, require_root());
-    for (const Preset& preset : task.space.presets())
+    const tuner::TuningTask task = tuner::open_stored_task(run, require_root());
+    for (const space::Preset& preset : task.space.presets())
       extras.presets.emplace_back(preset.name, preset.config.to_json());
     extras.roof = roof_of(run, task);
   } catch (const UserError& error) {
     log_warning("the space cannot be opened as it was, so presets and roofline are left out: {}",
                 error.what());
   }
-  write_file(arguments.out, run_page(store, run.id, std::move(extras)));
+  write_file(arguments.out, report::run_page(store, run.id, std::move(extras)));
   log_info("wrote {}", arguments.out);
   return 0;
 }
@@ -105,4 +106,4 @@ void add_report(CLI::App& app, Action& action) {
   act(*command, action, arguments, report);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -13,7 +13,7 @@
 #include "engine/problem/reference.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 
 // What a command gates kernels with: devices and compilers, all in processes of their own, so that
 // nothing of a stranger's kernel runs in this one. To be made before what holds kernels on its
@@ -24,34 +24,36 @@ class Session {
 
   // `names` as --device has them. Throws UserError for a name that is none, MachineError where
   // there is no such device or no compiler.
-  Session(Devices how_many, const std::string& names, const DeviceProfile& target,
+  Session(Devices how_many, const std::string& names, const device::DeviceProfile& target,
           const std::filesystem::path& root);
-  Session(const std::string& name, const DeviceProfile& target, const std::filesystem::path& root)
+  Session(const std::string& name, const device::DeviceProfile& target,
+          const std::filesystem::path& root)
       : Session(Devices::one, name, target, root) {}
 
-  Device& device() { return *devices_.front(); }
-  std::vector<Device*> devices() const;
-  Compiler& compiler() { return *compiler_; }
+  device::Device& device() { return *devices_.front(); }
+  std::vector<device::Device*> devices() const;
+  kernel::Compiler& compiler() { return *compiler_; }
   // Of as many threads as the machine gives, begun when it is first asked for.
-  CompilePool& pool();
+  kernel::CompilePool& pool();
   // For a problem whose truth comes from a kernel: that runs on another device of the same name.
-  void give_reference(Problem& problem, const DeviceProfile& target);
-  std::shared_ptr<ReferenceRunner> reference(const DeviceProfile& target);
+  void give_reference(problem::Problem& problem, const device::DeviceProfile& target);
+  std::shared_ptr<problem::ReferenceRunner> reference(const device::DeviceProfile& target);
 
  private:
   std::filesystem::path root_;
-  std::unique_ptr<Compiler> compiler_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::optional<CompilePool> pool_;
+  std::unique_ptr<kernel::Compiler> compiler_;
+  std::vector<std::unique_ptr<device::Device>> devices_;
+  std::optional<kernel::CompilePool> pool_;
 };
 
 // The runner of a reference kernel on a device as `beside`, in a process of its own, so that no
 // kernel under test can reach what it computes. The compiler must outlive it.
-std::shared_ptr<ReferenceRunner> reference_beside(const Device& beside, Compiler& compiler,
-                                                  const DeviceProfile& target,
-                                                  const std::filesystem::path& root);
+std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device& beside,
+                                                           kernel::Compiler& compiler,
+                                                           const device::DeviceProfile& target,
+                                                           const std::filesystem::path& root);
 
 // For kernels that finals look at on an emulator: in processes of their own.
-EmulatorOpener emulator_in_worker(const std::filesystem::path& root);
+tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

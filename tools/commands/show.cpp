@@ -4,7 +4,7 @@
 
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct TrialArguments {
@@ -24,13 +24,14 @@ CLI::App* add_trial_command(CLI::App& app, Action& action, const char* name, con
 }
 
 int show(const TrialArguments& arguments) {
-  const Store store(arguments.db, Store::Mode::read);
-  fmt::print("{}", show_text(store, arguments.trial, arguments.price));
+  const db::Store store(arguments.db, db::Store::Mode::read);
+  fmt::print("{}", report::show_text(store, arguments.trial, arguments.price));
   return 0;
 }
 
 int lineage(const TrialArguments& arguments) {
-  fmt::print("{}", lineage_text(Store(arguments.db, Store::Mode::read), arguments.trial));
+  fmt::print("{}",
+             report::lineage_text(db::Store(arguments.db, db::Store::Mode::read), arguments.trial));
   return 0;
 }
 
@@ -49,4 +50,4 @@ void add_lineage(CLI::App& app, Action& action) {
                     std::make_shared<TrialArguments>(), lineage);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

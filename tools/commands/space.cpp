@@ -10,7 +10,7 @@
 #include "engine/util/random.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct SpaceArguments {
@@ -19,27 +19,28 @@ struct SpaceArguments {
   std::optional<std::uint64_t> seed;
 };
 
-TuningTask open_yaml(const std::filesystem::path& path) {
+tuner::TuningTask open_yaml(const std::filesystem::path& path) {
   const auto root = require_root();
-  return open_task(load_space_file(path.string(), root), root);
+  return tuner::open_task(space::load_space_file(path.string(), root), root);
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
-Space open(const SpaceArguments& arguments) {
-  const auto path = find_space_file(arguments.space, find_root());
+space::Space open(const SpaceArguments& arguments) {
+  const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path);
-  return looks_like_t1(text) ? Space::build(parse_t1(text, path).parts) : open_yaml(path).space;
+  return community::looks_like_t1(text) ? space::Space::build(community::parse_t1(text, path).parts)
+                                        : open_yaml(path).space;
 }
 
-void print_counts(const Space& space) {
-  const SpaceParts& parts = space.parts();
+void print_counts(const space::Space& space) {
+  const space::SpaceParts& parts = space.parts();
   fmt::print("  parameters  {}, {} constraints, {} presets\n", parts.parameters.size(),
              parts.constraints.size(), parts.presets.size());
   fmt::print("  configs     {} valid of {:.6g}\n", space.count(), space.cartesian());
 }
 
-int check_t1(const T1File& file) {
-  const Space space = Space::build(file.parts);
+int check_t1(const community::T1File& file) {
+  const space::Space space = space::Space::build(file.parts);
   fmt::print("{}: good, a T1 file\n", file.path.string());
   if (!file.benchmark.empty()) fmt::print("  benchmark   {}\n", file.benchmark);
   if (!file.kernel_name.empty())
@@ -49,10 +50,10 @@ int check_t1(const T1File& file) {
 }
 
 int check(const SpaceArguments& arguments) {
-  const auto path = find_space_file(arguments.space, find_root());
+  const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path);
-  if (looks_like_t1(text)) return check_t1(parse_t1(text, path));
-  const TuningTask task = open_yaml(path);
+  if (community::looks_like_t1(text)) return check_t1(community::parse_t1(text, path));
+  const tuner::TuningTask task = open_yaml(path);
   fmt::print("{}: good\n", task.file.path.string());
   fmt::print("  problem     {} {}\n", task.problem->kind(),
              task.problem->describe(task.problem->shape()));
@@ -68,7 +69,7 @@ int count(const SpaceArguments& arguments) {
 }
 
 int sample(const SpaceArguments& arguments) {
-  const Space space = open(arguments);
+  const space::Space space = open(arguments);
   Random random(derive_seed(arguments.seed.value_or(1), "space sample"));
   for (int i = 0; i < arguments.count; ++i) fmt::print("{}\n", space.sample(random).to_json());
   return 0;
@@ -98,4 +99,4 @@ void add_space(CLI::App& app, Action& action) {
   add_seed(*sampler, arguments->seed, "of the draw, 1 if not given");
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

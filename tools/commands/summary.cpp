@@ -9,7 +9,7 @@
 #include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -30,7 +30,7 @@ std::string settings_lines(const std::string& config_json) {
 }
 
 // Against a kernel that was timed in the same way: finals with finals, else by the screens.
-std::string compared(const TrialRow& best, const TrialRow& other) {
+std::string compared(const db::TrialRow& best, const db::TrialRow& other) {
   const bool finals = best.final_time && other.final_time;
   const double mine = (finals ? best.final_time->us : best.screen_time->us).value;
   const double theirs = (finals ? other.final_time->us : other.screen_time->us).value;
@@ -39,31 +39,31 @@ std::string compared(const TrialRow& best, const TrialRow& other) {
 
 }  // namespace
 
-std::string summarize(const TuningTask& task, const Store& store, const EvolveResult& result,
-                      const std::string& db) {
+std::string summarize(const tuner::TuningTask& task, const db::Store& store,
+                      const tuner::EvolveResult& result, const std::string& db) {
   const auto run = store.run(result.run);
-  TrialFilter filter;
+  db::TrialFilter filter;
   filter.run = result.run;
   filter.limit = 1;
   const auto ranked = store.best(filter);
   std::string text;
   if (ranked.empty()) return text;
-  const TrialRow& best = ranked.front();
+  const db::TrialRow& best = ranked.front();
   const bool predicted = run->time_kind == "predicted";
-  const Interval us = *shown_time(best);
+  const Interval us = *report::shown_time(best);
 
   text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, us.value,
                       predicted ? "predicted for " + task.target.title + " (no GPU was used)"
                                 : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
                                               known_end(us.low).value_or(us.value),
                                               known_end(us.high).value_or(us.value)));
-  const auto finals = raced_finals(store, result.run);
+  const auto finals = report::raced_finals(store, result.run);
   if (const auto raced = finals.find(best.id); raced != finals.end())
-    text += fmt::format("  in the finals: {}\n", standing_text(raced->second));
+    text += fmt::format("  in the finals: {}\n", report::standing_text(raced->second));
   text += settings_lines(best.config_json);
   const auto trials = store.trials(result.run);
-  for (const Preset& preset : task.space.presets()) {
-    const auto found = std::ranges::find_if(trials, [&](const TrialRow& trial) {
+  for (const space::Preset& preset : task.space.presets()) {
+    const auto found = std::ranges::find_if(trials, [&](const db::TrialRow& trial) {
       return trial.config_json == preset.config.to_json();
     });
     if (found == trials.end()) continue;
@@ -83,20 +83,20 @@ std::string summarize(const TuningTask& task, const Store& store, const EvolveRe
   return text;
 }
 
-std::string summary_json(const Store& store, const EvolveResult& result) {
+std::string summary_json(const db::Store& store, const tuner::EvolveResult& result) {
   const auto run = store.run(result.run);
-  TrialFilter filter;
+  db::TrialFilter filter;
   filter.run = result.run;
   filter.limit = 1;
   Json best;
-  for (const TrialRow& trial : store.best(filter)) {
+  for (const db::TrialRow& trial : store.best(filter)) {
     best = {{"trial", trial.id},
             {"config", Json::parse(trial.config_json)},
             {"stage", trial.stage},
-            {"time_us", interval_json(*shown_time(trial))}};
+            {"time_us", report::interval_json(*report::shown_time(trial))}};
     best["time_us"]["kind"] = run->time_kind;
   }
-  const RunCounts& counts = result.counts;
+  const tuner::RunCounts& counts = result.counts;
   const Json json = {
       {"run", result.run},
       {"state", run->state},
@@ -112,10 +112,10 @@ std::string summary_json(const Store& store, const EvolveResult& result) {
   return json.dump(2) + "\n";
 }
 
-void announce_coverage(const Problem& problem) {
+void announce_coverage(const problem::Problem& problem) {
   for (const std::string& note : problem.notes()) log_info("{}", note);
-  const Coverage usual = problem.coverage(problem.shape(), Truth::usual);
-  const Coverage thorough = problem.coverage(problem.shape(), Truth::thorough);
+  const problem::Coverage usual = problem.coverage(problem.shape(), problem::Truth::usual);
+  const problem::Coverage thorough = problem.coverage(problem.shape(), problem::Truth::thorough);
   if (usual.every <= 1) return;
   log_info(
       "the shape is large: trials are compared with float64 on {} of its {} rows (one of every "
@@ -126,4 +126,4 @@ void announce_coverage(const Problem& problem) {
       thorough.every > 1 ? std::to_string(thorough.rows) : "all");
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

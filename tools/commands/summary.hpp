@@ -6,12 +6,12 @@
 #include "engine/tuner/evolve.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 
 // What a run came to, for a person: the best kernel beside every preset, and the commands that lead
 // on. `db` is the database's path as the user typed it.
-std::string summarize(const TuningTask& task, const Store& store, const EvolveResult& result,
-                      const std::string& db);
+std::string summarize(const tuner::TuningTask& task, const db::Store& store,
+                      const tuner::EvolveResult& result, const std::string& db);
 
 // The same for programs, an object; stable:
 //   run, trials {all, passed, failed, duplicate}  integers     state  done, interrupted
@@ -19,27 +19,27 @@ std::string summarize(const TuningTask& task, const Store& store, const EvolveRe
 //   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
 //   baseline_us the first preset's screen, or null
 //   breakdown   of this session's search (engine/tuner/loop/breakdown.hpp)
-std::string summary_json(const Store& store, const EvolveResult& result);
+std::string summary_json(const db::Store& store, const tuner::EvolveResult& result);
 
 // Tells how much of the timed shape's output is compared with float64, where that is not all of it.
-void announce_coverage(const Problem& problem);
+void announce_coverage(const problem::Problem& problem);
 
 // Shows a run on standard error: on a terminal one line that is rewritten, else a line now and
 // then.
-class Progress : public EvolveListener {
+class Progress : public tuner::EvolveListener {
  public:
   // `kind` is "measured" or "predicted"; `options` gives the budget for 'time left'.
-  Progress(const EvolveOptions& options, std::string kind);
+  Progress(const tuner::EvolveOptions& options, std::string kind);
   ~Progress() override;
 
-  void on_trial(const TrialRow& trial, const RunCounts& counts) override;
+  void on_trial(const db::TrialRow& trial, const tuner::RunCounts& counts) override;
   void on_final_step(const std::string& step, int done, int of) override;
-  void on_final(const TrialRow& trial, int done, int of) override;
+  void on_final(const db::TrialRow& trial, int done, int of) override;
 
  private:
   void show(const std::string& line, bool important);
 
-  const EvolveOptions& options_;
+  const tuner::EvolveOptions& options_;
   std::string kind_;
   bool terminal_;
   std::size_t width_ = 0;  // of the line that stands on the terminal
@@ -47,4 +47,4 @@ class Progress : public EvolveListener {
   double best_us_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -15,7 +15,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct VerifyArguments {
@@ -28,27 +28,28 @@ struct VerifyArguments {
 };
 
 // Gates suite by suite and prints a row each; `fits` says which shapes the kernel can be bound to.
-int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device& device,
-                const Binder& bind, const std::function<bool(const Constants&)>& fits,
+int gate_suites(const problem::Problem& problem, const std::vector<problem::Suite>& suites,
+                device::Device& device, const gate::Binder& bind,
+                const std::function<bool(const Constants&)>& fits,
                 const VerifyArguments& arguments) {
   // Fresh inputs each time, unless the user wants to see a verdict again.
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("gating on {} ({}), seed {}", device.info().id, device.info().name, seed);
-  TruthCache truth(problem, Truth::thorough);
-  Gate gate(device, truth);
-  Table table({{"suite", Align::left},
-               {"cases", Align::right},
-               {"error/allowed", Align::right},
-               {"rel. RMS", Align::right},
-               {"verdict", Align::wrap}});
+  gate::TruthCache truth(problem, problem::Truth::thorough);
+  gate::Gate gate(device, truth);
+  report::Table table({{"suite", report::Align::left},
+                       {"cases", report::Align::right},
+                       {"error/allowed", report::Align::right},
+                       {"rel. RMS", report::Align::right},
+                       {"verdict", report::Align::wrap}});
   bool passed = true;
-  std::vector<std::pair<std::string, std::vector<GateCase>>> all;
-  for (const Suite& suite : suites)
-    all.emplace_back(to_text(suite.name), gate_cases(suite, seed, Crossing::full));
-  if (auto hidden = hidden_cases(problem, seed); arguments.suites.empty() && !hidden.empty())
+  std::vector<std::pair<std::string, std::vector<gate::GateCase>>> all;
+  for (const problem::Suite& suite : suites)
+    all.emplace_back(to_text(suite.name), gate::gate_cases(suite, seed, gate::Crossing::full));
+  if (auto hidden = gate::hidden_cases(problem, seed); arguments.suites.empty() && !hidden.empty())
     all.emplace_back("hidden", std::move(hidden));
   for (auto& [name, cases] : all)
-    std::erase_if(cases, [&](const GateCase& each) { return !fits(each.shape); });
+    std::erase_if(cases, [&](const gate::GateCase& each) { return !fits(each.shape); });
   const auto none = [](const auto& each) { return each.second.empty(); };
   const auto missing = std::ranges::find_if(all, none);
   if (missing != all.end() && (!arguments.suites.empty() || std::ranges::all_of(all, none)))
@@ -59,7 +60,7 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
       table.add({name, "none", "", "", "not gated: no such case fits the kernel"});
       continue;
     }
-    const Verdict verdict = gate.check(bind, cases);
+    const gate::Verdict verdict = gate.check(bind, cases);
     passed = passed && verdict.passed();
     table.add({name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
                fmt::format("{:.2e}", verdict.worst_rms),
@@ -71,18 +72,19 @@ int gate_suites(const Problem& problem, const std::vector<Suite>& suites, Device
 }
 
 int verify_file(const VerifyArguments& arguments) {
-  const Exported exported = read_exported(arguments.file);
+  const report::Exported exported = report::read_exported(arguments.file);
   if (exported.edited)
     log_warning(
         "{}: the kernel's text was edited since it was exported; what is there now is gated",
         arguments.file);
-  const auto problem = make_problem(exported.problem, exported.settings, arguments.file + ": ");
-  const auto suites = chosen_suites(*problem, arguments.suites);
+  const auto problem =
+      tuner::make_problem(exported.problem, exported.settings, arguments.file + ": ");
+  const auto suites = problem::chosen_suites(*problem, arguments.suites);
   const auto root = require_root();
-  const DeviceProfile target = load_profile(exported.target, root);
+  const device::DeviceProfile target = device::load_profile(exported.target, root);
   Session session(arguments.device, target, root);
   session.give_reference(*problem, target);
-  ExportedKernel kernel(exported, *problem, target, session.compiler(), session.device());
+  tuner::ExportedKernel kernel(exported, *problem, target, session.compiler(), session.device());
   return gate_suites(
       *problem, suites, session.device(),
       [&](const Constants& shape) { return kernel.bind(shape); },
@@ -90,18 +92,18 @@ int verify_file(const VerifyArguments& arguments) {
 }
 
 int verify_trial(const VerifyArguments& arguments) {
-  const Store store(arguments.db, Store::Mode::read);
+  const db::Store store(arguments.db, db::Store::Mode::read);
   const auto trial = store.trial(*arguments.trial);
   if (!trial)
     throw UserError(fmt::format("{}: there is no trial {}", arguments.db, *arguments.trial));
   const auto run = store.run(trial->run);
   const auto root = require_root();
-  const TuningTask task = open_stored_task(*run, root);
-  const auto suites = chosen_suites(*task.problem, arguments.suites);
+  const tuner::TuningTask task = tuner::open_stored_task(*run, root);
+  const auto suites = problem::chosen_suites(*task.problem, arguments.suites);
   Session session(arguments.device, task.target, root);
   session.give_reference(*task.problem, task.target);
   const Config config = Config::from_json(trial->config_json);
-  const auto variant = make_variant(task, config, session.pool(), session.device());
+  const auto variant = tuner::make_variant(task, config, session.pool(), session.device());
   if (variant->source().hash != trial->source_hash)
     log_warning("the templates have changed since trial {}: what they give now is gated",
                 trial->id);
@@ -131,4 +133,4 @@ void add_verify(CLI::App& app, Action& action) {
   act(*command, action, arguments, verify);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -10,7 +10,7 @@
 #include "engine/worker/worker_main.hpp"
 #include "tools/commands/command.hpp"
 
-namespace fa_tune {
+namespace fa_tune::commands {
 namespace {
 
 struct WorkerArguments {
@@ -26,16 +26,16 @@ struct WorkerArguments {
 int serve(const WorkerArguments& arguments) {
   // What the driver would keep on disk is of no use: every kernel is compiled here once.
   setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/1);
-  WorkerEnd end(arguments.parent);
-  if (arguments.list) return serve_list(end, list_gpus);
-  if (arguments.compile) return serve_compiler(end, open_nvrtc);
-  DeviceWork work;
+  worker::WorkerEnd end(arguments.parent);
+  if (arguments.list) return worker::serve_list(end, device::list_gpus);
+  if (arguments.compile) return worker::serve_compiler(end, kernel::open_nvrtc);
+  worker::DeviceWork work;
   work.open = [&] {
-    return open_device(arguments.device, {}, arguments.root, arguments.instructions);
+    return device::open_device(arguments.device, {}, arguments.root, arguments.instructions);
   };
   work.health = arguments.health;
   work.emulated = arguments.device.starts_with("emulator");
-  return serve_device(end, work);
+  return worker::serve_device(end, work);
 }
 
 struct ProfiledArguments {
@@ -54,9 +54,9 @@ int launch_profiled(const ProfiledArguments& arguments) {
   alarm(arguments.seconds);
   // It has machine code; what the driver would keep on disk is of no use.
   setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/1);
-  const auto device = open_device(arguments.device, {}, arguments.root);
-  launch_for_profiler(read_file(arguments.file), arguments.compiled, arguments.compiler, *device,
-                      arguments.root, arguments.seed, arguments.launches);
+  const auto device = device::open_device(arguments.device, {}, arguments.root);
+  tuner::launch_for_profiler(read_file(arguments.file), arguments.compiled, arguments.compiler,
+                             *device, arguments.root, arguments.seed, arguments.launches);
   return 0;
 }
 
@@ -99,4 +99,4 @@ void add_profiled(CLI::App& app, Action& action) {
   act(*command, action, arguments, launch_profiled);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::commands

@@ -13,7 +13,7 @@
 #include "engine/util/random.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
@@ -191,7 +191,7 @@ class SpecParser {
   }
 
   void map_option(const std::string& text) {
-    using Swizzle = TensorMap::Swizzle;
+    using Swizzle = device::TensorMap::Swizzle;
     if (text == "nan") {
       spec_.nan_fill = true;
     } else if (text == "swizzle=none") {
@@ -277,4 +277,4 @@ std::vector<std::byte> content_of(const ArgumentSpec& spec) {
   return bytes;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

@@ -8,7 +8,7 @@
 #include "engine/device/tensor_map.hpp"
 #include "tools/lone/element.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 
 // What a buffer holds before the launch.
 struct Fill {
@@ -56,7 +56,7 @@ struct ArgumentSpec {
   std::uint64_t scalar_bits = 0;
   bool is_tensor_map = false;
   std::vector<std::uint32_t> box;
-  TensorMap::Swizzle swizzle = TensorMap::Swizzle::none;
+  device::TensorMap::Swizzle swizzle = device::TensorMap::Swizzle::none;
   bool nan_fill = false;
   std::string text;  // as it was written
 
@@ -71,4 +71,4 @@ ArgumentSpec parse_argument(const std::string& text);
 // The bytes a buffer starts with; empty for unwritten. Throws UserError where a file does not fit.
 std::vector<std::byte> content_of(const ArgumentSpec& spec);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

@@ -12,7 +12,7 @@
 #include "engine/util/npy.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 namespace {
 
 struct Facts {
@@ -176,4 +176,4 @@ std::vector<std::byte> read_npy(const std::string& text, const std::string& name
   return {array.bytes.begin(), array.bytes.end()};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

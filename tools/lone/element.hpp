@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::lone {
 
 // What an argument of a lone kernel is made of. e4m3 and e5m2 are the 8-bit floats of the OCP
 // specification (OFP8), in which e4m3 has no infinity.
@@ -57,4 +57,4 @@ std::string write_npy(Element element, const std::vector<std::uint64_t>& dims,
 std::vector<std::byte> read_npy(const std::string& text, const std::string& name, Element element,
                                 std::uint64_t count);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

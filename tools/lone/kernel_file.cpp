@@ -10,7 +10,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,8 +50,8 @@ Agreement read_agreement(const YamlNode* node) {
   return {Agreement::Kind::absolute, node->at("absolute").number("absolute")};
 }
 
-CompileRequest request_of(const SourceFile& source, const DeviceInfo& device) {
-  CompileRequest request;
+kernel::CompileRequest request_of(const SourceFile& source, const device::DeviceInfo& device) {
+  kernel::CompileRequest request;
   // NVRTC calls a source after its kernel; reports and its own messages are to name the file.
   const std::string text =
       fmt::format("#line 1 \"{}\"\n", source.file.string()) + read_file(source.file);
@@ -124,8 +124,8 @@ bool KernelFile::runs_on(const std::string& device_arch) const {
   return arch.ends_with('a') ? have == wanted : have >= wanted;
 }
 
-CompileRequest KernelFile::request(const DeviceInfo& device, bool planted) const {
-  CompileRequest request;
+kernel::CompileRequest KernelFile::request(const device::DeviceInfo& device, bool planted) const {
+  kernel::CompileRequest request;
   // Not in front of the text: lines in messages are those of the file.
   if (planted) request.options.emplace_back("--define-macro=FAULT");
   request.source = {text, name, sha256(text)};
@@ -134,10 +134,10 @@ CompileRequest KernelFile::request(const DeviceInfo& device, bool planted) const
   return request;
 }
 
-std::expected<std::vector<LoneOutput>, std::string> KernelFile::run(Device& device,
-                                                                    Compiler& compiler,
+std::expected<std::vector<LoneOutput>, std::string> KernelFile::run(device::Device& device,
+                                                                    kernel::Compiler& compiler,
                                                                     bool planted,
-                                                                    const Checks& checks,
+                                                                    const device::Checks& checks,
                                                                     std::uint64_t schedule) const {
   const auto compiled = compiler.compile(request(device.info(), planted));
   if (!compiled) return std::unexpected("does not compile: " + compiled.error().message);
@@ -149,7 +149,7 @@ std::expected<std::vector<LoneOutput>, std::string> KernelFile::run(Device& devi
   return std::unexpected(to_text(outputs.error().kind) + ": " + outputs.error().message);
 }
 
-KernelImage image_of(const SourceFile& source, const DeviceInfo& device) {
+KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device) {
   if (source.file.extension() == ".ptx") {
     KernelImage image;
     image.kind = BinaryKind::ptx;
@@ -160,10 +160,10 @@ KernelImage image_of(const SourceFile& source, const DeviceInfo& device) {
   }
   if (source.file.extension() != ".cu")
     throw UserError(quote_text(source.file.string()) + " is neither a .cu nor a .ptx file");
-  auto compiled = open_nvrtc()->compile(request_of(source, device));
+  auto compiled = kernel::open_nvrtc()->compile(request_of(source, device));
   if (!compiled)
     throw UserError(fmt::format("{}: {}", source.file.string(), compiled.error().message));
   return std::move(compiled->image);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

@@ -8,7 +8,7 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "tools/lone/run.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 
 // How near two devices must come. Integers are always held to be identical.
 struct Agreement {
@@ -59,11 +59,12 @@ struct KernelFile {
   // Whether a device of this architecture can run it.
   bool runs_on(const std::string& device_arch) const;
   // `planted` defines FAULT.
-  CompileRequest request(const DeviceInfo& device, bool planted) const;
+  kernel::CompileRequest request(const device::DeviceInfo& device, bool planted) const;
   // Compiles for this device and runs once. The message if there is no answer: that the compiler
   // refused it, or the fault's kind and text.
-  std::expected<std::vector<LoneOutput>, std::string> run(Device& device, Compiler& compiler,
-                                                          bool planted, const Checks& checks,
+  std::expected<std::vector<LoneOutput>, std::string> run(device::Device& device,
+                                                          kernel::Compiler& compiler, bool planted,
+                                                          const device::Checks& checks,
                                                           std::uint64_t schedule) const;
 };
 
@@ -80,6 +81,6 @@ struct SourceFile {
 // is sm_90, so that Hopper's own instructions are there; its #include "..." are looked for beside
 // the file, then in `include`, then where NVRTC's own headers are. Throws UserError for a file that
 // cannot be read, is neither, or does not compile, and MachineError where there is no NVRTC.
-KernelImage image_of(const SourceFile& source, const DeviceInfo& device);
+KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

@@ -9,7 +9,7 @@
 
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 namespace {
 
 using nlohmann::ordered_json;
@@ -175,4 +175,4 @@ std::string describe(const Agreement& agreement) {
   return "";
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

@@ -9,7 +9,7 @@
 
 #include "tools/lone/kernel_file.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 
 // Two devices' contents of the same buffer.
 struct Difference {
@@ -45,4 +45,4 @@ std::string refute(const KernelFile& kernel, const std::vector<LoneOutput>& outp
 // "exact", "2 ulp", "absolute 1e-06".
 std::string describe(const Agreement& agreement);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

@@ -7,11 +7,11 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 namespace {
 
-TensorMap::Element map_element(const ArgumentSpec& spec) {
-  using Of = TensorMap::Element;
+device::TensorMap::Element map_element(const ArgumentSpec& spec) {
+  using Of = device::TensorMap::Element;
   switch (spec.element) {
     case Element::i8:
     case Element::u8:
@@ -43,8 +43,9 @@ TensorMap::Element map_element(const ArgumentSpec& spec) {
 
 }  // namespace
 
-std::expected<LoneRun, Fault> LoneRun::prepare(Device& device, const KernelImage& image,
-                                               const LoneLaunch& launch) {
+std::expected<LoneRun, device::Fault> LoneRun::prepare(device::Device& device,
+                                                       const KernelImage& image,
+                                                       const LoneLaunch& launch) {
   LoneRun run(device);
   const auto kernel = device.load(image);
   if (!kernel) return std::unexpected(kernel.error());
@@ -66,11 +67,11 @@ LoneRun::LoneRun(LoneRun&& other) noexcept
 
 LoneRun::~LoneRun() {
   if (device_ == nullptr) return;
-  for (const BufferHandle buffer : buffers_) device_->release(buffer);
-  if (launch_.kernel != KernelHandle{}) device_->unload(launch_.kernel);
+  for (const device::BufferHandle buffer : buffers_) device_->release(buffer);
+  if (launch_.kernel != device::KernelHandle{}) device_->unload(launch_.kernel);
 }
 
-std::expected<void, Fault> LoneRun::place(const ArgumentSpec& spec) {
+std::expected<void, device::Fault> LoneRun::place(const ArgumentSpec& spec) {
   if (spec.role == ArgumentSpec::Role::scalar) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(size_of(spec.element)));
     std::memcpy(bytes.data(), &spec.scalar_bits, bytes.size());
@@ -82,7 +83,7 @@ std::expected<void, Fault> LoneRun::place(const ArgumentSpec& spec) {
     launch_.arguments.emplace_back(std::move(content));
     return {};
   }
-  const BufferHandle buffer = device_->allocate(spec.bytes());
+  const device::BufferHandle buffer = device_->allocate(spec.bytes());
   if (!content.empty()) {
     if (const auto written = device_->write(buffer, 0, content); !written) {
       device_->release(buffer);
@@ -106,8 +107,9 @@ std::expected<void, Fault> LoneRun::place(const ArgumentSpec& spec) {
   return {};
 }
 
-std::expected<Argument, Fault> LoneRun::tensor_map(const ArgumentSpec& spec, BufferHandle buffer) {
-  TensorMap map;
+std::expected<device::Argument, device::Fault> LoneRun::tensor_map(const ArgumentSpec& spec,
+                                                                   device::BufferHandle buffer) {
+  device::TensorMap map;
   map.element = map_element(spec);
   map.buffer = buffer;
   map.dims.assign(spec.dims.rbegin(), spec.dims.rend());
@@ -122,7 +124,7 @@ std::expected<Argument, Fault> LoneRun::tensor_map(const ArgumentSpec& spec, Buf
   return device_->tensor_map(map);
 }
 
-std::expected<std::vector<LoneOutput>, Fault> LoneRun::outputs() {
+std::expected<std::vector<LoneOutput>, device::Fault> LoneRun::outputs() {
   std::vector<LoneOutput> result;
   for (const Output& each : outputs_) {
     LoneOutput output{each.argument, std::vector<std::byte>(each.bytes)};
@@ -133,12 +135,13 @@ std::expected<std::vector<LoneOutput>, Fault> LoneRun::outputs() {
   return result;
 }
 
-std::expected<std::vector<LoneOutput>, Fault> run_lone(Device& device, const KernelImage& image,
-                                                       const LoneLaunch& launch) {
+std::expected<std::vector<LoneOutput>, device::Fault> run_lone(device::Device& device,
+                                                               const KernelImage& image,
+                                                               const LoneLaunch& launch) {
   auto run = LoneRun::prepare(device, image, launch);
   if (!run) return std::unexpected(run.error());
   if (const auto done = run->run(); !done) return std::unexpected(done.error());
   return run->outputs();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

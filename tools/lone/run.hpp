@@ -6,13 +6,13 @@
 #include "engine/device/device.hpp"
 #include "tools/lone/argument_spec.hpp"
 
-namespace fa_tune {
+namespace fa_tune::lone {
 
 // A kernel run by itself, outside every problem: how it is started and on what.
 struct LoneLaunch {
   LaunchConfig config;
   std::vector<ArgumentSpec> arguments;
-  Checks checks;
+  device::Checks checks;
   std::uint64_t schedule = 0;
 };
 
@@ -26,8 +26,9 @@ struct LoneOutput {
 class LoneRun {
  public:
   // The fault if the image or a tensor map is refused. Throws what content_of() throws.
-  static std::expected<LoneRun, Fault> prepare(Device& device, const KernelImage& image,
-                                               const LoneLaunch& launch);
+  static std::expected<LoneRun, device::Fault> prepare(device::Device& device,
+                                                       const KernelImage& image,
+                                                       const LoneLaunch& launch);
   LoneRun(LoneRun&& other) noexcept;
   LoneRun& operator=(LoneRun&&) = delete;
   LoneRun(const LoneRun&) = delete;
@@ -35,28 +36,30 @@ class LoneRun {
   ~LoneRun();
 
   // Runs it once.
-  std::expected<void, Fault> run() { return device_->launch(launch_); }
-  std::expected<std::vector<LoneOutput>, Fault> outputs();
-  const Launch& launch() const { return launch_; }
+  std::expected<void, device::Fault> run() { return device_->launch(launch_); }
+  std::expected<std::vector<LoneOutput>, device::Fault> outputs();
+  const device::Launch& launch() const { return launch_; }
 
  private:
-  explicit LoneRun(Device& device) : device_(&device) {}
-  std::expected<void, Fault> place(const ArgumentSpec& spec);
-  std::expected<Argument, Fault> tensor_map(const ArgumentSpec& spec, BufferHandle buffer);
+  explicit LoneRun(device::Device& device) : device_(&device) {}
+  std::expected<void, device::Fault> place(const ArgumentSpec& spec);
+  std::expected<device::Argument, device::Fault> tensor_map(const ArgumentSpec& spec,
+                                                            device::BufferHandle buffer);
 
   struct Output {
     std::size_t argument = 0;
-    BufferHandle buffer{};
+    device::BufferHandle buffer{};
     std::size_t bytes = 0;
   };
-  Device* device_;
-  Launch launch_;
-  std::vector<BufferHandle> buffers_;
+  device::Device* device_;
+  device::Launch launch_;
+  std::vector<device::BufferHandle> buffers_;
   std::vector<Output> outputs_;
 };
 
 // All of the above: load, run once, read back.
-std::expected<std::vector<LoneOutput>, Fault> run_lone(Device& device, const KernelImage& image,
-                                                       const LoneLaunch& launch);
+std::expected<std::vector<LoneOutput>, device::Fault> run_lone(device::Device& device,
+                                                               const KernelImage& image,
+                                                               const LoneLaunch& launch);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::lone

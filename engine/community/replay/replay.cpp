@@ -11,7 +11,7 @@
 #include "engine/search/strategy.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 constexpr double us_per_ms = 1000;
@@ -19,21 +19,21 @@ constexpr double ms_per_s = 1000;
 
 class Replayed {
  public:
-  Replayed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
+  Replayed(const RecordedTable& table, const space::Space& space, const ReplayOptions& options,
            ReplayBudget budget)
       : table_(table), space_(space), options_(options), budget_(budget) {}
 
-  void run(std::uint64_t seed, std::vector<PriorTrials> earlier) {
-    const auto strategy =
-        make_strategy(options_.strategy, SearchTask{space_, seed, std::move(earlier)});
-    std::deque<std::vector<Proposal>> asked;
+  void run(std::uint64_t seed, std::vector<search::PriorTrials> earlier) {
+    const auto strategy = search::make_strategy(
+        options_.strategy, search::SearchTask{space_, seed, std::move(earlier)});
+    std::deque<std::vector<search::Proposal>> asked;
     bool used_up = false;
     while (!is_over()) {
       while (!used_up && asked.size() <= options_.ahead) {
         asked.push_back(strategy->ask(options_.batch));
         used_up = asked.back().empty();
       }
-      for (const Proposal& proposal : asked.front()) {
+      for (const search::Proposal& proposal : asked.front()) {
         told_.push_back(evaluate(proposal));
         strategy->tell(told_.back());
       }
@@ -43,14 +43,14 @@ class Replayed {
   }
 
   Trace take_trace() { return std::move(trace_); }
-  PriorTrials take_told() { return {table_.name, std::move(told_)}; }
+  search::PriorTrials take_told() { return {table_.name, std::move(told_)}; }
 
  private:
   bool is_over() const { return elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations; }
 
-  Evaluation evaluate(const Proposal& proposal) {
+  search::Evaluation evaluate(const search::Proposal& proposal) {
     const TableEntry* entry = table_.find(space_.genome(proposal.config));
-    Evaluation told;
+    search::Evaluation told;
     told.number = ++asked_;
     told.config = proposal.config;
     told.passed = entry->time_ms.has_value();
@@ -64,19 +64,19 @@ class Replayed {
   }
 
   const RecordedTable& table_;
-  const Space& space_;
+  const space::Space& space_;
   const ReplayOptions& options_;
   ReplayBudget budget_;
-  std::vector<Evaluation> told_;
+  std::vector<search::Evaluation> told_;
   std::set<const TableEntry*> visited_;
   Trace trace_;
   double elapsed_ms_ = 0;
   std::uint64_t asked_ = 0;
 };
 
-Trace replay_seed(const RecordedTable& table, const Space& space, const ReplayOptions& options,
-                  std::uint64_t seed) {
-  std::vector<PriorTrials> earlier;
+Trace replay_seed(const RecordedTable& table, const space::Space& space,
+                  const ReplayOptions& options, std::uint64_t seed) {
+  std::vector<search::PriorTrials> earlier;
   for (const EarlierTable& before : options.earlier) {
     Replayed first(*before.table, *before.space, options, {0, before.evaluations});
     first.run(seed, {});
@@ -89,7 +89,7 @@ Trace replay_seed(const RecordedTable& table, const Space& space, const ReplayOp
 
 }  // namespace
 
-std::vector<Trace> replay(const RecordedTable& table, const Space& space,
+std::vector<Trace> replay(const RecordedTable& table, const space::Space& space,
                           const ReplayOptions& options) {
   std::vector<Trace> traces(options.seeds);
   std::atomic<std::size_t> next = 0;
@@ -113,4 +113,4 @@ std::vector<Trace> replay(const RecordedTable& table, const Space& space,
   return traces;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

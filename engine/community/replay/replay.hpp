@@ -8,7 +8,7 @@
 #include "engine/community/replay/score.hpp"
 #include "engine/community/table/recorded_table.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // How far a replayed run goes: until both are used up, or nothing is left to try.
 struct ReplayBudget {
@@ -20,7 +20,7 @@ struct ReplayBudget {
 // shape, or another device, of the same kernel.
 struct EarlierTable {
   const RecordedTable* table = nullptr;
-  const Space* space = nullptr;
+  const space::Space* space = nullptr;
   std::size_t evaluations = 120;
 };
 
@@ -39,7 +39,7 @@ struct ReplayOptions {
 // Runs a strategy on a table once for each seed, 1 to `seeds`: what it asks for is looked up, told
 // with the recorded time and cost, and paid for at the first visit. One trace a seed, with every
 // evaluation. Throws UserError for a strategy that is not known.
-std::vector<Trace> replay(const RecordedTable& table, const Space& space,
+std::vector<Trace> replay(const RecordedTable& table, const space::Space& space,
                           const ReplayOptions& options);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

@@ -8,7 +8,7 @@
 #include "engine/measure/statistics.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 // How near to the optimum the budget lets random search come, from the median.
@@ -26,8 +26,8 @@ Scorer::Scorer(const RecordedTable& table) : configs_(table.entries.size()) {
   if (times_.empty())
     throw UserError("table '" + table.name + "': no config has a time, nothing can be searched");
   std::ranges::sort(times_, std::greater{});
-  median_ = fa_tune::median(times_);
-  median_cost_ms_ = fa_tune::median(costs);
+  median_ = fa_tune::measure::median(times_);
+  median_cost_ms_ = fa_tune::measure::median(costs);
   const double target = optimum_ms() + (median_ - optimum_ms()) * (1 - target_share);
   const auto reached = std::ranges::find_if(times_, [&](double time) { return time <= target; });
   const auto i = static_cast<double>(reached - times_.begin());
@@ -79,4 +79,4 @@ double Scorer::score(const Trace& trace, double budget_ms) const {
   return total / budget_ms;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

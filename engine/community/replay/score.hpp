@@ -6,7 +6,7 @@
 
 #include "engine/community/table/recorded_table.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // The score of a search on a recorded table as the autotuning community defines it: F.-J.
 // Willemsen, R. Schoonhoven, J. Filipovic, J. O. Tørring, R. van Nieuwpoort, B. van Werkhoven, "A
@@ -71,4 +71,4 @@ class Scorer {
   std::size_t budget_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ ReplaySummary summarize(const Scorer& scorer, std::span<const Trace> runs,
   summary.budget_ms = scorer.budget_ms(summary.budget_evaluations);
   summary.optimum_ms = scorer.optimum_ms();
   for (const Trace& trace : runs) summary.scores.push_back(scorer.score(trace, summary.budget_ms));
-  summary.score = estimate_mean(summary.scores);
+  summary.score = measure::estimate_mean(summary.scores);
   const std::size_t most = std::max(summary.budget_evaluations, fixed_budgets.back());
   for (std::size_t i = 0; i < nearness_percent.size(); ++i) {
     const double time = scorer.optimum_ms() * (1 + nearness_percent[i] / 100.0);
@@ -61,7 +61,7 @@ ReplaySummary summarize(const Scorer& scorer, std::span<const Trace> runs,
     std::vector<double> shares;
     for (const Trace& trace : runs)
       shares.push_back(scorer.optimum_ms() / best_after(trace, fixed_budgets[i]));
-    summary.after[i] = estimate_mean(shares);
+    summary.after[i] = measure::estimate_mean(shares);
   }
   return summary;
 }
@@ -92,7 +92,7 @@ EvaluationsTo median_evaluations(std::vector<double> evaluations) {
     else
       value = never;
   }
-  const Interval middle = estimate(evaluations);
+  const Interval middle = measure::estimate(evaluations);
   result.median = if_reached(middle.value);
   result.low = if_reached(middle.low);
   result.high = if_reached(middle.high);
@@ -116,7 +116,7 @@ std::vector<CurvePoint> best_so_far(const Scorer& scorer, std::span<const Trace>
     std::ranges::sort(known);
     point.found = static_cast<double>(known.size()) / static_cast<double>(runs.size());
     if (!known.empty()) {
-      point.best_ms = median(known);
+      point.best_ms = measure::median(known);
       point.low_ms = percentile(known, 0.1);
       point.high_ms = percentile(known, 0.9);
     }
@@ -125,4 +125,4 @@ std::vector<CurvePoint> best_so_far(const Scorer& scorer, std::span<const Trace>
   return curve;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

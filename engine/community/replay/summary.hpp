@@ -10,7 +10,7 @@
 #include "engine/community/replay/score.hpp"
 #include "engine/measure/statistics.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // How near to the optimum, in percent of its time, and after how many evaluations is asked.
 inline constexpr std::array nearness_percent = {10, 5, 2, 1};
@@ -64,4 +64,4 @@ struct CurvePoint {
 std::vector<CurvePoint> best_so_far(const Scorer& scorer, std::span<const Trace> runs,
                                     double budget_ms, std::size_t points);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

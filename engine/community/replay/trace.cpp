@@ -15,7 +15,7 @@
 #include "engine/util/gzip.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 constexpr std::array<std::string_view, 7> columns = {"tuner", "table",   "seed",      "evaluation",
@@ -111,4 +111,4 @@ std::vector<TunerTraces> read_traces(const std::filesystem::path& path) {
   return TraceReader(packed.text, path.string()).run();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

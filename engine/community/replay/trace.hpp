@@ -7,7 +7,7 @@
 
 #include "engine/community/replay/score.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // Recorded runs of one tuner on one table, ours or another's.
 struct TunerTraces {
@@ -23,4 +23,4 @@ struct TunerTraces {
 // tuner and table in the order of their first rows. Throws UserError with the line.
 std::vector<TunerTraces> read_traces(const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

@@ -16,7 +16,7 @@
 #include "engine/yaml/value.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 enum class ValueKind { as_written, integer, real, boolean, text };
@@ -117,7 +117,7 @@ class T1Reader {
 
   void read_parameter(const YamlNode& node) {
     if (!node.is_map()) node.expected("TuningParameters", "a parameter with Name and Values");
-    Parameter parameter;
+    space::Parameter parameter;
     parameter.name = node.at("Name").text("Name");
     parameter.mark = node.at("Name").text_mark();
     const YamlNode& listed = node.at("Values");
@@ -145,7 +145,7 @@ class T1Reader {
     }
     const std::string& text = node.text("Values");
     if (node.style() == YamlNode::Style::plain) return read_scalar(node, kind);
-    return parse_python_values(text, node.text_mark());
+    return expression::parse_python_values(text, node.text_mark());
   }
 
   static std::vector<Value> read_scalar(const YamlNode& node, ValueKind kind) {
@@ -153,7 +153,7 @@ class T1Reader {
     const bool is_json_text = node.style() != YamlNode::Style::plain;
     if (is_json_text && (kind == ValueKind::text || kind == ValueKind::as_written)) return {text};
     if (!is_json_text && (text == "true" || text == "false")) return {text == "true"};
-    return parse_python_values(text, node.text_mark());
+    return expression::parse_python_values(text, node.text_mark());
   }
 
   void read_default(const YamlNode& node, ValueKind kind) {
@@ -175,18 +175,18 @@ class T1Reader {
     const YamlNode& expression = node.is_map() ? node.at("Expression") : node;
     const std::string& text = expression.text("Expression");
     file_.parts.constraints.push_back(
-        {parse_python_condition(text, expression.text_mark()), "", ""});
+        {expression::parse_python_condition(text, expression.text_mark()), "", ""});
   }
 
   bool is_parameter(const std::string& name) const {
-    return std::ranges::find(file_.parts.parameters, name, &Parameter::name) !=
+    return std::ranges::find(file_.parts.parameters, name, &space::Parameter::name) !=
            file_.parts.parameters.end();
   }
 
   void add_constants() {
     const YamlNode* config = root_.find("BenchmarkConfig");
     if (config == nullptr || !config->is_map()) return;
-    for (const Constraint& constraint : file_.parts.constraints)
+    for (const space::Constraint& constraint : file_.parts.constraints)
       for (const std::string& name : constraint.expression.names()) {
         const YamlNode* node = is_parameter(name) ? nullptr : config->find(name);
         if (node == nullptr || !node->is_scalar()) continue;
@@ -199,7 +199,7 @@ class T1Reader {
     if (!has_defaults_) return;
     Config config;
     for (std::size_t i = 0; i < defaults_.size(); ++i) {
-      const Parameter& parameter = file_.parts.parameters[i];
+      const space::Parameter& parameter = file_.parts.parameters[i];
       if (std::ranges::find(parameter.values, defaults_[i]) == parameter.values.end()) return;
       config.set(parameter.name, defaults_[i]);
     }
@@ -212,7 +212,7 @@ class T1Reader {
       return constant != file_.parts.constants.end() ? &constant->second : config.find(name);
     };
     try {
-      return std::ranges::all_of(file_.parts.constraints, [&](const Constraint& constraint) {
+      return std::ranges::all_of(file_.parts.constraints, [&](const space::Constraint& constraint) {
         return constraint.expression.evaluate_bool(scope);
       });
     } catch (const UserError&) {
@@ -288,4 +288,4 @@ std::string t1_fill(const YamlNode& argument, const std::string& type) {
   return fmt::format("{{uniform: [0, {}]}}", to_text(Value(most > 0 ? most : 1.0)));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

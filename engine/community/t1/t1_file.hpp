@@ -7,7 +7,7 @@
 #include "engine/space/space.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // A T1 file, the autotuning community's format for a tuning problem:
 //
@@ -27,7 +27,7 @@ namespace fa_tune {
 // are the preset 'default'.
 struct T1File {
   std::filesystem::path path;
-  SpaceParts parts;
+  space::SpaceParts parts;
   std::string benchmark;  // these three as the file says, may be empty
   std::string kernel_name;
   std::string kernel_file;
@@ -51,4 +51,4 @@ std::string t1_number(const YamlNode& node, const std::string& type);
 // "{uniform: [0, 2]}": what an argument's FillType and FillValue ask for.
 std::string t1_fill(const YamlNode& argument, const std::string& type);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

@@ -18,7 +18,7 @@
 #include "engine/util/log.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 constexpr std::array kAxes = {"x", "y", "z"};
@@ -50,13 +50,13 @@ class T1Space {
     std::string made = fmt::format("space: {}\ntarget: {}\n", name, use_.target);
     made += problem() + templates() + parameters() + constraints() + presets();
     // The reference is named on the command line, so it may lie anywhere.
-    return made + fmt::format("files:\n{}{}", carried(kReferenceFile, reference_text()),
-                              carried(file_.kernel_file, kernel_text()));
+    return made + fmt::format("files:\n{}{}", space::carried(kReferenceFile, reference_text()),
+                              space::carried(file_.kernel_file, kernel_text()));
   }
 
  private:
-  const Parameter* parameter(const std::string& name) const {
-    const auto found = std::ranges::find(file_.parts.parameters, name, &Parameter::name);
+  const space::Parameter* parameter(const std::string& name) const {
+    const auto found = std::ranges::find(file_.parts.parameters, name, &space::Parameter::name);
     return found == file_.parts.parameters.end() ? nullptr : &*found;
   }
 
@@ -64,7 +64,8 @@ class T1Space {
     const YamlNode* node = t1_given(kernel_, "ProblemSize");
     if (node == nullptr) return;
     const auto add = [this](const YamlNode& size) {
-      const auto values = parse_python_values(size.text("ProblemSize"), size.text_mark());
+      const auto values =
+          expression::parse_python_values(size.text("ProblemSize"), size.text_mark());
       const auto* whole = values.size() == 1 ? std::get_if<std::int64_t>(&values[0]) : nullptr;
       if (whole == nullptr || *whole < 1) size.expected("ProblemSize", "a number above 0");
       sizes_.push_back(*whole);
@@ -81,8 +82,9 @@ class T1Space {
     for (std::size_t i = 0; i < sizes_.size(); ++i)
       text = replaced(std::move(text), fmt::format("ProblemSize[{}]", i),
                       scope + "problem_size_" + kAxes[i]);
-    for (auto found = next_extreme(text, 0); found; found = next_extreme(text, found->begin)) {
-      const Parameter* of = parameter(found->name);
+    for (auto found = source::next_extreme(text, 0); found;
+         found = source::next_extreme(text, found->begin)) {
+      const space::Parameter* of = parameter(found->name);
       if (of == nullptr) node.fail(fmt::format("{}: '{}' is no parameter", what, found->name));
       std::vector<std::int64_t> values;
       for (const Value& value : of->values)
@@ -93,7 +95,7 @@ class T1Space {
                    std::to_string(found->most ? most : least));
     }
     if (!of_parameters)
-      with_words(text, [&](const std::string& word) {
+      source::with_words(text, [&](const std::string& word) {
         if (parameter(word) != nullptr)
           node.fail(
               fmt::format("{}: '{}' is a parameter, and what a kernel is given must not "
@@ -231,7 +233,8 @@ class T1Space {
   }
 
   static bool names_word(const std::string& source, const std::string& name) {
-    for (auto word = next_word(source, 0); word; word = next_word(source, word->end()))
+    for (auto word = source::next_word(source, 0); word;
+         word = source::next_word(source, word->end()))
       if (word->text == name) return true;
     return false;
   }
@@ -253,7 +256,7 @@ class T1Space {
 
   std::string parameters() const {
     std::string made = "parameters:\n";
-    for (const Parameter& each : file_.parts.parameters) {
+    for (const space::Parameter& each : file_.parts.parameters) {
       std::vector<std::string> values;
       values.reserve(each.values.size());
       for (const Value& value : each.values) values.push_back(to_text(value));
@@ -264,11 +267,12 @@ class T1Space {
 
   std::string constraints() const {
     std::string made;
-    for (const Constraint& each : file_.parts.constraints) {
-      const std::string text = with_words(each.expression.text(), [this](const std::string& word) {
-        const auto constant = file_.parts.constants.find(word);
-        return constant == file_.parts.constants.end() ? word : to_text(constant->second);
-      });
+    for (const space::Constraint& each : file_.parts.constraints) {
+      const std::string text =
+          source::with_words(each.expression.text(), [this](const std::string& word) {
+            const auto constant = file_.parts.constants.find(word);
+            return constant == file_.parts.constants.end() ? word : to_text(constant->second);
+          });
       made += fmt::format("  - {{python: {}}}\n", to_json(Value(text)));
     }
     return made.empty() ? "" : "constraints:\n" + made;
@@ -276,7 +280,7 @@ class T1Space {
 
   std::string presets() const {
     std::string made;
-    for (const Preset& preset : file_.parts.presets) {
+    for (const space::Preset& preset : file_.parts.presets) {
       made += fmt::format("  {}: {{template: kernel", preset.name);
       for (const auto& [name, value] : preset.config.settings())
         made += fmt::format(", {}: {}", name, to_text(value));
@@ -287,11 +291,11 @@ class T1Space {
 
   std::string reference_source() const {
     const auto folder = std::filesystem::absolute(use_.reference).parent_path();
-    return flatten_includes(std::filesystem::absolute(use_.reference), folder);
+    return source::flatten_includes(std::filesystem::absolute(use_.reference), folder);
   }
 
   std::string reference_kernel() const {
-    const std::vector<std::string> names = global_functions(reference_source());
+    const std::vector<std::string> names = source::global_functions(reference_source());
     if (names.size() == 1) return names[0];
     if (std::ranges::find(names, file_.kernel_name) != names.end()) return file_.kernel_name;
     throw UserError(fmt::format(
@@ -304,7 +308,7 @@ class T1Space {
     std::string lines = "#define kernel_tuner 1\n";
     for (std::size_t i = 0; i < dimensions(); ++i)
       lines += fmt::format("#define block_size_{} {}\n", kAxes[i], reference_block(i));
-    for (const Parameter& each : file_.parts.parameters)
+    for (const space::Parameter& each : file_.parts.parameters)
       if (each.values.size() == 1 && !each.name.starts_with("block_size_"))
         lines += fmt::format("#define {} {}\n", each.name, to_text(each.values[0]));
     return lines + reference_source();
@@ -316,7 +320,7 @@ class T1Space {
     std::error_code error;
     if (!std::filesystem::is_regular_file(folder / file_.kernel_file, error))
       name.fail("there is no file " + quote_text((folder / file_.kernel_file).string()));
-    return flatten_includes(folder / file_.kernel_file, folder);
+    return source::flatten_includes(folder / file_.kernel_file, folder);
   }
 
   YamlNode root_;
@@ -333,4 +337,4 @@ std::string t1_as_space(const std::string& text, const std::filesystem::path& pa
   return T1Space(text, path, use).text();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // A T1 file's kernel as a space of ours, as YAML: a custom problem (engine/problem/custom/spec.hpp)
 // whose truth is `reference`, so that all that can be done with a space can be done with it.
@@ -32,4 +32,4 @@ struct T1Use {
 std::string t1_as_space(const std::string& text, const std::filesystem::path& path,
                         const T1Use& use);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

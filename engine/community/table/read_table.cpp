@@ -19,7 +19,7 @@
 //               "measurements": [{"name", "value", "unit"}], "invalidity", "times": {
 //               "compilation" or "compilation_time", "validation", "runtimes": [ms, ...]}}]}
 // An entry is taken, and its JSON dropped, as soon as it is whole: a file may end anywhere.
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 // What Kernel Tuner once wrote for the time of a config that failed.
@@ -289,4 +289,4 @@ RecordedTable read_table(const std::filesystem::path& path) {
   return parse_table(packed.text, path);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

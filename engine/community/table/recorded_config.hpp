@@ -10,7 +10,7 @@
 #include "engine/community/table/recorded_table.hpp"
 
 // Private to this folder: what files record, before values have become digits.
-namespace fa_tune {
+namespace fa_tune::community {
 
 // Ordered: the order of a file's parameters is that of its keys.
 using Json = nlohmann::ordered_json;
@@ -37,4 +37,4 @@ void settle(RecordedTable& table, const DeclaredParameters& declared,
 // A value as Python's str() writes it, as in the keys of cachefiles: True, 0.5, fp16.
 std::string python_text(const Value& value);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

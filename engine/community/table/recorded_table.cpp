@@ -9,19 +9,19 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
-Space RecordedTable::space() const {
-  SpaceParts parts;
+space::Space RecordedTable::space() const {
+  space::SpaceParts parts;
   parts.name = name;
   parts.parameters = parameters;
-  std::vector<Genome> members;
+  std::vector<space::Genome> members;
   members.reserve(entries.size());
   for (const TableEntry& entry : entries) members.push_back(entry.genome);
-  return Space::of_list(std::move(parts), std::move(members));
+  return space::Space::of_list(std::move(parts), std::move(members));
 }
 
-const TableEntry* RecordedTable::find(const Genome& genome) const {
+const TableEntry* RecordedTable::find(const space::Genome& genome) const {
   const auto found = std::ranges::lower_bound(entries, genome, {}, &TableEntry::genome);
   return found == entries.end() || found->genome != genome ? nullptr : &*found;
 }
@@ -58,12 +58,12 @@ Value convert(const Json& value, Kind kind) {
 
 // The values of one parameter while they are collected.
 struct Column {
-  Parameter parameter;
+  space::Parameter parameter;
   Kind kind = Kind::boolean;
-  std::map<Value, Gene> digits;
+  std::map<Value, space::Gene> digits;
 
   void add(const Value& value) {
-    if (digits.try_emplace(value, static_cast<Gene>(parameter.values.size())).second)
+    if (digits.try_emplace(value, static_cast<space::Gene>(parameter.values.size())).second)
       parameter.values.push_back(value);
   }
 };
@@ -194,4 +194,4 @@ std::string python_text(const Value& value) {
   return to_text(value);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

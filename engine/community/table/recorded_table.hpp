@@ -11,7 +11,7 @@
 #include "engine/space/genome.hpp"
 #include "engine/space/space.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // Why a recorded config has no time.
 enum class Failure : std::uint8_t {
@@ -25,7 +25,7 @@ enum class Failure : std::uint8_t {
 
 // What a recorded config cost and gave. All times in ms, as in the files.
 struct TableEntry {
-  Genome genome;
+  space::Genome genome;
   std::string key;                // the config as the file names it: its values joined by commas
   std::optional<double> time_ms;  // present if it ran and passed
   double cost_ms = 0;             // compiling + verification + benchmark: what trying it takes
@@ -38,15 +38,15 @@ struct RecordedTable {
   std::string name;    // the file's, without folder and endings: "pnpoly_RTX_3090"
   std::string kernel;  // as the file says, may be empty
   std::string device;
-  std::vector<Parameter> parameters;  // values in the file's order, without `when`
-  std::vector<TableEntry> entries;    // by genome in lexicographic order, none twice
-  bool has_costs = true;              // false: the file has none, and each config costs 1 ms
-  bool cut = false;                   // the file ended early: entries holds those that were whole
+  std::vector<space::Parameter> parameters;  // values in the file's order, without `when`
+  std::vector<TableEntry> entries;           // by genome in lexicographic order, none twice
+  bool has_costs = true;                     // false: the file has none, and each config costs 1 ms
+  bool cut = false;  // the file ended early: entries holds those that were whole
 
   // A space with the recorded configs, those that failed included, and no others.
-  Space space() const;
+  space::Space space() const;
   // The entry of a genome of space(), or nullptr.
-  const TableEntry* find(const Genome& genome) const;
+  const TableEntry* find(const space::Genome& genome) const;
 };
 
 // Plain or gzip. Throws UserError: cannot be read, not one of the two formats, without one entry,
@@ -55,4 +55,4 @@ RecordedTable read_table(const std::filesystem::path& path);
 // The same from text; `path` names the table and stands in messages.
 RecordedTable parse_table(std::string_view text, const std::filesystem::path& path);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

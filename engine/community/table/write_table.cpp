@@ -4,7 +4,7 @@
 
 #include "engine/community/table/recorded_config.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 namespace {
 
 struct FailureName {
@@ -129,4 +129,4 @@ std::string t4_text(const RecordedRun& run) {
   return file.dump(1) + "\n";
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

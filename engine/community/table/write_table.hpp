@@ -8,7 +8,7 @@
 #include "engine/community/table/recorded_table.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::community {
 
 // One trial as others record it. Times in ms.
 struct RecordedTrial {
@@ -39,4 +39,4 @@ std::string cachefile_text(const RecordedRun& run);
 // left out.
 std::string t4_text(const RecordedRun& run);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::community

@@ -39,7 +39,7 @@ constexpr double kMostMhz = 10'000;
 
 }  // namespace
 
-std::expected<ClockProbe, Fault> ClockProbe::make(CudaContext& context, int sms) {
+std::expected<ClockProbe, device::Fault> ClockProbe::make(CudaContext& context, int sms) {
   auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_clock", kPtx, {}});
   if (!kernel) return std::unexpected(kernel.error());
   ClockProbe probe;
@@ -48,7 +48,7 @@ std::expected<ClockProbe, Fault> ClockProbe::make(CudaContext& context, int sms)
   return probe;
 }
 
-std::expected<void, Fault> ClockProbe::begin(CudaContext& context, int marks) {
+std::expected<void, device::Fault> ClockProbe::begin(CudaContext& context, int marks) {
   constexpr std::size_t kLeast = 512;  // more than most plans have samples
   marks_ = 0;
   if (static_cast<std::size_t>(marks) <= room_) return {};
@@ -64,14 +64,14 @@ std::expected<void, Fault> ClockProbe::begin(CudaContext& context, int marks) {
   return {};
 }
 
-std::expected<void, Fault> ClockProbe::mark(CudaContext& context) {
+std::expected<void, device::Fault> ClockProbe::mark(CudaContext& context) {
   const DevicePointer at = memory_.get() + marks_ * sizeof(Mark);
   PreparedLaunch launch(kernel_, config_, {bytes_of(at)}, context.stream());
   ++marks_;
   return launch.enqueue(context);
 }
 
-std::expected<std::vector<double>, Fault> ClockProbe::read(CudaContext& context) {
+std::expected<std::vector<double>, device::Fault> ClockProbe::read(CudaContext& context) {
   std::vector<Mark> marks(marks_);
   std::vector<double> mhz;
   if (marks.size() < 2) return mhz;

@@ -16,15 +16,15 @@ class ClockProbe {
  public:
   // Has the driver compile the kernel. A Fault says that there is no probe on this GPU; only a lost
   // context is more than that.
-  static std::expected<ClockProbe, Fault> make(CudaContext& context, int sms);
+  static std::expected<ClockProbe, device::Fault> make(CudaContext& context, int sms);
 
   // Room for so many marks, which are forgotten.
-  std::expected<void, Fault> begin(CudaContext& context, int marks);
+  std::expected<void, device::Fault> begin(CudaContext& context, int marks);
   // Puts the next mark into the stream.
-  std::expected<void, Fault> mark(CudaContext& context);
+  std::expected<void, device::Fault> mark(CudaContext& context);
   // The mean clock in MHz between each two marks that follow one another, once all have happened.
   // Empty if that makes no sense: a kernel may have written over them.
-  std::expected<std::vector<double>, Fault> read(CudaContext& context);
+  std::expected<std::vector<double>, device::Fault> read(CudaContext& context);
 
  private:
   LoadedKernel kernel_;

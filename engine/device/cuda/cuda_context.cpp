@@ -11,7 +11,7 @@ namespace {
 
 // What a driver's error says about the kernel that was being loaded or run. An error that says
 // nothing about it is device_lost.
-FaultKind fault_kind(Result code) {
+device::FaultKind fault_kind(Result code) {
   switch (code) {
     case 200:  // INVALID_IMAGE
     case 209:  // NO_BINARY_FOR_GPU
@@ -25,7 +25,7 @@ FaultKind fault_kind(Result code) {
     case 303:  // SHARED_OBJECT_INIT_FAILED
     case 500:  // NOT_FOUND: no such entry in the module
     case 913:  // FUNCTION_NOT_LOADED
-      return FaultKind::load_failed;
+      return device::FaultKind::load_failed;
     case 1:  // INVALID_VALUE: how a launch with too large a grid, block or shared memory is refused
     case 2:  // OUT_OF_MEMORY: at a launch, no room for the threads' local memory
     case 701:  // LAUNCH_OUT_OF_RESOURCES
@@ -34,23 +34,23 @@ FaultKind fault_kind(Result code) {
     case 912:  // INVALID_CLUSTER_SIZE
     case 914:  // INVALID_RESOURCE_TYPE
     case 915:  // INVALID_RESOURCE_CONFIGURATION
-      return FaultKind::resources;
+      return device::FaultKind::resources;
     case 700:  // ILLEGAL_ADDRESS
     case 714:  // HARDWARE_STACK_ERROR: a call stack that left its bounds
     case 717:  // INVALID_ADDRESS_SPACE
-      return FaultKind::out_of_bounds;
+      return device::FaultKind::out_of_bounds;
     case 716:  // MISALIGNED_ADDRESS
-      return FaultKind::misaligned;
+      return device::FaultKind::misaligned;
     case 702:  // LAUNCH_TIMEOUT: a display's watchdog
-      return FaultKind::timeout;
+      return device::FaultKind::timeout;
     case 710:  // ASSERT
     case 715:  // ILLEGAL_INSTRUCTION
     case 718:  // INVALID_PC
     case 719:  // LAUNCH_FAILED
     case 721:  // TENSOR_MEMORY_LEAK
-      return FaultKind::trap;
+      return device::FaultKind::trap;
     default:
-      return FaultKind::device_lost;
+      return device::FaultKind::device_lost;
   }
 }
 
@@ -77,12 +77,12 @@ bool is_sticky(Result code) {
     case 999:  // UNKNOWN
       return true;
     default:
-      return fault_kind(code) == FaultKind::device_lost;
+      return fault_kind(code) == device::FaultKind::device_lost;
   }
 }
 
 // One line: what was being done, and what the driver says.
-Fault make_fault(const DriverApi& api, Result code, const std::string& doing) {
+device::Fault make_fault(const DriverApi& api, Result code, const std::string& doing) {
   return {fault_kind(code), fmt::format("{}: {}", doing, api.describe(code))};
 }
 
@@ -128,22 +128,23 @@ CudaContext::~CudaContext() {
   api_->cuDevicePrimaryCtxRelease_v2(device_);
 }
 
-std::expected<void, Fault> CudaContext::enter() {
+std::expected<void, device::Fault> CudaContext::enter() {
   if (lost()) {
     return std::unexpected(
-        Fault{FaultKind::device_lost, fmt::format("cuda:{} was lost: {}", index_, lost_because_)});
+        device::Fault{device::FaultKind::device_lost,
+                      fmt::format("cuda:{} was lost: {}", index_, lost_because_)});
   }
   return check(api_->cuCtxSetCurrent(context_), "cuCtxSetCurrent");
 }
 
-std::expected<void, Fault> CudaContext::check(Result code, const std::string& doing) {
+std::expected<void, device::Fault> CudaContext::check(Result code, const std::string& doing) {
   if (code == success) return {};
-  Fault fault = make_fault(*api_, code, doing);
+  device::Fault fault = make_fault(*api_, code, doing);
   if (is_sticky(code) && !lost()) lost_because_ = fault.message;
   return std::unexpected(std::move(fault));
 }
 
-std::expected<void, Fault> CudaContext::wait(Event event, const std::string& doing) {
+std::expected<void, device::Fault> CudaContext::wait(Event event, const std::string& doing) {
   using Clock = std::chrono::steady_clock;
   constexpr auto spin = std::chrono::milliseconds(2);
   const auto start = Clock::now();
@@ -159,13 +160,13 @@ std::expected<void, Fault> CudaContext::wait(Event event, const std::string& doi
     }
   }
   hung_ = true;
-  Fault fault{FaultKind::timeout,
-              fmt::format("{}: not done after {} ms", doing, deadline_.count())};
+  device::Fault fault{device::FaultKind::timeout,
+                      fmt::format("{}: not done after {} ms", doing, deadline_.count())};
   lost_because_ = fault.message;
   return std::unexpected(std::move(fault));
 }
 
-std::expected<void, Fault> CudaContext::synchronize(const std::string& doing) {
+std::expected<void, device::Fault> CudaContext::synchronize(const std::string& doing) {
   if (auto recorded = check(api_->cuEventRecord(done_, stream_), doing); !recorded) {
     return recorded;
   }

@@ -28,7 +28,7 @@ class CudaContext {
   bool lost() const { return !lost_because_.empty(); }
 
   // Makes the context current in the calling thread. First thing in every call of the Device.
-  std::expected<void, Fault> enter();
+  std::expected<void, device::Fault> enter();
 
   // Before giving things back: the same, whatever the health. What the driver of a dead context
   // says to that is of no use.
@@ -36,12 +36,12 @@ class CudaContext {
 
   // Success, or the Fault for `code`; notes it if the context is dead after it. `doing` begins the
   // message: "launch", "read".
-  std::expected<void, Fault> check(Result code, const std::string& doing);
+  std::expected<void, device::Fault> check(Result code, const std::string& doing);
 
   // Until the event has happened, or all work in the stream is done. After the deadline: a Fault
   // timeout, and the context is lost with its kernel still running.
-  std::expected<void, Fault> wait(Event event, const std::string& doing);
-  std::expected<void, Fault> synchronize(const std::string& doing);
+  std::expected<void, device::Fault> wait(Event event, const std::string& doing);
+  std::expected<void, device::Fault> synchronize(const std::string& doing);
 
   // While a kernel runs on for ever, freeing anything would wait for ever: it is left to the end of
   // the process.
@@ -100,6 +100,6 @@ using OwnedGraphExec = Owned<GraphExec, &DriverApi::cuGraphExecDestroy>;
 
 // cuda_info.cpp: what a GPU is. Needs no context. Throws MachineError where the driver does not
 // answer.
-DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device);
+device::DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device);
 
 }  // namespace fa_tune::cuda

@@ -14,8 +14,7 @@
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
-namespace cuda {
+namespace fa_tune::cuda {
 namespace {
 
 struct Buffer {
@@ -25,7 +24,7 @@ struct Buffer {
 
 constexpr std::size_t kWord = sizeof(std::uint32_t);
 
-class CudaDevice : public Device {
+class CudaDevice : public device::Device {
  public:
   CudaDevice(std::shared_ptr<const DriverApi> api, int index, const CudaOptions& options)
       : context_(std::move(api), index, options.deadline),
@@ -36,24 +35,24 @@ class CudaDevice : public Device {
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
-  const DeviceInfo& info() const override { return info_; }
+  const device::DeviceInfo& info() const override { return info_; }
   bool lost() const override { return context_.lost(); }
 
-  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+  std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
     auto kernel = load_kernel(context_, image);
     if (!kernel) return std::unexpected(kernel.error());
-    const KernelHandle handle{++last_handle_};
+    const device::KernelHandle handle{++last_handle_};
     kernels_.emplace(handle, std::move(*kernel));
     return handle;
   }
 
-  void unload(KernelHandle kernel) override {
+  void unload(device::KernelHandle kernel) override {
     context_.make_current();
     kernels_.erase(kernel);
   }
 
-  BufferHandle allocate(std::size_t bytes) override {
+  device::BufferHandle allocate(std::size_t bytes) override {
     DevicePointer pointer = 0;
     auto done = context_.enter();
     // The driver refuses to allocate nothing, while a problem may well have an empty tensor.
@@ -67,12 +66,12 @@ class CudaDevice : public Device {
       throw OutOfMemory(fmt::format("{}: {} bytes were asked, {} of {} are free: {}", info_.id,
                                     bytes, free, total, done.error().message));
     }
-    const BufferHandle handle{++last_handle_};
+    const device::BufferHandle handle{++last_handle_};
     buffers_.emplace(handle, Buffer{OwnedMemory(context_, pointer), bytes});
     return handle;
   }
 
-  void release(BufferHandle buffer) override {
+  void release(device::BufferHandle buffer) override {
     context_.make_current();
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
@@ -83,8 +82,8 @@ class CudaDevice : public Device {
     buffers_.erase(found);
   }
 
-  std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
-                                   std::span<const std::byte> bytes) override {
+  std::expected<void, device::Fault> write(device::BufferHandle buffer, std::size_t offset,
+                                           std::span<const std::byte> bytes) override {
     if (auto entered = context_.enter(); !entered) return entered;
     const auto staged = staging_.take(context_, bytes.size());
     copy_bytes(bytes.first(staged.size()), staged);
@@ -93,8 +92,8 @@ class CudaDevice : public Device {
     return context_.synchronize("write");
   }
 
-  std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
-                                  std::span<std::byte> bytes) override {
+  std::expected<void, device::Fault> read(device::BufferHandle buffer, std::size_t offset,
+                                          std::span<std::byte> bytes) override {
     if (auto entered = context_.enter(); !entered) return entered;
     const auto staged = staging_.take(context_, bytes.size());
     if (auto sent = fetch(buffer, offset, staged.empty() ? bytes : staged); !sent) return sent;
@@ -103,22 +102,22 @@ class CudaDevice : public Device {
     return done;
   }
 
-  std::expected<void, Fault> fill(const std::vector<BufferFill>& fills) override {
+  std::expected<void, device::Fault> fill(const std::vector<device::BufferFill>& fills) override {
     if (auto entered = context_.enter(); !entered) return entered;
     return change({fills, {}});
   }
 
   void copies_through(std::span<std::byte> memory) override { staging_.lock_for_large(memory); }
 
-  Argument address(BufferHandle buffer, std::size_t offset) override {
+  device::Argument address(device::BufferHandle buffer, std::size_t offset) override {
     return bytes_of(inside(buffer, offset, 0));
   }
 
-  std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
-    if (auto refusal = refusal_of(map)) {
-      return std::unexpected(Fault{FaultKind::resources, std::move(*refusal)});
+  std::expected<device::Argument, device::Fault> tensor_map(const device::TensorMap& map) override {
+    if (auto refusal = device::refusal_of(map)) {
+      return std::unexpected(device::Fault{device::FaultKind::resources, std::move(*refusal)});
     }
-    if (context_->cuTensorMapEncodeTiled == nullptr) return Device::tensor_map(map);
+    if (context_->cuTensorMapEncodeTiled == nullptr) return device::Device::tensor_map(map);
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
     std::vector<std::uint32_t> steps = map.element_steps;
     if (steps.empty()) steps.assign(map.dims.size(), 1);
@@ -135,7 +134,7 @@ class CudaDevice : public Device {
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }
 
-  std::expected<void, Fault> launch(const Launch& launch) override {
+  std::expected<void, device::Fault> launch(const device::Launch& launch) override {
     if (auto entered = context_.enter(); !entered) return entered;
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
@@ -146,17 +145,18 @@ class CudaDevice : public Device {
   }
 
   // All of it in the stream, and one wait.
-  std::expected<void, Fault> launch_between(std::span<const BufferWrite> writes,
-                                            const Launch& launch,
-                                            std::span<const BufferRead> reads) override {
+  std::expected<void, device::Fault> launch_between(
+      std::span<const device::BufferWrite> writes, const device::Launch& launch,
+      std::span<const device::BufferRead> reads) override {
     if (auto entered = context_.enter(); !entered) return entered;
-    const auto staged = staging_.take(context_, std::max(total_bytes(writes), total_bytes(reads)));
-    if (staged.empty()) return Device::launch_between(writes, launch, reads);
+    const auto staged =
+        staging_.take(context_, std::max(device::total_bytes(writes), device::total_bytes(reads)));
+    if (staged.empty()) return device::Device::launch_between(writes, launch, reads);
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
     if (auto admitted = prepared.admit(context_); !admitted) return admitted;
     std::size_t at = 0;
-    for (const BufferWrite& write : writes) {
+    for (const device::BufferWrite& write : writes) {
       const auto piece = staged.subspan(at, write.bytes.size());
       copy_bytes(write.bytes, piece);
       if (auto sent = send(write.buffer, write.offset, piece); !sent) return sent;
@@ -165,23 +165,23 @@ class CudaDevice : public Device {
     if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
     at = 0;
-    for (const BufferRead& read : reads) {
+    for (const device::BufferRead& read : reads) {
       const auto piece = staged.subspan(at, read.bytes.size());
       if (auto sent = fetch(read.buffer, read.offset, piece); !sent) return sent;
       at += piece.size();
     }
     if (auto done = context_.synchronize(prepared.doing()); !done) return done;
     at = 0;
-    for (const BufferRead& read : reads) {
+    for (const device::BufferRead& read : reads) {
       copy_bytes(staged.subspan(at, read.bytes.size()), read.bytes);
       at += read.bytes.size();
     }
     return {};
   }
 
-  std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
-                                               const BufferChanges& restore,
-                                               std::span<const BufferCopy> copies) override {
+  std::expected<void, device::Fault> launch_exchanging(
+      const device::Launch& launch, int ahead, const device::BufferChanges& restore,
+      std::span<const device::BufferCopy> copies) override {
     if (auto entered = context_.enter(); !entered) return entered;
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
@@ -191,14 +191,15 @@ class CudaDevice : public Device {
       if (auto sent = change(restore); !sent) return sent;
       if (auto sent = prepared.enqueue(context_); !sent) return sent;
     }
-    for (const BufferCopy& each : copies)
+    for (const device::BufferCopy& each : copies)
       if (auto sent = copy(each); !sent) return sent;
     if (auto sent = fill_constants(kernel, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(context_); !sent) return sent;
     return context_.synchronize(prepared.doing());
   }
 
-  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+  std::expected<device::Timing, device::Fault> time(const device::Launch& launch,
+                                                    const device::TimingPlan& plan) override {
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
     LoadedKernel& kernel = kernels_.at(launch.kernel);
     PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
@@ -215,8 +216,8 @@ class CudaDevice : public Device {
 
  private:
   // Into the stream.
-  std::expected<void, Fault> send(BufferHandle buffer, std::size_t offset,
-                                  std::span<const std::byte> bytes) {
+  std::expected<void, device::Fault> send(device::BufferHandle buffer, std::size_t offset,
+                                          std::span<const std::byte> bytes) {
     const DevicePointer to = inside(buffer, offset, bytes.size());
     if (bytes.empty()) return {};
     const Result code =
@@ -224,11 +225,11 @@ class CudaDevice : public Device {
     return context_.check(code, "write");
   }
   // Into the stream, or into the graph that it is captured for: words, and what is no whole one.
-  std::expected<void, Fault> set(const BufferFill& fill) {
+  std::expected<void, device::Fault> set(const device::BufferFill& fill) {
     const DevicePointer to = inside(fill.buffer, fill.offset, fill.bytes);
     const std::size_t rest = to % kWord == 0 ? fill.bytes % kWord : fill.bytes;
     const std::size_t words = (fill.bytes - rest) / kWord;
-    std::expected<void, Fault> sent;
+    std::expected<void, device::Fault> sent;
     if (words > 0)
       sent = context_.check(
           context_->cuMemsetD32Async(to, fill.value * 0x01010101U, words, context_.stream()),
@@ -239,37 +240,38 @@ class CudaDevice : public Device {
           "filling a buffer");
     return sent;
   }
-  std::expected<void, Fault> copy(const BufferCopy& copy) {
+  std::expected<void, device::Fault> copy(const device::BufferCopy& copy) {
     const Result code = context_->cuMemcpyDtoDAsync_v2(
         inside(copy.to, copy.to_offset, copy.bytes),
         inside(copy.from, copy.from_offset, copy.bytes), copy.bytes, context_.stream());
     return context_.check(code, "copy between buffers");
   }
-  std::expected<void, Fault> change(const BufferChanges& changes) {
-    for (const BufferFill& each : changes.fills)
+  std::expected<void, device::Fault> change(const device::BufferChanges& changes) {
+    for (const device::BufferFill& each : changes.fills)
       if (auto sent = set(each); !sent) return sent;
-    for (const BufferCopy& each : changes.copies)
+    for (const device::BufferCopy& each : changes.copies)
       if (auto sent = copy(each); !sent) return sent;
     return {};
   }
   // Into the stream.
-  std::expected<void, Fault> fill_constants(const LoadedKernel& kernel, const Launch& launch) {
-    for (const ConstantData& data : launch.constants) {
+  std::expected<void, device::Fault> fill_constants(const LoadedKernel& kernel,
+                                                    const device::Launch& launch) {
+    for (const device::ConstantData& data : launch.constants) {
       DevicePointer to{};
       std::size_t room = 0;
       const Result found =
           context_->cuModuleGetGlobal_v2(&to, &room, kernel.module.get(), data.name.c_str());
       if (found == error_not_found) continue;
       if (auto known = context_.check(found, "looking for " + data.name); !known) return known;
-      if (data.bytes > room) return std::unexpected(too_small(data, room));
+      if (data.bytes > room) return std::unexpected(device::too_small(data, room));
       const Result code = context_->cuMemcpyDtoDAsync_v2(
           to, inside(data.from, data.offset, data.bytes), data.bytes, context_.stream());
       if (auto sent = context_.check(code, "filling " + data.name); !sent) return sent;
     }
     return {};
   }
-  std::expected<void, Fault> fetch(BufferHandle buffer, std::size_t offset,
-                                   std::span<std::byte> bytes) {
+  std::expected<void, device::Fault> fetch(device::BufferHandle buffer, std::size_t offset,
+                                           std::span<std::byte> bytes) {
     const DevicePointer from = inside(buffer, offset, bytes.size());
     if (bytes.empty()) return {};
     const Result code =
@@ -277,7 +279,7 @@ class CudaDevice : public Device {
     return context_.check(code, "read");
   }
 
-  DevicePointer inside(BufferHandle handle, std::size_t offset, std::size_t bytes) const {
+  DevicePointer inside(device::BufferHandle handle, std::size_t offset, std::size_t bytes) const {
     const Buffer& buffer = buffers_.at(handle);
     if (offset > buffer.bytes || bytes > buffer.bytes - offset) {
       throw std::out_of_range(
@@ -286,11 +288,11 @@ class CudaDevice : public Device {
     return buffer.memory.get() + offset;
   }
 
-  std::vector<std::vector<std::byte>> values_of(const Launch& launch) const {
+  std::vector<std::vector<std::byte>> values_of(const device::Launch& launch) const {
     std::vector<std::vector<std::byte>> values;
     values.reserve(launch.arguments.size());
-    for (const Argument& argument : launch.arguments) {
-      if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
+    for (const device::Argument& argument : launch.arguments) {
+      if (const auto* buffer = std::get_if<device::BufferHandle>(&argument)) {
         values.push_back(bytes_of(inside(*buffer, 0, 0)));
       } else {
         values.push_back(std::get<std::vector<std::byte>>(argument));
@@ -301,21 +303,20 @@ class CudaDevice : public Device {
 
   // Declared first, destroyed last: what follows belongs to it.
   CudaContext context_;
-  DeviceInfo info_;
+  device::DeviceInfo info_;
   GpuWatch watch_;
   L2Flush flush_;
   Lead lead_;
   Staging staging_;
   std::uint64_t last_handle_ = 0;
-  std::unordered_map<KernelHandle, LoadedKernel> kernels_;
-  std::unordered_map<BufferHandle, Buffer> buffers_;
+  std::unordered_map<device::KernelHandle, LoadedKernel> kernels_;
+  std::unordered_map<device::BufferHandle, Buffer> buffers_;
 };
 
 }  // namespace
-}  // namespace cuda
 
-std::unique_ptr<Device> open_cuda(int index, const CudaOptions& options) {
+std::unique_ptr<device::Device> open_cuda(int index, const CudaOptions& options) {
   return std::make_unique<cuda::CudaDevice>(cuda::load_driver(), index, options);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::cuda

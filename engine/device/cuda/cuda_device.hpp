@@ -6,7 +6,7 @@
 
 #include "engine/device/device.hpp"
 
-namespace fa_tune {
+namespace fa_tune::cuda {
 
 struct CudaOptions {
   // How long one launch, one copy or one sample of a timing may take.
@@ -18,9 +18,9 @@ struct CudaOptions {
 // handles and ranges that are not the device's own throw std::out_of_range; on a lost device
 // allocate gives a handle to nothing, so that the loss is heard from the next call that can tell
 // it.
-std::unique_ptr<Device> open_cuda(int index, const CudaOptions& options = {});
+std::unique_ptr<device::Device> open_cuda(int index, const CudaOptions& options = {});
 
 // What each GPU is, without making a context on it. Empty where there is no driver. Never throws.
-std::vector<DeviceInfo> list_cuda();
+std::vector<device::DeviceInfo> list_cuda();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::cuda

@@ -9,8 +9,7 @@
 #include "engine/device/cuda/cuda_device.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
-namespace cuda {
+namespace fa_tune::cuda {
 namespace {
 
 // "580.82.07, CUDA 13.0": the kernel module's version, if the system shows it, and the newest CUDA
@@ -31,7 +30,7 @@ std::string uuid_text(std::span<const char> bytes) {
 
 }  // namespace
 
-DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
+device::DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   const auto need = [&](Result code) {
     if (code == success) return;
     throw MachineError(fmt::format("cuda:{} cannot be described: {}", index, api.describe(code)));
@@ -47,14 +46,14 @@ DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   int version = 0;
   need(api.cuDriverGetVersion(&version));
 
-  DeviceInfo info;
+  device::DeviceInfo info;
   info.id = fmt::format("cuda:{}", index);
   info.name = name.data();
   info.arch = fmt::format("sm_{}{}", attribute(device_compute_capability_major),
                           attribute(device_compute_capability_minor));
   info.driver = driver_version(version);
   info.accepts = BinaryKind::cubin;
-  info.times = TimeKind::measured;
+  info.times = device::TimeKind::measured;
   info.sms = attribute(device_multiprocessor_count);
   info.shared_per_block = attribute(device_max_shared_per_block_optin);
   const auto ask = api.cuDeviceGetUuid_v2 != nullptr ? api.cuDeviceGetUuid_v2 : api.cuDeviceGetUuid;
@@ -66,10 +65,8 @@ DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   return info;
 }
 
-}  // namespace cuda
-
-std::vector<DeviceInfo> list_cuda() {
-  std::vector<DeviceInfo> gpus;
+std::vector<device::DeviceInfo> list_cuda() {
+  std::vector<device::DeviceInfo> gpus;
   try {
     const auto api = cuda::load_driver();
     int count = 0;
@@ -86,4 +83,4 @@ std::vector<DeviceInfo> list_cuda() {
   return gpus;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::cuda

@@ -40,8 +40,9 @@ std::optional<std::vector<std::size_t>> parameter_sizes(const DriverApi& api, Fu
   }
 }
 
-std::expected<OwnedModule, Fault> load_module(CudaContext& context, const KernelImage& image,
-                                              const std::string& doing) {
+std::expected<OwnedModule, device::Fault> load_module(CudaContext& context,
+                                                      const KernelImage& image,
+                                                      const std::string& doing) {
   std::array<char, 4096> log{};
   std::array<int, 2> names{jit_error_log_buffer, jit_error_log_buffer_size};
   // The driver takes the size by value in the place of a pointer, and writes it back there.
@@ -51,9 +52,9 @@ std::expected<OwnedModule, Fault> load_module(CudaContext& context, const Kernel
       context->cuModuleLoadDataEx(&module, image.bytes.c_str(), static_cast<unsigned>(names.size()),
                                   names.data(), values.data());
   if (auto loaded = context.check(code, doing); !loaded) {
-    Fault fault = loaded.error();
+    device::Fault fault = loaded.error();
     // Whatever made it fail, the image was refused, unless the device is dead.
-    if (!context.lost()) fault.kind = FaultKind::load_failed;
+    if (!context.lost()) fault.kind = device::FaultKind::load_failed;
     if (const std::string text = one_line(log.data()); !text.empty()) fault.message += ": " + text;
     return std::unexpected(std::move(fault));
   }
@@ -62,13 +63,14 @@ std::expected<OwnedModule, Fault> load_module(CudaContext& context, const Kernel
 
 }  // namespace
 
-std::expected<LoadedKernel, Fault> load_kernel(CudaContext& context, const KernelImage& image) {
+std::expected<LoadedKernel, device::Fault> load_kernel(CudaContext& context,
+                                                       const KernelImage& image) {
   const std::string doing = "load of " + image.kernel;
   if (!looks_loadable(image)) {
     return std::unexpected(
-        Fault{FaultKind::load_failed,
-              fmt::format("{}: {} bytes that are not {}", doing, image.bytes.size(),
-                          image.kind == BinaryKind::cubin ? "a cubin" : "PTX")});
+        device::Fault{device::FaultKind::load_failed,
+                      fmt::format("{}: {} bytes that are not {}", doing, image.bytes.size(),
+                                  image.kind == BinaryKind::cubin ? "a cubin" : "PTX")});
   }
   LoadedKernel kernel;
   kernel.name = image.kernel;
@@ -118,19 +120,21 @@ PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
   }
 }
 
-std::expected<void, Fault> PreparedLaunch::admit(CudaContext& context) {
+std::expected<void, device::Fault> PreparedLaunch::admit(CudaContext& context) {
   if (kernel_.parameter_sizes) {
     const auto& sizes = *kernel_.parameter_sizes;
     if (sizes.size() != values_.size()) {
-      return std::unexpected(Fault{FaultKind::load_failed,
-                                   fmt::format("{}: the kernel takes {} parameters, {} were given",
-                                               doing_, sizes.size(), values_.size())});
+      return std::unexpected(
+          device::Fault{device::FaultKind::load_failed,
+                        fmt::format("{}: the kernel takes {} parameters, {} were given", doing_,
+                                    sizes.size(), values_.size())});
     }
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (sizes[i] == values_[i].size()) continue;
       return std::unexpected(
-          Fault{FaultKind::load_failed, fmt::format("{}: parameter {} has {} bytes, {} were given",
-                                                    doing_, i, sizes[i], values_[i].size())});
+          device::Fault{device::FaultKind::load_failed,
+                        fmt::format("{}: parameter {} has {} bytes, {} were given", doing_, i,
+                                    sizes[i], values_[i].size())});
     }
   }
   const auto shared = static_cast<std::int64_t>(settings_.shared_bytes);
@@ -152,7 +156,7 @@ std::expected<void, Fault> PreparedLaunch::admit(CudaContext& context) {
   return {};
 }
 
-std::expected<void, Fault> PreparedLaunch::enqueue(CudaContext& context) {
+std::expected<void, device::Fault> PreparedLaunch::enqueue(CudaContext& context) {
   return context.check(
       context->cuLaunchKernelEx(&settings_, kernel_.function, parameters_.data(), nullptr), doing_);
 }

@@ -19,7 +19,8 @@ struct LoadedKernel {
   std::optional<std::vector<std::size_t>> parameter_sizes;
 };
 
-std::expected<LoadedKernel, Fault> load_kernel(CudaContext& context, const KernelImage& image);
+std::expected<LoadedKernel, device::Fault> load_kernel(CudaContext& context,
+                                                       const KernelImage& image);
 
 // An argument that is an address, or a number of as many bits.
 std::vector<std::byte> bytes_of(DevicePointer value);
@@ -35,9 +36,9 @@ class PreparedLaunch {
 
   // Compares the arguments with the kernel's parameters, and raises the function's limits where
   // this launch needs it. The driver would read past too short a list of arguments.
-  std::expected<void, Fault> admit(CudaContext& context);
+  std::expected<void, device::Fault> admit(CudaContext& context);
   // Puts one launch into the stream, without waiting.
-  std::expected<void, Fault> enqueue(CudaContext& context);
+  std::expected<void, device::Fault> enqueue(CudaContext& context);
 
   const std::string& doing() const { return doing_; }  // for messages: "launch of NAME"
 

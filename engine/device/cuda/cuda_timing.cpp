@@ -9,7 +9,7 @@ namespace {
 
 constexpr int queued = 2;  // samples in the stream at once: one runs, one waits
 
-std::expected<OwnedEvent, Fault> make_event(CudaContext& context) {
+std::expected<OwnedEvent, device::Fault> make_event(CudaContext& context) {
   Event event = nullptr;
   auto made = context.check(context->cuEventCreate(&event, event_default), "cuEventCreate");
   if (!made) return std::unexpected(made.error());
@@ -17,13 +17,14 @@ std::expected<OwnedEvent, Fault> make_event(CudaContext& context) {
 }
 
 // In a captured stream each launch follows the one before: the graph is a chain.
-std::expected<OwnedGraphExec, Fault> capture(CudaContext& context, const std::string& launch,
-                                             const Enqueue& work, int launches) {
+std::expected<OwnedGraphExec, device::Fault> capture(CudaContext& context,
+                                                     const std::string& launch, const Enqueue& work,
+                                                     int launches) {
   const std::string doing = launch + " in a graph";
   auto begun = context.check(
       context->cuStreamBeginCapture_v2(context.stream(), capture_thread_local), doing);
   if (!begun) return std::unexpected(begun.error());
-  std::expected<void, Fault> enqueued;
+  std::expected<void, device::Fault> enqueued;
   for (int i = 0; i < launches && enqueued; ++i) enqueued = work();
   // The capture must be ended even if a launch was refused, else the stream stays unusable.
   Graph raw_graph = nullptr;
@@ -42,7 +43,7 @@ class Sampler {
  public:
   Sampler(CudaContext& context, std::string doing) : context_(context), doing_(std::move(doing)) {}
 
-  std::expected<void, Fault> prepare() {
+  std::expected<void, device::Fault> prepare() {
     for (auto& slot : slots_) {
       for (OwnedEvent* event : {&slot.start, &slot.end}) {
         auto made = make_event(context_);
@@ -53,7 +54,7 @@ class Sampler {
     return {};
   }
 
-  std::expected<void, Fault> submit(int sample, const Enqueue& work) {
+  std::expected<void, device::Fault> submit(int sample, const Enqueue& work) {
     const Slot& slot = slot_of(sample);
     auto done =
         context_.check(context_->cuEventRecord(slot.start.get(), context_.stream()), doing_);
@@ -65,7 +66,7 @@ class Sampler {
   }
 
   // Microseconds between the sample's events, once both have happened.
-  std::expected<double, Fault> collect(int sample) {
+  std::expected<double, device::Fault> collect(int sample) {
     const Slot& slot = slot_of(sample);
     if (auto done = context_.wait(slot.end.get(), doing_); !done) {
       return std::unexpected(done.error());
@@ -93,17 +94,17 @@ class Sampler {
 
 // How long the host may take to submit a sample of one launch: some microseconds each for the
 // launch, its events and what is changed ahead of it.
-std::chrono::microseconds lead_of(const BufferChanges& changes) {
+std::chrono::microseconds lead_of(const device::BufferChanges& changes) {
   const std::size_t nodes = changes.fills.size() + changes.copies.size();
   return std::chrono::microseconds(20 + 5 * nodes);
 }
 
 }  // namespace
 
-std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
-                                         const TimingPlan& plan, const EnqueueChanges& changes,
-                                         GpuWatch& watch, L2Flush& flush, Lead& lead) {
-  const bool cold = plan.l2 == L2::cold;
+std::expected<device::Timing, device::Fault> time_launch(
+    CudaContext& context, PreparedLaunch& launch, const device::TimingPlan& plan,
+    const EnqueueChanges& changes, GpuWatch& watch, L2Flush& flush, Lead& lead) {
+  const bool cold = plan.l2 == device::L2::cold;
   const bool restores = !plan.restore.empty();
   const int launches = cold || restores ? 1 : std::max(plan.launches_per_sample, 1);
   const int warm_up = std::max(plan.warm_up_samples, 0);
@@ -125,9 +126,9 @@ std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& l
   const auto flushes = flush.prepare(context);
   if (!flushes) return std::unexpected(flushes.error());
   if (cold && !*flushes)
-    return std::unexpected(
-        Fault{FaultKind::resources, "L2 flush: the driver does not tell the cache's size"});
-  Enqueue before = [] { return std::expected<void, Fault>(); };
+    return std::unexpected(device::Fault{device::FaultKind::resources,
+                                         "L2 flush: the driver does not tell the cache's size"});
+  Enqueue before = [] { return std::expected<void, device::Fault>(); };
   if (cold && !restores) before = [&] { return flush.enqueue(context); };
   if (restores) {
     if (auto ready = lead.prepare(context); !ready) return std::unexpected(ready.error());
@@ -141,7 +142,7 @@ std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& l
 
   Sampler sampler(context, launch.doing());
   if (auto made = sampler.prepare(); !made) return std::unexpected(made.error());
-  Timing timing;
+  device::Timing timing;
   timing.l2 = plan.l2;
   timing.launches_per_sample = launches;
   timing.restored = restores;

@@ -10,7 +10,7 @@
 namespace fa_tune::cuda {
 
 // Puts something into the stream, without waiting.
-using Enqueue = std::function<std::expected<void, Fault>()>;
+using Enqueue = std::function<std::expected<void, device::Fault>()>;
 
 // The plan's changes to buffers.
 struct EnqueueChanges {
@@ -26,8 +26,8 @@ struct EnqueueChanges {
 // inside the driver, out of the deadline's reach. `before_each` becomes nodes of the same graph.
 // What is restored may be done sooner than the host has submitted the rest, so `lead` comes behind
 // it.
-std::expected<Timing, Fault> time_launch(CudaContext& context, PreparedLaunch& launch,
-                                         const TimingPlan& plan, const EnqueueChanges& changes,
-                                         GpuWatch& watch, L2Flush& flush, Lead& lead);
+std::expected<device::Timing, device::Fault> time_launch(
+    CudaContext& context, PreparedLaunch& launch, const device::TimingPlan& plan,
+    const EnqueueChanges& changes, GpuWatch& watch, L2Flush& flush, Lead& lead);
 
 }  // namespace fa_tune::cuda

@@ -19,7 +19,8 @@ int attribute(const DriverApi& driver, int which, DeviceOrdinal device) {
 }
 
 // Nothing but a lost context is worth telling: a watch that cannot watch is no finding.
-std::expected<void, Fault> unless_lost(CudaContext& context, std::expected<void, Fault> done) {
+std::expected<void, device::Fault> unless_lost(CudaContext& context,
+                                               std::expected<void, device::Fault> done) {
   if (done || context.lost()) return done;
   return {};
 }
@@ -36,7 +37,7 @@ GpuWatch::GpuWatch(const DriverApi& driver, DeviceOrdinal device)
     no_readings_ = nvml.error();
 }
 
-std::expected<void, Fault> GpuWatch::begin(CudaContext& context, int samples) {
+std::expected<void, device::Fault> GpuWatch::begin(CudaContext& context, int samples) {
   samples_ = samples;
   looked_ = 0;
   slowed_.assign(static_cast<std::size_t>(samples), false);
@@ -57,7 +58,7 @@ std::expected<void, Fault> GpuWatch::begin(CudaContext& context, int samples) {
   return unless_lost(context, begun);
 }
 
-std::expected<void, Fault> GpuWatch::mark(CudaContext& context) {
+std::expected<void, device::Fault> GpuWatch::mark(CudaContext& context) {
   if (!probe_) return {};
   auto marked = probe_->mark(context);
   if (!marked) probe_.reset();
@@ -85,8 +86,8 @@ void GpuWatch::note(int until) {
   }
 }
 
-std::expected<GpuState, Fault> GpuWatch::end(CudaContext& context, int skipped) {
-  GpuState state;
+std::expected<device::GpuState, device::Fault> GpuWatch::end(CudaContext& context, int skipped) {
+  device::GpuState state;
   state.no_readings = no_readings_;
   if (nvml_) {
     look(samples_);

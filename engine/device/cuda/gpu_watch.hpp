@@ -22,13 +22,13 @@ class GpuWatch {
   GpuWatch(const DriverApi& driver, DeviceOrdinal device);
 
   // Before the first of `samples` samples. Here and below a Fault means that the context is lost.
-  std::expected<void, Fault> begin(CudaContext& context, int samples);
+  std::expected<void, device::Fault> begin(CudaContext& context, int samples);
   // To be put into the stream before the first sample and after each.
-  std::expected<void, Fault> mark(CudaContext& context);
+  std::expected<void, device::Fault> mark(CudaContext& context);
   // While the GPU works, with so many samples done: asks NVML, if it has not been asked of late.
   void look(int done);
   // When all samples are done. The result leaves out the first `skipped`.
-  std::expected<GpuState, Fault> end(CudaContext& context, int skipped);
+  std::expected<device::GpuState, device::Fault> end(CudaContext& context, int skipped);
 
   // Nvml::joules, where there is one.
   std::optional<double> joules() const { return nvml_ ? nvml_->joules() : std::nullopt; }

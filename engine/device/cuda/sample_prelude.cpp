@@ -23,7 +23,7 @@ AGAIN:
 
 }  // namespace
 
-std::expected<bool, Fault> L2Flush::prepare(CudaContext& context) {
+std::expected<bool, device::Fault> L2Flush::prepare(CudaContext& context) {
   constexpr std::size_t kTimes = 2;
   if (words_ > 0) return true;
   int bytes = 0;
@@ -41,12 +41,12 @@ std::expected<bool, Fault> L2Flush::prepare(CudaContext& context) {
   return true;
 }
 
-std::expected<void, Fault> L2Flush::enqueue(CudaContext& context) {
+std::expected<void, device::Fault> L2Flush::enqueue(CudaContext& context) {
   return context.check(context->cuMemsetD32Async(memory_.get(), 0, words_, context.stream()),
                        "L2 flush");
 }
 
-std::expected<void, Fault> Lead::prepare(CudaContext& context) {
+std::expected<void, device::Fault> Lead::prepare(CudaContext& context) {
   if (tried_) return {};
   tried_ = true;
   auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_lead", kLeadPtx, {}});
@@ -57,7 +57,8 @@ std::expected<void, Fault> Lead::prepare(CudaContext& context) {
   return {};
 }
 
-std::expected<void, Fault> Lead::enqueue(CudaContext& context, std::chrono::nanoseconds lasting) {
+std::expected<void, device::Fault> Lead::enqueue(CudaContext& context,
+                                                 std::chrono::nanoseconds lasting) {
   if (!kernel_) return {};
   const auto count = static_cast<std::uint64_t>(lasting.count());
   return PreparedLaunch(*kernel_, {}, {bytes_of(count)}, context.stream()).enqueue(context);

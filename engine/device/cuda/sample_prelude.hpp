@@ -17,9 +17,9 @@ class L2Flush {
  public:
   // Allocates the memory the first time; a Fault if it is not there. False where the driver does
   // not tell the cache's size, and nothing can be flushed.
-  std::expected<bool, Fault> prepare(CudaContext& context);
+  std::expected<bool, device::Fault> prepare(CudaContext& context);
   // Puts a flush into the stream.
-  std::expected<void, Fault> enqueue(CudaContext& context);
+  std::expected<void, device::Fault> enqueue(CudaContext& context);
 
  private:
   OwnedMemory memory_;
@@ -34,9 +34,10 @@ class Lead {
  public:
   // Has the driver compile the kernel the first time. A Fault means that the context is lost: on a
   // GPU that cannot have it enqueue() does nothing.
-  std::expected<void, Fault> prepare(CudaContext& context);
+  std::expected<void, device::Fault> prepare(CudaContext& context);
   // Puts it into the stream.
-  std::expected<void, Fault> enqueue(CudaContext& context, std::chrono::nanoseconds lasting);
+  std::expected<void, device::Fault> enqueue(CudaContext& context,
+                                             std::chrono::nanoseconds lasting);
 
  private:
   bool tried_ = false;

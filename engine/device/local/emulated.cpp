@@ -17,7 +17,7 @@
 #include "engine/device/local/emulator_terms.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 namespace {
 
 using emulator::Diagnostic;
@@ -317,4 +317,4 @@ std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads,
   return std::make_unique<EmulatorDevice>(profile, threads, instructions);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

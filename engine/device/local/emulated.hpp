@@ -7,7 +7,7 @@
 #include "engine/device/device.hpp"
 #include "engine/device/profile.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
@@ -20,4 +20,4 @@ inline constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max(
 std::unique_ptr<Device> open_emulator(const DeviceProfile& profile, int threads = 0,
                                       std::uint64_t instructions = kNoEnd);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

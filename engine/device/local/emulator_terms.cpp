@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace fa_tune {
+namespace fa_tune::device {
 namespace {
 
 // With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
@@ -126,4 +126,4 @@ std::expected<void, Fault> check_limits(const DeviceProfile& profile,
   return check_cluster(profile, program, config);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -12,7 +12,7 @@
 
 // The emulator includes nothing of the engine: what Device says in the emulator's terms, and back.
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 emulator::LaunchConfig to_emulator(const LaunchConfig& config);
 emulator::KernelResources to_emulator(const KernelResources& resources);
@@ -27,4 +27,4 @@ std::expected<void, Fault> check_limits(const DeviceProfile& profile,
                                         const emulator::Program& program,
                                         const LaunchConfig& config);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

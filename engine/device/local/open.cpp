@@ -11,7 +11,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 namespace {
 
 // N of "cuda:N"; nothing if it is not a plain number.
@@ -25,7 +25,7 @@ std::optional<int> gpu_number(const std::string& text) {
 
 std::unique_ptr<Device> open_any(const DeviceProfile& target) {
   try {
-    return open_cuda(0);
+    return cuda::open_cuda(0);
   } catch (const MachineError& error) {
     log_info("no usable GPU, hence emulator:{}; times will be predictions ({})", target.name,
              error.what());
@@ -41,10 +41,10 @@ std::unique_ptr<Device> open_device(const std::string& name, const DeviceProfile
   constexpr std::string_view cuda = "cuda:";
   constexpr std::string_view emulator = "emulator:";
   if (name == "auto") return open_any(target);
-  if (name == "cuda") return open_cuda(0);
+  if (name == "cuda") return cuda::open_cuda(0);
   if (name.starts_with(cuda)) {
     if (const auto number = gpu_number(name.substr(cuda.size()))) {
-      return open_cuda(*number);
+      return cuda::open_cuda(*number);
     }
   }
   if (name.starts_with(emulator) && name.size() > emulator.size()) {
@@ -57,6 +57,6 @@ std::unique_ptr<Device> open_device(const std::string& name, const DeviceProfile
       name));
 }
 
-std::vector<DeviceInfo> list_gpus() { return list_cuda(); }
+std::vector<DeviceInfo> list_gpus() { return cuda::list_cuda(); }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

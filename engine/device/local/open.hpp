@@ -10,7 +10,7 @@
 #include "engine/device/device.hpp"
 #include "engine/device/profile.hpp"
 
-namespace fa_tune {
+namespace fa_tune::device {
 
 // Opens a device by the name a user types:
 //   cuda:N        GPU number N through the driver, libcuda.so.1 opened now
@@ -26,4 +26,4 @@ std::unique_ptr<Device> open_device(const std::string& name, const DeviceProfile
 // One line a GPU the driver can see; empty where there is no driver. Never throws. For `doctor`.
 std::vector<DeviceInfo> list_gpus();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::device

@@ -5,7 +5,7 @@
 #include "engine/kernel/compile/elf_sections.hpp"
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 // ".nv.constant3" holds the module's __constant__ variables, ".nv.constant2.<kernel>" literals of
@@ -86,4 +86,4 @@ std::string ptx_code_hash(std::string_view ptx) {
   return sha256(normalized);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 // What makes two compiled kernels the same to a device, whatever they are called and however their
 // source was written: SHA-256 of the kernel's instructions (.text.<kernel>), of the constants and
@@ -16,4 +16,4 @@ std::expected<std::string, std::string> cubin_code_hash(std::string_view cubin,
 // SHA-256 of PTX without comments, blank lines and spaces at the ends of lines.
 std::string ptx_code_hash(std::string_view ptx);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -9,7 +9,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 // To be raised when the meaning of the fields, what the compiler is found to warn of, or the
@@ -120,4 +120,4 @@ std::unique_ptr<Compiler> with_cache(std::unique_ptr<Compiler> inner, const fs::
   return std::make_unique<CachedCompiler>(std::move(inner), folder);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -7,10 +7,10 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/util/serializer.hpp"
 
-namespace fa_tune {
+namespace fa_tune::wire {
 
 // A compiled kernel as bytes.
-constexpr BinaryKind last_of(BinaryKind) { return BinaryKind::ptx; }
+constexpr BinaryKind last_of(const Getter&, BinaryKind) { return BinaryKind::ptx; }
 void fields(auto& archive, KernelResources& resources) {
   archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
           resources.stack_bytes, resources.static_shared_bytes);
@@ -18,6 +18,10 @@ void fields(auto& archive, KernelResources& resources) {
 void fields(auto& archive, KernelImage& image) {
   archive(image.kind, image.arch, image.kernel, image.bytes, image.resources);
 }
+
+}  // namespace fa_tune::wire
+
+namespace fa_tune::kernel {
 
 // The name under which an outcome is remembered: SHA-256 of all that goes into it.
 std::string cache_key(const CompileRequest& request, const std::string& compiler_version);
@@ -29,4 +33,4 @@ std::string cache_key(const CompileRequest& request, const std::string& compiler
 std::string encode_entry(const std::string& key, const CompileOutcome& outcome);
 std::optional<CompileOutcome> decode_entry(const std::string& key, std::string_view bytes);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

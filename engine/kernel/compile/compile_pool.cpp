@@ -4,7 +4,7 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/util/blocking_queue.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 struct CompilePool::State {
   State(Compiler& with, std::function<void()> then) : compiler(with), finished(std::move(then)) {}
@@ -52,4 +52,4 @@ std::future<CompileOutcome> CompilePool::submit(CompileRequest request) {
 
 void CompilePool::cancel_waiting() { state_->waiting.take_all(); }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

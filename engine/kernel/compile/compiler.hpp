@@ -11,7 +11,7 @@
 #include "engine/kernel/template/template.hpp"
 #include "engine/model/kernel_image.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 struct CompileRequest {
   Source source;
@@ -96,4 +96,4 @@ class CompilePool {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -2,7 +2,7 @@
 
 #include "engine/util/environment.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 constexpr const char* kNothing = "#pragma once\n";
@@ -230,4 +230,4 @@ std::vector<std::string> include_options(const fs::path& toolkit) {
   return options;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

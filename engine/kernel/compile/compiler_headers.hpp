@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 // What a kernel's file may include. NVRTC has no host and brings no header along, while files that
 // were written for nvcc name <stdio.h>, <stdint.h> or <math.h> out of habit.
@@ -26,4 +26,4 @@ std::filesystem::path toolkit_headers(const std::filesystem::path& nvrtc);
 // where a source lies is no place to look (nvrtc_compiler.cpp).
 std::vector<std::string> include_options(const std::filesystem::path& toolkit);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 constexpr std::size_t kMaxWarnings = 64;
@@ -138,4 +138,4 @@ std::string clip_log(std::string log) {
   return log + note;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

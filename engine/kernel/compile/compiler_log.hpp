@@ -7,7 +7,7 @@
 
 #include "engine/model/kernel_image.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 constexpr std::size_t kLogLimit = std::size_t{64} * 1024;  // bytes kept of a compiler's log
 
@@ -24,4 +24,4 @@ LogFacts read_compiler_log(std::string_view log, std::string_view kernel);
 // The beginning of the log, at most kLogLimit bytes, ending with a line that says how much was cut.
 std::string clip_log(std::string log);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 constexpr std::uint32_t kNoBits = 8;
@@ -108,4 +108,4 @@ std::expected<std::vector<ElfSymbol>, std::string> read_elf_symbols(std::string_
   return symbols;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 // One section of an ELF file. `bytes` points into the file that was read; it is empty for a section
 // that takes no room in the file (NOBITS), whose size is in `size` all the same.
@@ -31,4 +31,4 @@ std::expected<std::vector<ElfSection>, std::string> read_elf_sections(std::strin
 // Its symbols, in the same way. None where it has no table of them.
 std::expected<std::vector<ElfSymbol>, std::string> read_elf_symbols(std::string_view file);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

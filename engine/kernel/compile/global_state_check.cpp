@@ -9,7 +9,7 @@
 #include "engine/kernel/compile/elf_sections.hpp"
 #include "engine/source/ptx_statements.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 constexpr std::string_view kKeepsState = "keeps device memory from launch to launch: ";
@@ -43,7 +43,7 @@ bool reads_clock(std::string_view word) {
 // register somewhere may be in it everywhere.
 class Flow {
  public:
-  Flow(const PtxFunction& function, const std::map<std::string_view, bool>& variables)
+  Flow(const source::PtxFunction& function, const std::map<std::string_view, bool>& variables)
       : function_(function), variables_(variables) {}
 
   // What the function may change, or let out of sight.
@@ -52,14 +52,14 @@ class Flow {
     do {
       before = known_;
       called_with_.clear();
-      for (const PtxInstruction& each : function_.instructions) follow(each);
+      for (const source::PtxInstruction& each : function_.instructions) follow(each);
       keep(called_with_);  // behind the last call: a result
     } while (known_ > before);
     return kept_;
   }
 
  private:
-  Origins of(const PtxOperand& operand) const {
+  Origins of(const source::PtxOperand& operand) const {
     Origins origins;
     for (const std::string_view word : operand.words) {
       if (variables_.contains(word)) origins.insert(word);
@@ -69,7 +69,8 @@ class Flow {
     }
     return origins;
   }
-  Origins of(const std::vector<PtxOperand>& operands, bool addresses, std::size_t first = 0) const {
+  Origins of(const std::vector<source::PtxOperand>& operands, bool addresses,
+             std::size_t first = 0) const {
     Origins origins;
     for (std::size_t i = first; i < operands.size(); ++i)
       if (operands[i].is_address == addresses) origins.merge(of(operands[i]));
@@ -83,13 +84,13 @@ class Flow {
     origins.erase(kClock);
     keep(origins);
   }
-  void put(const PtxOperand& into, const Origins& origins) {
+  void put(const source::PtxOperand& into, const Origins& origins) {
     for (const std::string_view word : into.words)
       for (const std::string_view each : origins)
         known_ += registers_[word].insert(each).second ? 1 : 0;
   }
 
-  void follow(const PtxInstruction& each) {
+  void follow(const source::PtxInstruction& each) {
     if (each.operands.empty()) return;
     const auto is = [&](std::string_view space) {
       return std::ranges::any_of(each.suffixes, [space](std::string_view suffix) {
@@ -128,15 +129,15 @@ class Flow {
     }
   }
 
-  void call(const PtxInstruction& each) {
+  void call(const source::PtxInstruction& each) {
     const auto calls = [&](const auto& names) {
-      return std::ranges::any_of(each.operands, [&](const PtxOperand& operand) {
+      return std::ranges::any_of(each.operands, [&](const source::PtxOperand& operand) {
         return std::ranges::any_of(operand.words, [&](auto word) { return among(names, word); });
       });
     };
     if (!calls(kHarmlessCalls)) keep(without_constants(called_with_));
     called_with_.clear();
-    for (const PtxOperand& operand : each.operands)
+    for (const source::PtxOperand& operand : each.operands)
       for (const std::string_view word : operand.words)
         if (among(kAllocates, word)) keep({word});
   }
@@ -149,7 +150,7 @@ class Flow {
     return origins;
   }
 
-  const PtxFunction& function_;
+  const source::PtxFunction& function_;
   const std::map<std::string_view, bool>& variables_;  // whether each is a constant
   std::map<std::string_view, Origins> registers_;
   Origins called_with_;        // by the next call
@@ -185,20 +186,20 @@ std::vector<std::string> undeclared(std::string_view cubin,
 }  // namespace
 
 std::optional<std::string> persistent_variables(std::string_view ptx, std::string_view cubin) {
-  const PtxText text = read_ptx(ptx);
+  const source::PtxText text = source::read_ptx(ptx);
   std::map<std::string_view, bool> variables;
-  for (const PtxVariable& each : text.variables)
+  for (const source::PtxVariable& each : text.variables)
     variables[each.name] =
         each.constant && (!variables.contains(each.name) || variables[each.name]);
   Origins kept;
   // An address in a table goes wherever the table is read.
-  for (const PtxVariable& each : text.variables)
+  for (const source::PtxVariable& each : text.variables)
     for (const std::string_view word : each.initial)
       if (variables.contains(word)) kept.insert(word);
-  for (const PtxFunction& each : text.functions) kept.merge(Flow(each, variables).kept());
+  for (const source::PtxFunction& each : text.functions) kept.merge(Flow(each, variables).kept());
 
   std::vector<std::string> names;
-  for (const PtxVariable& each : text.variables)
+  for (const source::PtxVariable& each : text.variables)
     if (kept.contains(each.name) && !among(names, each.name)) names.emplace_back(each.name);
   for (const std::string_view each : kAllocates)
     if (kept.contains(each)) names.push_back("memory of " + std::string(each) + "()");
@@ -224,4 +225,4 @@ std::optional<std::string> keeps_state(const Compiled& compiled) {
   return *found;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

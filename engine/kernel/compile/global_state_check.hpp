@@ -6,7 +6,7 @@
 
 #include "engine/kernel/compile/compiler.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 // A kernel with a memory of its own (`__device__` variables) can serve kept results, count launches
 // or look at when it last ran, and what it does under a clock then proves nothing: no check of
@@ -30,4 +30,4 @@ std::optional<std::string> persistent_variables(std::string_view ptx, std::strin
 std::string keeps_state_warning(const std::string& variables);
 std::optional<std::string> keeps_state(const Compiled& compiled);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

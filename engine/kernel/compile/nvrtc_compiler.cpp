@@ -12,7 +12,7 @@
 #include "engine/util/stopwatch.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 using Nvrtc = NvrtcFunctions;
@@ -209,4 +209,4 @@ NvrtcFacts describe_nvrtc() {
           toolkit_headers(library->path).string(), ""};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -9,7 +9,7 @@
 
 #include "engine/util/environment.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ std::expected<NvrtcLibrary, std::string> load_nvrtc() {
   return std::unexpected(tried.empty() ? "no file to try" : tried);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 // The C functions of NVRTC that are used, with the types nvrtc.h (11.1 and later) gives them;
 // declared here because the program must build where no CUDA toolkit is.
@@ -48,4 +48,4 @@ std::vector<std::string> nvrtc_candidates();
 // with it.
 std::expected<NvrtcLibrary, std::string> load_nvrtc();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

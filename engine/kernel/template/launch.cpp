@@ -9,13 +9,13 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 DerivedScope::DerivedScope(const Config& config, const Constants& constants,
-                           const std::vector<Derived>& derived)
+                           const std::vector<space::Derived>& derived)
     : config_(config), constants_(constants) {
   const auto has_value = [this](const std::string& name) { return find(name) != nullptr; };
-  for (const Derived& value : derived)
+  for (const space::Derived& value : derived)
     if (std::ranges::all_of(value.expression.names(), has_value))
       values_.insert_or_assign(value.name, value.expression.evaluate(lookup()));
 }
@@ -43,11 +43,11 @@ constexpr std::int64_t kMaxShared = std::int64_t{1} << 31;
 
 struct Subject {
   const Config& config;
-  const Expression::Scope& scope;
+  const expression::Expression::Scope& scope;
 };
 
-std::int64_t evaluate(const Expression& expression, std::string_view what, std::int64_t least,
-                      std::int64_t most, const Subject& subject) {
+std::int64_t evaluate(const expression::Expression& expression, std::string_view what,
+                      std::int64_t least, std::int64_t most, const Subject& subject) {
   const std::int64_t value = expression.evaluate_integer(subject.scope);
   if (value < least || value > most)
     throw UserError(fmt::format("{}{} is {} = {}, expected {} to {}, for the config {}",
@@ -56,8 +56,8 @@ std::int64_t evaluate(const Expression& expression, std::string_view what, std::
   return value;
 }
 
-Dim3 evaluate(const std::vector<Expression>& sizes, const std::string& what, const Limits& limits,
-              const Subject& subject) {
+Dim3 evaluate(const std::vector<expression::Expression>& sizes, const std::string& what,
+              const Limits& limits, const Subject& subject) {
   const std::int64_t most[3] = {limits.x, limits.y, limits.z};
   const char* const axes[3] = {".x", ".y", ".z"};
   std::int64_t size[3] = {1, 1, 1};
@@ -85,9 +85,10 @@ Constants Template::completed(const Config& config, const Constants& constants) 
 
 namespace {
 
-LaunchConfig geometry(const std::vector<Expression>& grid, const std::vector<Expression>& block,
-                      const std::vector<Expression>& cluster, const std::vector<Expression>& shared,
-                      const Subject& subject) {
+LaunchConfig geometry(const std::vector<expression::Expression>& grid,
+                      const std::vector<expression::Expression>& block,
+                      const std::vector<expression::Expression>& cluster,
+                      const std::vector<expression::Expression>& shared, const Subject& subject) {
   LaunchConfig launch;
   launch.grid = evaluate(grid, "grid", kGrid, subject);
   launch.block = evaluate(block, "block", kBlock, subject);
@@ -109,7 +110,7 @@ LaunchConfig geometry(const std::vector<Expression>& grid, const std::vector<Exp
 PlannedLaunch Template::require_plan(const Config& config, const Constants& constants) const {
   const Constants all = completed(config, constants);
   const DerivedScope values(config, all, derived_);
-  const Expression::Scope scope = values.lookup();
+  const expression::Expression::Scope scope = values.lookup();
   const Subject subject = {config, scope};
   PlannedLaunch planned{geometry(grid_, block_, cluster_, shared_, subject), {}, {}};
   for (const Argument& argument : arguments_)
@@ -118,7 +119,7 @@ PlannedLaunch Template::require_plan(const Config& config, const Constants& cons
   for (const Map& map : maps_) {
     if (std::ranges::find(planned.arguments, map.argument) == planned.arguments.end()) continue;
     MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes, {}};
-    for (const Expression& size : map.box)
+    for (const expression::Expression& size : map.box)
       mapped.box.push_back(static_cast<std::uint32_t>(
           evaluate(size, map.argument + "'s box", 1, kMostInBox, subject)));
     for (const Axis& axis : map.axes) {
@@ -144,10 +145,10 @@ std::expected<PlannedLaunch, std::string> Template::plan(const Config& config,
   }
 }
 
-std::vector<const Expression*> Template::launch_expressions() const {
-  std::vector<const Expression*> all;
-  const auto add = [&all](const std::vector<Expression>& some) {
-    for (const Expression& each : some) all.push_back(&each);
+std::vector<const expression::Expression*> Template::launch_expressions() const {
+  std::vector<const expression::Expression*> all;
+  const auto add = [&all](const std::vector<expression::Expression>& some) {
+    for (const expression::Expression& each : some) all.push_back(&each);
   };
   add(grid_);
   add(block_);
@@ -165,9 +166,9 @@ std::vector<const Expression*> Template::launch_expressions() const {
 void Template::require_names(const std::vector<std::string>& names) const {
   const auto known = [&](const std::string& name) {
     return std::ranges::find(names, name) != names.end() || optional_.contains(name) ||
-           std::ranges::find(derived_, name, &Derived::name) != derived_.end();
+           std::ranges::find(derived_, name, &space::Derived::name) != derived_.end();
   };
-  for (const Expression* each : launch_expressions())
+  for (const expression::Expression* each : launch_expressions())
     for (const std::string& name : each->names())
       if (!known(name))
         throw UserError(
@@ -179,17 +180,18 @@ void Template::require_names(const std::vector<std::string>& names) const {
 bool Template::uses(const std::string& parameter) const {
   std::set<std::string> reached = {parameter};
   // Derived values stand behind those that they rest on.
-  for (const Derived& value : derived_)
+  for (const space::Derived& value : derived_)
     if (std::ranges::any_of(value.expression.names(),
                             [&](const std::string& name) { return reached.contains(name); }))
       reached.insert(value.name);
-  const auto mentions = [&](const Expression* each) {
+  const auto mentions = [&](const expression::Expression* each) {
     return std::ranges::any_of(each->names(),
                                [&](const std::string& name) { return reached.contains(name); });
   };
   if (std::ranges::any_of(launch_expressions(), mentions)) return true;
   const auto names_it = [&](const std::string& text) {
-    for (auto word = next_word(text, 0); word; word = next_word(text, word->end())) {
+    for (auto word = source::next_word(text, 0); word;
+         word = source::next_word(text, word->end())) {
       const std::string name(word->text);
       const bool defined = name == parameter || std::ranges::find(defines_, name) != defines_.end();
       if (defined && reached.contains(name)) return true;
@@ -199,4 +201,4 @@ bool Template::uses(const std::string& parameter) const {
   return names_it(cuda_text_) || names_it(kernel_);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

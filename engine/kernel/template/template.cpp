@@ -16,7 +16,7 @@
 #include "engine/util/hash.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 namespace {
 
 std::vector<std::string> names(const YamlNode& list, std::string_view what) {
@@ -30,11 +30,11 @@ std::vector<std::string> names(const YamlNode& list, std::string_view what) {
   return result;
 }
 
-Expression expression(const YamlNode& node, std::string_view what) {
-  return Expression::parse(node.text(what), node.text_mark());
+expression::Expression expression(const YamlNode& node, std::string_view what) {
+  return expression::Expression::parse(node.text(what), node.text_mark());
 }
 
-Constraint requirement(const YamlNode& node, const std::string& only_for) {
+space::Constraint requirement(const YamlNode& node, const std::string& only_for) {
   if (!node.is_map()) return {expression(node, "requires"), "", only_for};
   node.check_keys("requires", {"expr", "because"});
   const YamlNode* because = node.find("because");
@@ -43,19 +43,19 @@ Constraint requirement(const YamlNode& node, const std::string& only_for) {
 }
 
 // One to three sizes, x first.
-std::vector<Expression> sizes(const YamlNode& node, std::string_view what) {
+std::vector<expression::Expression> sizes(const YamlNode& node, std::string_view what) {
   const auto& items = node.items(what);
   if (items.empty() || items.size() > 3)
     node.expected(what, "a list of one to three sizes, x first");
-  std::vector<Expression> result;
+  std::vector<expression::Expression> result;
   result.reserve(items.size());
   for (const YamlNode& item : items) result.push_back(expression(item, what));
   return result;
 }
 
-std::vector<Derived> derived_values(const YamlNode& node, const std::string& only_for,
-                                    const std::vector<std::string>& parameters) {
-  std::vector<Derived> result;
+std::vector<space::Derived> derived_values(const YamlNode& node, const std::string& only_for,
+                                           const std::vector<std::string>& parameters) {
+  std::vector<space::Derived> result;
   for (const YamlEntry& entry : node.entries("derived")) {
     if (!is_identifier(entry.key))
       throw UserError(prefix(entry.key_mark) +
@@ -72,15 +72,15 @@ std::vector<Derived> derived_values(const YamlNode& node, const std::string& onl
 // A source is written before a shape or a device is known, so what is defined in it may rest on
 // parameters alone.
 void check_defines(const YamlNode& node, const std::vector<std::string>& defines,
-                   const std::vector<Derived>& derived) {
+                   const std::vector<space::Derived>& derived) {
   std::vector<std::string> known;
   known.reserve(derived.size());
-  for (const Derived& value : derived) known.push_back(value.name);
+  for (const space::Derived& value : derived) known.push_back(value.name);
   for (const std::string& name : defines) {
     if (std::ranges::find(known, name) == known.end())
       node.fail("defines: '" + name + "' is no derived value" + did_you_mean(name, known));
     std::set<std::string> needed = {name};
-    for (const Derived& value : std::views::reverse(derived)) {
+    for (const space::Derived& value : std::views::reverse(derived)) {
       if (!needed.contains(value.name)) continue;
       for (const std::string& used : value.expression.names()) {
         if (used.find('.') != std::string::npos)
@@ -150,7 +150,8 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
   const YamlNode root = YamlNode::parse(text, manifest);
   if (!root.is_map()) root.expected("a template's manifest", "a map with `source`, `kernel`, ...");
   const std::filesystem::path source = manifest.parent_path() / root.at("source").text("source");
-  return parse(name, text, flatten_includes(source, template_root(manifest)), manifest);
+  return parse(name, text, source::flatten_includes(source, source::template_root(manifest)),
+               manifest);
 }
 
 Template Template::read(const std::string& name, const YamlNode& root) {
@@ -163,7 +164,7 @@ Template Template::read(const std::string& name, const YamlNode& root) {
   result.kernel_ = kernel_name(root.at("kernel"));
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
-  if (const YamlNode* node = root.find("options")) result.options_ = compile_options(*node);
+  if (const YamlNode* node = root.find("options")) result.options_ = source::compile_options(*node);
   if (const YamlNode* node = root.find("optional"))
     for (const YamlEntry& entry : node->entries("optional"))
       result.optional_[entry.key] = entry.value.value(entry.key);
@@ -196,7 +197,7 @@ Template Template::read(const std::string& name, const YamlNode& root) {
 
 Template Template::parse(const std::string& name, const std::string& manifest_text,
                          const std::string& cuda_text, const std::filesystem::path& manifest) {
-  refuse_foreign_includes(cuda_text, "template '" + name + "'");
+  source::refuse_foreign_includes(cuda_text, "template '" + name + "'");
   Template result = read(name, YamlNode::parse(manifest_text, manifest));
   result.manifest_text_ = manifest_text;
   result.cuda_text_ = cuda_text;
@@ -205,7 +206,7 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
 
 Template Template::written_out(const std::string& name, const YamlNode& manifest,
                                const std::string& cuda_text, const Given& given) {
-  refuse_foreign_includes(cuda_text, prefix(manifest.mark()) + "template '" + name + "'");
+  source::refuse_foreign_includes(cuda_text, prefix(manifest.mark()) + "template '" + name + "'");
   // The keys that are there keep their places for messages; the rest comes from a text of our own.
   std::string rest = "problem: " + given.problem + "\n";
   const auto list = [&](const char* key, const std::vector<std::string>& all) {
@@ -224,7 +225,7 @@ Template Template::written_out(const std::string& name, const YamlNode& manifest
 
 // The parameters' values in the places of their names.
 std::string Template::instance_name(const Config& config) const {
-  return with_words(kernel_, [&](const std::string& word) {
+  return source::with_words(kernel_, [&](const std::string& word) {
     const bool is_parameter = std::ranges::find(parameters_, word) != parameters_.end();
     const Value* value = is_parameter ? config.find(word) : nullptr;
     return value == nullptr ? word : define_text(*value);
@@ -270,7 +271,7 @@ Source Template::render(
       define(name, define_text(*value));
     }
   }
-  source.text += "\n" + with_unroll_factors(cuda_text_, [&](const std::string& word) {
+  source.text += "\n" + source::with_unroll_factors(cuda_text_, [&](const std::string& word) {
                    const auto found = defined.find(word);
                    return found == defined.end() ? word : found->second;
                  });
@@ -278,4 +279,4 @@ Source Template::render(
   return source;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -14,8 +14,10 @@
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune {
-
 class YamlNode;
+}  // namespace fa_tune
+
+namespace fa_tune::kernel {
 
 // A gene and what it has a say in: where one of these limits a kernel, another value may help.
 struct GeneMoves {
@@ -110,8 +112,8 @@ class Template {
   // What to compile for on a device of this architecture; nothing if the kernel cannot run there.
   std::optional<std::string> arch_on(const std::string& device_arch) const;
   // With only_for set to this template's name, ready to join a SpaceParts.
-  const std::vector<Derived>& derived() const { return derived_; }
-  const std::vector<Constraint>& requirements() const { return requirements_; }
+  const std::vector<space::Derived>& derived() const { return derived_; }
+  const std::vector<space::Constraint>& requirements() const { return requirements_; }
   // The CUDA text with its own #include "..." lines made flat, each file once.
   const std::string& cuda_text() const { return cuda_text_; }
   const std::string& manifest_text() const { return manifest_text_; }
@@ -148,10 +150,10 @@ class Template {
   // `constants` and the optional parameters that the config leaves out.
   Constants completed(const Config& config, const Constants& constants) const;
   // Those of grid, block, cluster, shared memory, maps and conditions of arguments.
-  std::vector<const Expression*> launch_expressions() const;
+  std::vector<const expression::Expression*> launch_expressions() const;
   struct Argument {
     std::string name;
-    std::optional<Expression> when;  // nothing: always
+    std::optional<expression::Expression> when;  // nothing: always
     Mark mark = {};
   };
   std::vector<Argument> arguments_;
@@ -160,21 +162,21 @@ class Template {
   std::string instance_name(const Config& config) const;
   std::string arch_;
   std::vector<std::string> defines_;
-  std::vector<Derived> derived_;
-  std::vector<Constraint> requirements_;
-  std::vector<Expression> grid_;
-  std::vector<Expression> block_;
-  std::vector<Expression> cluster_;  // none: 1 x 1 x 1
-  std::vector<Expression> shared_;   // one, or none for 0 bytes
+  std::vector<space::Derived> derived_;
+  std::vector<space::Constraint> requirements_;
+  std::vector<expression::Expression> grid_;
+  std::vector<expression::Expression> block_;
+  std::vector<expression::Expression> cluster_;  // none: 1 x 1 x 1
+  std::vector<expression::Expression> shared_;   // one, or none for 0 bytes
   struct Axis {
     char letter;
     char part;  // '%', '/', or 0: all of it
-    std::vector<Expression> by;
+    std::vector<expression::Expression> by;
   };
   struct Map {
     std::string argument;
     std::string tensor;
-    std::vector<Expression> box;
+    std::vector<expression::Expression> box;
     std::vector<Axis> axes;
     std::int64_t swizzle_bytes = 0;
     Mark mark = {};  // of the tensor's name
@@ -193,13 +195,13 @@ class DerivedScope {
  public:
   // Throws UserError where an expression cannot be evaluated.
   DerivedScope(const Config& config, const Constants& constants,
-               const std::vector<Derived>& derived);
+               const std::vector<space::Derived>& derived);
 
   DerivedScope(const Config& config, Constants&& temporary,
-               const std::vector<Derived>& derived) = delete;
+               const std::vector<space::Derived>& derived) = delete;
 
   const Value* find(const std::string& name) const;
-  Expression::Scope lookup() const {
+  expression::Expression::Scope lookup() const {
     return [this](const std::string& name) { return find(name); };
   }
 
@@ -209,4 +211,4 @@ class DerivedScope {
   std::map<std::string, Value> values_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -9,7 +9,7 @@
 #include "engine/model/kernel_image.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::kernel {
 
 std::vector<Template::Argument> Template::read_arguments(const YamlNode& node) {
   std::vector<Argument> result;
@@ -20,7 +20,7 @@ std::vector<Template::Argument> Template::read_arguments(const YamlNode& node) {
       item.check_keys("an argument", {"name", "when"});
       argument.name = item.at("name").name("name");
       const YamlNode& when = item.at("when");
-      argument.when = Expression::parse(when.text("when"), when.text_mark());
+      argument.when = expression::Expression::parse(when.text("when"), when.text_mark());
     } else {
       argument.name = item.name("arguments");
     }
@@ -41,7 +41,7 @@ Template::Axis Template::read_axis(const YamlNode& node) {
   Axis axis{text[0], 0, {}};
   if (part == std::string::npos) return axis;
   axis.part = text[part];
-  axis.by.push_back(Expression::parse(text.substr(part + 1), node.text_mark()));
+  axis.by.push_back(expression::Expression::parse(text.substr(part + 1), node.text_mark()));
   return axis;
 }
 
@@ -56,7 +56,7 @@ std::vector<Template::Map> Template::read_maps(const YamlNode& node,
     Map map{entry.key, entry.value.at("tensor").name("tensor"), {}, {},
             0,         entry.value.at("tensor").mark()};
     for (const YamlNode& size : entry.value.at("box").items("box"))
-      map.box.push_back(Expression::parse(size.text("box"), size.text_mark()));
+      map.box.push_back(expression::Expression::parse(size.text("box"), size.text_mark()));
     if (const YamlNode* axes = entry.value.find("axes"))
       for (const YamlNode& axis : axes->items("axes")) map.axes.push_back(read_axis(axis));
     if (!map.axes.empty() && map.axes.size() != map.box.size())
@@ -101,4 +101,4 @@ void Template::require_known(const std::vector<std::string>& names) const {
                                   prefix(map.mark), map.tensor, fmt::join(names, ", ")));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::kernel

@@ -8,7 +8,7 @@
 #include "engine/problem/attention/tolerance.hpp"
 #include "engine/problem/attention/value_bounds.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 // How many times as much work the truth may be that is told to others.
@@ -160,4 +160,4 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::argument_note
       {"softcap", "float32: scores become softcap * tanh(score / softcap)"}};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

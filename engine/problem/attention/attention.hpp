@@ -4,7 +4,7 @@
 #include "engine/problem/attention/shape.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // Scaled dot-product attention, forward; AttentionShape says what is computed. A kernel takes
 //   tensors  Q [B,H,Lq,D], K and V [B,Hkv,Lk,D], O [B,H,Lq,D], or the same as [B,L,H,D],
@@ -57,4 +57,4 @@ std::vector<Suite> attention_suites(const AttentionShape& timed);
 // error of the kernel. The same shape, kind and seed give the same bytes on every machine.
 Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -11,7 +11,7 @@
 
 // The oracle's unit of work, and what it makes on the way.
 
-namespace fa_tune::oracle {
+namespace fa_tune::problem::oracle {
 
 constexpr std::size_t key_tile = 32;
 constexpr std::size_t query_block = 64;
@@ -61,4 +61,4 @@ struct RawTile {
   std::vector<float> scales = std::vector<float>(key_tile);
 };
 
-}  // namespace fa_tune::oracle
+}  // namespace fa_tune::problem::oracle

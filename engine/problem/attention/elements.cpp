@@ -9,7 +9,7 @@
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 constexpr double largest_e4m3 = 448;
@@ -103,4 +103,4 @@ void Elements::read(std::size_t first, std::span<float> to) const {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = from_f16(bits_at(i));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -9,7 +9,7 @@
 #include "engine/problem/attention/shape.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // What Q, K and V hold as bits, and with e4m3 the scales beside them.
 
@@ -45,4 +45,4 @@ class Elements {
 
 const Tensor& find_tensor(const Instance& instance, const std::string& name);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -12,7 +12,7 @@
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 template <typename T>
@@ -215,4 +215,4 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
   return made;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

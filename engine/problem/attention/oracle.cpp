@@ -17,7 +17,7 @@
 // A tile is made from the tensor's bits each time, for a tenth of what the block then does with
 // it; so nothing is shared between blocks, and threads take them as they come.
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 using namespace oracle;
@@ -378,4 +378,4 @@ AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& ins
   return Oracle(shape, instance, rows).run();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -6,7 +6,7 @@
 #include "engine/problem/attention/shape.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // Attention of one instance, computed three ways at once, for the rows of a sample, in its order,
 // head after head and row after row, whatever the layout. Of all rows that is [B,H,Lq,D].
@@ -37,4 +37,4 @@ struct AttentionTruth {
 AttentionTruth attention_oracle(const AttentionShape& shape, const Instance& instance,
                                 const RowSample& rows);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -10,7 +10,7 @@
 #include "engine/problem/problem.hpp"
 #include "engine/util/half.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // A format's grid. A value of e4m3 is taken for 2^8 times a probability: kernels make that, so that
 // the largest of a row is 256 and small ones stay above the subnormal numbers.
@@ -97,4 +97,4 @@ inline void add_rows_cut_off(float* __restrict out, std::size_t width,
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -6,7 +6,7 @@
 #error "FA_PRODUCTS names the variant: plain or avx2"
 #endif
 
-namespace fa_tune::FA_PRODUCTS {
+namespace fa_tune::problem::FA_PRODUCTS {
 namespace {
 
 #ifdef __AVX2__
@@ -57,4 +57,4 @@ void add_product(Real* out, std::size_t out_stride, const Real* left, std::size_
 extern const Products products;
 const Products products = {.in_double = add_product<double>, .in_single = add_product<float>};
 
-}  // namespace fa_tune::FA_PRODUCTS
+}  // namespace fa_tune::problem::FA_PRODUCTS

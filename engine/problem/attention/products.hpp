@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // Small products of matrices, most of the oracle's work.
 
@@ -31,4 +31,4 @@ namespace avx2 {
 extern const Products products;  // there where FA_TUNE_AVX2 is defined
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -7,7 +7,7 @@
 
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 // Positions of a head at which something of what a row sees changes, on both sides of each change;
@@ -70,4 +70,4 @@ RowSample RowSample::drawn(const AttentionShape& shape, std::uint64_t seed, doub
   return sample;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

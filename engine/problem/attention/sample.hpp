@@ -7,7 +7,7 @@
 
 #include "engine/problem/attention/shape.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // The rows of O that the truth is computed of: all, or of a large shape some.
 //
@@ -56,4 +56,4 @@ double work_of_rows(const AttentionShape& shape);
 // What stride a sample of the shape has.
 std::size_t stride_of_rows(const AttentionShape& shape, double cap);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -6,7 +6,7 @@
 
 #include "engine/problem/setting_reader.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 // The y and z sizes of a CUDA grid, where templates put heads and batches.
@@ -59,9 +59,9 @@ AttentionShape AttentionShape::from(const Constants& constants) {
   shape.Lk = integer(constants, "Lk");
   shape.D = integer(constants, "D");
   shape.causal = given(constants, "causal", false);
-  if (to_text(constants.at("causal_alignment")) == "bottom_right")
+  if (fa_tune::to_text(constants.at("causal_alignment")) == "bottom_right")
     shape.alignment = CausalAlignment::bottom_right;
-  shape.dtype = dtype_of(to_text(constants.at("dtype")));
+  shape.dtype = dtype_of(fa_tune::to_text(constants.at("dtype")));
   shape.Hkv = given(constants, "Hkv", shape.Hkv);
   if (given(constants, "layout", std::string("BHSD")) == "BSHD") shape.layout = Layout::BSHD;
   shape.lse = given(constants, "lse", shape.lse);
@@ -165,4 +165,4 @@ AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>&
   return shape;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

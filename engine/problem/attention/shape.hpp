@@ -9,7 +9,7 @@
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // Where the diagonal starts from, if Lq != Lk: query q stands at key q, or at key q + Lk - Lq.
 //   top_left:     PyTorch's is_causal
@@ -129,4 +129,4 @@ inline std::size_t kv_head_of(const AttentionShape& shape, std::size_t head) {
   return head / static_cast<std::size_t>(shape.group());
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -4,7 +4,7 @@
 #include "engine/problem/attention/attention.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 struct Sizes {
@@ -131,4 +131,4 @@ std::vector<Suite> attention_suites(const AttentionShape& timed) {
   return {small, edges, seven, both, mission};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -7,7 +7,7 @@
 #include "engine/problem/attention/precision.hpp"
 #include "engine/problem/attention/shape.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 // Standard deviation of the relative error of a flat row's p, in units of the unit roundoff.
@@ -144,4 +144,4 @@ Expectation lse_expectation(const AttentionShape& shape, const RowSample& rows,
   return made;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -5,7 +5,7 @@
 #include "engine/problem/attention/shape.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // How far a correct kernel may be from the truth.
 //
@@ -62,4 +62,4 @@ double largest_bound(const AttentionShape& shape, double size);
 Expectation lse_expectation(const AttentionShape& shape, const RowSample& rows,
                             const AttentionTruth& truth);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -12,7 +12,7 @@
 #include "engine/problem/attention/tolerance.hpp"
 #include "engine/util/parallel.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 constexpr std::size_t block_rows = 64;  // of queries, and of keys
@@ -172,4 +172,4 @@ ValueBounds lse_limits(const AttentionShape& shape, const Instance& instance) {
   return limits;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

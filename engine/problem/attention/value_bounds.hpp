@@ -3,7 +3,7 @@
 #include "engine/problem/attention/shape.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // What is known of every row of a large shape for the price of reading V, and Q and K, once.
 //
@@ -23,4 +23,4 @@ ValueBounds output_limits(const AttentionShape& shape, const Instance& instance,
 // Scores: scale |q| |k| + the bias (or the cap + the bias), each at its largest in the head.
 ValueBounds lse_limits(const AttentionShape& shape, const Instance& instance);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

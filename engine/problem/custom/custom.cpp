@@ -16,7 +16,7 @@
 #include "engine/util/memory.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 constexpr int kHidden = 3;
@@ -135,7 +135,7 @@ Instance CustomProblem::make(const Constants& shape, Inputs inputs, std::uint64_
 }
 
 ReferenceCall CustomProblem::call(const Constants& shape) const {
-  const Template& reference = *spec_.reference;
+  const kernel::Template& reference = *spec_.reference;
   PlannedLaunch planned = reference.require_plan(Config(), scope_of(shape));
   return {.source = reference.render(Config(), defines(shape)),
           .arch = reference.arch(),
@@ -301,15 +301,15 @@ double CustomProblem::bytes(const Constants& shape) const {
 
 std::unique_ptr<Problem> make_custom_problem(
     const std::vector<std::pair<std::string, Value>>& settings, const std::string& where) {
-  const auto text =
-      std::ranges::find(settings, std::string(custom_text), &std::pair<std::string, Value>::first);
+  const auto text = std::ranges::find(settings, std::string(space::custom_text),
+                                      &std::pair<std::string, Value>::first);
   const auto* held = text == settings.end() ? nullptr : std::get_if<std::string>(&text->second);
   if (held == nullptr)
     throw UserError(where +
                     "a custom problem comes with the text of its space, here it is missing");
   CustomSpec spec = read_custom(YamlNode::parse(*held, file_of(where)));
   for (const auto& [name, value] : settings) {
-    if (name == custom_text) continue;
+    if (name == space::custom_text) continue;
     const std::string size = name.starts_with("sizes.") ? name.substr(6) : "";
     const auto found = spec.sizes[0].find(size);
     if (found == spec.sizes[0].end() || !std::holds_alternative<std::int64_t>(value))
@@ -319,4 +319,4 @@ std::unique_ptr<Problem> make_custom_problem(
   return std::make_unique<CustomProblem>(std::move(spec));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -12,7 +12,7 @@
 #include "engine/problem/problem.hpp"
 #include "engine/problem/reference.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // What a space describes itself (spec.hpp): a user's own kernel, held against a plain one of his.
 // A kernel takes what is listed under `arguments`, and is told what is under `defines`. Suites:
@@ -67,4 +67,4 @@ class CustomProblem final : public Problem {
 std::unique_ptr<Problem> make_custom_problem(
     const std::vector<std::pair<std::string, Value>>& settings, const std::string& where);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -14,7 +14,7 @@
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 // 509 is prime: rows closer than that differ, and the multiplier keeps neighbours far apart. In
@@ -263,4 +263,4 @@ Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed) 
   return instance;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

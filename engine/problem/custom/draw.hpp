@@ -7,7 +7,7 @@
 #include "engine/problem/custom/tolerance.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // Draws the elements of tensors whose fill is a distribution, each kind of inputs in its way.
 class TensorDraw {
@@ -54,4 +54,4 @@ void move_near(const CustomSpec& spec, const Instance& instance, Move how, std::
 // an instance in its own types, moved by up to a 4096th, or by their last place where that is more.
 Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

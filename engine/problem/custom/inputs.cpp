@@ -23,7 +23,7 @@
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 // What a header may take beyond the data (npy.hpp), with its magic.
@@ -191,7 +191,7 @@ Tensor tensor_of(const CustomArgument& argument, const Constants& sizes, std::in
                 .dims = {},
                 .bytes = {}};
   auto room = bytes_left / static_cast<std::int64_t>(size_of(argument.type));
-  for (const Expression& size : argument.shape) {
+  for (const expression::Expression& size : argument.shape) {
     const std::int64_t dim = evaluate(size, sizes);
     if (dim < 1)
       throw UserError(fmt::format("{}'{}' has a size of {} = {} for {}: it must be above 0",
@@ -320,4 +320,4 @@ Instance widened(const CustomSpec& spec, const Instance& instance) {
   return wide;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -8,7 +8,7 @@
 #include "engine/problem/custom/spec.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // The arguments at one shape with data. The same shape, kind and seed give the same bytes on every
 // machine. Throws UserError, before anything is allocated, for a size that is not above 0, for
@@ -41,4 +41,4 @@ std::vector<std::byte> array_bytes(const CustomSpec& spec, const std::string& fi
 std::vector<double> array_values(const CustomSpec& spec, const std::string& file,
                                  const Tensor& tensor);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

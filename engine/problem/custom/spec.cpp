@@ -8,7 +8,7 @@
 
 #include "engine/space/space_files.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
@@ -31,8 +31,8 @@ auto choice(const YamlNode& node, const char* what, const Choices& choices) {
   node.expected(what, fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
-Expression expression(const YamlNode& node, const char* what) {
-  return Expression::parse(node.text(what), node.text_mark());
+expression::Expression expression(const YamlNode& node, const char* what) {
+  return expression::Expression::parse(node.text(what), node.text_mark());
 }
 
 Constants read_sizes(const YamlNode& node) {
@@ -218,12 +218,13 @@ void read_expected(const YamlNode& problem, const YamlNode& node, CustomSpec& sp
   }
 }
 
-Template read_reference(const YamlNode& space, const YamlNode& node, const CustomSpec& spec) {
+kernel::Template read_reference(const YamlNode& space, const YamlNode& node,
+                                const CustomSpec& spec) {
   std::vector<std::string> names;
   for (const CustomArgument& argument : spec.arguments)
     if (!argument.constant) names.push_back(argument.name);
-  return Template::written_out("reference", node, carried_file(space, node.at("source")),
-                               {"custom", {}, names});
+  return kernel::Template::written_out(
+      "reference", node, space::carried_file(space, node.at("source")), {"custom", {}, names});
 }
 
 }  // namespace
@@ -256,7 +257,7 @@ CustomSpec read_custom(const YamlNode& space) {
   return spec;
 }
 
-std::int64_t evaluate(const Expression& expression, const Constants& sizes) {
+std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes) {
   return expression.evaluate_integer([&sizes](const std::string& name) -> const Value* {
     const std::string own = name.starts_with("problem.") ? name.substr(8) : name;
     const auto found = sizes.find(own);
@@ -270,4 +271,4 @@ std::string type_name(DType type) {
   return "e4m3";
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

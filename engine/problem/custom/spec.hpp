@@ -13,7 +13,7 @@
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // A problem that a space describes itself:
 //
@@ -74,10 +74,10 @@ struct CustomArgument {
   DType type = DType::f32;
   std::optional<Role> role;  // none: a scalar
   bool constant = false;
-  std::vector<Expression> shape;
+  std::vector<expression::Expression> shape;
   Distribution fill;
-  std::optional<Expression> value;  // of a scalar
-  double real = 0;                  // its value where there is no expression
+  std::optional<expression::Expression> value;  // of a scalar
+  double real = 0;                              // its value where there is no expression
   struct Range {
     double least = 0, most = 0;
   };
@@ -107,21 +107,21 @@ struct CustomSpec {
   std::vector<Constants> sizes;  // the timed ones first
   std::vector<DrawnSize> hidden;
   std::vector<CustomArgument> arguments;
-  std::vector<std::pair<std::string, Expression>> defines;
-  std::optional<Template> reference;            // or
+  std::vector<std::pair<std::string, expression::Expression>> defines;
+  std::optional<kernel::Template> reference;    // or
   std::map<std::string, std::string> expected;  // a file of `arrays` for each result
   std::map<std::string, ArrayFile> arrays;
   std::optional<Tolerance> tolerance;
-  std::optional<Expression> flop, bytes;
+  std::optional<expression::Expression> flop, bytes;
 };
 
 // From the root of a space's text. Throws UserError with line and column.
 CustomSpec read_custom(const YamlNode& space);
 
 // The value of an expression of sizes, by their names or behind "problem.". Throws UserError.
-std::int64_t evaluate(const Expression& expression, const Constants& sizes);
+std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes);
 
 // "f32".
 std::string type_name(DType type);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

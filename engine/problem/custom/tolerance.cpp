@@ -12,7 +12,7 @@
 #include "engine/util/memory.hpp"
 #include "engine/util/parallel.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 constexpr std::size_t kPiece = 32;
@@ -276,4 +276,4 @@ Expectation equal_expectation(const Tensor& output, std::vector<double> exact) {
   return made;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

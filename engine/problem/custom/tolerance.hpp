@@ -7,7 +7,7 @@
 #include "engine/problem/custom/spec.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // How the elements of a tensor move.
 enum class Move {
@@ -94,4 +94,4 @@ Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
 // Integers have no noise.
 Expectation equal_expectation(const Tensor& output, std::vector<double> exact);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

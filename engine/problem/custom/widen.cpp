@@ -9,7 +9,7 @@
 
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
@@ -83,8 +83,8 @@ std::size_t behind_includes(const std::string& text) {
 
 }  // namespace
 
-Source widened(const Source& plain) {
-  Source wide = plain;
+kernel::Source widened(const kernel::Source& plain) {
+  kernel::Source wide = plain;
   wide.text.insert(behind_includes(wide.text), defines());
   for (const auto& [name, as] : kWideNames) {
     const auto in_word = [&](std::size_t at) {
@@ -99,4 +99,4 @@ Source widened(const Source& plain) {
   return wide;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

@@ -2,7 +2,7 @@
 
 #include "engine/kernel/template/template.hpp"
 
-namespace fa_tune {
+namespace fa_tune::problem {
 
 // A plain kernel in float, or on 16-bit elements, as the same kernel in double: its source with
 // lines before it, or behind what it includes with < >, that make `float`, float2 to float4, half,
@@ -10,6 +10,6 @@ namespace fa_tune {
 // doubles, and its own name with double for float. Constants such as 0.1f stay the floats that
 // they are. Written for plain kernels: one that looks at a float's bits is another kernel then, or
 // none.
-Source widened(const Source& plain);
+kernel::Source widened(const kernel::Source& plain);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::problem

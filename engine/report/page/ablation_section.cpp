@@ -4,7 +4,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 std::string label_of(const AblationRow& row) {
@@ -97,4 +97,4 @@ std::string ablation_section(const RunFacts& facts) {
   return section("ablation", "What each gene is worth", body);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,7 +8,7 @@
 #include "engine/report/profile.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 constexpr std::size_t kMostStalls = 4;
@@ -33,7 +33,7 @@ std::string stalls_table(const Profile& profile) {
 }
 
 // One profile, whole.
-std::string profile_markup(const ProfileRow& row) {
+std::string profile_markup(const db::ProfileRow& row) {
   const Profile profile = read_profile(row.profile_json, fmt::format("trial {}", row.trial));
   return text_element("p", fmt::format("Trial {}, {} us, by {}: limited by {}.", row.trial,
                                        time_text(profile.time_us), source_words(profile),
@@ -46,8 +46,8 @@ std::string profile_markup(const ProfileRow& row) {
 // The winner's profiles with all they have, the other trials' in a line each.
 std::string bottleneck_section(const RunFacts& facts) {
   std::string body;
-  std::vector<ProfileRow> others;
-  for (const ProfileRow& row : facts.profiles) {
+  std::vector<db::ProfileRow> others;
+  for (const db::ProfileRow& row : facts.profiles) {
     if (facts.winner && row.trial == facts.winner->id)
       body += profile_markup(row);
     else
@@ -62,4 +62,4 @@ std::string bottleneck_section(const RunFacts& facts) {
   return body.empty() ? "" : section("limits", "What limits it", body);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,7 +8,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/table.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 // The smallest of 1, 2, 5 times a power of ten that is at least `wanted`.
@@ -186,4 +186,4 @@ std::string whiskers_figure(const std::vector<Whisker>& whiskers, const std::str
                 [&](double width) { return whiskers_svg(whiskers, name, caption, width); });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

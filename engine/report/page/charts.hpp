@@ -5,7 +5,7 @@
 
 #include "engine/report/page/svg.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // Values to pixels, with round values to mark.
 class Scale {
@@ -78,4 +78,4 @@ struct Whisker {
 std::string whiskers_figure(const std::vector<Whisker>& whiskers, const std::string& name,
                             const std::string& caption);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

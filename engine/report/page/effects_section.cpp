@@ -8,7 +8,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 constexpr std::size_t kMostEffects = 14;
@@ -16,12 +16,12 @@ constexpr std::size_t kMostLines = 10;
 
 std::string percent(double ratio) { return fmt::format("{:+.1f}%", 100 * (ratio - 1)); }
 
-Whisker whisker_of(const Effect& effect) {
+Whisker whisker_of(const search::Effect& effect) {
   const double low = std::exp(effect.low);
   const double high = std::exp(effect.high);
   return {
-      fmt::format("{}: {} instead of {}", effect.gene, to_text(effect.value),
-                  to_text(effect.against)),
+      fmt::format("{}: {} instead of {}", effect.gene, fa_tune::to_text(effect.value),
+                  fa_tune::to_text(effect.against)),
       std::exp(effect.log_ratio),
       low,
       high,
@@ -29,12 +29,12 @@ Whisker whisker_of(const Effect& effect) {
       effect.seen ? "good" : "neutral"};
 }
 
-std::string more(const std::vector<InsightRow>& rows, const std::string& kind,
+std::string more(const std::vector<db::InsightRow>& rows, const std::string& kind,
                  const std::string& title) {
   std::string items;
   std::size_t shown = 0;
   std::size_t all = 0;
-  for (const InsightRow& row : rows) {
+  for (const db::InsightRow& row : rows) {
     if (row.kind != kind) continue;
     if (++all <= kMostLines) {
       items += text_element("li", row.text);
@@ -48,7 +48,7 @@ std::string more(const std::vector<InsightRow>& rows, const std::string& kind,
 
 }  // namespace
 
-std::string effects_section(const RunFacts& facts, const Insights& insights) {
+std::string effects_section(const RunFacts& facts, const search::Insights& insights) {
   const auto effects = insights.effects();
   const auto rows = insight_rows(insights, facts.run.time_kind);
   std::string body;
@@ -58,7 +58,7 @@ std::string effects_section(const RunFacts& facts, const Insights& insights) {
   } else {
     std::vector<Whisker> whiskers;
     double seen = 0;
-    for (const Effect& effect : effects) {
+    for (const search::Effect& effect : effects) {
       seen += effect.seen;
       if (whiskers.size() < kMostEffects) whiskers.push_back(whisker_of(effect));
     }
@@ -77,4 +77,4 @@ std::string effects_section(const RunFacts& facts, const Insights& insights) {
   return section("effects", "What genes do", body);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -11,7 +11,7 @@
 #include "engine/report/page/sections.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -60,7 +60,7 @@ struct Conditions {
 };
 
 std::string machine_facts(const RunFacts& facts) {
-  const RunRow& run = facts.run;
+  const db::RunRow& run = facts.run;
   FactList list;
   list.add("device", run.device_name + " (" + run.device + ")");
   list.add("driver", run.driver);
@@ -73,7 +73,7 @@ std::string machine_facts(const RunFacts& facts) {
   if (!facts.measured()) return list.markup();
   Conditions screens;
   Conditions finals;
-  for (const TrialRow& trial : facts.trials) screens.add(read_json(trial.detail_json));
+  for (const db::TrialRow& trial : facts.trials) screens.add(read_json(trial.detail_json));
   for (const auto& [id, raced] : facts.raced) finals.add(read_json(raced.row.detail_json));
   for (const auto& [name, each] : {std::pair("screens", &screens), {"finals", &finals}}) {
     const std::string when = name;
@@ -114,7 +114,7 @@ std::string how_measured(const RunFacts& facts) {
 std::string cost(const RunFacts& facts) {
   double wall = 0, compile = 0, gate = 0, time = 0, busy = 0, idle = 0, search = 0, store = 0;
   std::set<std::string> devices;
-  for (const SessionRow& session : facts.sessions) {
+  for (const db::SessionRow& session : facts.sessions) {
     const Json breakdown = read_json(session.breakdown_json);
     wall += number(breakdown, "wall_s");
     compile += number(breakdown, "compile_s");
@@ -163,4 +163,4 @@ std::string environment_section(const RunFacts& facts) {
                  machine_facts(facts) + text_element("p", how_measured(facts)) + cost(facts));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,7 +8,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/page/sections.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 struct Stage {
@@ -59,7 +59,7 @@ std::string funnel_section(const RunFacts& facts) {
   Losses losses;
   int finalists = 0;
   int failed_last = 0;
-  for (const TrialRow& trial : facts.trials) {
+  for (const db::TrialRow& trial : facts.trials) {
     const bool final_ = trial.stage == "final";
     finalists += final_;
     if (trial.outcome == Outcome::passed) continue;
@@ -100,4 +100,4 @@ std::string funnel_section(const RunFacts& facts) {
   return section("funnel", "Where trials ended", bars_figure(bars, caption));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

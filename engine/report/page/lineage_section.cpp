@@ -8,7 +8,7 @@
 #include "engine/report/page/sections.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 std::optional<double> screen_of(const RunFacts& facts, std::int64_t trial) {
@@ -24,7 +24,7 @@ std::string tree(const RunFacts& facts, const std::string& label, double width) 
   double high = 0;
   double last = 1;
   for (const auto& [id, parents] : facts.parents) {
-    const TrialRow* trial = facts.trial(id);
+    const db::TrialRow* trial = facts.trial(id);
     if (trial == nullptr) continue;
     last = std::max(last, static_cast<double>(trial->number));
     const auto us = screen_of(facts, id);
@@ -40,24 +40,24 @@ std::string tree(const RunFacts& facts, const std::string& label, double width) 
                     Axes::kTop, 5),
       "trial", facts.run.time_kind + " time, us");
   // A parent that was never timed stands at the upper edge.
-  const auto place = [&](const TrialRow& trial) {
+  const auto place = [&](const db::TrialRow& trial) {
     const auto us = screen_of(facts, trial.id);
     return std::pair(axes.x(static_cast<double>(trial.number)), us ? axes.y(*us) : Axes::kTop);
   };
   for (const bool main : {false, true})
     for (const auto& [id, parents] : facts.parents)
-      for (const ParentRow& parent : parents) {
+      for (const db::ParentRow& parent : parents) {
         const bool is_main =
             parent.ordinal == 0 && on_line.contains(id) && on_line.contains(parent.parent);
-        const TrialRow* child = facts.trial(id);
-        const TrialRow* from = facts.trial(parent.parent);
+        const db::TrialRow* child = facts.trial(id);
+        const db::TrialRow* from = facts.trial(parent.parent);
         if (is_main != main || child == nullptr || from == nullptr) continue;
         const auto [x1, y1] = place(*from);
         const auto [x2, y2] = place(*child);
         svg.line(x1, y1, x2, y2, main ? "edge main" : "edge");
       }
   for (const auto& [id, parents] : facts.parents) {
-    const TrialRow* trial = facts.trial(id);
+    const db::TrialRow* trial = facts.trial(id);
     if (trial == nullptr) continue;
     const auto [x, y] = place(*trial);
     const auto us = screen_of(facts, id);
@@ -87,7 +87,7 @@ std::string step_item(const RunFacts& facts, const LineageStep& step,
   }
   item += escaped(genes_text(step.parents.front().genes_json));
   for (std::size_t i = 1; i < step.parents.size(); ++i) {
-    const TrialRow* other = facts.trial(step.parents[i].parent);
+    const db::TrialRow* other = facts.trial(step.parents[i].parent);
     if (other != nullptr)
       item += "<br/>" +
               text_element("span", fmt::format("other parent: trial {}", other->number), "small");
@@ -135,4 +135,4 @@ std::string lineage_section(const RunFacts& facts) {
   return section("lineage", "How the winner came about", body);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

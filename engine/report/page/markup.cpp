@@ -4,7 +4,7 @@
 
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 // XML has no place for the two last code points of a plane; in UTF-8 those of the first, which are
@@ -71,4 +71,4 @@ std::string table_markup(const std::vector<std::vector<std::string>>& rows) {
   return "<div class=\"scroll\"><table>" + text + "</tbody></table></div>";
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

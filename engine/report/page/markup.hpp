@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // The page around its sections, with names in braces where text goes; its style sheet.
 std::string_view page_frame_part();
@@ -37,4 +37,4 @@ std::string figure(const std::string& caption, const Draw& draw) {
                                text_element("figcaption", caption));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -12,16 +12,16 @@
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
-const TrialRow* RunFacts::trial(std::int64_t id) const {
+const db::TrialRow* RunFacts::trial(std::int64_t id) const {
   // Ids rise with numbers within a run.
-  const auto found = std::ranges::lower_bound(trials, id, {}, &TrialRow::id);
+  const auto found = std::ranges::lower_bound(trials, id, {}, &db::TrialRow::id);
   return found != trials.end() && found->id == id ? &*found : nullptr;
 }
 
-const TrialRow* RunFacts::trial_of(const std::string& config_json) const {
-  const auto found = std::ranges::find(trials, config_json, &TrialRow::config_json);
+const db::TrialRow* RunFacts::trial_of(const std::string& config_json) const {
+  const auto found = std::ranges::find(trials, config_json, &db::TrialRow::config_json);
   return found == trials.end() ? nullptr : &*found;
 }
 
@@ -29,7 +29,7 @@ std::string RunFacts::time_words(double us) const {
   return fmt::format("{} us {}", time_text(us), run.time_kind);
 }
 
-RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
+RunFacts gather_facts(const db::Store& store, std::int64_t run, PageExtras extras) {
   RunFacts facts;
   const auto row = store.run(run);
   if (!row)
@@ -42,9 +42,9 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   facts.profiles = store.profiles(run);
   facts.gained = percent_gained(store, run);
   facts.extras = std::move(extras);
-  for (const TrialRow& trial : facts.trials)
+  for (const db::TrialRow& trial : facts.trials)
     if (trial.screen_time) facts.screens[trial.id] = trial.screen_time->us.value;
-  TrialFilter filter;
+  db::TrialFilter filter;
   filter.run = run;
   filter.time_kind = row->time_kind;
   filter.limit = 8;
@@ -52,7 +52,7 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
   if (facts.best.empty()) return facts;
   facts.winner = facts.best.front();
   facts.line = main_line(store, facts.winner->id);
-  for (const TrialRow& trial : facts.trials)
+  for (const db::TrialRow& trial : facts.trials)
     if (const auto us = screen_beside(trial, *facts.winner)) facts.screens[trial.id] = *us;
   std::vector<std::int64_t> to_ask = {facts.winner->id};
   while (!to_ask.empty()) {
@@ -60,14 +60,14 @@ RunFacts gather_facts(const Store& store, std::int64_t run, PageExtras extras) {
     to_ask.pop_back();
     if (facts.parents.contains(id)) continue;
     facts.parents[id] = store.parents(id);
-    for (const ParentRow& parent : facts.parents[id]) to_ask.push_back(parent.parent);
+    for (const db::ParentRow& parent : facts.parents[id]) to_ask.push_back(parent.parent);
   }
   return facts;
 }
 
 std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
-                                                          const TrialRow& one,
-                                                          const TrialRow& other) {
+                                                          const db::TrialRow& one,
+                                                          const db::TrialRow& other) {
   if (one.outcome != Outcome::passed || other.outcome != Outcome::passed) return std::nullopt;
   if (one.final_time && other.final_time)
     return std::pair(one.final_time->us.value, other.final_time->us.value);
@@ -77,7 +77,7 @@ std::optional<std::pair<double, double>> comparable_times(const RunFacts& facts,
   return std::pair(mine->second, theirs->second);
 }
 
-std::string run_page(const Store& store, std::int64_t run, PageExtras extras) {
+std::string run_page(const db::Store& store, std::int64_t run, PageExtras extras) {
   const RunFacts facts = gather_facts(store, run, std::move(extras));
   const std::string title = fmt::format("Run {} of {}", facts.run.id, facts.run.space);
   const std::string kind =
@@ -100,4 +100,4 @@ std::string run_page(const Store& store, std::int64_t run, PageExtras extras) {
       fmt::arg("about", escaped(kind + " " + state)), fmt::arg("sections", sections));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

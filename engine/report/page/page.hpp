@@ -9,7 +9,7 @@
 #include "db/store.hpp"
 #include "engine/report/ablation.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 // Another's kernel beside fa-tune's, both timed in one race.
 struct Rival {
@@ -57,6 +57,6 @@ struct PageExtras {
 // dark as its reader has it, down to the width of a phone. It is well-formed XML too. All text of
 // the database is escaped. The same rows give the same bytes. Throws UserError where there is no
 // such run.
-std::string run_page(const Store& store, std::int64_t run, PageExtras extras);
+std::string run_page(const db::Store& store, std::int64_t run, PageExtras extras);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,7 +8,7 @@
 #include "engine/report/page/sections.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 struct Point {
@@ -71,7 +71,7 @@ std::string progress_section(const RunFacts& facts) {
   std::vector<Point> by_trial;
   std::vector<Point> by_time;
   double last_s = 0;
-  for (const TrialRow& trial : facts.trials) {
+  for (const db::TrialRow& trial : facts.trials) {
     const auto screen = facts.screens.find(trial.id);
     if (screen == facts.screens.end()) continue;
     by_trial.push_back({static_cast<double>(trial.number), screen->second});
@@ -82,7 +82,7 @@ std::string progress_section(const RunFacts& facts) {
   if (by_trial.size() < 2) return "";
   std::optional<Baseline> baseline;
   if (!facts.extras.presets.empty())
-    if (const TrialRow* trial = facts.trial_of(facts.extras.presets.front().second))
+    if (const db::TrialRow* trial = facts.trial_of(facts.extras.presets.front().second))
       if (const auto screen = facts.screens.find(trial->id); screen != facts.screens.end())
         baseline = Baseline{"preset " + facts.extras.presets.front().first, screen->second};
   const std::string y_name = facts.run.time_kind + " time, us";
@@ -116,4 +116,4 @@ std::string progress_section(const RunFacts& facts) {
   return section("progress", "Best so far", body);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

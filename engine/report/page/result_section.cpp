@@ -6,7 +6,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 std::string card(const std::string& figure, const std::string& words) {
@@ -18,7 +18,7 @@ std::string tflops_text(double tflops) {
                       : fmt::format("{:.0f} TFLOP/s", tflops);
 }
 
-std::string interval_words(const TrialRow& trial) {
+std::string interval_words(const db::TrialRow& trial) {
   const Interval us = *shown_time(trial);
   return fmt::format("[{}, {}]", time_text(known_end(us.low)), time_text(known_end(us.high)));
 }
@@ -31,7 +31,7 @@ std::string best_table(const RunFacts& facts) {
   if (raced) heads.insert(heads.end(), {"cold L2 us", "standing"});
   heads.insert(heads.end(), {"registers", "spilled"});
   std::vector<std::vector<std::string>> rows = {heads};
-  for (const TrialRow& trial : facts.best) {
+  for (const db::TrialRow& trial : facts.best) {
     std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.number),
                                     time_text(shown_us(trial))};
     if (facts.measured()) row.push_back(interval_text(*shown_time(trial)));
@@ -50,7 +50,7 @@ std::string best_table(const RunFacts& facts) {
                                 table_markup(rows));
 }
 
-std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
+std::string preset_bars(const RunFacts& facts, const db::TrialRow& winner) {
   struct Rival {
     std::string name;
     double factor;  // its time over the winner's
@@ -59,7 +59,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
   std::string failed;
   bool all_finals = winner.stage == "final";
   for (const auto& [name, config] : facts.extras.presets) {
-    const TrialRow* trial = facts.trial_of(config);
+    const db::TrialRow* trial = facts.trial_of(config);
     if (trial == nullptr) continue;
     const auto times = comparable_times(facts, winner, *trial);
     if (!times) {
@@ -89,7 +89,7 @@ std::string preset_bars(const RunFacts& facts, const TrialRow& winner) {
 std::string rival_bars(const RunFacts& facts) {
   if (!facts.extras.beside) return "";
   const RivalRace& race = *facts.extras.beside;
-  const TrialRow* own = facts.trial_of(race.config.to_json());
+  const db::TrialRow* own = facts.trial_of(race.config.to_json());
   std::vector<Bar> bars = {{own == nullptr ? "fa-tune" : fmt::format("trial {}", own->number), 1,
                             time_text(race.us) + " us", "", true}};
   for (const Rival& rival : race.rivals)
@@ -109,7 +109,7 @@ std::string result_section(const RunFacts& facts) {
   if (!facts.winner)
     return section("result", "What was found",
                    text_element("p", "No trial passed, so there is no winner."));
-  const TrialRow& winner = *facts.winner;
+  const db::TrialRow& winner = *facts.winner;
   std::string cards =
       card(time_text(shown_us(winner)) + " us",
            facts.measured()
@@ -118,7 +118,7 @@ std::string result_section(const RunFacts& facts) {
                : "predicted, not measured");
   if (!facts.extras.presets.empty()) {
     const auto& [name, config] = facts.extras.presets.front();
-    const TrialRow* baseline = facts.trial_of(config);
+    const db::TrialRow* baseline = facts.trial_of(config);
     const auto times =
         baseline == nullptr ? std::nullopt : comparable_times(facts, winner, *baseline);
     if (times)
@@ -129,7 +129,7 @@ std::string result_section(const RunFacts& facts) {
     cards += card(tflops_text(facts.extras.roof->flop / *shown_us(winner) / 1e6),
                   "of the operations the shape needs, " + facts.run.time_kind);
   int passed = 0;
-  for (const TrialRow& trial : facts.trials) passed += trial.outcome == Outcome::passed;
+  for (const db::TrialRow& trial : facts.trials) passed += trial.outcome == Outcome::passed;
   cards += card(fmt::format("{} of {}", passed, facts.trials.size()), "trials passed");
   std::string body = element("div", cards, "cards");
   if (const auto raced = facts.raced.find(winner.id); raced != facts.raced.end()) {
@@ -144,4 +144,4 @@ std::string result_section(const RunFacts& facts) {
                  body + preset_bars(facts, winner) + rival_bars(facts) + best_table(facts));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

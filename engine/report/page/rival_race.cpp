@@ -5,7 +5,7 @@
 #include "engine/report/page/page.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -54,4 +54,4 @@ RivalRace read_rival_race(const std::string& text, const std::string& file) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

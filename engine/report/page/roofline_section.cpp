@@ -9,7 +9,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 struct Entry {
@@ -21,7 +21,7 @@ struct Entry {
 std::vector<Entry> entries_of(const RunFacts& facts, const RoofFacts& roof) {
   std::vector<Entry> entries = {{"winner", roof.flop / *shown_us(*facts.winner) / 1e6, true}};
   for (const auto& [name, config] : facts.extras.presets) {
-    const TrialRow* trial = facts.trial_of(config);
+    const db::TrialRow* trial = facts.trial_of(config);
     if (trial == nullptr || trial->id == facts.winner->id) continue;
     if (const auto times = comparable_times(facts, *facts.winner, *trial))
       entries.push_back({name, entries.front().tflops * times->first / times->second, false});
@@ -102,4 +102,4 @@ std::string roofline_section(const RunFacts& facts) {
                  }));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -8,7 +8,7 @@
 #include "engine/report/page/markup.hpp"
 #include "engine/report/table.hpp"
 
-namespace fa_tune {
+namespace fa_tune::report {
 namespace {
 
 // A tenth of a pixel is finer than anybody sees, and the same text everywhere.
@@ -81,4 +81,4 @@ std::string Svg::markup() const {
       escaped(label_), number(width_), number(height_), number(width_), number(height_), content_);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::report {
 
 enum class Anchor { start, middle, end };
 
@@ -43,4 +43,4 @@ class Svg {
   std::string content_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::report

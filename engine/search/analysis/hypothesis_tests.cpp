@@ -10,7 +10,7 @@
 #include "engine/util/distributions.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 double log_choose(int n, int k) {
@@ -221,4 +221,4 @@ SignedRank signed_rank(std::span<const double> differences) {
   return result;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

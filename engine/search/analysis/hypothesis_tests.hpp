@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // Small sums of statistics that insights are tested by.
 
@@ -76,4 +76,4 @@ inline constexpr int kExactPairs = 50;
 // At least kFewestPairs finite differences.
 SignedRank signed_rank(std::span<const double> differences);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -8,7 +8,7 @@
 #include "engine/search/analysis/hypothesis_tests.hpp"
 #include "engine/search/analysis/main_effects.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 std::vector<FailureInsight> Insights::failures() const {
   struct Count {
@@ -197,4 +197,4 @@ std::vector<Interaction> Insights::interactions() const {
   return found;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -10,7 +10,7 @@
 #include "engine/search/analysis/matched_pairs.hpp"
 #include "engine/search/strategy.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // What a run's trials teach about its genes: which values make kernels faster, which genes act on
 // one another, which values fail, which operators earn their cost.
@@ -132,4 +132,4 @@ class Insights {
   mutable MatchedConfigs matched_;         // finds squares when asked
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

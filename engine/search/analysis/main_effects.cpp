@@ -9,7 +9,7 @@
 #include "engine/search/analysis/hypothesis_tests.hpp"
 #include "engine/util/distributions.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // A column of the model is 1 where a gene has a value; the first is 1 everywhere.
@@ -184,4 +184,4 @@ std::vector<MainEffect> main_effects(const std::vector<Codes>& configs,
   return effects;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

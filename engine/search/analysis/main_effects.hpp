@@ -4,7 +4,7 @@
 
 #include "engine/search/analysis/matched_pairs.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // What a value does instead of the gene's most used one, by a linear model of the figure in which
 // every value of every gene adds its own amount. `from` of the contrast is always the most used one
@@ -32,4 +32,4 @@ inline constexpr int kSpareConfigs = 10;
 std::vector<MainEffect> main_effects(const std::vector<Codes>& configs,
                                      const std::vector<double>& figures);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 Codes GeneCodes::encode(const Config& config) {
   Codes codes(genes_.size(), kAbsent);
@@ -102,4 +102,4 @@ const std::map<DoubleContrast, std::vector<double>>& MatchedConfigs::squares() {
   return squares_;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -11,7 +11,7 @@
 
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // A config as one small number a gene, so that configs can be compared and looked up fast. Learns
 // names and values as they come; what a config does not have is kAbsent. Needs no space, so that
@@ -89,4 +89,4 @@ class MatchedConfigs {
   std::size_t squared_ = 0;  // entries whose squares are found
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -10,7 +10,7 @@
 #include "engine/search/strategy_spec.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 struct Entry {
@@ -48,4 +48,4 @@ std::unique_ptr<Strategy> make_strategy(const std::string& spec, const SearchTas
   return strategy;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -6,7 +6,7 @@
 
 #include "engine/search/strategy.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // A strategy by its spec: a name, and after a colon its options, "evolve" or
 // "evolve:surrogate=off,population=islands". Throws UserError for a name, option or value that is
@@ -14,4 +14,4 @@ namespace fa_tune {
 std::unique_ptr<Strategy> make_strategy(const std::string& spec, const SearchTask& task);
 std::vector<std::string> strategy_names();
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

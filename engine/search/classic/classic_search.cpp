@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 ClassicSearch::ClassicSearch(const SearchTask& task, std::string_view purpose)
     : space_(task.space), random_(derive_seed(task.seed, purpose)) {}
@@ -22,7 +22,7 @@ std::vector<Proposal> ClassicSearch::ask(int n) {
 std::optional<ClassicSearch::Step> ClassicSearch::next() {
   const auto& presets = space_.presets();
   while (next_preset_ < presets.size()) {
-    Genome genome = space_.genome(presets[next_preset_++].config);
+    space::Genome genome = space_.genome(presets[next_preset_++].config);
     if (!taken(genome)) return Step{std::move(genome), "preset", {}};
   }
   if (space_.exact() && taken_.size() >= space_.count()) return std::nullopt;
@@ -31,25 +31,25 @@ std::optional<ClassicSearch::Step> ClassicSearch::next() {
   return std::nullopt;
 }
 
-std::optional<Genome> ClassicSearch::random_untaken() {
+std::optional<space::Genome> ClassicSearch::random_untaken() {
   // Guessing is cheap while most are left. In a space too large to number it is all there is, and
   // enough: nobody tries a good part of one.
   const int guesses = space_.exact() ? 64 : 4096;
   for (int guess = 0; guess < guesses; ++guess) {
-    Genome genome = space_.sample_genome(random_);
+    space::Genome genome = space_.sample_genome(random_);
     if (!taken(genome)) return genome;
   }
   if (!space_.exact()) return std::nullopt;
   const std::uint64_t start = random_.below(space_.count());
   for (std::uint64_t i = 0; i < space_.count(); ++i) {
-    Genome genome = space_.genome_at((start + i) % space_.count());
+    space::Genome genome = space_.genome_at((start + i) % space_.count());
     if (!taken(genome)) return genome;
   }
   return std::nullopt;
 }
 
 void ClassicSearch::tell(const Evaluation& told) {
-  Genome genome = space_.genome(told.config);
+  space::Genome genome = space_.genome(told.config);
   Known known{told.number};
   if (told.passed && told.time_us) known.cost = std::log(*told.time_us);
   taken_.insert(genome);
@@ -59,13 +59,14 @@ void ClassicSearch::tell(const Evaluation& told) {
 
 void ClassicSearch::take(const Config& config) { taken_.insert(space_.genome(config)); }
 
-const ClassicSearch::Known* ClassicSearch::find(const Genome& genome) const {
+const ClassicSearch::Known* ClassicSearch::find(const space::Genome& genome) const {
   const auto found = known_.find(genome);
   return found == known_.end() ? nullptr : &found->second;
 }
 
-Gene ClassicSearch::random_digit(std::size_t parameter) {
-  return static_cast<Gene>(random_.below(space_.parts().parameters[parameter].values.size()));
+space::Gene ClassicSearch::random_digit(std::size_t parameter) {
+  return static_cast<space::Gene>(
+      random_.below(space_.parts().parameters[parameter].values.size()));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

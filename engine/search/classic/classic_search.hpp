@@ -12,7 +12,7 @@
 #include "engine/space/genome.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // What the textbook strategies share. Presets come first, as everywhere; then `step` says what to
 // try, and where it has nothing to say a config is drawn at random. Nothing is asked for twice: a
@@ -35,7 +35,7 @@ class ClassicSearch : public Strategy {
     bool passed() const { return cost < std::numeric_limits<double>::infinity(); }
   };
   struct Step {
-    Genome genome;  // valid, and not taken
+    space::Genome genome;  // valid, and not taken
     const char* operation = "";
     std::vector<std::uint64_t> parents;
   };
@@ -43,29 +43,29 @@ class ClassicSearch : public Strategy {
   // `purpose` keeps the random streams of strategies apart.
   ClassicSearch(const SearchTask& task, std::string_view purpose);
 
-  const Space& space() const { return space_; }
+  const space::Space& space() const { return space_; }
   Random& random() { return random_; }
   // The outcome, or nullptr while there is none.
-  const Known* find(const Genome& genome) const;
+  const Known* find(const space::Genome& genome) const;
   // Asked for before, by this strategy or another.
-  bool taken(const Genome& genome) const { return taken_.contains(genome); }
+  bool taken(const space::Genome& genome) const { return taken_.contains(genome); }
   // One digit drawn anew among the parameter's values; the genome may not be valid afterwards.
-  Gene random_digit(std::size_t parameter);
+  space::Gene random_digit(std::size_t parameter);
 
  private:
   virtual std::optional<Step> step() = 0;
   // Every outcome, in the order of trials; those of presets, random configs and of what others
   // tried too.
-  virtual void learn(const Genome& genome, const Known& known) = 0;
+  virtual void learn(const space::Genome& genome, const Known& known) = 0;
 
   std::optional<Step> next();
-  std::optional<Genome> random_untaken();
+  std::optional<space::Genome> random_untaken();
 
-  const Space& space_;
+  const space::Space& space_;
   Random random_;
   std::size_t next_preset_ = 0;
-  GenomeSet taken_;
-  GenomeMap<Known> known_;
+  space::GenomeSet taken_;
+  space::GenomeMap<Known> known_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -6,7 +6,7 @@
 #include "engine/search/classic/classic_search.hpp"
 #include "engine/search/strategy_spec.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 constexpr std::size_t kPopulation = 20;
@@ -31,7 +31,7 @@ class DifferentialEvolution : public ClassicSearch {
 
  private:
   struct Member {
-    Genome genome;
+    space::Genome genome;
     Known known;
   };
 
@@ -39,7 +39,7 @@ class DifferentialEvolution : public ClassicSearch {
     if (population_.size() < kPopulation) return std::nullopt;
     for (int attempt = 0; attempt < kTries; ++attempt) {
       const std::size_t target = next_++ % population_.size();
-      Genome child = breed(target);
+      space::Genome child = breed(target);
       if (const Known* known = find(child)) {
         select(target, child, *known);
       } else if (!taken(child)) {
@@ -63,12 +63,12 @@ class DifferentialEvolution : public ClassicSearch {
     }
   }
 
-  Genome breed(std::size_t target) {
-    const Genome& own = population_[target].genome;
-    const Genome& leader = best().genome;
+  space::Genome breed(std::size_t target) {
+    const space::Genome& own = population_[target].genome;
+    const space::Genome& leader = best().genome;
     const std::size_t a = other_than(target, target);
     const std::size_t b = other_than(target, a);
-    Genome child = own;
+    space::Genome child = own;
     const std::size_t sure = random().below(child.size());
     for (std::size_t gene = 0; gene < child.size(); ++gene)
       if (gene == sure || random().uniform() < kCross)
@@ -77,23 +77,25 @@ class DifferentialEvolution : public ClassicSearch {
     return space().nearest(child, random());
   }
 
-  Gene mix(std::size_t gene, Gene own, Gene best, Gene a, Gene b) {
+  space::Gene mix(std::size_t gene, space::Gene own, space::Gene best, space::Gene a,
+                  space::Gene b) {
     const auto& values = space().parts().parameters[gene].values;
     const bool ordered = !std::holds_alternative<std::string>(values.front());
-    const Gene all[] = {own, best, a, b};
-    if (!ordered || std::ranges::find(all, inactive_gene) != std::end(all))
+    const space::Gene all[] = {own, best, a, b};
+    if (!ordered || std::ranges::find(all, space::inactive_gene) != std::end(all))
       return all[random().below(std::size(all))];
     const double wish =
         own + kScale * (static_cast<double>(best) - own) + kScale * (static_cast<double>(a) - b);
     const double rounded = std::floor(wish + random().uniform());
-    return static_cast<Gene>(std::clamp(rounded, 0.0, static_cast<double>(values.size()) - 1));
+    return static_cast<space::Gene>(
+        std::clamp(rounded, 0.0, static_cast<double>(values.size()) - 1));
   }
 
-  void select(std::size_t target, const Genome& child, const Known& known) {
+  void select(std::size_t target, const space::Genome& child, const Known& known) {
     if (known.cost < population_[target].known.cost) population_[target] = {child, known};
   }
 
-  void learn(const Genome& genome, const Known& known) override {
+  void learn(const space::Genome& genome, const Known& known) override {
     if (const auto found = under_way_.find(genome); found != under_way_.end()) {
       select(found->second, genome, known);
       under_way_.erase(found);
@@ -103,8 +105,8 @@ class DifferentialEvolution : public ClassicSearch {
   }
 
   std::vector<Member> population_;
-  std::size_t next_ = 0;              // target
-  GenomeMap<std::size_t> under_way_;  // child: its target
+  std::size_t next_ = 0;                     // target
+  space::GenomeMap<std::size_t> under_way_;  // child: its target
 };
 
 }  // namespace
@@ -114,4 +116,4 @@ std::unique_ptr<Strategy> make_differential_evolution(const SearchTask& task,
   return std::make_unique<DifferentialEvolution>(task);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -4,7 +4,7 @@
 #include "engine/search/strategy_spec.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Every config once, in the space's own order: what a table of a whole space is recorded with. The
@@ -19,13 +19,13 @@ class Exhaustive : public ClassicSearch {
  private:
   std::optional<Step> step() override {
     while (next_ < space().count()) {
-      Genome genome = space().genome_at(next_++);
+      space::Genome genome = space().genome_at(next_++);
       if (!taken(genome)) return Step{std::move(genome), "listed", {}};
     }
     return std::nullopt;
   }
 
-  void learn(const Genome& /*genome*/, const Known& /*known*/) override {}
+  void learn(const space::Genome& /*genome*/, const Known& /*known*/) override {}
 
   std::uint64_t next_ = 0;
 };
@@ -40,4 +40,4 @@ std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task, StrategySpec& 
   return std::make_unique<Exhaustive>(task);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

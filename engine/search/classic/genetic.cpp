@@ -4,7 +4,7 @@
 #include "engine/search/classic/classic_search.hpp"
 #include "engine/search/strategy_spec.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Small, because a budget is a few hundred trials: sixteen generations of two hundred.
@@ -28,7 +28,7 @@ class Genetic : public ClassicSearch {
 
  private:
   struct Member {
-    Genome genome;
+    space::Genome genome;
     Known known;
   };
 
@@ -37,7 +37,7 @@ class Genetic : public ClassicSearch {
     for (int attempt = 0; attempt < kTries; ++attempt) {
       const Member& mother = select();
       const Member& father = select();
-      Genome child = breed(mother.genome, father.genome);
+      space::Genome child = breed(mother.genome, father.genome);
       if (taken(child)) continue;
       std::vector<std::uint64_t> parents = {mother.known.trial};
       if (father.known.trial != mother.known.trial) parents.push_back(father.known.trial);
@@ -55,8 +55,8 @@ class Genetic : public ClassicSearch {
     return *best;
   }
 
-  Genome breed(const Genome& mother, const Genome& father) {
-    Genome child = mother;
+  space::Genome breed(const space::Genome& mother, const space::Genome& father) {
+    space::Genome child = mother;
     const double rate = 1.0 / static_cast<double>(child.size());
     for (std::size_t gene = 0; gene < child.size(); ++gene) {
       if (random().uniform() < 0.5) child[gene] = father[gene];
@@ -67,7 +67,7 @@ class Genetic : public ClassicSearch {
 
   // A generation is so many outcomes, failures included; they just leave no children. What is under
   // way when it is complete counts to the next one.
-  void learn(const Genome& genome, const Known& known) override {
+  void learn(const space::Genome& genome, const Known& known) override {
     ++told_;
     if (known.passed()) next_.push_back({genome, known});
     if (told_ < kPopulation) return;
@@ -93,4 +93,4 @@ std::unique_ptr<Strategy> make_genetic(const SearchTask& task, StrategySpec& /*s
   return std::make_unique<Genetic>(task);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

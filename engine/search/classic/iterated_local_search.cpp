@@ -3,7 +3,7 @@
 #include "engine/search/classic/classic_search.hpp"
 #include "engine/search/strategy_spec.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Random configs, beside the presets, of which the best is where the first climb begins.
@@ -27,7 +27,7 @@ class IteratedLocalSearch : public ClassicSearch {
 
  private:
   struct Place {
-    Genome genome;
+    space::Genome genome;
     Known known;
   };
 
@@ -35,7 +35,7 @@ class IteratedLocalSearch : public ClassicSearch {
     if (told_ < kStart || !here_.known.passed()) return std::nullopt;
     for (int round = 0; round < kTries; ++round) {
       while (next_ < order_.size()) {
-        Genome& to = order_[next_++];
+        space::Genome& to = order_[next_++];
         const Known* known = find(to);
         if (known != nullptr && known->cost < here_.known.cost)
           go(to, *known);
@@ -62,9 +62,9 @@ class IteratedLocalSearch : public ClassicSearch {
       kicks_ = 0;
       return std::nullopt;
     }
-    Genome to = kick(home_.genome);
+    space::Genome to = kick(home_.genome);
     if (const Known* known = find(to); known != nullptr && known->passed()) {
-      go(Genome(to), *known);
+      go(space::Genome(to), *known);
       return std::nullopt;
     }
     if (taken(to)) return std::nullopt;
@@ -72,7 +72,7 @@ class IteratedLocalSearch : public ClassicSearch {
     return Step{std::move(to), "kick", {home_.known.trial}};
   }
 
-  Genome kick(Genome genome) {
+  space::Genome kick(space::Genome genome) {
     for (int i = 0; i < kKick; ++i) {
       const std::size_t gene = random().below(genome.size());
       genome[gene] = random_digit(gene);
@@ -81,15 +81,15 @@ class IteratedLocalSearch : public ClassicSearch {
   }
 
   // `genome` is a copy: it may be one of those that are listed anew.
-  void go(Genome genome, Known known) {
+  void go(space::Genome genome, Known known) {
     here_ = {std::move(genome), known};
     next_ = 0;
-    space().neighbors(here_.genome, Neighborhood::one_gene, order_);
+    space().neighbors(here_.genome, space::Neighborhood::one_gene, order_);
     for (std::size_t i = order_.size(); i > 1; --i)
       std::swap(order_[i - 1], order_[random().below(i)]);
   }
 
-  void learn(const Genome& genome, const Known& known) override {
+  void learn(const space::Genome& genome, const Known& known) override {
     ++told_;
     const bool landed = kicked_.erase(genome) > 0 && known.passed();
     if (landed || known.cost < here_.known.cost) go(genome, known);
@@ -99,9 +99,9 @@ class IteratedLocalSearch : public ClassicSearch {
   Place here_;
   Place home_;  // the local optimum that kicks start from
   int kicks_ = 0;
-  std::vector<Genome> order_;  // neighbours of here_
+  std::vector<space::Genome> order_;  // neighbours of here_
   std::size_t next_ = 0;
-  GenomeSet kicked_;  // under way
+  space::GenomeSet kicked_;  // under way
 };
 
 }  // namespace
@@ -111,4 +111,4 @@ std::unique_ptr<Strategy> make_iterated_local_search(const SearchTask& task,
   return std::make_unique<IteratedLocalSearch>(task);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

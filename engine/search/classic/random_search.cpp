@@ -1,7 +1,7 @@
 #include "engine/search/archive.hpp"
 #include "engine/search/strategy_spec.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Presets first, so that every strategy starts from the same baseline; then uniform without
@@ -36,7 +36,7 @@ class RandomSearch : public Strategy {
   void take(const Config& config) override { archive_.claim(config); }
 
  private:
-  const Space& space_;
+  const space::Space& space_;
   Archive archive_;
   Random random_;
   std::size_t next_preset_ = 0;
@@ -48,4 +48,4 @@ std::unique_ptr<Strategy> make_random_search(const SearchTask& task, StrategySpe
   return std::make_unique<RandomSearch>(task);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -3,7 +3,7 @@
 #include "engine/search/classic/classic_search.hpp"
 #include "engine/search/strategy_spec.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Random configs, beside the presets, of which the best is where the first walk begins.
@@ -38,7 +38,7 @@ class SimulatedAnnealing : public ClassicSearch {
     if (temperature_ < kCold) restart();
     if (current_.empty()) return std::nullopt;
     for (int move = 0; move < kFree; ++move) {
-      Genome to = neighbor();
+      space::Genome to = neighbor();
       const Known* known = find(to);
       if (known != nullptr)
         consider(to, *known);
@@ -52,21 +52,21 @@ class SimulatedAnnealing : public ClassicSearch {
   void restart() {
     from_best_ = !from_best_;
     temperature_ = from_best_ ? std::sqrt(kHot * kCold) : kHot;
-    current_ = from_best_ ? best_ : Genome{};
+    current_ = from_best_ ? best_ : space::Genome{};
     at_ = from_best_ ? best_known_ : Known{};
   }
 
-  Genome neighbor() {
+  space::Genome neighbor() {
     const double draw = random().uniform();
     space().neighbors(current_,
-                      draw < kAdjacent             ? Neighborhood::adjacent
-                      : draw < kAdjacent + kLinked ? Neighborhood::linked
-                                                   : Neighborhood::one_gene,
+                      draw < kAdjacent             ? space::Neighborhood::adjacent
+                      : draw < kAdjacent + kLinked ? space::Neighborhood::linked
+                                                   : space::Neighborhood::one_gene,
                       around_);
     return around_.empty() ? current_ : around_[random().below(around_.size())];
   }
 
-  void consider(const Genome& genome, const Known& known) {
+  void consider(const space::Genome& genome, const Known& known) {
     if (!known.passed()) return;
     const double worse = known.cost - at_.cost;
     if (worse > 0 && random().uniform() >= std::exp(-worse / temperature_)) return;
@@ -74,7 +74,7 @@ class SimulatedAnnealing : public ClassicSearch {
     at_ = known;
   }
 
-  void learn(const Genome& genome, const Known& known) override {
+  void learn(const space::Genome& genome, const Known& known) override {
     ++told_;
     if (told_ > kStart) temperature_ *= std::pow(kCold / kHot, 1 / kWalk);
     if (known.cost < best_known_.cost) {
@@ -92,11 +92,11 @@ class SimulatedAnnealing : public ClassicSearch {
   int told_ = 0;
   double temperature_ = kHot;
   bool from_best_ = false;
-  Genome current_;  // empty while a walk waits for its first config
+  space::Genome current_;  // empty while a walk waits for its first config
   Known at_;
-  Genome best_;
+  space::Genome best_;
   Known best_known_;
-  std::vector<Genome> around_;
+  std::vector<space::Genome> around_;
 };
 
 }  // namespace
@@ -105,4 +105,4 @@ std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task, Strat
   return std::make_unique<SimulatedAnnealing>(task);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

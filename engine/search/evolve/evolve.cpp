@@ -10,7 +10,7 @@
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Trials before the first child, presets among them: enough for a first model.
@@ -46,11 +46,11 @@ class Evolve : public Strategy {
                                        : spec.choose("population", {"single", "elite", "islands"}),
                                   archive_);
     if (spec.choose("presets", {"on", "off"}) == "on")
-      for (const Preset& preset : space_.presets())
+      for (const space::Preset& preset : space_.presets())
         start_.push_back({space_.genome(preset.config), "preset", {}});
     const std::vector<PriorTrials> none;
     const auto& earlier = full && spec.choose("warm", {"on", "off"}) == "on" ? task.earlier : none;
-    for (Genome& genome : configs_to_transfer(space_, earlier, kTransfers)) {
+    for (space::Genome& genome : configs_to_transfer(space_, earlier, kTransfers)) {
       start_.push_back({std::move(genome), "transfer", {}});
       ++trials_before_children_;
     }
@@ -81,7 +81,7 @@ class Evolve : public Strategy {
   }
 
   void tell(const Evaluation& told) override {
-    const Genome genome = space_.genome(told.config);
+    const space::Genome genome = space_.genome(told.config);
     const auto origin = origins_.extract(genome);
     if (const auto found = std::ranges::find(untold_, genome); found != untold_.end())
       untold_.erase(found);
@@ -120,7 +120,7 @@ class Evolve : public Strategy {
 
   // Drawn with the chance of passing: where most configs fail, it takes long to find the
   // first that pass otherwise. The likeliest of many would all be alike.
-  std::optional<Genome> likely_random() {
+  std::optional<space::Genome> likely_random() {
     auto genome = archive_.random_unclaimed(random_);
     if (!surrogate_ || !surrogate_->doubtful()) return genome;
     surrogate_->update();
@@ -145,7 +145,8 @@ class Evolve : public Strategy {
     if (!pool) {
       surrogate_->update();
       // What is being tried is to teach something else than the next ones.
-      for (const Genome& genome : untold_) surrogate_->times().believe(surrogate_->site(genome));
+      for (const space::Genome& genome : untold_)
+        surrogate_->times().believe(surrogate_->site(genome));
       pool.emplace(*surrogate_, archive_);
       fill(*pool);
     }
@@ -166,13 +167,13 @@ class Evolve : public Strategy {
         pool.add(operators_.child(which, parents, random_));
   }
 
-  void add_around(CandidatePool& pool, const Genome& genome, const std::string& operation,
+  void add_around(CandidatePool& pool, const space::Genome& genome, const std::string& operation,
                   const std::vector<std::uint64_t>& parents) {
-    for (const Genome& near : operators_.around(genome, random_))
+    for (const space::Genome& near : operators_.around(genome, random_))
       pool.add({near, operation, parents});
   }
 
-  const Space& space_;
+  const space::Space& space_;
   Archive archive_;
   Operators operators_;
   Random random_;
@@ -183,8 +184,8 @@ class Evolve : public Strategy {
   // What is taken over comes on top: an earlier run may mislead, and then the rest must show it.
   std::size_t trials_before_children_ = kStart;
   std::size_t asked_ = 0;
-  GenomeMap<Origin> origins_;  // of what was asked and not yet told
-  std::deque<Genome> untold_;  // that, and what others took, in order
+  space::GenomeMap<Origin> origins_;  // of what was asked and not yet told
+  std::deque<space::Genome> untold_;  // that, and what others took, in order
 };
 
 }  // namespace
@@ -193,4 +194,4 @@ std::unique_ptr<Strategy> make_evolve(const SearchTask& task, StrategySpec& spec
   return std::make_unique<Evolve>(task, spec);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

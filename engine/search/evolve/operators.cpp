@@ -4,7 +4,7 @@
 
 #include "engine/search/evolve/population.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Most genes are ordered (sizes, depths), and near a good value the next one is the best guess.
@@ -18,21 +18,22 @@ constexpr int kDrawsAround = 8;
 
 }  // namespace
 
-bool Operators::step(Genome& genome, Random& random) const {
+bool Operators::step(space::Genome& genome, Random& random) const {
   if (near_.empty()) return false;
   genome = near_[random.below(near_.size())];
   return true;
 }
 
-bool Operators::mutate(Genome& genome, Random& random) const {
+bool Operators::mutate(space::Genome& genome, Random& random) const {
   if (random.uniform() < kAdjacent)
-    space_.neighbors(genome, Neighborhood::adjacent, near_);
+    space_.neighbors(genome, space::Neighborhood::adjacent, near_);
   else
     space_.moves(genome, kDrawsOfStep, random, near_);
   return step(genome, random);
 }
 
-const std::vector<Genome>& Operators::around(const Genome& genome, Random& random) const {
+const std::vector<space::Genome>& Operators::around(const space::Genome& genome,
+                                                    Random& random) const {
   space_.moves(genome, kDrawsAround, random, near_);
   return near_;
 }
@@ -50,7 +51,7 @@ Candidate Operators::child(std::size_t which, const std::vector<Member>& parents
   if (name == "mutate") {
     if (mutate(child.genome, random)) return child;
   } else if (name == "link") {
-    space_.neighbors(child.genome, Neighborhood::linked, near_);
+    space_.neighbors(child.genome, space::Neighborhood::linked, near_);
     if (step(child.genome, random)) return child;
   } else if (name == "leap") {
     bool moved = false;
@@ -73,17 +74,17 @@ Candidate Operators::child(std::size_t which, const std::vector<Member>& parents
 namespace {
 
 // Valid genomes of a run's trials that passed, fastest first.
-std::vector<Genome> fastest(const Space& space, const PriorTrials& run) {
+std::vector<space::Genome> fastest(const space::Space& space, const PriorTrials& run) {
   std::vector<const Evaluation*> passed;
   for (const Evaluation& told : run.trials)
     if (told.passed && told.time_us && space.index_of(told.config)) passed.push_back(&told);
   std::ranges::stable_sort(passed, {}, [](const Evaluation* told) { return *told->time_us; });
-  std::vector<Genome> genomes;
+  std::vector<space::Genome> genomes;
   for (const Evaluation* told : passed) genomes.push_back(space.genome(told->config));
   return genomes;
 }
 
-bool alike(const Genome& a, const Genome& b) {
+bool alike(const space::Genome& a, const space::Genome& b) {
   int different = 0;
   for (std::size_t gene = 0; gene < a.size(); ++gene) different += a[gene] != b[gene];
   return different < 2;
@@ -91,17 +92,19 @@ bool alike(const Genome& a, const Genome& b) {
 
 }  // namespace
 
-std::vector<Genome> configs_to_transfer(const Space& space, const std::vector<PriorTrials>& earlier,
-                                        std::size_t most) {
-  std::vector<std::vector<Genome>> runs;
+std::vector<space::Genome> configs_to_transfer(const space::Space& space,
+                                               const std::vector<PriorTrials>& earlier,
+                                               std::size_t most) {
+  std::vector<std::vector<space::Genome>> runs;
   for (const PriorTrials& run : earlier) runs.push_back(fastest(space, run));
   std::vector<std::size_t> next(runs.size(), 0);
-  std::vector<Genome> chosen;
+  std::vector<space::Genome> chosen;
   for (bool more = true; more && chosen.size() < most;) {
     more = false;
     for (std::size_t run = 0; run < runs.size() && chosen.size() < most; ++run) {
-      const auto known = [&](const Genome& genome) {
-        return std::ranges::any_of(chosen, [&](const Genome& one) { return alike(one, genome); });
+      const auto known = [&](const space::Genome& genome) {
+        return std::ranges::any_of(chosen,
+                                   [&](const space::Genome& one) { return alike(one, genome); });
       };
       while (next[run] < runs[run].size() && known(runs[run][next[run]])) ++next[run];
       if (next[run] == runs[run].size()) continue;
@@ -112,4 +115,4 @@ std::vector<Genome> configs_to_transfer(const Space& space, const std::vector<Pr
   return chosen;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -11,7 +11,7 @@
 #include "engine/space/space.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // How a child differs from its parents. Every child is valid.
 //   mutate     one gene, half of the time by one place in the list of its values
@@ -24,30 +24,31 @@ inline constexpr std::array<std::string_view, 5> operator_names = {"mutate", "li
 
 class Operators {
  public:
-  explicit Operators(const Space& space) : space_(space) {}
+  explicit Operators(const space::Space& space) : space_(space) {}
 
   // A child by one of operator_names. An operator that finds nothing to change, or lacks a second
   // parent, gives a random one.
   Candidate child(std::size_t which, const std::vector<Member>& parents, Random& random) const;
 
   // All that differ from a config in one gene; of those in which genes appear, some.
-  const std::vector<Genome>& around(const Genome& genome, Random& random) const;
+  const std::vector<space::Genome>& around(const space::Genome& genome, Random& random) const;
 
  private:
   Candidate random_child(Random& random) const;
   // To one of the configs in near_; false if there is none.
-  bool step(Genome& genome, Random& random) const;
+  bool step(space::Genome& genome, Random& random) const;
   // One gene, half of the time by one place.
-  bool mutate(Genome& genome, Random& random) const;
+  bool mutate(space::Genome& genome, Random& random) const;
 
-  const Space& space_;
-  mutable std::vector<Genome> near_;
+  const space::Space& space_;
+  mutable std::vector<space::Genome> near_;
 };
 
 // The fastest configs of earlier runs that are valid here, in turns from each run, `most` in all.
 // Two of them differ in at least two genes: a run's fastest are mostly one config and its
 // neighbours.
-std::vector<Genome> configs_to_transfer(const Space& space, const std::vector<PriorTrials>& earlier,
-                                        std::size_t most);
+std::vector<space::Genome> configs_to_transfer(const space::Space& space,
+                                               const std::vector<PriorTrials>& earlier,
+                                               std::size_t most);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

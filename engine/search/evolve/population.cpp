@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Further down there is little that the best have not got.
@@ -93,4 +93,4 @@ const Member& choose_by_rank(const std::vector<Member>& parents, Random& random)
   return parents.back();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -9,7 +9,7 @@
 #include "engine/search/archive.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // Which of the trials that passed may have children.
 class Population {
@@ -29,4 +29,4 @@ std::unique_ptr<Population> make_population(const std::string& kind, const Archi
 // One of them, by rank: p ~ 1 / (rank + n), as EvoEngineer's populations choose (arXiv 2510.03760).
 const Member& choose_by_rank(const std::vector<Member>& parents, Random& random);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

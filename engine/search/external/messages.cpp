@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -17,24 +17,24 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json space_json(const Space& space) {
-  const SpaceParts& parts = space.parts();
+Json space_json(const space::Space& space) {
+  const space::SpaceParts& parts = space.parts();
   Json json = {{"name", parts.name}, {"hash", space.hash()}, {"count", space.count()}};
   json["parameters"] = Json::array();
-  for (const Parameter& parameter : parts.parameters) {
+  for (const space::Parameter& parameter : parts.parameters) {
     Json each = {{"name", parameter.name}, {"values", Json::array()}};
     for (const Value& value : parameter.values) each["values"].push_back(json_of(value));
     if (parameter.when) each["when"] = parameter.when->text();
     json["parameters"].push_back(std::move(each));
   }
   json["derived"] = Json::array();
-  for (const Derived& derived : parts.derived) {
+  for (const space::Derived& derived : parts.derived) {
     Json each = {{"name", derived.name}, {"expression", derived.expression.text()}};
     if (!derived.only_for.empty()) each["only_for"] = derived.only_for;
     json["derived"].push_back(std::move(each));
   }
   json["constraints"] = Json::array();
-  for (const Constraint& constraint : parts.constraints) {
+  for (const space::Constraint& constraint : parts.constraints) {
     Json each = {{"expression", constraint.expression.text()}};
     if (!constraint.only_for.empty()) each["only_for"] = constraint.only_for;
     if (!constraint.because.empty()) each["because"] = constraint.because;
@@ -42,7 +42,7 @@ Json space_json(const Space& space) {
   }
   json["constants"] = Json::parse(to_json(parts.constants));
   json["presets"] = Json::array();
-  for (const Preset& preset : parts.presets)
+  for (const space::Preset& preset : parts.presets)
     json["presets"].push_back({{"name", preset.name}, {"genome", json_of(preset.config)}});
   return json;
 }
@@ -57,7 +57,7 @@ Json elite_json(const TrialReport& report) {
 
 }  // namespace
 
-std::string hello_line(const Space& space, const ProposerBriefing& briefing) {
+std::string hello_line(const space::Space& space, const ProposerBriefing& briefing) {
   return line_of({{"type", "hello"},
                   {"v", proposer_protocol},
                   {"space", space_json(space)},
@@ -107,4 +107,4 @@ std::string bye_line(const std::string& reason) {
   return line_of({{"type", "bye"}, {"reason", reason}});
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

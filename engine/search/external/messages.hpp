@@ -13,7 +13,7 @@
 
 // The lines that go between the engine and an outside proposer: one JSON object a line, UTF-8.
 // tools/proposers/README.md describes the protocol for whoever writes a proposer.
-namespace fa_tune {
+namespace fa_tune::search {
 
 // Raised when a proposer that obeys the old number could misread the new lines.
 inline constexpr int proposer_protocol = 2;
@@ -51,7 +51,7 @@ struct AskMessage {
   std::vector<const TrialReport*> elites;  // those that passed, fastest first; the first is `best`
 };
 
-std::string hello_line(const Space& space, const ProposerBriefing& briefing);
+std::string hello_line(const space::Space& space, const ProposerBriefing& briefing);
 std::string ask_line(const AskMessage& ask);
 std::string tell_line(const TrialReport& report, const std::optional<ItemPlace>& place);
 // `idx` is absent where a line as a whole is refused.
@@ -82,6 +82,6 @@ std::expected<Answer, std::string> read_answer(std::string_view line);
 // of those that do not exist in this config are left out, so that a stranger need not understand
 // `when`. The error says in a line why it is no valid config; a value of another type counts as
 // another value.
-std::expected<Config, std::string> read_genome(const Space& space, const std::string& json);
+std::expected<Config, std::string> read_genome(const space::Space& space, const std::string& json);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

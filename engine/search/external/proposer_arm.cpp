@@ -12,7 +12,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -24,16 +24,16 @@ constexpr std::size_t kMostReason = 400;
 
 }  // namespace
 
-ProposerArm::ProposerArm(const Space& space, ProposerBriefing briefing, ProposerOptions options,
-                         ProposerLog& transcript, const std::vector<std::string>& decisions,
-                         const std::atomic<bool>* stop)
+ProposerArm::ProposerArm(const space::Space& space, ProposerBriefing briefing,
+                         ProposerOptions options, ProposerLog& transcript,
+                         const std::vector<std::string>& decisions, const std::atomic<bool>* stop)
     : space_(space),
       briefing_(std::move(briefing)),
       options_(std::move(options)),
       proposer_log_(transcript),
       stop_(stop) {
   for (const std::string& text : decisions) decisions_.push_back(from_json(text));
-  for (const Preset& preset : space.presets()) presets_.insert(preset.config.to_json());
+  for (const space::Preset& preset : space.presets()) presets_.insert(preset.config.to_json());
 }
 
 std::string ProposerArm::to_json(int id, const Decision& decision) {
@@ -203,4 +203,4 @@ void ProposerArm::end(const std::string& reason) {
   proposer_log_.keep();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

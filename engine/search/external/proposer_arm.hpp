@@ -15,7 +15,7 @@
 #include "engine/search/external/proposer_process.hpp"
 #include "engine/search/strategy.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 struct ProposerOptions {
   std::vector<std::string> words;              // the program and its arguments
@@ -32,7 +32,7 @@ class ProposerArm {
  public:
   // `decisions` are the texts of the transcript's `taken` lines of a run that is resumed, in order.
   // Throws UserError if they are none. All must outlive the arm; `stop` may be null.
-  ProposerArm(const Space& space, ProposerBriefing briefing, ProposerOptions options,
+  ProposerArm(const space::Space& space, ProposerBriefing briefing, ProposerOptions options,
               ProposerLog& transcript, const std::vector<std::string>& decisions,
               const std::atomic<bool>* stop);
 
@@ -66,7 +66,7 @@ class ProposerArm {
   void tell_news();
   std::vector<const TrialReport*> elites() const;
 
-  const Space& space_;
+  const space::Space& space_;
   ProposerBriefing briefing_;
   ProposerOptions options_;
   ProposerLog& proposer_log_;
@@ -82,4 +82,4 @@ class ProposerArm {
   std::vector<std::size_t> ranked_;          // the fastest that passed, as places in reports_
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

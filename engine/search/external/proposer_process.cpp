@@ -10,7 +10,7 @@
 #include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 using Direction = ProposerLog::Direction;
@@ -139,4 +139,4 @@ void ProposerProcess::part(const std::string& reason) {
   child_.reset();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -10,7 +10,7 @@
 #include "engine/search/external/messages.hpp"
 #include "engine/util/child_process.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // Where a conversation with a proposer is written down. What was `taken` decides the run and is
 // read again when it is resumed; the rest is for people.
@@ -68,4 +68,4 @@ class ProposerProcess {
   int error_lines_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

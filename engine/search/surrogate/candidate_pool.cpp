@@ -7,7 +7,7 @@
 
 #include "engine/util/distributions.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 double CandidatePool::promise(const GaussianProcess::Posterior& posterior, double chance) const {
   const double deviation = std::sqrt(posterior.variance);
@@ -48,4 +48,4 @@ Candidate CandidatePool::take_best() {
   return std::move(entry.candidate);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -7,11 +7,11 @@
 #include "engine/search/archive.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // A config that may be tried, and where it came from.
 struct Candidate {
-  Genome genome;
+  space::Genome genome;
   std::string operation;
   std::vector<std::uint64_t> parents;
 };
@@ -48,9 +48,9 @@ class CandidatePool {
 
   Surrogate& surrogate_;
   const Archive& archive_;
-  GenomeSet known_;
+  space::GenomeSet known_;
   std::vector<Entry> entries_;
   std::size_t best_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

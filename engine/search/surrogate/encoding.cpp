@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // An absent gene lies beside the line of its values: unlike all of them, less so than the ends of
@@ -24,7 +24,7 @@ std::optional<double> positive_number(const Value& value) {
   return number;
 }
 
-std::vector<double> logs_of(const Parameter& parameter) {
+std::vector<double> logs_of(const space::Parameter& parameter) {
   std::vector<double> logs;
   for (const Value& value : parameter.values) {
     const auto number = positive_number(value);
@@ -36,10 +36,10 @@ std::vector<double> logs_of(const Parameter& parameter) {
 
 }  // namespace
 
-Encoding::Encoding(const Space& space) {
-  const SpaceParts& parts = space.parts();
+Encoding::Encoding(const space::Space& space) {
+  const space::SpaceParts& parts = space.parts();
   for (std::size_t gene = 0; gene < parts.parameters.size(); ++gene) {
-    const Parameter& parameter = parts.parameters[gene];
+    const space::Parameter& parameter = parts.parameters[gene];
     sizes_.push_back(parameter.values.size());
     logs_.push_back(logs_of(parameter));
     if (parameter.values.size() < 2 && !parameter.when) continue;
@@ -51,7 +51,7 @@ Encoding::Encoding(const Space& space) {
   add_products(parts);
 }
 
-void Encoding::add_products(const SpaceParts& parts) {
+void Encoding::add_products(const space::SpaceParts& parts) {
   std::vector<std::size_t> genes;
   for (std::size_t gene = 0; gene < sizes_.size(); ++gene)
     if (sizes_[gene] > 2 && !logs_[gene].empty()) genes.push_back(gene);
@@ -70,14 +70,14 @@ void Encoding::add_products(const SpaceParts& parts) {
     }
 }
 
-Point Encoding::encode(const Genome& genome) const {
+Point Encoding::encode(const space::Genome& genome) const {
   Point point;
   point.reserve(dimensions_.size());
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
     const Dimension& dimension = dimensions_[i];
-    const Gene digit = genome[dimension.gene];
-    const Gene other = genome[dimension.other];
-    if (digit == inactive_gene || other == inactive_gene)
+    const space::Gene digit = genome[dimension.gene];
+    const space::Gene other = genome[dimension.other];
+    if (digit == space::inactive_gene || other == space::inactive_gene)
       point.push_back(kAbsentGene);
     else if (dimension.product)
       point.push_back(static_cast<float>(
@@ -92,4 +92,4 @@ Point Encoding::encode(const Genome& genome) const {
   return point;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -6,7 +6,7 @@
 
 #include "engine/space/space.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // A genome as the surrogate sees it: a coordinate a dimension of the Encoding.
 using Point = std::vector<float>;
@@ -25,10 +25,10 @@ class Encoding {
     bool ordered = true;  // near values are alike: numbers, not names; and more than two of them
   };
 
-  explicit Encoding(const Space& space);
+  explicit Encoding(const space::Space& space);
 
   const std::vector<Dimension>& dimensions() const { return dimensions_; }
-  Point encode(const Genome& genome) const;
+  Point encode(const space::Genome& genome) const;
 
  private:
   struct Scale {
@@ -36,7 +36,7 @@ class Encoding {
     double width = 1;
   };
 
-  void add_products(const SpaceParts& parts);
+  void add_products(const space::SpaceParts& parts);
 
   std::vector<Dimension> dimensions_;
   std::vector<Scale> scales_;              // of products
@@ -44,4 +44,4 @@ class Encoding {
   std::vector<std::size_t> sizes_;         // a gene's number of values
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Keeps the factor sound where two sites are the same but for what the kernel cannot see.
@@ -191,4 +191,4 @@ void GaussianProcess::refine(const Site& site, Posterior& posterior) const {
   posterior.variance = std::max(task(site, posterior), kLeastVariance) * scale_;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

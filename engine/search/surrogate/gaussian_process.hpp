@@ -6,7 +6,7 @@
 
 #include "engine/search/surrogate/encoding.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // What the likeness of two points depends on, as natural logarithms. The covariance is
 //   k(x, y) = M(r) + sum_j exp(trust_j) m_j(x) m_j(y),   M the Matern 5/2 function,
@@ -89,4 +89,4 @@ class GaussianProcess {
   std::size_t taken_ = 0;  // with those believed
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // A weight's prior: a normal distribution of its logarithm, and how far it may go.
@@ -186,4 +186,4 @@ void Regression::update(int steps) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

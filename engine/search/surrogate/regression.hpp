@@ -9,7 +9,7 @@
 #include "engine/search/surrogate/gaussian_process.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // Weights to begin with: every gene counts, products hardly.
 KernelWeights initial_weights(const Encoding& encoding, std::size_t earlier_runs);
@@ -55,4 +55,4 @@ class Regression {
   std::size_t taken_in_ = 0;    // observations that the process has seen or passed over
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

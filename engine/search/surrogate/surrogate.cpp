@@ -7,7 +7,7 @@
 
 #include "engine/util/distributions.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 namespace {
 
 // Fewer trials leave the weights to the prior.
@@ -20,8 +20,8 @@ constexpr int kFailureLearningSteps = 320;
 
 }  // namespace
 
-Surrogate::Surrogate(const Space& space, const std::vector<PriorTrials>& earlier, bool feasibility,
-                     std::uint64_t seed)
+Surrogate::Surrogate(const space::Space& space, const std::vector<PriorTrials>& earlier,
+                     bool feasibility, std::uint64_t seed)
     : encoding_(space),
       feasibility_(feasibility),
       times_(encoding_, 0, derive_seed(seed, "times")),
@@ -30,7 +30,8 @@ Surrogate::Surrogate(const Space& space, const std::vector<PriorTrials>& earlier
   times_ = Regression(encoding_, earlier_.size(), derive_seed(seed, "times"));
 }
 
-void Surrogate::learn_earlier(const Space& space, const PriorTrials& run, std::uint64_t seed) {
+void Surrogate::learn_earlier(const space::Space& space, const PriorTrials& run,
+                              std::uint64_t seed) {
   std::vector<Site> sites;
   std::vector<double> values;
   for (const Evaluation& told : run.trials) {
@@ -52,7 +53,7 @@ void Surrogate::learn_earlier(const Space& space, const PriorTrials& run, std::u
   earlier_.push_back(std::move(model.process()));
 }
 
-void Surrogate::tell(const Genome& genome, std::optional<double> time_us) {
+void Surrogate::tell(const space::Genome& genome, std::optional<double> time_us) {
   Site at = site(genome);
   failures_.tell({at.point, {}}, time_us ? 0 : 1);
   if (time_us)
@@ -70,7 +71,7 @@ void Surrogate::update() {
   if (doubtful()) failures_.update(kFailureLearningSteps);
 }
 
-Site Surrogate::site(const Genome& genome) const {
+Site Surrogate::site(const space::Genome& genome) const {
   Site site{encoding_.encode(genome), {}};
   for (const GaussianProcess& model : earlier_)
     site.earlier.push_back(static_cast<float>(model.predict({site.point, {}}).mean));
@@ -86,4 +87,4 @@ double Surrogate::chance(const Site& site) const {
   return normal_below(z);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

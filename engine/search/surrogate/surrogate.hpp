@@ -10,7 +10,7 @@
 #include "engine/search/surrogate/regression.hpp"
 #include "engine/space/space.hpp"
 
-namespace fa_tune {
+namespace fa_tune::search {
 
 // What a search predicts of configs that it has not tried. How fast they are: a Gaussian process of
 // log time over the trials told that passed, on top of what earlier runs say of a config. How
@@ -19,19 +19,19 @@ namespace fa_tune {
 class Surrogate {
  public:
   // Without `feasibility` failed trials are passed over.
-  Surrogate(const Space& space, const std::vector<PriorTrials>& earlier, bool feasibility,
+  Surrogate(const space::Space& space, const std::vector<PriorTrials>& earlier, bool feasibility,
             std::uint64_t seed);
   Surrogate(const Surrogate&) = delete;
   Surrogate& operator=(const Surrogate&) = delete;
 
   // No time: it failed.
-  void tell(const Genome& genome, std::optional<double> time_us);
+  void tell(const space::Genome& genome, std::optional<double> time_us);
   // Whether enough was told to ask for times.
   bool ready() const;
   // Takes in what was told since; call before asking.
   void update();
 
-  Site site(const Genome& genome) const;
+  Site site(const space::Genome& genome) const;
   GaussianProcess& times() { return times_.process(); }
   // The lowest log time told; what an improvement is measured from.
   double best() const { return times_.lowest(); }
@@ -42,7 +42,7 @@ class Surrogate {
   double chance(const Site& site) const;
 
  private:
-  void learn_earlier(const Space& space, const PriorTrials& run, std::uint64_t seed);
+  void learn_earlier(const space::Space& space, const PriorTrials& run, std::uint64_t seed);
 
   Encoding encoding_;
   bool feasibility_;
@@ -53,4 +53,4 @@ class Surrogate {
   std::size_t failed_ = 0;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::search

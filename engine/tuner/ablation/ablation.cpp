@@ -12,16 +12,17 @@
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 constexpr std::size_t kMostPaired = 4;  // genes
 
-const Preset& baseline_of(const TuningTask& task, const Config& trial, const std::string& wanted) {
+const space::Preset& baseline_of(const TuningTask& task, const Config& trial,
+                                 const std::string& wanted) {
   const Value* own = trial.find("template");
   std::string fitting;
-  const Preset* chosen = nullptr;
-  for (const Preset& preset : task.space.presets()) {
+  const space::Preset* chosen = nullptr;
+  for (const space::Preset& preset : task.space.presets()) {
     const Value* other = preset.config.find("template");
     const bool fits = (own == nullptr) == (other == nullptr) && (own == nullptr || *own == *other);
     if (!fits) continue;
@@ -29,7 +30,7 @@ const Preset& baseline_of(const TuningTask& task, const Config& trial, const std
     if (chosen == nullptr && (wanted.empty() || preset.name == wanted)) chosen = &preset;
   }
   if (chosen != nullptr) return *chosen;
-  const std::string of = own == nullptr ? "" : " of the template " + to_text(*own);
+  const std::string of = own == nullptr ? "" : " of the template " + fa_tune::to_text(*own);
   throw UserError(
       fitting.empty()
           ? fmt::format("space '{}' has no preset{} to compare the trial with: add one",
@@ -37,41 +38,42 @@ const Preset& baseline_of(const TuningTask& task, const Config& trial, const std
           : fmt::format("--baseline '{}': expected a preset{}: {}", wanted, of, fitting));
 }
 
-std::vector<AblationRow*> pointers(std::vector<AblationRow>& rows) {
-  std::vector<AblationRow*> list;
-  for (AblationRow& row : rows) list.push_back(&row);
+std::vector<report::AblationRow*> pointers(std::vector<report::AblationRow>& rows) {
+  std::vector<report::AblationRow*> list;
+  for (report::AblationRow& row : rows) list.push_back(&row);
   return list;
 }
 
-void check(AblationField& field, const std::vector<AblationRow>& rows) {
+void check(AblationField& field, const std::vector<report::AblationRow>& rows) {
   std::vector<Config> configs;
-  for (const AblationRow& row : rows)
+  for (const report::AblationRow& row : rows)
     if (row.config) configs.push_back(*row.config);
   field.check(configs);
 }
 
 // The genes that cost most when they go back, those that cost nothing for certain left out.
-std::vector<std::string> strongest(const std::vector<AblationRow>& rows) {
-  std::vector<const AblationRow*> strong;
-  for (const AblationRow& row : rows)
-    if (row.kind == AblationKind::back && row.ratio && row.verdict != "tie") strong.push_back(&row);
-  std::ranges::stable_sort(strong, std::ranges::greater{}, [](const AblationRow* row) {
+std::vector<std::string> strongest(const std::vector<report::AblationRow>& rows) {
+  std::vector<const report::AblationRow*> strong;
+  for (const report::AblationRow& row : rows)
+    if (row.kind == report::AblationKind::back && row.ratio && row.verdict != "tie")
+      strong.push_back(&row);
+  std::ranges::stable_sort(strong, std::ranges::greater{}, [](const report::AblationRow* row) {
     return std::abs(std::log(row->ratio->value));
   });
   if (strong.size() > kMostPaired) strong.resize(kMostPaired);
   std::vector<std::string> genes;
-  for (const AblationRow* row : strong) genes.push_back(row->wanted.front().gene);
+  for (const report::AblationRow* row : strong) genes.push_back(row->wanted.front().gene);
   return genes;
 }
 
 // What the two genes' own ratios come to when multiplied, beside the pair's. Where others changed
 // along with any of the three, the figures are not of these two genes and say nothing.
-void add_product(AblationRow& pair, const std::vector<AblationRow>& rows) {
+void add_product(report::AblationRow& pair, const std::vector<report::AblationRow>& rows) {
   if (!pair.also.empty()) return;
   Interval product{1, 1, 1};
-  for (const GeneChange& change : pair.wanted) {
-    const auto single = std::ranges::find_if(rows, [&](const AblationRow& row) {
-      return row.kind == AblationKind::back && row.wanted.front().gene == change.gene;
+  for (const report::GeneChange& change : pair.wanted) {
+    const auto single = std::ranges::find_if(rows, [&](const report::AblationRow& row) {
+      return row.kind == report::AblationKind::back && row.wanted.front().gene == change.gene;
     });
     if (single == rows.end() || !single->ratio || !single->also.empty()) return;
     product.value *= single->ratio->value;
@@ -81,7 +83,7 @@ void add_product(AblationRow& pair, const std::vector<AblationRow>& rows) {
   pair.product = product;
   if (!pair.ratio) return;
   const Interval& own = *pair.ratio;
-  constexpr double kLeast = 1 + kLeastDifference;
+  constexpr double kLeast = 1 + measure::kLeastDifference;
   const auto end = [](double bound, const Interval& of) {
     return known_end(bound).value_or(of.value);
   };
@@ -93,7 +95,7 @@ void add_product(AblationRow& pair, const std::vector<AblationRow>& rows) {
     pair.interaction = "as expected";
 }
 
-bool stands_before(const AblationRow& one, const AblationRow& other) {
+bool stands_before(const report::AblationRow& one, const report::AblationRow& other) {
   if (one.kind != other.kind) return one.kind < other.kind;
   if (one.ratio.has_value() != other.ratio.has_value()) return one.ratio.has_value();
   return one.ratio && one.ratio->value > other.ratio->value;
@@ -101,13 +103,13 @@ bool stands_before(const AblationRow& one, const AblationRow& other) {
 
 }  // namespace
 
-Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, CompilePool& pool,
-                const AblationOptions& options,
-                const std::function<void(const std::string&)>& say) {
-  Ablation found;
+report::Ablation ablate(const TuningTask& task, const db::TrialRow& trial, device::Device& device,
+                        kernel::CompilePool& pool, const AblationOptions& options,
+                        const std::function<void(const std::string&)>& say) {
+  report::Ablation found;
   found.trial = trial.id;
   found.trial_config = Config::from_json(trial.config_json);
-  const Preset& baseline = baseline_of(task, found.trial_config, options.baseline);
+  const space::Preset& baseline = baseline_of(task, found.trial_config, options.baseline);
   found.baseline = baseline.name;
   found.baseline_config = baseline.config;
   found.device_name = device.info().name;
@@ -115,8 +117,8 @@ Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, C
   found.seed = options.seed;
 
   const AblationPlan plan(task, found.trial_config, found.baseline_config, options.seed);
-  std::vector<AblationRow> rows;
-  std::vector<AblationRow> forward;
+  std::vector<report::AblationRow> rows;
+  std::vector<report::AblationRow> forward;
   if (!(found.trial_config == found.baseline_config)) rows.push_back(plan.whole_baseline());
   for (const std::string& gene : plan.differing()) {
     rows.push_back(plan.back({gene}));
@@ -132,7 +134,7 @@ Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, C
   device.note_incumbent(0);
   AblationField field(task, device, pool, options.seed, say);
   field.check({found.trial_config});
-  const TrialRow& own = field.row(found.trial_config);
+  const db::TrialRow& own = field.row(found.trial_config);
   if (own.outcome != Outcome::passed)
     throw UserError(fmt::format("trial {} fails now: {}: {}", trial.id, own.finding, own.message));
   found.time_us = own.screen_time.value().us.value;
@@ -141,14 +143,14 @@ Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, C
   field.compare(found.trial_config, pointers(rows), derive_seed(options.seed, "back"));
   found.time_us = field.raced_us().value_or(found.time_us);
 
-  std::vector<AblationRow> pairs;
+  std::vector<report::AblationRow> pairs;
   const auto genes = strongest(rows);
   for (std::size_t i = 0; i < genes.size(); ++i)
     for (std::size_t j = i + 1; j < genes.size(); ++j)
       pairs.push_back(plan.back({genes[i], genes[j]}));
   check(field, pairs);
   field.compare(found.trial_config, pointers(pairs), derive_seed(options.seed, "pairs"));
-  for (AblationRow& pair : pairs) add_product(pair, rows);
+  for (report::AblationRow& pair : pairs) add_product(pair, rows);
 
   const bool baseline_stands =
       !forward.empty() && field.row(found.baseline_config).outcome == Outcome::passed;
@@ -162,4 +164,4 @@ Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, C
   return found;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -10,7 +10,7 @@
 #include "engine/report/ablation.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 struct AblationOptions {
   std::string baseline;    // a preset of the trial's template; the space's first one if empty
@@ -27,7 +27,8 @@ struct AblationOptions {
 //
 // `say` gets a line for each step. Throws UserError for a baseline that does not fit and for a
 // trial that fails now; MachineError if the device is lost.
-Ablation ablate(const TuningTask& task, const TrialRow& trial, Device& device, CompilePool& pool,
-                const AblationOptions& options, const std::function<void(const std::string&)>& say);
+report::Ablation ablate(const TuningTask& task, const db::TrialRow& trial, device::Device& device,
+                        kernel::CompilePool& pool, const AblationOptions& options,
+                        const std::function<void(const std::string&)>& say);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -12,20 +12,20 @@
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // As many as finals mostly have: a block stays short beside what a clock drifts in.
 constexpr std::size_t kMostInRace = 12;
 
-void set_ratio(AblationRow& row, const Interval& ratio) {
+void set_ratio(report::AblationRow& row, const Interval& ratio) {
   row.ratio = ratio;
-  row.verdict = verdict_text(ratio);
+  row.verdict = measure::verdict_text(ratio);
 }
 
 // "STAGES 2 -> 1: 1.054 [1.049, 1.060] slower"
-std::string line_of(const AblationRow& row) {
-  const std::string changes = changes_text(row.wanted);
+std::string line_of(const report::AblationRow& row) {
+  const std::string changes = report::changes_text(row.wanted);
   if (!row.ratio) return fmt::format("{}: {}", changes, row.outcome);
   std::string interval;
   if (known_end(row.ratio->low) && known_end(row.ratio->high))
@@ -35,8 +35,8 @@ std::string line_of(const AblationRow& row) {
 
 }  // namespace
 
-AblationField::AblationField(const TuningTask& task, Device& device, CompilePool& pool,
-                             std::uint64_t seed, Say say)
+AblationField::AblationField(const TuningTask& task, device::Device& device,
+                             kernel::CompilePool& pool, std::uint64_t seed, Say say)
     : task_(task),
       device_(device),
       pool_(pool),
@@ -62,14 +62,14 @@ void AblationField::check(const std::vector<Config>& configs) {
       if (ended.lost || device_.lost()) throw MachineError("the device was lost");
       if (ended.charge) fail(trial.row, *ended.charge);
     }
-    const TrialRow& row = trial.row;
-    const std::string what =
-        row.outcome == Outcome::passed
-            ? fmt::format("{} us {}", time_text(shown_us(row)), to_text(device_.info().times))
-        : trial.twin != 0 ? "the same machine code as one before it"
-                          : row.finding;
-    say_(fmt::format("{} of {}: {}: {}", ++done, begun.size(), settings_text(row.config_json),
-                     what));
+    const db::TrialRow& row = trial.row;
+    const std::string what = row.outcome == Outcome::passed
+                                 ? fmt::format("{} us {}", report::time_text(report::shown_us(row)),
+                                               to_text(device_.info().times))
+                             : trial.twin != 0 ? "the same machine code as one before it"
+                                               : row.finding;
+    say_(fmt::format("{} of {}: {}: {}", ++done, begun.size(),
+                     report::settings_text(row.config_json), what));
     variant.reset();
   }
 }
@@ -80,18 +80,18 @@ std::size_t AblationField::kernel(const Config& config) const {
   return twin == 0 ? place : static_cast<std::size_t>(twin) - 1;
 }
 
-const TrialRow& AblationField::row(const Config& config) const {
+const db::TrialRow& AblationField::row(const Config& config) const {
   return trials_[kernel(config)].row;
 }
 
-void AblationField::compare(const Config& beside, const std::vector<AblationRow*>& rows,
+void AblationField::compare(const Config& beside, const std::vector<report::AblationRow*>& rows,
                             std::uint64_t seed) {
   raced_us_.reset();
   const double own_us = row(beside).screen_time.value().us.value;
-  std::vector<AblationRow*> to_race;
-  for (AblationRow* each : rows) {
+  std::vector<report::AblationRow*> to_race;
+  for (report::AblationRow* each : rows) {
     if (!each->config) continue;
-    const TrialRow& checked = row(*each->config);
+    const db::TrialRow& checked = row(*each->config);
     each->outcome = to_text(checked.outcome);
     if (checked.outcome != Outcome::passed) {
       each->rejection = {checked.finding, checked.message};
@@ -101,7 +101,7 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
     if (kernel(*each->config) == kernel(beside)) {
       each->outcome = "same";
       set_ratio(*each, {1, 1, 1});
-    } else if (device_.info().times == TimeKind::predicted) {
+    } else if (device_.info().times == device::TimeKind::predicted) {
       const double ratio = *each->time_us / own_us;
       set_ratio(*each, {ratio, ratio, ratio});
       each->ratio = Interval{ratio};
@@ -113,20 +113,22 @@ void AblationField::compare(const Config& beside, const std::vector<AblationRow*
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto begin = to_race.begin() + static_cast<std::ptrdiff_t>(round * kMostInRace);
     const auto end = round + 1 == rounds ? to_race.end() : begin + kMostInRace;
-    const double confidence = 1 - (1 - ProcessSeries::kConfidence) / static_cast<double>(rounds);
+    const double confidence =
+        1 - (1 - measure::ProcessSeries::kConfidence) / static_cast<double>(rounds);
     race(beside, {begin, end}, derive_seed(seed, "round", round), confidence);
     say_(fmt::format("race {} of {} is over", round + 1, rounds));
     // Races take minutes: who does not wait for the last one has these.
-    std::for_each(begin, end, [&](const AblationRow* each) { say_("  " + line_of(*each)); });
+    std::for_each(begin, end,
+                  [&](const report::AblationRow* each) { say_("  " + line_of(*each)); });
   }
 }
 
-void AblationField::race(const Config& beside, const std::vector<AblationRow*>& rows,
+void AblationField::race(const Config& beside, const std::vector<report::AblationRow*>& rows,
                          std::uint64_t seed, double confidence) {
   // Rows may share a kernel: it runs once.
   std::vector<Config> configs = {beside};
   std::map<std::size_t, std::size_t> contestants;  // by kernel
-  for (const AblationRow* each : rows)
+  for (const report::AblationRow* each : rows)
     if (contestants.try_emplace(kernel(*each->config), configs.size()).second)
       configs.push_back(*each->config);
   const std::atomic<bool> never = false;
@@ -137,7 +139,7 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
     if (contestant == 0)
       throw MachineError("what the variants are compared with went wrong in the race: " +
                          rejection.message);
-  for (AblationRow* each : rows) {
+  for (report::AblationRow* each : rows) {
     const std::size_t contestant = contestants.at(kernel(*each->config));
     const auto failed =
         std::ranges::find(raced.failed, contestant, &RejectedContestant::contestant);
@@ -151,7 +153,7 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
       each->outcome = "unraced";
       continue;
     }
-    const RaceStanding& standing =
+    const measure::RaceStanding& standing =
         raced.race.result.standings[static_cast<std::size_t>(ran - raced.ran.begin())];
     set_ratio(*each, standing.to_baseline);
     each->time_us = standing.time_us.value;
@@ -160,4 +162,4 @@ void AblationField::race(const Config& beside, const std::vector<AblationRow*>& 
   if (!raced.ran.empty()) raced_us_ = raced.race.result.standings.front().time_us.value;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

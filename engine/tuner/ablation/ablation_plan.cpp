@@ -5,7 +5,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 constexpr const char* kTemplate = "template";
@@ -17,14 +17,14 @@ std::optional<Value> value_in(const Config& config, const std::string& gene) {
 }
 
 // All that `to` has otherwise than `from`, but for the genes in `wanted`.
-std::vector<GeneChange> also_changed(const Config& from, const Config& to,
-                                     const std::vector<GeneChange>& wanted) {
-  std::vector<GeneChange> changes;
+std::vector<report::GeneChange> also_changed(const Config& from, const Config& to,
+                                             const std::vector<report::GeneChange>& wanted) {
+  std::vector<report::GeneChange> changes;
   const auto add = [&](const std::string& gene) {
-    GeneChange change{gene, value_in(from, gene), value_in(to, gene)};
+    report::GeneChange change{gene, value_in(from, gene), value_in(to, gene)};
     if (change.from == change.to) return;
-    if (std::ranges::find(wanted, gene, &GeneChange::gene) != wanted.end()) return;
-    if (std::ranges::find(changes, gene, &GeneChange::gene) != changes.end()) return;
+    if (std::ranges::find(wanted, gene, &report::GeneChange::gene) != wanted.end()) return;
+    if (std::ranges::find(changes, gene, &report::GeneChange::gene) != changes.end()) return;
     changes.push_back(std::move(change));
   };
   for (const auto& [gene, value] : from.settings()) add(gene);
@@ -33,13 +33,14 @@ std::vector<GeneChange> also_changed(const Config& from, const Config& to,
 }
 
 // The space's configs that have these values where they have these genes.
-Space restricted(const Space& space, const std::vector<std::pair<std::string, Value>>& values) {
-  SpaceParts parts = space.parts();
+space::Space restricted(const space::Space& space,
+                        const std::vector<std::pair<std::string, Value>>& values) {
+  space::SpaceParts parts = space.parts();
   parts.presets.clear();
-  for (Parameter& parameter : parts.parameters)
+  for (space::Parameter& parameter : parts.parameters)
     for (const auto& [gene, value] : values)
       if (parameter.name == gene) parameter.values = {value};
-  return Space::build(std::move(parts));
+  return space::Space::build(std::move(parts));
 }
 
 }  // namespace
@@ -54,39 +55,39 @@ AblationPlan::AblationPlan(const TuningTask& task, Config trial, Config baseline
   }
 }
 
-AblationRow AblationPlan::whole_baseline() const {
-  AblationRow row;
-  row.kind = AblationKind::baseline;
+report::AblationRow AblationPlan::whole_baseline() const {
+  report::AblationRow row;
+  row.kind = report::AblationKind::baseline;
   row.config = baseline_;
   row.wanted = also_changed(trial_, baseline_, {});
   return row;
 }
 
-AblationRow AblationPlan::back(const std::vector<std::string>& genes) const {
+report::AblationRow AblationPlan::back(const std::vector<std::string>& genes) const {
   Settings wanted;
   for (const std::string& gene : genes) wanted.emplace_back(gene, *baseline_.find(gene));
-  return changed(genes.size() > 1 ? AblationKind::pair : AblationKind::back, trial_, baseline_,
-                 wanted);
+  return changed(genes.size() > 1 ? report::AblationKind::pair : report::AblationKind::back, trial_,
+                 baseline_, wanted);
 }
 
-AblationRow AblationPlan::forward(const std::string& gene) const {
-  return changed(AblationKind::forward, baseline_, trial_, {{gene, *trial_.find(gene)}});
+report::AblationRow AblationPlan::forward(const std::string& gene) const {
+  return changed(report::AblationKind::forward, baseline_, trial_, {{gene, *trial_.find(gene)}});
 }
 
-std::vector<AblationRow> AblationPlan::others(const std::string& gene) const {
-  std::vector<AblationRow> rows;
+std::vector<report::AblationRow> AblationPlan::others(const std::string& gene) const {
+  std::vector<report::AblationRow> rows;
   const auto& parameters = task_.space.parts().parameters;
-  const auto parameter = std::ranges::find(parameters, gene, &Parameter::name);
+  const auto parameter = std::ranges::find(parameters, gene, &space::Parameter::name);
   if (parameter == parameters.end()) return rows;
   for (const Value& value : parameter->values)
     if (value != *trial_.find(gene) && value_in(baseline_, gene) != value)
-      rows.push_back(changed(AblationKind::other, trial_, baseline_, {{gene, value}}));
+      rows.push_back(changed(report::AblationKind::other, trial_, baseline_, {{gene, value}}));
   return rows;
 }
 
-AblationRow AblationPlan::changed(AblationKind kind, const Config& from, const Config& fill,
-                                  const Settings& wanted) const {
-  AblationRow row;
+report::AblationRow AblationPlan::changed(report::AblationKind kind, const Config& from,
+                                          const Config& fill, const Settings& wanted) const {
+  report::AblationRow row;
   row.kind = kind;
   Config direct = from;
   for (const auto& [gene, value] : wanted) {
@@ -120,4 +121,4 @@ AblationRow AblationPlan::changed(AblationKind kind, const Config& from, const C
   return row;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

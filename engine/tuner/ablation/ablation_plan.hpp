@@ -8,7 +8,7 @@
 #include "engine/report/ablation.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Chooses the variants that tell what the genes of a config are worth. Where a wanted change alone
 // breaks a constraint, it is made in the valid config that keeps most of the rest; where no valid
@@ -24,15 +24,17 @@ class AblationPlan {
   // Genes that both have with the same value.
   const std::vector<std::string>& alike() const { return alike_; }
 
-  AblationRow whole_baseline() const;
-  AblationRow back(const std::vector<std::string>& genes) const;  // one or two of differing()
-  AblationRow forward(const std::string& gene) const;
-  std::vector<AblationRow> others(const std::string& gene) const;  // a row for each other value
+  report::AblationRow whole_baseline() const;
+  report::AblationRow back(
+      const std::vector<std::string>& genes) const;  // one or two of differing()
+  report::AblationRow forward(const std::string& gene) const;
+  std::vector<report::AblationRow> others(
+      const std::string& gene) const;  // a row for each other value
 
  private:
   using Settings = std::vector<std::pair<std::string, Value>>;
-  AblationRow changed(AblationKind kind, const Config& from, const Config& fill,
-                      const Settings& wanted) const;
+  report::AblationRow changed(report::AblationKind kind, const Config& from, const Config& fill,
+                              const Settings& wanted) const;
 
   const TuningTask& task_;
   Config trial_;
@@ -42,4 +44,4 @@ class AblationPlan {
   std::vector<std::string> alike_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -6,7 +6,7 @@
 #include "engine/report/show.hpp"
 #include "engine/tuner/ablation/ablation_plan.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // The nearest valid config with a value is the same for the same trial.
@@ -15,11 +15,11 @@ constexpr std::uint64_t kNearestSeed = 1;
 // What a run's trials came to, beside one of them.
 class RunBeside {
  public:
-  RunBeside(const Store& store, const TrialRow& trial) : trials_(store.trials(trial.run)) {
-    const auto own = screen_beside(trial, trial);
-    for (const TrialRow& row : trials_) {
+  RunBeside(const db::Store& store, const db::TrialRow& trial) : trials_(store.trials(trial.run)) {
+    const auto own = report::screen_beside(trial, trial);
+    for (const db::TrialRow& row : trials_) {
       configs_.push_back(Config::from_json(row.config_json));
-      const auto us = screen_beside(row, trial);
+      const auto us = report::screen_beside(row, trial);
       if (row.outcome == Outcome::passed && us && own) ratios_[row.id] = *us / *own;
       // A duplicate is its original, under another config.
       if (const auto known = ratios_.find(row.duplicate_of);
@@ -28,9 +28,9 @@ class RunBeside {
     }
   }
 
-  void tell(const std::string& gene, const Value& template_name, HintOption& option) const {
+  void tell(const std::string& gene, const Value& template_name, report::HintOption& option) const {
     for (std::size_t i = 0; i < trials_.size(); ++i) {
-      const TrialRow& row = trials_[i];
+      const db::TrialRow& row = trials_[i];
       const auto ratio = ratios_.find(row.id);
       const bool timed = ratio != ratios_.end();
       if (configs_[i] == option.config) {
@@ -51,13 +51,13 @@ class RunBeside {
   }
 
  private:
-  std::vector<TrialRow> trials_;
+  std::vector<db::TrialRow> trials_;
   std::vector<Config> configs_;
   std::map<std::int64_t, double> ratios_;  // by trial id
 };
 
 // How many values lie between two of a parameter's.
-std::ptrdiff_t distance(const Parameter& parameter, const Value& a, const Value& b) {
+std::ptrdiff_t distance(const space::Parameter& parameter, const Value& a, const Value& b) {
   const auto place = [&](const Value& value) {
     return std::ranges::find(parameter.values, value) - parameter.values.begin();
   };
@@ -66,45 +66,46 @@ std::ptrdiff_t distance(const Parameter& parameter, const Value& a, const Value&
 
 }  // namespace
 
-TuningHints next_moves(const Template& from, const Config& config, Bottleneck limit) {
-  TuningHints next{.limit = limit, .known = !from.moves().empty(), .moves = {}};
-  std::vector<std::pair<std::ptrdiff_t, TuningHint>> found;
-  for (const GeneMoves& gene : from.moves()) {
+report::TuningHints next_moves(const kernel::Template& from, const Config& config,
+                               Bottleneck limit) {
+  report::TuningHints next{.limit = limit, .known = !from.moves().empty(), .moves = {}};
+  std::vector<std::pair<std::ptrdiff_t, report::TuningHint>> found;
+  for (const kernel::GeneMoves& gene : from.moves()) {
     const auto place = std::ranges::find(gene.limits, limit);
     const Value* value = config.find(gene.gene);
     if (place == gene.limits.end() || value == nullptr) continue;
-    found.emplace_back(place - gene.limits.begin(), TuningHint{gene.gene, *value, {}});
+    found.emplace_back(place - gene.limits.begin(), report::TuningHint{gene.gene, *value, {}});
   }
-  std::ranges::stable_sort(found, {}, &std::pair<std::ptrdiff_t, TuningHint>::first);
+  std::ranges::stable_sort(found, {}, &std::pair<std::ptrdiff_t, report::TuningHint>::first);
   for (auto& [place, move] : found) next.moves.push_back(std::move(move));
   return next;
 }
 
-TuningHints next_moves(const Store& store, const TrialRow& trial, const TuningTask& task,
-                       Bottleneck limit) {
+report::TuningHints next_moves(const db::Store& store, const db::TrialRow& trial,
+                               const TuningTask& task, Bottleneck limit) {
   const Config config = Config::from_json(trial.config_json);
-  TuningHints next = next_moves(task.template_of(config), config, limit);
+  report::TuningHints next = next_moves(task.template_of(config), config, limit);
   if (next.moves.empty()) return next;
   const Value& template_name = *config.find("template");
   const RunBeside run(store, trial);
   const AblationPlan plan(task, config, config, kNearestSeed);
   const auto& parameters = task.space.parts().parameters;
-  for (TuningHint& move : next.moves) {
-    const auto parameter = std::ranges::find(parameters, move.gene, &Parameter::name);
+  for (report::TuningHint& move : next.moves) {
+    const auto parameter = std::ranges::find(parameters, move.gene, &space::Parameter::name);
     if (parameter == parameters.end()) continue;
-    for (AblationRow& row : plan.others(move.gene)) {
+    for (report::AblationRow& row : plan.others(move.gene)) {
       if (!row.config) continue;
-      HintOption& option = move.options.emplace_back();
+      report::HintOption& option = move.options.emplace_back();
       option.value = *row.wanted.front().to;
       option.also = std::move(row.also);
       option.config = std::move(*row.config);
       run.tell(move.gene, template_name, option);
     }
-    std::ranges::stable_sort(move.options, {}, [&](const HintOption& option) {
+    std::ranges::stable_sort(move.options, {}, [&](const report::HintOption& option) {
       return std::pair(option.trial.has_value(), distance(*parameter, move.value, option.value));
     });
   }
   return next;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

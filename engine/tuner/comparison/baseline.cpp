@@ -5,7 +5,7 @@
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -31,7 +31,7 @@ std::string to_json(const Baseline& baseline) {
   Json kernels = Json::array();
   for (const BaselineKernel& kernel : baseline.kernels)
     kernels.push_back({{"file", kernel.file},
-                       {"time_us", interval_json(kernel.time_us)},
+                       {"time_us", report::interval_json(kernel.time_us)},
                        {"registers", kernel.resources.registers},
                        {"spill_bytes", kernel.resources.spill_store_bytes},
                        {"text", kernel.text}});
@@ -65,4 +65,4 @@ Baseline parse_baseline(const std::string& text, const std::filesystem::path& fi
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -7,7 +7,7 @@
 #include "engine/measure/statistics.hpp"
 #include "engine/model/kernel_image.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // What `fa-tune check` compares kernels with, as a JSON file for a repository. It says where and by
 // what the kernels were measured, and has the text of each at that time, so that it can be raced
@@ -31,4 +31,4 @@ std::string to_json(const Baseline& baseline);
 // The inverse. Throws UserError, which names the file, for text that to_json did not make.
 Baseline parse_baseline(const std::string& text, const std::filesystem::path& file);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -10,11 +10,11 @@
 #include "engine/model/rejection.hpp"
 #include "engine/tuner/task/kernel_under_test.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 struct ComparisonOptions {
-  int processes = ProcessSeries::kProcesses;  // on a GPU: a race in each
-  L2 l2 = L2::warm;
+  int processes = measure::ProcessSeries::kProcesses;  // on a GPU: a race in each
+  device::L2 l2 = device::L2::warm;
   std::uint64_t seed = 1;  // of inputs and of the races
 };
 
@@ -35,7 +35,7 @@ struct KernelComparison {
 // must solve the same problem. Throws MachineError if the device is lost or too restless to tell
 // anything.
 std::expected<KernelComparison, RejectedContestant> compare_kernels(
-    KernelUnderTest& a, KernelUnderTest& b, Device& device, Compiler& compiler, CompilePool& pool,
-    const ComparisonOptions& options);
+    KernelUnderTest& a, KernelUnderTest& b, device::Device& device, kernel::Compiler& compiler,
+    kernel::CompilePool& pool, const ComparisonOptions& options);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -8,23 +8,24 @@
 
 #include "engine/measure/timing.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const FinalRace& race) {
+std::vector<db::FinalRow> final_places(const std::vector<db::TrialRow>& trials,
+                                       const FinalRace& race) {
   struct Entry {
-    FinalRow row;
-    const TrialRow* trial = nullptr;
+    db::FinalRow row;
+    const db::TrialRow* trial = nullptr;
   };
-  const RaceResult& result = race.race.result;
+  const measure::RaceResult& result = race.race.result;
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < race.ran.size(); ++i) {
-    const RaceStanding& standing = result.standings[i];
+    const measure::RaceStanding& standing = result.standings[i];
     Entry entry;
     entry.trial = &trials[race.ran[i]];
     entry.row.trial = entry.trial->id;
     entry.row.time = {standing.time_us};
     entry.row.samples_us = race.race.timings[i].samples_us;
-    auto detail = nlohmann::ordered_json::parse(detail_json_of(race.race.timings[i]));
+    auto detail = nlohmann::ordered_json::parse(measure::detail_json_of(race.race.timings[i]));
     detail["processes"] = race.processes;
     entry.row.detail_json = detail.dump();
     entry.row.blocks = standing.blocks;
@@ -41,13 +42,13 @@ std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const Fi
         entry.row.tied_first ? first_us : std::max(first_us, entry.row.time.us.value);
   constexpr double kAsGood = 1.005;
   std::ranges::sort(entries, {}, [](const Entry& entry) {
-    const TrialRow& trial = *entry.trial;
+    const db::TrialRow& trial = *entry.trial;
     const bool tied = entry.row.tied_first;
     const double figure = tied ? entry.row.ratio.value : entry.row.rank_us;
     return std::tuple(!tied, tied && figure <= kAsGood ? 0 : figure, trial.registers,
                       trial.static_shared_bytes + trial.dynamic_shared_bytes, trial.number);
   });
-  std::vector<FinalRow> rows;
+  std::vector<db::FinalRow> rows;
   for (Entry& entry : entries) {
     entry.row.place = static_cast<int>(rows.size()) + 1;
     rows.push_back(std::move(entry.row));
@@ -55,4 +56,4 @@ std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const Fi
   return rows;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -5,7 +5,7 @@
 #include "db/store.hpp"
 #include "engine/tuner/finals/final_race.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Ranks the trials that ran in the race, and makes the row of each, best first. Those that tie with
 // the fastest come first. Of these, the ones within half a percent of the best figure count as
@@ -13,6 +13,7 @@ namespace fa_tune {
 // trial, because it costs less of the GPU or was simpler to find. Then come the other ties by their
 // figures: what a noisy race could not tell apart need not be equal. The others follow by their
 // times. `trials` are all finalists, as race_finalists was given them.
-std::vector<FinalRow> final_places(const std::vector<TrialRow>& trials, const FinalRace& race);
+std::vector<db::FinalRow> final_places(const std::vector<db::TrialRow>& trials,
+                                       const FinalRace& race);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

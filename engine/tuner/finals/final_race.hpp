@@ -10,7 +10,7 @@
 #include "engine/model/rejection.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 struct FinalRace {
   bool lost = false;                       // the device was lost; the rest says nothing then
@@ -18,13 +18,13 @@ struct FinalRace {
   // The finalists that ran to the end, in the order of `race`. None if fewer than two did, or if no
   // block was good.
   std::vector<std::size_t> ran;
-  SeriesRace race;
+  measure::SeriesRace race;
   int processes = 0;  // that the race ran in
 };
 
 struct RaceSettings {
-  double confidence = ProcessSeries::kConfidence;
-  int processes = ProcessSeries::kProcesses;
+  double confidence = measure::ProcessSeries::kConfidence;
+  int processes = measure::ProcessSeries::kProcesses;
   std::function<void(int done)> process_over = [](int) {};
 };
 
@@ -34,9 +34,9 @@ struct RaceSettings {
 // those of trials and finals, and it lies at another place in memory in each process. A finalist
 // that faults, or ends its process twice, fails, and the others go on. If the race is stopped, it
 // reports `lost`, and its result says nothing of any finalist.
-FinalRace race_finalists(const TuningTask& task, Device& device, CompilePool& pool,
+FinalRace race_finalists(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
                          const std::vector<Config>& finalists, std::size_t baseline,
                          std::uint64_t seed, const std::atomic<bool>& stop,
                          const RaceSettings& settings = {});
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

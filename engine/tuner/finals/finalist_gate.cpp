@@ -9,27 +9,29 @@
 #include "engine/util/fault_point.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-FinalistGate::FinalistGate(const TuningTask& task, Device& device, CompilePool& pool,
-                           std::uint64_t seed, const std::vector<std::string>& suites)
+FinalistGate::FinalistGate(const TuningTask& task, device::Device& device,
+                           kernel::CompilePool& pool, std::uint64_t seed,
+                           const std::vector<std::string>& suites)
     : task_(task),
       device_(device),
       pool_(pool),
-      truth_(*task.problem, Truth::thorough),
+      truth_(*task.problem, problem::Truth::thorough),
       input_cache_(device),
       timer_(*task.problem, task.target, device, truth_, derive_seed(seed, "final time"),
              ValidatedTimer::Proof::always, &input_cache_) {
-  for (const Suite& suite : chosen_suites(*task.problem, suites)) {
-    const auto cases = gate_cases(suite, derive_seed(seed, "final gate"), Crossing::full);
+  for (const problem::Suite& suite : problem::chosen_suites(*task.problem, suites)) {
+    const auto cases =
+        gate::gate_cases(suite, derive_seed(seed, "final gate"), gate::Crossing::full);
     cases_.insert(cases_.end(), cases.begin(), cases.end());
-    if (suite.name == SuiteName::mission && !cases.empty()) apart_ = {cases.front()};
+    if (suite.name == problem::SuiteName::mission && !cases.empty()) apart_ = {cases.front()};
   }
-  const auto hidden = hidden_cases(*task.problem, derive_seed(seed, "final gate"));
+  const auto hidden = gate::hidden_cases(*task.problem, derive_seed(seed, "final gate"));
   cases_.insert(cases_.end(), hidden.begin(), hidden.end());
 }
 
-FinalVerdict FinalistGate::check(const TrialRow& trial) {
+FinalVerdict FinalistGate::check(const db::TrialRow& trial) {
   FinalVerdict verdict;
   const Attempt ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
   if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
@@ -37,15 +39,15 @@ FinalVerdict FinalistGate::check(const TrialRow& trial) {
   return verdict;
 }
 
-std::unique_ptr<Variant> FinalistGate::begin(const TrialRow& trial) {
+std::unique_ptr<Variant> FinalistGate::begin(const db::TrialRow& trial) {
   const Config config = Config::from_json(trial.config_json);
   auto variant = make_variant(task_, config, pool_, device_);
-  for (const GateCase& each : cases_) variant->begin(each.shape);
+  for (const gate::GateCase& each : cases_) variant->begin(each.shape);
   variant->begin();
   return variant;
 }
 
-void FinalistGate::prepare(const TrialRow& trial) { prepared_[trial.id] = begin(trial); }
+void FinalistGate::prepare(const db::TrialRow& trial) { prepared_[trial.id] = begin(trial); }
 
 void FinalistGate::finish_preparing() const {
   constexpr std::chrono::milliseconds kPause{5};
@@ -53,25 +55,26 @@ void FinalistGate::finish_preparing() const {
     while (!variant->ready()) std::this_thread::sleep_for(kPause);
 }
 
-FinalVerdict FinalistGate::try_out(const TrialRow& trial) {
+FinalVerdict FinalistGate::try_out(const db::TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
-  Verdict verdict = Gate(device_, truth_, &input_cache_).check(variant->binder(), cases_);
+  gate::Verdict verdict =
+      gate::Gate(device_, truth_, &input_cache_).check(variant->binder(), cases_);
   // At the timed shape once without anything kept on the device.
   if (verdict.passed() && input_cache_.usable() && !apart_.empty())
-    verdict = Gate(device_, truth_).check(variant->binder(), apart_);
+    verdict = gate::Gate(device_, truth_).check(variant->binder(), apart_);
   const auto failed = [](const Rejection& rejection) {
     return FinalVerdict{.measured = std::unexpected(rejection)};
   };
   if (!verdict.passed()) return failed(verdict.rejection());
   const auto bound = variant->bind(task_.problem->shape());
-  if (!bound) return failed({Finding::not_bound, bound.error()});
-  FinalVerdict passed{.measured = timer_.time(*bound, Effort::final_)};
+  if (!bound) return failed({gate::Finding::not_bound, bound.error()});
+  FinalVerdict passed{.measured = timer_.time(*bound, measure::Effort::final_)};
   if (!passed.measured) return passed;
-  if (device_.info().times == TimeKind::measured) {
+  if (device_.info().times == device::TimeKind::measured) {
     const auto cold = timer_.time_cold(*bound);
     // The kernel has just run with what it needs: what is short is what the flush needs.
-    const bool no_flush = !cold && cold.error().finding == to_text(FaultKind::resources);
+    const bool no_flush = !cold && cold.error().finding == to_text(device::FaultKind::resources);
     if (!cold && !no_flush) return failed(cold.error());
     if (cold) passed.cold = *cold;
   }
@@ -79,4 +82,4 @@ FinalVerdict FinalistGate::try_out(const TrialRow& trial) {
   return passed;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

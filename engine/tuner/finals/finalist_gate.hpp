@@ -14,13 +14,13 @@
 #include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/validated_timing.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // What came of one finalist that was gated and timed alone.
 struct FinalVerdict {
   bool lost = false;  // the device was lost, which says nothing of the finalist
-  std::expected<Measurement, Rejection> measured = {};
-  std::optional<Measurement> cold = {};  // with a cold cache, on a device that measures
+  std::expected<measure::Measurement, Rejection> measured = {};
+  std::optional<measure::Measurement> cold = {};  // with a cold cache, on a device that measures
 };
 
 // Gates finalists one by one, on all of the problem's suites and hidden cases, with inputs that no
@@ -28,28 +28,28 @@ struct FinalVerdict {
 class FinalistGate {
  public:
   // All must outlive it. `suites` are names; all suites if empty.
-  FinalistGate(const TuningTask& task, Device& device, CompilePool& pool, std::uint64_t seed,
-               const std::vector<std::string>& suites);
+  FinalistGate(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+               std::uint64_t seed, const std::vector<std::string>& suites);
 
   // Begins to compile a finalist for all of its cases, and returns at once.
-  void prepare(const TrialRow& trial);
+  void prepare(const db::TrialRow& trial);
   // Waits until all that is compiled.
   void finish_preparing() const;
-  FinalVerdict check(const TrialRow& trial);
+  FinalVerdict check(const db::TrialRow& trial);
 
  private:
-  std::unique_ptr<Variant> begin(const TrialRow& trial);
-  FinalVerdict try_out(const TrialRow& trial);
+  std::unique_ptr<Variant> begin(const db::TrialRow& trial);
+  FinalVerdict try_out(const db::TrialRow& trial);
 
   const TuningTask& task_;
-  Device& device_;
-  CompilePool& pool_;
-  TruthCache truth_;
-  std::vector<GateCase> cases_;
-  std::vector<GateCase> apart_;  // of them, those that are run again without the input cache
-  DeviceInputCache input_cache_;
+  device::Device& device_;
+  kernel::CompilePool& pool_;
+  gate::TruthCache truth_;
+  std::vector<gate::GateCase> cases_;
+  std::vector<gate::GateCase> apart_;  // of them, those that are run again without the input cache
+  gate::DeviceInputCache input_cache_;
   ValidatedTimer timer_;
   std::map<std::int64_t, std::unique_ptr<Variant>> prepared_;  // by trial, until it is checked
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -7,7 +7,7 @@
 #include "engine/measure/timing.hpp"
 #include "engine/report/rows.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // How many of the best are measured again: enough that the truly fastest is among them although
@@ -17,23 +17,23 @@ constexpr std::size_t kFinalists = 12;
 constexpr double kBehind = 1.08;
 constexpr std::size_t kAtLeast = 4;
 
-bool is_preset(const Space& space, const TrialRow& trial) {
-  return std::ranges::any_of(space.presets(), [&](const Preset& preset) {
+bool is_preset(const space::Space& space, const db::TrialRow& trial) {
+  return std::ranges::any_of(space.presets(), [&](const space::Preset& preset) {
     return preset.config.to_json() == trial.config_json;
   });
 }
 
 struct Screened {
-  TrialRow trial;
+  db::TrialRow trial;
   double us = 0;  // at the target's clock, see us_at_clock()
 };
 
 // Those that passed, by their screens, fastest first.
-std::vector<Screened> screened(const Store& store, std::int64_t run, double clock_mhz) {
+std::vector<Screened> screened(const db::Store& store, std::int64_t run, double clock_mhz) {
   std::vector<Screened> trials;
-  for (TrialRow& trial : store.trials(run)) {
+  for (db::TrialRow& trial : store.trials(run)) {
     if (trial.outcome != Outcome::passed && trial.stage != "final") continue;
-    const auto us = screen_at_clock(trial, clock_mhz);
+    const auto us = report::screen_at_clock(trial, clock_mhz);
     if (us) trials.push_back({std::move(trial), *us});
   }
   std::ranges::stable_sort(
@@ -43,11 +43,11 @@ std::vector<Screened> screened(const Store& store, std::int64_t run, double cloc
 
 }  // namespace
 
-std::vector<TrialRow> choose_finalists(const TuningTask& task, const Store& store,
-                                       std::int64_t run) {
+std::vector<db::TrialRow> choose_finalists(const TuningTask& task, const db::Store& store,
+                                           std::int64_t run) {
   const bool measured = store.run(run).value().time_kind == "measured";
   std::vector<Screened> trials = screened(store, run, task.target.clock_mhz);
-  std::vector<TrialRow> finalists;
+  std::vector<db::TrialRow> finalists;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const bool close = trials[i].us <= kBehind * trials.front().us;
     if (i < kAtLeast || (i < kFinalists && close) ||
@@ -57,4 +57,4 @@ std::vector<TrialRow> choose_finalists(const TuningTask& task, const Store& stor
   return finalists;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

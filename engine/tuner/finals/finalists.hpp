@@ -6,13 +6,13 @@
 #include "db/store.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Chooses a run's finalists: the best by their screens, fastest first, and on a device that
 // measures all presets too. Trials that an earlier session has taken through the finals keep the
 // place of their screens, even those that failed there. Otherwise a resumed run would choose
 // others.
-std::vector<TrialRow> choose_finalists(const TuningTask& task, const Store& store,
-                                       std::int64_t run);
+std::vector<db::TrialRow> choose_finalists(const TuningTask& task, const db::Store& store,
+                                           std::int64_t run);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -17,10 +17,10 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
-void take_figure(TrialRow& trial, const FinalTime& time) {
+void take_figure(db::TrialRow& trial, const db::FinalTime& time) {
   trial.stage = "final";
   trial.final_time = time;
 }
@@ -29,23 +29,24 @@ void take_figure(TrialRow& trial, const FinalTime& time) {
 // much longer than the fastest would take most of the race's time, which is to be spent on those
 // that are near one another, and draws other power: then it runs as any other, and is soon told
 // apart.
-std::size_t baseline_of(const TuningTask& task, const std::vector<TrialRow>& standing) {
+std::size_t baseline_of(const TuningTask& task, const std::vector<db::TrialRow>& standing) {
   constexpr double kMostTimes = 1.5;
   const auto& presets = task.space.presets();
   if (presets.empty()) return 0;
   const std::string config = presets.front().config.to_json();
-  const auto found = std::ranges::find(standing, config, &TrialRow::config_json);
+  const auto found = std::ranges::find(standing, config, &db::TrialRow::config_json);
   if (found == standing.end() ||
       found->screen_time->us.value > kMostTimes * standing.front().screen_time->us.value)
     return 0;
   return static_cast<std::size_t>(found - standing.begin());
 }
 
-FinalRace race_standing(const TuningTask& task, Device& device, CompilePool& pool,
-                        const std::vector<TrialRow>& standing, std::uint64_t seed,
+FinalRace race_standing(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+                        const std::vector<db::TrialRow>& standing, std::uint64_t seed,
                         const std::atomic<bool>& stop, const FinalsListener& listener) {
   std::vector<Config> configs;
-  for (const TrialRow& trial : standing) configs.push_back(Config::from_json(trial.config_json));
+  for (const db::TrialRow& trial : standing)
+    configs.push_back(Config::from_json(trial.config_json));
   RaceSettings settings;
   settings.process_over = [&](int done) { listener.step("raced", done, settings.processes); };
   return race_finalists(task, device, pool, configs, baseline_of(task, standing), seed, stop,
@@ -53,20 +54,20 @@ FinalRace race_standing(const TuningTask& task, Device& device, CompilePool& poo
 }
 
 // Each by the figure that it had by itself.
-std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
-                                   const std::map<std::int64_t, FinalVerdict>& verdicts) {
-  std::vector<FinalRow> rows;
-  for (const TrialRow& trial : standing) {
-    const Measurement& measured = *verdicts.at(trial.id).measured;
-    FinalRow row;
+std::vector<db::FinalRow> without_race(const std::vector<db::TrialRow>& standing,
+                                       const std::map<std::int64_t, FinalVerdict>& verdicts) {
+  std::vector<db::FinalRow> rows;
+  for (const db::TrialRow& trial : standing) {
+    const measure::Measurement& measured = *verdicts.at(trial.id).measured;
+    db::FinalRow row;
     row.trial = trial.id;
     row.time = {measured.time_us};
     row.rank_us = row.time.us.value;
     row.samples_us = measured.timing.samples_us;
-    row.detail_json = detail_json_of(measured.timing);
+    row.detail_json = measure::detail_json_of(measured.timing);
     rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(rows, {}, &FinalRow::rank_us);
+  std::ranges::stable_sort(rows, {}, &db::FinalRow::rank_us);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].place = static_cast<int>(i) + 1;
     rows[i].tied_first = i == 0;
@@ -76,26 +77,26 @@ std::vector<FinalRow> without_race(const std::vector<TrialRow>& standing,
 }
 
 // One race had all of these and nobody else that still has a figure of it.
-bool is_raced(const std::vector<FinalRow>& stored, const std::vector<TrialRow>& finalists) {
+bool is_raced(const std::vector<db::FinalRow>& stored, const std::vector<db::TrialRow>& finalists) {
   std::set<std::int64_t> wanted;
-  for (const TrialRow& trial : finalists)
+  for (const db::TrialRow& trial : finalists)
     if (trial.outcome == Outcome::passed) wanted.insert(trial.id);
   std::map<int, std::set<std::int64_t>> races;
-  for (const FinalRow& row : stored) races[row.race].insert(row.trial);
+  for (const db::FinalRow& row : stored) races[row.race].insert(row.trial);
   return std::ranges::any_of(races, [&](const auto& race) { return race.second == wanted; });
 }
 
 // What the sanitizer check says of each, by trial; nothing where there is none. All of it is over
 // when this returns: nothing may run beside a clock. False if `stop` was set.
-bool sanitize_all(const TuningTask& task, const Device& device, CompilePool& pool,
-                  const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+bool sanitize_all(const TuningTask& task, const device::Device& device, kernel::CompilePool& pool,
+                  const EmulatorOpener& emulator, const std::vector<db::TrialRow>& finalists,
                   std::uint64_t seed, const std::atomic<bool>& stop, const FinalsListener& listener,
                   std::map<std::int64_t, SanitizerResult>& results) {
   constexpr std::chrono::milliseconds kPause{100};
   if (device.info().checks) return true;
   SanitizerCheck check(task, device, pool, emulator, seed);
   std::vector<std::future<SanitizerResult>> under_way;
-  for (const TrialRow& trial : finalists) {
+  for (const db::TrialRow& trial : finalists) {
     const Config config = Config::from_json(trial.config_json);
     under_way.push_back(check.start(task.template_of(config), config));
   }
@@ -117,18 +118,18 @@ std::string with_result(const std::string& detail_json, const SanitizerResult& r
   return detail.dump();
 }
 
-bool predicted_finals(const TuningTask& task, Device& device, CompilePool& pool, Store& store,
-                      std::vector<TrialRow> finalists, std::uint64_t seed,
+bool predicted_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+                      db::Store& store, std::vector<db::TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
                       const std::atomic<bool>& stop) {
   FinalistGate gate(task, device, pool, seed, suites);
   int done = 0;
-  for (TrialRow& trial : finalists) {
+  for (db::TrialRow& trial : finalists) {
     if (stop) return false;
     if (trial.stage != "final") {
       const FinalVerdict verdict = gate.check(trial);
       if (verdict.measured && !verdict.lost) {
-        const FinalTime time{verdict.measured->time_us};
+        const db::FinalTime time{verdict.measured->time_us};
         take_figure(trial, time);
         store.record_final(trial.id, time, verdict.measured->timing.samples_us);
       } else if (!verdict.lost) {
@@ -146,22 +147,22 @@ bool predicted_finals(const TuningTask& task, Device& device, CompilePool& pool,
 
 }  // namespace
 
-FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool,
-                       const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+                       const EmulatorOpener& emulator, const std::vector<db::TrialRow>& finalists,
                        std::uint64_t seed, const std::vector<std::string>& suites,
                        const std::atomic<bool>& stop, const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
   FinalistGate gate(task, device, pool, seed, suites);
-  for (const TrialRow& trial : finalists) gate.prepare(trial);
+  for (const db::TrialRow& trial : finalists) gate.prepare(trial);
   std::map<std::int64_t, SanitizerResult> results;
   if (!sanitize_all(task, device, pool, emulator, finalists, seed, stop, listener, results))
     return round;
   gate.finish_preparing();
-  std::vector<TrialRow> standing;
+  std::vector<db::TrialRow> standing;
   std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    TrialRow trial = finalists[i];
+    db::TrialRow trial = finalists[i];
     if (stop) return round;
     if (const auto result = results.find(trial.id);
         result != results.end() && result->second.rejection) {
@@ -180,58 +181,59 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
     verdicts[trial.id] = std::move(verdict);
     standing.push_back(std::move(trial));
   }
-  const bool to_be_raced = standing.size() > 1 && device.info().times == TimeKind::measured;
+  const bool to_be_raced = standing.size() > 1 && device.info().times == device::TimeKind::measured;
   FinalRace race;
   if (to_be_raced) race = race_standing(task, device, pool, standing, seed, stop, listener);
   if (race.lost) return round;
   for (const auto& [finalist, rejection] : race.failed) {
-    TrialRow& trial = standing[finalist];
+    db::TrialRow& trial = standing[finalist];
     fail(trial, rejection);
     listener.failed(trial);
   }
   round.over = true;
   round.rows = final_places(standing, race);
   if (race.ran.empty()) {
-    std::erase_if(standing, [](const TrialRow& trial) { return trial.outcome != Outcome::passed; });
+    std::erase_if(standing,
+                  [](const db::TrialRow& trial) { return trial.outcome != Outcome::passed; });
     if (to_be_raced)
       log_warning(
           "the finals could not be raced: too few were left, or the clock never kept still");
     round.rows = without_race(standing, verdicts);
   }
-  for (FinalRow& row : round.rows) {
+  for (db::FinalRow& row : round.rows) {
     if (const auto result = results.find(row.trial); result != results.end())
       row.detail_json = with_result(row.detail_json, result->second);
     const auto& cold = verdicts.at(row.trial).cold;
     if (!cold) continue;
-    row.cold = FinalTime{cold->time_us};
+    row.cold = db::FinalTime{cold->time_us};
     row.cold_samples_us = cold->timing.samples_us;
-    row.cold_detail_json = detail_json_of(cold->timing);
+    row.cold_detail_json = measure::detail_json_of(cold->timing);
   }
   return round;
 }
 
-bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
-                const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
-                const std::vector<std::string>& suites, EvolveListener& listener,
-                const std::atomic<bool>& stop) {
-  const std::vector<TrialRow> finalists = choose_finalists(task, store, run);
+bool run_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+                const EmulatorOpener& emulator, db::Store& store, std::int64_t run,
+                std::uint64_t seed, const std::vector<std::string>& suites,
+                EvolveListener& listener, const std::atomic<bool>& stop) {
+  const std::vector<db::TrialRow> finalists = choose_finalists(task, store, run);
   // Their suites have longer shapes than the one that the incumbent was timed at.
   device.note_incumbent(0);
-  if (device.info().times == TimeKind::predicted)
+  if (device.info().times == device::TimeKind::predicted)
     return predicted_finals(task, device, pool, store, finalists, seed, suites, listener, stop);
 
-  const std::vector<FinalRow> stored = store.finals(run);
+  const std::vector<db::FinalRow> stored = store.finals(run);
   if (is_raced(stored, finalists)) return true;
   int race = 1;
-  for (const FinalRow& row : stored) race = std::max(race, row.race + 1);
-  std::vector<TrialRow> passed;
+  for (const db::FinalRow& row : stored) race = std::max(race, row.race + 1);
+  std::vector<db::TrialRow> passed;
   std::ranges::copy_if(finalists, std::back_inserter(passed),
-                       [](const TrialRow& trial) { return trial.outcome == Outcome::passed; });
+                       [](const db::TrialRow& trial) { return trial.outcome == Outcome::passed; });
   const int of = static_cast<int>(passed.size());
   int done = 0;
   const FinalsListener steps{
       .failed =
-          [&](const TrialRow& trial) {
+          [&](const db::TrialRow& trial) {
             store.fail_final(trial.id, trial.finding, trial.message);
             listener.on_final(trial, ++done, of);
           },
@@ -239,14 +241,14 @@ bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
                   int of_all) { listener.on_final_step(step, so_many, of_all); }};
   FinalRound round = hold_finals(task, device, pool, emulator, passed, seed, suites, stop, steps);
   if (!round.over) return false;
-  for (FinalRow& row : round.rows) row.race = race;
+  for (db::FinalRow& row : round.rows) row.race = race;
   store.record_race(round.rows);
-  for (const FinalRow& row : round.rows) {
-    TrialRow trial = *std::ranges::find(passed, row.trial, &TrialRow::id);
+  for (const db::FinalRow& row : round.rows) {
+    db::TrialRow trial = *std::ranges::find(passed, row.trial, &db::TrialRow::id);
     take_figure(trial, row.time);
     listener.on_final(trial, ++done, of);
   }
   return !device.lost();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -13,16 +13,16 @@
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // What finals came to.
 struct FinalRound {
-  bool over = false;           // false if the device was lost or `stop` was set
-  std::vector<FinalRow> rows;  // by place; race is 1
+  bool over = false;               // false if the device was lost or `stop` was set
+  std::vector<db::FinalRow> rows;  // by place; race is 1
 };
 
 struct FinalsListener {
-  std::function<void(const TrialRow&)> failed;
+  std::function<void(const db::TrialRow&)> failed;
   // Steps: "checked" (by the emulator) and "gated" `done` of `of` kernels, "raced" in `done` of
   // `of` processes.
   std::function<void(const std::string& step, int done, int of)> step;
@@ -36,8 +36,8 @@ struct FinalsListener {
 // each failure at once, with its finding and message. The figures are those of the race. Where
 // there was none (predicted times, a single finalist, a clock that never kept still) they are those
 // that each had alone, and then none are said to tie.
-FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool,
-                       const EmulatorOpener& emulator, const std::vector<TrialRow>& finalists,
+FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+                       const EmulatorOpener& emulator, const std::vector<db::TrialRow>& finalists,
                        std::uint64_t seed, const std::vector<std::string>& suites,
                        const std::atomic<bool>& stop, const FinalsListener& listener);
 
@@ -47,9 +47,9 @@ FinalRound hold_finals(const TuningTask& task, Device& device, CompilePool& pool
 // finalists. On a device that predicts, a second time would be the same number, so there only the
 // winner is gated again, and if it fails the next one. Returns false if the device was lost or
 // `stop` was set.
-bool run_finals(const TuningTask& task, Device& device, CompilePool& pool,
-                const EmulatorOpener& emulator, Store& store, std::int64_t run, std::uint64_t seed,
-                const std::vector<std::string>& suites, EvolveListener& listener,
-                const std::atomic<bool>& stop);
+bool run_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+                const EmulatorOpener& emulator, db::Store& store, std::int64_t run,
+                std::uint64_t seed, const std::vector<std::string>& suites,
+                EvolveListener& listener, const std::atomic<bool>& stop);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

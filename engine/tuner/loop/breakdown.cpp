@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 nlohmann::ordered_json to_json(const Breakdown& breakdown) {
   return {{"devices", breakdown.devices},
@@ -57,4 +57,4 @@ std::vector<std::string> describe(const Breakdown& b) {
   return lines;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

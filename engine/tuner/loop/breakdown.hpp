@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Where the time of one session's search went, in seconds, as sums over all trials, devices or
 // compilers. Trials that were recalled and the finals are not counted.
@@ -36,4 +36,4 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown);
 // Lines for a person. The last one is advice, if there is any. None if nothing was gated.
 std::vector<std::string> describe(const Breakdown& breakdown);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

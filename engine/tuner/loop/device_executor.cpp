@@ -6,10 +6,11 @@
 
 #include "engine/util/stopwatch.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-DeviceExecutor::DeviceExecutor(std::span<Device* const> devices, TaskQueue& queue) : queue_(queue) {
-  for (Device* device : devices) slots_.push_back({device});
+DeviceExecutor::DeviceExecutor(std::span<device::Device* const> devices, TaskQueue& queue)
+    : queue_(queue) {
+  for (device::Device* device : devices) slots_.push_back({device});
   try {
     for (std::size_t i = 0; i < slots_.size(); ++i) threads_.emplace_back([this, i] { run(i); });
   } catch (...) {
@@ -133,7 +134,7 @@ void DeviceExecutor::tell(std::size_t slot, Job job, const Attempt& ended) {
 }
 
 void DeviceExecutor::run(std::size_t slot) {
-  Device& device = *slots_[slot].device;
+  device::Device& device = *slots_[slot].device;
   while (auto taken = take(slot)) {
     Job& job = taken->job;
     const Stopwatch busy;
@@ -154,4 +155,4 @@ void DeviceExecutor::run(std::size_t slot) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

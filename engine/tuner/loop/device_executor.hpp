@@ -15,7 +15,7 @@
 #include "engine/tuner/loop/task_queue.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // How the devices spent their time so far, in milliseconds, all of them together.
 struct ExecutorTimes {
@@ -31,14 +31,14 @@ class DeviceExecutor {
  public:
   struct Job {
     // Called on the slot's thread.
-    std::function<void(Device& device, std::size_t slot)> work;
+    std::function<void(device::Device& device, std::size_t slot)> work;
     // Called by the queue's owner. A slot whose worker process died takes no job before this has
     // returned; a slot whose device is lost takes none any more.
     std::function<void(std::size_t slot, Attempt ended)> done;
   };
 
   // Both must outlive it. No thread but its own may touch the devices meanwhile, except for info().
-  DeviceExecutor(std::span<Device* const> devices, TaskQueue& queue);
+  DeviceExecutor(std::span<device::Device* const> devices, TaskQueue& queue);
   ~DeviceExecutor() { stop(); }
   DeviceExecutor(const DeviceExecutor&) = delete;
   DeviceExecutor& operator=(const DeviceExecutor&) = delete;
@@ -73,7 +73,7 @@ class DeviceExecutor {
     std::optional<std::size_t> not_in = {};
   };
   struct Slot {
-    Device* device = nullptr;
+    device::Device* device = nullptr;
     bool holds = false;  // until the owner has decided what follows from a dead worker
     bool over = false;
   };
@@ -96,4 +96,4 @@ class DeviceExecutor {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -12,7 +12,7 @@
 #include "engine/tuner/loop/warm_start.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // How a strategy is asked. It is kept with a run, because the strategy's answers depend on it and
 // must not depend on the machine.
@@ -27,7 +27,7 @@ struct BatchPolicy {
   // machine.
   static constexpr int ahead_without_learning = 31;
 
-  static BatchPolicy of(const Strategy& strategy) {
+  static BatchPolicy of(const search::Strategy& strategy) {
     BatchPolicy policy;
     if (!strategy.learns()) policy.ahead = ahead_without_learning;
     return policy;
@@ -52,7 +52,7 @@ struct EvolveOptions {
   bool warm = true;
   // An outside program that proposes a share of each generation. A run that had one is resumed with
   // one, and with the share it had.
-  std::optional<ProposerOptions> proposer;
+  std::optional<search::ProposerOptions> proposer;
   // For finals on a device that measures: see hold_finals.
   EmulatorOpener emulator = {};
   bool finals = true;                     // if not, --resume holds them later
@@ -65,19 +65,19 @@ struct RunCounts {
   int passed = 0;
   int failed = 0;
   int duplicate = 0;
-  double seconds = 0;                // since the search began
-  std::optional<TrialRow> best;      // the fastest that passed, by its screen at one clock
-  std::optional<TrialRow> baseline;  // the first preset, if it passed
+  double seconds = 0;                    // since the search began
+  std::optional<db::TrialRow> best;      // the fastest that passed, by its screen at one clock
+  std::optional<db::TrialRow> baseline;  // the first preset, if it passed
 };
 
 // Hears of a run's progress, on the thread that runs it.
 class EvolveListener {
  public:
   virtual ~EvolveListener() = default;
-  virtual void on_trial(const TrialRow& trial, const RunCounts& counts) = 0;
+  virtual void on_trial(const db::TrialRow& trial, const RunCounts& counts) = 0;
   // A step of the finals, which take a while: see FinalsListener::step.
   virtual void on_final_step(const std::string& /*step*/, int /*done*/, int /*of*/) {}
-  virtual void on_final(const TrialRow& trial, int done, int of) = 0;
+  virtual void on_final(const db::TrialRow& trial, int done, int of) = 0;
 };
 
 struct EvolveResult {
@@ -91,4 +91,4 @@ struct EvolveResult {
   std::string trouble;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

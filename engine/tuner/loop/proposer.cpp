@@ -6,22 +6,22 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kTaken = "taken";
 
-const char* direction_text(ProposerLog::Direction direction) {
+const char* direction_text(search::ProposerLog::Direction direction) {
   switch (direction) {
-    case ProposerLog::Direction::sent:
+    case search::ProposerLog::Direction::sent:
       return "sent";
-    case ProposerLog::Direction::received:
+    case search::ProposerLog::Direction::received:
       return "received";
-    case ProposerLog::Direction::note:
+    case search::ProposerLog::Direction::note:
       return "note";
-    case ProposerLog::Direction::taken:
+    case search::ProposerLog::Direction::taken:
       break;
   }
   return kTaken;
@@ -41,7 +41,7 @@ void StoredProposerLog::keep() {
 
 std::vector<std::string> StoredProposerLog::decisions() const {
   std::vector<std::string> decisions;
-  for (ProposerMessageRow& message : store_.proposer_messages(run_))
+  for (db::ProposerMessageRow& message : store_.proposer_messages(run_))
     if (message.direction == kTaken) decisions.push_back(std::move(message.text));
   return decisions;
 }
@@ -53,10 +53,10 @@ std::string budget_json(std::optional<int> trials, std::optional<double> seconds
   return json.dump();
 }
 
-ProposerBriefing brief_proposer(const TuningTask& task, const DeviceInfo& device,
-                                std::uint64_t seed, std::optional<int> trials,
-                                std::optional<double> seconds) {
-  ProposerBriefing briefing;
+search::ProposerBriefing brief_proposer(const TuningTask& task, const device::DeviceInfo& device,
+                                        std::uint64_t seed, std::optional<int> trials,
+                                        std::optional<double> seconds) {
+  search::ProposerBriefing briefing;
   briefing.device_json = Json{
       {"id", device.id},
       {"name", device.name},
@@ -67,15 +67,16 @@ ProposerBriefing brief_proposer(const TuningTask& task, const DeviceInfo& device
                                  {"unit", "us"},
                                  {"kind", to_text(device.times)},
                                  {"problem", task.problem->kind()},
-                                 {"shape", Json::parse(to_json(task.problem->shape()))}}
+                                 {"shape", Json::parse(fa_tune::to_json(task.problem->shape()))}}
                                 .dump();
   briefing.budget_json = budget_json(trials, seconds);
   briefing.seed = seed;
   return briefing;
 }
 
-TrialReport report_trial(const TrialRow& row, const Config& config, std::optional<double> time_us) {
-  TrialReport report;
+search::TrialReport report_trial(const db::TrialRow& row, const Config& config,
+                                 std::optional<double> time_us) {
+  search::TrialReport report;
   report.number = static_cast<std::uint64_t>(row.number);
   report.config = config;
   report.status = row.outcome;
@@ -101,4 +102,4 @@ TrialReport report_trial(const TrialRow& row, const Config& config, std::optiona
   return report;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -6,17 +6,17 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devices,
-                    const DeviceInfo& device, const std::string& compiler,
-                    const EvolveOptions& options) {
-  RunRow run;
+db::RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devices,
+                        const device::DeviceInfo& device, const std::string& compiler,
+                        const EvolveOptions& options) {
+  db::RunRow run;
   run.space = task.file.name;
   run.space_hash = task.space.hash();
   run.space_text = task.file.text;
   run.problem = task.problem->kind();
-  run.shape_json = to_json(task.problem->shape());
+  run.shape_json = fa_tune::to_json(task.problem->shape());
   run.device = fmt::format("{}", fmt::join(devices, ","));
   run.device_name = device.name;
   run.arch = device.arch;
@@ -43,7 +43,7 @@ void require_same(const std::string& what, const std::string& stored, const std:
                                 stored.substr(0, 60), now.substr(0, 60)));
 }
 
-BatchPolicy batch_policy_of(const RunRow& run) {
+BatchPolicy batch_policy_of(const db::RunRow& run) {
   const auto options = nlohmann::json::parse(run.options_json);
   const auto wrong = [&run] {
     return UserError(
@@ -61,14 +61,14 @@ BatchPolicy batch_policy_of(const RunRow& run) {
   return {.generation = count("generation", 16, 1), .ahead = count("ahead", 0, 0)};
 }
 
-bool is_warm(const RunRow& run) {
+bool is_warm(const db::RunRow& run) {
   return nlohmann::json::parse(run.options_json).value("warm", nlohmann::json(true)) != false;
 }
 
-std::optional<double> proposer_share(const RunRow& run) {
+std::optional<double> proposer_share(const db::RunRow& run) {
   const auto options = nlohmann::json::parse(run.options_json);
   if (!options.contains("proposer")) return std::nullopt;
   return options["proposer"].at("share").get<double>();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

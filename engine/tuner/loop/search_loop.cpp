@@ -10,24 +10,24 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // Trials handed out for each slot, so that none waits while the engine asks or writes.
 constexpr std::size_t kAhead = 4;
 
-void fail_deadly(TrialRow& row, const Rejection& charge) {
+void fail_deadly(db::TrialRow& row, const Rejection& charge) {
   row.stage = "launch";
   fail(row, charge);
   row.screen_time.reset();
 }
 
 // What devices are called in trials: by their names, numbered where those are alike.
-std::vector<std::string> names_of(std::span<Device* const> devices) {
+std::vector<std::string> names_of(std::span<device::Device* const> devices) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string& id = devices[i]->info().id;
-    const auto same = [&](const Device* device) { return device->info().id == id; };
+    const auto same = [&](const device::Device* device) { return device->info().id == id; };
     const auto before = std::count_if(devices.begin(), devices.begin() + static_cast<int>(i), same);
     names.push_back(before == 0 ? id : fmt::format("{}#{}", id, before + 1));
   }
@@ -61,7 +61,7 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
                      cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
       device_names_(names_of(parts.devices)),
       executor_(parts.devices, parts.queue) {
-  for (Device* device : parts.devices)
+  for (device::Device* device : parts.devices)
     gates_.push_back(
         std::make_unique<GateAndScreen>(parts.task, *device, parts.truth, TrialSeeds::of(seed)));
   breakdown_.devices = device_names_;
@@ -92,7 +92,7 @@ bool SearchLoop::within_budget(std::uint64_t number) const {
   return (!trials || number <= static_cast<std::uint64_t>(*trials)) && time_left();
 }
 
-std::vector<Proposal> SearchLoop::ask_all() {
+std::vector<search::Proposal> SearchLoop::ask_all() {
   const Adding adding(breakdown_.search_s);
   if (parts_.proposer == nullptr) return parts_.strategy.ask(policy_.generation);
   std::optional<int> trials;
@@ -115,7 +115,7 @@ bool SearchLoop::ask() {
   }
   fault_point("generation_asked");
   generations_.push_back(proposals.size());
-  for (Proposal& proposal : proposals) {
+  for (search::Proposal& proposal : proposals) {
     Entry& entry = entries_.emplace_back();
     entry.number = ++asked_;
     entry.stored = log_.stored(entry.number);
@@ -147,7 +147,7 @@ bool SearchLoop::compile_next() {
 }
 
 void SearchLoop::compile_one(Entry& entry) {
-  TrialRow& row = entry.trial.row;
+  db::TrialRow& row = entry.trial.row;
   row.run = run_;
   row.number = static_cast<std::int64_t>(entry.number);
   row.operation = entry.proposal.operation;
@@ -173,7 +173,7 @@ void SearchLoop::compile_one(Entry& entry) {
 
 // A deque's elements stay where they are.
 DeviceExecutor::Job SearchLoop::job(Entry& entry) {
-  const auto work = [this, &entry](Device& device, std::size_t slot) {
+  const auto work = [this, &entry](device::Device& device, std::size_t slot) {
     // What was loaded belongs to this thread's device.
     struct Leaving {
       Variant& variant;
@@ -218,7 +218,7 @@ bool SearchLoop::record() {
   entries_.pop_front();
   --compiled_;
   const bool fresh = entry.stored == nullptr;
-  TrialRow row;
+  db::TrialRow row;
   if (fresh) {
     const Adding adding(breakdown_.store_s);
     entry.trial.row.at_ms = seconds() * 1000;
@@ -247,7 +247,7 @@ bool SearchLoop::record() {
 void SearchLoop::tell_generation() {
   {
     const Adding adding(breakdown_.search_s);
-    for (const Evaluation& each : told_) parts_.strategy.tell(each);
+    for (const search::Evaluation& each : told_) parts_.strategy.tell(each);
   }
   told_.clear();
   generations_.pop_front();
@@ -256,7 +256,7 @@ void SearchLoop::tell_generation() {
   }
 }
 
-Device* SearchLoop::usable() const {
+device::Device* SearchLoop::usable() const {
   for (std::size_t slot = 0; slot < parts_.devices.size(); ++slot)
     if (executor_.alive(slot)) return parts_.devices[slot];
   return nullptr;
@@ -271,4 +271,4 @@ Breakdown SearchLoop::breakdown() const {
   return breakdown;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -21,21 +21,21 @@
 #include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The parts that the search of a run works with. All of them must outlive the loop.
 struct SearchParts {
   const TuningTask& task;
-  std::span<Device* const> devices;
+  std::span<device::Device* const> devices;
   TaskQueue& queue;  // the compile pool wakes it
-  CompilePool& pool;
-  TruthCache& truth;
-  Store& store;
+  kernel::CompilePool& pool;
+  gate::TruthCache& truth;
+  db::Store& store;
   const EvolveOptions& options;
   EvolveListener& listener;
   const std::atomic<bool>& stop;
-  Strategy& strategy;
-  ProposerArm* proposer;  // may be null
+  search::Strategy& strategy;
+  search::ProposerArm* proposer;  // may be null
 };
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
@@ -57,18 +57,18 @@ class SearchLoop {
   // Why the run was given up; empty if it was not.
   const std::string& trouble() const { return trouble_; }
   // The first device that can still be used, or nullptr.
-  Device* usable() const;
+  device::Device* usable() const;
 
  private:
   // A proposal on its way.
   struct Entry {
     std::uint64_t number = 0;
-    Proposal proposal;
-    const TrialRow* stored = nullptr;  // the row of an earlier session, if there is one
-    std::unique_ptr<Variant> variant;  // null if stored
-    FinishedTrial compiled;            // every attempt begins with a copy of it
-    FinishedTrial trial;               // a slot writes to it while it is under way
-    std::optional<bool> charged;       // no value if it did not come to a slot
+    search::Proposal proposal;
+    const db::TrialRow* stored = nullptr;  // the row of an earlier session, if there is one
+    std::unique_ptr<Variant> variant;      // null if stored
+    FinishedTrial compiled;                // every attempt begins with a copy of it
+    FinishedTrial trial;                   // a slot writes to it while it is under way
+    std::optional<bool> charged;           // no value if it did not come to a slot
     bool finished = false;
   };
 
@@ -79,7 +79,7 @@ class SearchLoop {
   DeviceExecutor::Job job(Entry& entry);
   void on_gated(Entry& entry, std::size_t slot, Attempt ended);
   void tell_generation();
-  std::vector<Proposal> ask_all();
+  std::vector<search::Proposal> ask_all();
 
   double seconds() const { return seconds_before_ + watch_.milliseconds() / 1000; }
   bool time_left() const { return !parts_.options.seconds || seconds() < *parts_.options.seconds; }
@@ -98,16 +98,16 @@ class SearchLoop {
   std::vector<std::unique_ptr<GateAndScreen>> gates_;  // by slot
   std::vector<std::string> device_names_;
   std::uint64_t asked_ = 0;
-  bool used_up_ = false;                 // the space is, or the proposer was interrupted
-  std::deque<Entry> entries_;            // asked for and not recorded, by number
-  std::size_t compiled_ = 0;             // of those, from the front
-  std::deque<std::size_t> generations_;  // sizes of those that were not told
-  std::vector<Evaluation> told_;         // of the first of these
-  CrashPolicy crashes_;                  // kernels are trials' numbers, devices are slots
+  bool used_up_ = false;                  // the space is, or the proposer was interrupted
+  std::deque<Entry> entries_;             // asked for and not recorded, by number
+  std::size_t compiled_ = 0;              // of those, from the front
+  std::deque<std::size_t> generations_;   // sizes of those that were not told
+  std::vector<search::Evaluation> told_;  // of the first of these
+  CrashPolicy crashes_;                   // kernels are trials' numbers, devices are slots
   bool interrupted_ = false;
   std::string trouble_;
   Breakdown breakdown_;
   DeviceExecutor executor_;  // last: its threads end before all else does
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -1,6 +1,6 @@
 #include "engine/tuner/loop/task_queue.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 void TaskQueue::run_pending() {
   auto task = tasks_.try_pop();
@@ -25,4 +25,4 @@ double TaskQueue::busy_ms() const {
   return now - waited_ms_ - waiting;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -6,7 +6,7 @@
 #include "engine/util/blocking_queue.hpp"
 #include "engine/util/stopwatch.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Tasks that other threads post for one thread, the owner, to run. What only the owner touches
 // needs no lock then. The queue also measures how long its owner was busy with something other than
@@ -34,4 +34,4 @@ class TaskQueue {
   double waits_since_ms_ = -1;  // negative while it does not wait
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

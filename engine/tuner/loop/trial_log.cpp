@@ -8,7 +8,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/tuner/loop/run_options.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // {"BLOCK_M":[64,32]}: what a child changed; null where a gene was or is absent.
@@ -16,7 +16,7 @@ std::string changed_genes(const Config& parent, const Config& child) {
   nlohmann::ordered_json genes = nlohmann::ordered_json::object();
   const auto json = [](const Value* value) {
     return value == nullptr ? nlohmann::ordered_json()
-                            : nlohmann::ordered_json::parse(to_json(*value));
+                            : nlohmann::ordered_json::parse(fa_tune::to_json(*value));
   };
   for (const auto& [name, value] : parent.settings()) {
     const Value* now = child.find(name);
@@ -27,19 +27,19 @@ std::string changed_genes(const Config& parent, const Config& child) {
   return genes.dump();
 }
 
-double cost_s(const TrialRow& row) {
+double cost_s(const db::TrialRow& row) {
   return (row.compile_ms + row.gate_ms + row.measure_ms) / 1000;
 }
 
 }  // namespace
 
-TrialLog::TrialLog(const TuningTask& task, Store& store, std::int64_t run)
+TrialLog::TrialLog(const TuningTask& task, db::Store& store, std::int64_t run)
     : task_(task), store_(store), run_(run) {
-  for (TrialRow& trial : store_.trials(run))
+  for (db::TrialRow& trial : store_.trials(run))
     stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
 }
 
-const TrialRow* TrialLog::stored(std::uint64_t number) const {
+const db::TrialRow* TrialLog::stored(std::uint64_t number) const {
   const auto found = stored_.find(number);
   return found == stored_.end() ? nullptr : &found->second;
 }
@@ -52,22 +52,22 @@ double TrialLog::seconds_before() const {
   return seconds;
 }
 
-TrialRow TrialLog::replay(std::uint64_t number, const Proposal& proposal) {
-  TrialRow row = stored_.at(number);
+db::TrialRow TrialLog::replay(std::uint64_t number, const search::Proposal& proposal) {
+  db::TrialRow row = stored_.at(number);
   require_same(fmt::format("trial {}", row.number), row.config_json, proposal.config.to_json());
   count(row);
   return row;
 }
 
-TrialRow TrialLog::record(FinishedTrial trial, const Proposal& proposal) {
-  std::vector<ParentRow> parents;
+db::TrialRow TrialLog::record(FinishedTrial trial, const search::Proposal& proposal) {
+  std::vector<db::ParentRow> parents;
   for (std::size_t i = 0; i < proposal.parents.size(); ++i) {
-    const TrialRow& parent = rows_.at(proposal.parents[i]);
+    const db::TrialRow& parent = rows_.at(proposal.parents[i]);
     parents.push_back({0, parent.id, static_cast<int>(i),
                        changed_genes(Config::from_json(parent.config_json), proposal.config)});
   }
   if (trial.twin != 0) trial.row.duplicate_of = rows_.at(static_cast<std::uint64_t>(trial.twin)).id;
-  std::vector<SampleRow> samples;
+  std::vector<db::SampleRow> samples;
   if (!trial.samples_us.empty()) samples.push_back({0, "screen", trial.samples_us});
   trial.row.run = run_;
   trial.row.id = store_.record_trial(trial.row, parents, samples, trial.source_text);
@@ -75,17 +75,17 @@ TrialRow TrialLog::record(FinishedTrial trial, const Proposal& proposal) {
   return trial.row;
 }
 
-Evaluation TrialLog::told(const TrialRow& row, const Config& config) const {
+search::Evaluation TrialLog::told(const db::TrialRow& row, const Config& config) const {
   const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : at_clock(row);
   return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time, cost_s(row)};
 }
 
 // What screens are compared by.
-std::optional<double> TrialLog::at_clock(const TrialRow& screened) const {
-  return screen_at_clock(screened, task_.target.clock_mhz);
+std::optional<double> TrialLog::at_clock(const db::TrialRow& screened) const {
+  return report::screen_at_clock(screened, task_.target.clock_mhz);
 }
 
-void TrialLog::count(const TrialRow& row) {
+void TrialLog::count(const db::TrialRow& row) {
   rows_.emplace(static_cast<std::uint64_t>(row.number), row);
   times_[row.id] = at_clock(row);
   ++counts_.trials;
@@ -100,4 +100,4 @@ void TrialLog::count(const TrialRow& row) {
     counts_.baseline = row;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

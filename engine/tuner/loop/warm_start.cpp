@@ -10,7 +10,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // With fewer, a model of a run says nothing.
@@ -21,8 +21,8 @@ constexpr std::size_t kMostRuns = 3;
 constexpr double kMostTimesTheWork = 32;
 
 // How many times the operations of one problem are those of the other; 1 where nobody knows.
-double times_the_work(const TuningTask& task, const RunRow& run) {
-  const Problem& problem = *task.problem;
+double times_the_work(const TuningTask& task, const db::RunRow& run) {
+  const problem::Problem& problem = *task.problem;
   const auto settings = Config::from_json(run.shape_json).settings();
   const Constants shape(settings.begin(), settings.end());
   const bool alike = std::ranges::equal(std::views::keys(shape), std::views::keys(problem.shape()));
@@ -31,22 +31,22 @@ double times_the_work(const TuningTask& task, const RunRow& run) {
   return here > 0 && there > 0 ? std::max(here / there, there / here) : 1;
 }
 
-PriorTrials load(const Store& store, const TuningTask& task, const PriorRun& choice) {
-  PriorTrials earlier{choice.title, {}};
-  for (const TrialRow& row : store.trials(choice.run)) {
+search::PriorTrials load(const db::Store& store, const TuningTask& task, const PriorRun& choice) {
+  search::PriorTrials earlier{choice.title, {}};
+  for (const db::TrialRow& row : store.trials(choice.run)) {
     if (row.number > choice.trials) break;
     // As it was when the search began: it may have failed in finals that were held later.
     if (row.outcome != Outcome::passed && row.stage != "final") continue;
     Config config = Config::from_json(row.config_json);
     if (task.space.why_invalid(config)) continue;
-    if (const auto us = screen_at_clock(row, task.target.clock_mhz))
+    if (const auto us = report::screen_at_clock(row, task.target.clock_mhz))
       earlier.trials.push_back(
           {static_cast<std::uint64_t>(row.number), std::move(config), true, us, 0});
   }
   return earlier;
 }
 
-PriorRun choice_of(const Store& store, const RunRow& run) {
+PriorRun choice_of(const db::Store& store, const db::RunRow& run) {
   const auto trials = store.trials(run.id);
   return {run.id, trials.empty() ? 0 : trials.back().number,
           fmt::format("run {}: {}, {}", run.id, run.device_name, run.shape_json)};
@@ -54,17 +54,17 @@ PriorRun choice_of(const Store& store, const RunRow& run) {
 
 }  // namespace
 
-std::vector<PriorRun> choose_prior_runs(const Store& store, const TuningTask& task,
+std::vector<PriorRun> choose_prior_runs(const db::Store& store, const TuningTask& task,
                                         const std::string& device_name) {
-  std::vector<RunRow> runs = store.runs();
-  std::erase_if(runs, [&](const RunRow& run) {
+  std::vector<db::RunRow> runs = store.runs();
+  std::erase_if(runs, [&](const db::RunRow& run) {
     return run.problem != task.problem->kind() || times_the_work(task, run) > kMostTimesTheWork;
   });
-  std::ranges::stable_sort(runs, {}, [&](const RunRow& run) {
+  std::ranges::stable_sort(runs, {}, [&](const db::RunRow& run) {
     return std::pair(run.device_name != device_name, times_the_work(task, run));
   });
   std::vector<PriorRun> choices;
-  for (const RunRow& run : runs) {
+  for (const db::RunRow& run : runs) {
     if (choices.size() == kMostRuns) break;
     PriorRun choice = choice_of(store, run);
     if (load(store, task, choice).trials.size() >= kFewestTrials)
@@ -73,7 +73,7 @@ std::vector<PriorRun> choose_prior_runs(const Store& store, const TuningTask& ta
   return choices;
 }
 
-PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int64_t run) {
+PriorRun choose_prior_runs(const db::Store& store, const TuningTask& task, std::int64_t run) {
   const auto row = store.run(run);
   if (!row) throw UserError(fmt::format("there is no run {} to learn from in this database", run));
   PriorRun choice = choice_of(store, *row);
@@ -85,9 +85,9 @@ PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int6
   return choice;
 }
 
-std::vector<PriorTrials> load_prior_runs(const Store& store, const TuningTask& task,
-                                         const std::vector<PriorRun>& choices) {
-  std::vector<PriorTrials> runs;
+std::vector<search::PriorTrials> load_prior_runs(const db::Store& store, const TuningTask& task,
+                                                 const std::vector<PriorRun>& choices) {
+  std::vector<search::PriorTrials> runs;
   for (const PriorRun& choice : choices) runs.push_back(load(store, task, choice));
   return runs;
 }
@@ -99,7 +99,7 @@ std::string to_json(const std::vector<PriorRun>& choices) {
   return json.dump();
 }
 
-std::vector<PriorRun> prior_runs_of(const RunRow& run) {
+std::vector<PriorRun> prior_runs_of(const db::RunRow& run) {
   std::vector<PriorRun> choices;
   const auto options = nlohmann::json::parse(run.options_json);
   for (const auto& one : options.value("earlier", nlohmann::json::array()))
@@ -108,4 +108,4 @@ std::vector<PriorRun> prior_runs_of(const RunRow& run) {
   return choices;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -8,7 +8,7 @@
 #include "engine/search/strategy.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // A run that a search learns from before its first trial. `trials` is how many it had when the
 // search began, and only these count, whatever the run did afterwards.
@@ -23,18 +23,18 @@ struct PriorRun {
 // shapes by up to a factor of 32 in their operations: a run of far more work is sure about what
 // does not hold for little work. It takes at most three: those on the device of that name first,
 // then the nearest by their operations, then the newest.
-std::vector<PriorRun> choose_prior_runs(const Store& store, const TuningTask& task,
+std::vector<PriorRun> choose_prior_runs(const db::Store& store, const TuningTask& task,
                                         const std::string& device_name);
 // The choice of one run, which a person named. Throws UserError if there is no such run or nothing
 // in it is valid here.
-PriorRun choose_prior_runs(const Store& store, const TuningTask& task, std::int64_t run);
+PriorRun choose_prior_runs(const db::Store& store, const TuningTask& task, std::int64_t run);
 
-std::vector<PriorTrials> load_prior_runs(const Store& store, const TuningTask& task,
-                                         const std::vector<PriorRun>& choices);
+std::vector<search::PriorTrials> load_prior_runs(const db::Store& store, const TuningTask& task,
+                                                 const std::vector<PriorRun>& choices);
 
 // The form that is kept with the run that learned: [{"run":3,"trials":120}].
 std::string to_json(const std::vector<PriorRun>& choices);
 // The choices that a run's options hold; none if it began cold.
-std::vector<PriorRun> prior_runs_of(const RunRow& run);
+std::vector<PriorRun> prior_runs_of(const db::RunRow& run);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -21,26 +21,26 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
-TuningTask project_of(const RunRow& run, const std::filesystem::path& root,
+TuningTask project_of(const db::RunRow& run, const std::filesystem::path& root,
                       const std::string& changes = "") {
-  SpaceFile file = stored_space(run);
+  space::SpaceFile file = stored_space(run);
   std::vector<std::string> list;
   std::istringstream stream(changes);
   for (std::string change; std::getline(stream, change, ',');) list.push_back(change);
-  return open_task(list.empty() ? std::move(file) : with_settings(file, list), root);
+  return open_task(list.empty() ? std::move(file) : space::with_settings(file, list), root);
 }
 
-std::optional<ScreenTime> screen_of(const TrialRow& trial, double mhz) {
-  const auto us = screen_at_clock(trial, mhz);
+std::optional<db::ScreenTime> screen_of(const db::TrialRow& trial, double mhz) {
+  const auto us = report::screen_at_clock(trial, mhz);
   if (!us) return std::nullopt;
-  return ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
+  return db::ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
 }
 
 // What several screens say together.
-ScreenTime joined(const std::vector<ScreenTime>& screens) {
+db::ScreenTime joined(const std::vector<db::ScreenTime>& screens) {
   std::vector<double> us;
   Interval all = screens.front().us;
   for (const auto& [each] : screens) {
@@ -48,24 +48,24 @@ ScreenTime joined(const std::vector<ScreenTime>& screens) {
     all.low = std::min(all.low, each.low);
     all.high = std::max(all.high, each.high);
   }
-  all.value = median(us);
+  all.value = measure::median(us);
   return {all};
 }
 
 }  // namespace
 
-PortfolioField::PortfolioField(const Store& store, const Wishes& wishes,
+PortfolioField::PortfolioField(const db::Store& store, const Wishes& wishes,
                                const std::filesystem::path& root)
     : root_(root) {
-  TrialFilter filter = wishes.filter;
+  db::TrialFilter filter = wishes.filter;
   filter.limit = -1;
-  const std::vector<TrialRow> trials = store.best(filter);
+  const std::vector<db::TrialRow> trials = store.best(filter);
   std::set<std::int64_t, std::greater<>> runs;
-  for (const TrialRow& trial : trials) runs.insert(trial.run);
+  for (const db::TrialRow& trial : trials) runs.insert(trial.run);
   if (runs.empty()) throw UserError("no trial that passed answers to this");
   run_ = *store.run(*runs.begin());
   for (const std::int64_t id : runs) {
-    const RunRow run = *store.run(id);
+    const db::RunRow run = *store.run(id);
     if (run.device_name != run_.device_name)
       throw UserError(fmt::format("trials of {} and of {} are here: name one with --device",
                                   run.device_name, run_.device_name));
@@ -90,11 +90,11 @@ void PortfolioField::take_shape(TuningTask task) {
   shapes_.push_back({std::move(task), described});
 }
 
-void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
-  TrialFilter filter = wishes.filter;
+void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes) {
+  db::TrialFilter filter = wishes.filter;
   filter.limit = -1;
   std::vector<std::size_t> taken(shapes_.size(), 0);
-  const std::vector<TrialRow> trials = store.best(filter);
+  const std::vector<db::TrialRow> trials = store.best(filter);
   std::map<std::int64_t, std::size_t> shape_of_run;
   const auto shape_of = [&](std::int64_t run) {
     const auto [at, fresh] = shape_of_run.emplace(run, 0);
@@ -105,7 +105,7 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
     return at->second;
   };
   // The best first: the first so many of a shape are its candidates.
-  for (const TrialRow& trial : trials) {
+  for (const db::TrialRow& trial : trials) {
     const std::size_t shape = shape_of(trial.run);
     const Config config = Config::from_json(trial.config_json);
     if (taken[shape] >= wishes.candidates ||
@@ -117,8 +117,9 @@ void PortfolioField::take_recorded(const Store& store, const Wishes& wishes) {
   times_.assign(kernels_.size(), std::vector<PortfolioTime>(shapes_.size()));
   raced_.assign(shapes_.size(), false);
   if (wishes.all_anew) return;
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<ScreenTime>> screens;  // kernel, shape
-  for (const TrialRow& trial : trials) {
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<db::ScreenTime>>
+      screens;  // kernel, shape
+  for (const db::TrialRow& trial : trials) {
     const auto kernel =
         std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
     if (kernel == kernels_.end()) continue;
@@ -150,7 +151,8 @@ std::size_t PortfolioField::missing() const {
   return count;
 }
 
-std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint64_t seed) {
+std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool& pool,
+                                    std::uint64_t seed) {
   std::size_t timed = 0;
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     const TuningTask& task = shapes_[shape].task;
@@ -158,7 +160,7 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
       if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
     if (wanted.empty()) continue;
-    TruthCache truth(*task.problem);
+    gate::TruthCache truth(*task.problem);
     const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
     GateAndScreen gate_and_screen(task, device, truth, seeds);
     for (const std::size_t kernel : wanted) {
@@ -179,8 +181,8 @@ std::size_t PortfolioField::measure(Device& device, CompilePool& pool, std::uint
   return timed;
 }
 
-void PortfolioField::race(Device& device, CompilePool& pool, double within, std::uint64_t seed,
-                          const std::function<void(std::size_t done)>& done) {
+void PortfolioField::race(device::Device& device, kernel::CompilePool& pool, double within,
+                          std::uint64_t seed, const std::function<void(std::size_t done)>& done) {
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     const auto best = best_us(shape);
     std::vector<std::size_t> near;
@@ -238,4 +240,4 @@ Costs PortfolioField::costs(double within) const {
   return costs;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -14,7 +14,7 @@
 #include "engine/tuner/portfolio/set_cover.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The time of a kernel at a shape, and how it is known. All times are of screens, at the clock of
 // the target's profile where the GPU's clock is known (us_at_clock), so that a published figure
@@ -25,7 +25,7 @@ struct PortfolioTime {
   From from = From::nothing;
   // The median of several recorded screens, with the ends of all their intervals. If `from` is set
   // and there is no time, the kernel failed at this shape.
-  std::optional<ScreenTime> time;
+  std::optional<db::ScreenTime> time;
   // Its time over that of the fastest in its shape's race, if it was in one.
   std::optional<Interval> ratio;
 
@@ -48,26 +48,26 @@ struct PortfolioKernel {
 class PortfolioField {
  public:
   struct Wishes {
-    TrialFilter filter;               // what to choose from
+    db::TrialFilter filter;           // what to choose from
     std::size_t candidates = 5;       // of each shape, this many of the fastest trials
     std::vector<std::string> shapes;  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;            // no recorded time counts
   };
   // Throws UserError if no trial fits the wishes, or if they are of several devices or problems.
-  PortfolioField(const Store& store, const Wishes& wishes, const std::filesystem::path& root);
+  PortfolioField(const db::Store& store, const Wishes& wishes, const std::filesystem::path& root);
 
   const std::vector<PortfolioShape>& shapes() const { return shapes_; }
   const std::vector<PortfolioKernel>& kernels() const { return kernels_; }
   const PortfolioTime& time(std::size_t kernel, std::size_t shape) const {
     return times_[kernel][shape];
   }
-  const RunRow& run() const { return run_; }  // the newest: its device, its kind of time
+  const db::RunRow& run() const { return run_; }  // the newest: its device, its kind of time
 
   // Pairs whose time is not known.
   std::size_t missing() const;
   // Takes all missing pairs through a trial's stages. A kernel that fails in one of them does not
   // serve that shape. Returns how many were timed. The device must be of run()'s name.
-  std::size_t measure(Device& device, CompilePool& pool, std::uint64_t seed);
+  std::size_t measure(device::Device& device, kernel::CompilePool& pool, std::uint64_t seed);
 
   // How far screens of one kernel may differ. A kernel that is further behind the best of a shape
   // than `within` and this is not raced there.
@@ -78,7 +78,7 @@ class PortfolioField {
   // (race_finalists). For a device that measures, which must be of run()'s name. A kernel that
   // fails in a race does not serve that shape. A shape whose race said nothing keeps its screens.
   // `done` gets the number of shapes that are over.
-  void race(Device& device, CompilePool& pool, double within, std::uint64_t seed,
+  void race(device::Device& device, kernel::CompilePool& pool, double within, std::uint64_t seed,
             const std::function<void(std::size_t done)>& done);
   bool raced(std::size_t shape) const { return raced_[shape]; }
 
@@ -93,10 +93,10 @@ class PortfolioField {
 
  private:
   void take_shape(TuningTask task);
-  void take_recorded(const Store& store, const Wishes& wishes);
+  void take_recorded(const db::Store& store, const Wishes& wishes);
   void rule_out();
 
-  RunRow run_;
+  db::RunRow run_;
   std::filesystem::path root_;
   std::vector<PortfolioShape> shapes_;
   std::vector<PortfolioKernel> kernels_;
@@ -104,4 +104,4 @@ class PortfolioField {
   std::vector<bool> raced_;  // by shape
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

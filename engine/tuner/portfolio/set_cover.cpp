@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Kernels = std::vector<std::size_t>;
@@ -132,4 +132,4 @@ SetCover fewest_cover(const Costs& costs, std::size_t most_steps) {
   return CoverSearch(costs, most_steps).run();
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

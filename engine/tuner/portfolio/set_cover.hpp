@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The cost of a kernel at a shape that it serves well enough; nothing where it does not.
 using Costs = std::vector<std::vector<std::optional<double>>>;  // [kernel][shape]
@@ -25,4 +25,4 @@ struct SetCover {
 // shape has no kernel.
 SetCover fewest_cover(const Costs& costs, std::size_t most_steps = 2'000'000);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -7,7 +7,7 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -48,7 +48,7 @@ std::string meaning_of(const std::string& wait) {
   return found == kModelWaits.end() ? "" : found->meaning;
 }
 
-void add_stalls(const Json& waits, Profile& profile) {
+void add_stalls(const Json& waits, report::Profile& profile) {
   double all = 0;
   for (const auto& [wait, us] : waits.items()) all += us.get<double>();
   if (all <= 0) return;
@@ -56,7 +56,7 @@ void add_stalls(const Json& waits, Profile& profile) {
     profile.stalls.push_back({wait, meaning_of(wait), 100 * us.get<double>() / all});
 }
 
-void fill(const Json& detail, const DeviceProfile& model, Profile& profile) {
+void fill(const Json& detail, const device::DeviceProfile& model, report::Profile& profile) {
   const double launch_us = detail.at("launch_us").get<double>();
   const double running_us = profile.time_us - launch_us;
   profile.launch = 100 * launch_us / profile.time_us;
@@ -88,9 +88,9 @@ void fill(const Json& detail, const DeviceProfile& model, Profile& profile) {
 
 }  // namespace
 
-Profile predicted_profile(const Timing& timing, const DeviceInfo& device,
-                          const DeviceProfile& model) {
-  Profile profile;
+report::Profile predicted_profile(const device::Timing& timing, const device::DeviceInfo& device,
+                                  const device::DeviceProfile& model) {
+  report::Profile profile;
   profile.source = "emulator";
   profile.version = model.name;
   profile.device = device.id;
@@ -102,8 +102,8 @@ Profile predicted_profile(const Timing& timing, const DeviceInfo& device,
   } catch (const Json::exception& error) {
     throw MachineError(device.id + ": what its model tells cannot be read: " + error.what());
   }
-  find_limit(profile);
+  report::find_limit(profile);
   return profile;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

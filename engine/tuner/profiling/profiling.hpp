@@ -14,7 +14,7 @@
 #include "engine/report/profile.hpp"
 #include "engine/tuner/task/kernel_under_test.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // How a profile is made on a device that measures.
 struct MeasuredProfiling {
@@ -29,24 +29,23 @@ struct ProfilingOptions {
   std::string text;            // the kernel's, as an exported file has it
   std::uint64_t seed = 1;      // of inputs
   MeasuredProfiling measured;
-  std::optional<DeviceProfile> model;  // what a device that predicts emulates
-  int jobs = 1;                        // compilers
+  std::optional<device::DeviceProfile> model;  // what a device that predicts emulates
+  int jobs = 1;                                // compilers
 };
 
 // Gates an exported kernel on the device, times it there, and profiles one launch at the timed
 // shape with the inputs that were timed. A device that predicts uses the emulator's model, others
 // use Nsight Compute, in a process that has the device for itself. The error says why the kernel
 // failed or could not be timed.
-std::expected<Profile, std::string> profile_kernel(std::unique_ptr<KernelUnderTest> tested,
-                                                   std::unique_ptr<Device> device,
-                                                   std::unique_ptr<Compiler> compiler,
-                                                   const ProfilingOptions& options);
+std::expected<report::Profile, std::string> profile_kernel(
+    std::unique_ptr<KernelUnderTest> tested, std::unique_ptr<device::Device> device,
+    std::unique_ptr<kernel::Compiler> compiler, const ProfilingOptions& options);
 
 // The work of the command `profiled`, the process under Nsight Compute: launches the exported
 // kernel of `text` `launches` times on a device. It takes the kernel from a folder of compiled
 // kernels, in which a compiler of that version has left it. Throws MachineError if it does not run.
 void launch_for_profiler(const std::string& text, const std::filesystem::path& compiled,
-                         const std::string& compiler_version, Device& device,
+                         const std::string& compiler_version, device::Device& device,
                          const std::filesystem::path& root, std::uint64_t seed, int launches);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

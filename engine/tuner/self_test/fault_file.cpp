@@ -4,7 +4,7 @@
 
 #include "engine/yaml/yaml.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, Value>>;
@@ -95,7 +95,7 @@ std::filesystem::path fault_file_of(const std::filesystem::path& manifest) {
   return manifest.parent_path() / "faults" / manifest.filename();
 }
 
-Template plant(const Template& sound, const PlantedFault& fault) {
+kernel::Template plant(const kernel::Template& sound, const PlantedFault& fault) {
   std::string text = sound.cuda_text();
   for (const auto& [from, to] : fault.changes) {
     const std::size_t place = text.find(from);
@@ -105,7 +105,7 @@ Template plant(const Template& sound, const PlantedFault& fault) {
     text.replace(place, from.size(), to);
   }
   if (!fault.append.empty()) text += "\n" + fault.append;
-  return Template::parse(sound.name(), sound.manifest_text(), text, fault.mark.file);
+  return kernel::Template::parse(sound.name(), sound.manifest_text(), text, fault.mark.file);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -9,7 +9,7 @@
 #include "engine/util/error.hpp"
 #include "engine/yaml/value.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // A change of a template's text, made after its includes were made flat, that makes a wrong kernel
 // of it.
@@ -52,6 +52,6 @@ std::filesystem::path fault_file_of(const std::filesystem::path& manifest);
 
 // The template with the fault in it. Throws UserError at the fault's place if a text to change is
 // not there exactly once: a fault whose place has moved must be noticed.
-Template plant(const Template& sound, const PlantedFault& fault);
+kernel::Template plant(const kernel::Template& sound, const PlantedFault& fault);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -15,7 +15,7 @@
 #include "engine/util/random.hpp"
 #include "engine/util/stopwatch.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Sort = SelfTestRow::Sort;
@@ -28,25 +28,28 @@ class Workplace {
  public:
   // With `whole` the timed shape is gated too, wherever that is, and the clock's proof asked.
   Workplace(TuningTask task, const DeviceOpener& open, const EmulatorOpener& emulator,
-            Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
+            kernel::Compiler& compiler, int jobs, std::uint64_t seed, bool whole)
       : task_(std::move(task)),
         open_(open),
         pool_(compiler, jobs),
-        truth_(*task_.problem, Truth::thorough),
+        truth_(*task_.problem, problem::Truth::thorough),
         seed_(seed),
         whole_(whole) {
     if (task_.problem->wants_reference())
-      task_.problem->use_reference(make_reference_runner(
-          [this] { return open_(task_.target); },
-          [&compiler](const CompileRequest& request) { return compiler.compile(request); }));
+      task_.problem->use_reference(
+          gate::make_reference_runner([this] { return open_(task_.target); },
+                                      [&compiler](const kernel::CompileRequest& request) {
+                                        return compiler.compile(request);
+                                      }));
     open_device();
     check_.emplace(task_, *device_, pool_, emulator, seed);
-    const bool timed = whole_ || device_->info().times == TimeKind::measured;
-    cases_ = trial_cases(*task_.problem, seed, timed ? TimedShape::all : TimedShape::none);
+    const bool timed = whole_ || device_->info().times == device::TimeKind::measured;
+    cases_ = gate::trial_cases(*task_.problem, seed,
+                               timed ? gate::TimedShape::all : gate::TimedShape::none);
   }
 
   const TuningTask& task() const { return task_; }
-  const Device& device() const { return *device_; }
+  const device::Device& device() const { return *device_; }
 
   // No Variant may be alive.
   void open_device() {
@@ -57,7 +60,7 @@ class Workplace {
                    whole_ ? ValidatedTimer::Proof::always : ValidatedTimer::Proof::where_measured);
   }
 
-  std::unique_ptr<Variant> begin(const Template& from, const Config& config) {
+  std::unique_ptr<Variant> begin(const kernel::Template& from, const Config& config) {
     auto variant = make_variant(task_, from, config, pool_, *device_);
     // What is seen at run time has to stand without that check.
     variant->bind_even_if_it_keeps_state();
@@ -65,59 +68,62 @@ class Workplace {
     return variant;
   }
 
-  std::future<SanitizerResult> start_check(const Template& from, const Config& config) {
+  std::future<SanitizerResult> start_check(const kernel::Template& from, const Config& config) {
     return check_->start(from, config);
   }
 
   // What is seen at run time comes first.
   Rejection run(Variant& variant, std::future<SanitizerResult>& check) {
-    const Verdict verdict = Gate(*device_, truth_).check(variant.binder(), cases_);
+    const gate::Verdict verdict = gate::Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.passed()) return verdict.rejection();
     const auto bound = variant.bind(task_.problem->shape());
-    if (!bound) return {Finding::not_bound, bound.error()};
-    if (const auto timed = timer_->time(*bound, Effort::screen); !timed) return timed.error();
-    if (const auto kept = keeps_state(*variant.compiled())) return {"keeps_state", *kept};
+    if (!bound) return {gate::Finding::not_bound, bound.error()};
+    if (const auto timed = timer_->time(*bound, measure::Effort::screen); !timed)
+      return timed.error();
+    if (const auto kept = kernel::keeps_state(*variant.compiled())) return {"keeps_state", *kept};
     if (auto seen = check.get(); seen.rejection) return *std::move(seen.rejection);
-    return {Finding::passed, ""};
+    return {gate::Finding::passed, ""};
   }
 
  private:
   TuningTask task_;
   const DeviceOpener& open_;
-  CompilePool pool_;
-  TruthCache truth_;
+  kernel::CompilePool pool_;
+  gate::TruthCache truth_;
   std::uint64_t seed_;
   bool whole_;
-  std::vector<GateCase> cases_;
-  std::unique_ptr<Device> device_;
+  std::vector<gate::GateCase> cases_;
+  std::unique_ptr<device::Device> device_;
   std::optional<ValidatedTimer> timer_;
   std::optional<SanitizerCheck> check_;
 };
 
 struct Entry {
   Workplace* place = nullptr;
-  std::optional<Template> planted;  // else the task's own
+  std::optional<kernel::Template> planted;  // else the task's own
   Config config;
   SelfTestRow row;
   bool builds = true;
   std::string says;
 
-  const Template& from() const { return planted ? *planted : place->task().template_of(config); }
+  const kernel::Template& from() const {
+    return planted ? *planted : place->task().template_of(config);
+  }
 };
 
 bool passes(const Entry& entry) {
   const SelfTestRow& row = entry.row;
-  const bool passed = row.rejection.finding == Finding::passed;
+  const bool passed = row.rejection.finding == gate::Finding::passed;
   if (row.sort == Sort::twin || row.sort == Sort::variant) return passed;
   // A fault that could not be built was never tried.
-  if ((row.rejection.finding == Finding::not_bound) == entry.builds) return false;
+  if ((row.rejection.finding == gate::Finding::not_bound) == entry.builds) return false;
   const bool told =
       (row.rejection.finding + ": " + row.rejection.message).find(entry.says) != std::string::npos;
   return !passed && (told || !entry.place->device().info().checks);
 }
 
 // Whether a gene is there in a config that has all genes before it.
-bool exists(const Parameter& parameter, const Config& config, const Constants& constants) {
+bool exists(const space::Parameter& parameter, const Config& config, const Constants& constants) {
   if (!parameter.when) return true;
   const auto scope = [&](const std::string& name) -> const Value* {
     const auto found = constants.find(name);
@@ -129,8 +135,8 @@ bool exists(const Parameter& parameter, const Config& config, const Constants& c
 }
 
 // A fault file does not know which of its template's optional genes a space has.
-Config with_defaults(Config config, const Constants& optional, const Space& space) {
-  for (const Parameter& parameter : space.parts().parameters) {
+Config with_defaults(Config config, const Constants& optional, const space::Space& space) {
+  for (const space::Parameter& parameter : space.parts().parameters) {
     const auto found = optional.find(parameter.name);
     if (found != optional.end() && config.find(parameter.name) == nullptr &&
         exists(parameter, config, space.parts().constants))
@@ -141,8 +147,8 @@ Config with_defaults(Config config, const Constants& optional, const Space& spac
 
 class Tester {
  public:
-  Tester(const std::filesystem::path& root, const DeviceOpener& open, Compiler& compiler, int jobs,
-         const SelfTestOptions& options, const SelfTestListener& listen)
+  Tester(const std::filesystem::path& root, const DeviceOpener& open, kernel::Compiler& compiler,
+         int jobs, const SelfTestOptions& options, const SelfTestListener& listen)
       : root_(root),
         open_(open),
         compiler_(compiler),
@@ -150,8 +156,8 @@ class Tester {
         options_(options),
         listen_(listen) {}
 
-  SelfTestResult run(const std::vector<SpaceFile>& spaces) {
-    for (const SpaceFile& space : spaces) find_faults(space);
+  SelfTestResult run(const std::vector<space::SpaceFile>& spaces) {
+    for (const space::SpaceFile& space : spaces) find_faults(space);
     for (const Known& known : faults_)
       if (known.space == nullptr) result_.left_out.push_back(known.fault.name);
     std::erase_if(faults_, [](const Known& known) { return known.space == nullptr; });
@@ -167,12 +173,12 @@ class Tester {
 
  private:
   struct Known {
-    const SpaceFile* space = nullptr;
+    const space::SpaceFile* space = nullptr;
     std::filesystem::path file;
     PlantedFault fault;
   };
 
-  void find_faults(const SpaceFile& space) {
+  void find_faults(const space::SpaceFile& space) {
     for (const auto& [name, manifest] : space.templates) {
       const auto path = fault_file_of(root_ / "kernel_templates" / manifest);
       if (!std::filesystem::is_regular_file(path)) continue;
@@ -186,9 +192,9 @@ class Tester {
   }
 
   // A template's optional genes are not in all of its spaces, nor are all their values.
-  static bool has_genes(const SpaceFile& space, const Config& config) {
+  static bool has_genes(const space::SpaceFile& space, const Config& config) {
     return std::ranges::all_of(config.settings(), [&](const auto& setting) {
-      const auto gene = std::ranges::find(space.parameters, setting.first, &Parameter::name);
+      const auto gene = std::ranges::find(space.parameters, setting.first, &space::Parameter::name);
       return gene != space.parameters.end() &&
              std::ranges::find(gene->values, setting.second) != gene->values.end();
     });
@@ -197,10 +203,11 @@ class Tester {
   // Projects differ by the settings of their problem alone; each is opened once.
   Workplace& place_of(const Known& known) {
     std::string key = known.space->name;
-    for (const auto& [name, value] : known.fault.problem) key += " " + name + "=" + to_text(value);
+    for (const auto& [name, value] : known.fault.problem)
+      key += " " + name + "=" + fa_tune::to_text(value);
     auto& place = places_[key];
     if (!place) {
-      SpaceFile file = *known.space;
+      space::SpaceFile file = *known.space;
       // A preset is made for the space's own shape.
       file.presets.clear();
       for (const auto& setting : known.fault.problem) {
@@ -225,8 +232,8 @@ class Tester {
       const Known& known = faults_[i * faults_.size() / wanted];
       const PlantedFault& fault = known.fault;
       Workplace& place = place_of(known);
-      const Template& sound = place.task().template_of(fault.config);
-      const Space& its_space = place.task().space;
+      const kernel::Template& sound = place.task().template_of(fault.config);
+      const space::Space& its_space = place.task().space;
       const Config config = with_defaults(fault.config, sound.optional(), its_space);
       if (const auto why = its_space.why_invalid(config))
         throw UserError(prefix(fault.mark) + "'" + fault.name + "': " + *why);
@@ -250,7 +257,7 @@ class Tester {
     places_.clear();
   }
 
-  void try_variants(const SpaceFile& space, int count) {
+  void try_variants(const space::SpaceFile& space, int count) {
     if (count <= 0) return;
     const std::uint64_t seed = derive_seed(options_.seed, "variants " + space.name);
     Workplace place(open_task(space, root_), open_, options_.emulator, compiler_, jobs_, seed,
@@ -267,7 +274,7 @@ class Tester {
     work_off(entries);
   }
 
-  static Entry right_task(Workplace& place, const SpaceFile& space, const Config& config,
+  static Entry right_task(Workplace& place, const space::SpaceFile& space, const Config& config,
                           Sort sort) {
     Entry entry{.place = &place, .planted = {}, .config = config, .row = {}, .says = {}};
     entry.row.sort = sort;
@@ -313,7 +320,7 @@ class Tester {
 
   const std::filesystem::path& root_;
   const DeviceOpener& open_;
-  Compiler& compiler_;
+  kernel::Compiler& compiler_;
   int jobs_;
   const SelfTestOptions& options_;
   const SelfTestListener& listen_;
@@ -353,10 +360,11 @@ bool SelfTestResult::passed() const {
   return !rows.empty() && std::ranges::all_of(rows, &SelfTestRow::passed);
 }
 
-SelfTestResult self_test(const std::vector<SpaceFile>& spaces, const std::filesystem::path& root,
-                         const DeviceOpener& open, Compiler& compiler, int jobs,
-                         const SelfTestOptions& options, const SelfTestListener& listen) {
+SelfTestResult self_test(const std::vector<space::SpaceFile>& spaces,
+                         const std::filesystem::path& root, const DeviceOpener& open,
+                         kernel::Compiler& compiler, int jobs, const SelfTestOptions& options,
+                         const SelfTestListener& listen) {
   return Tester(root, open, compiler, jobs, options, listen).run(spaces);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -13,7 +13,7 @@
 #include "engine/space_file/space_file.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The proof of the gate: it must fail every planted fault and every cheat, and pass every correct
 // kernel. A kernel is gated as a finalist is: on the suites `quick` and `mission` and on hidden
@@ -54,7 +54,8 @@ struct SelfTestResult {
 
 // Opens the device for a space's target. It is called for every space, and again when a kernel has
 // cost the device its context.
-using DeviceOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& target)>;
+using DeviceOpener =
+    std::function<std::unique_ptr<device::Device>(const device::DeviceProfile& target)>;
 
 // Called as soon as a kernel is gated, with the rows until now, the new one last. `of`: how many
 // there will be.
@@ -62,8 +63,9 @@ using SelfTestListener = std::function<void(const SelfTestResult& until_now, int
 
 // Faults of a template that several spaces have are planted in the first of them that has their
 // genes. Throws UserError for a fault file that does not fit.
-SelfTestResult self_test(const std::vector<SpaceFile>& spaces, const std::filesystem::path& root,
-                         const DeviceOpener& open, Compiler& compiler, int jobs,
-                         const SelfTestOptions& options, const SelfTestListener& listen);
+SelfTestResult self_test(const std::vector<space::SpaceFile>& spaces,
+                         const std::filesystem::path& root, const DeviceOpener& open,
+                         kernel::Compiler& compiler, int jobs, const SelfTestOptions& options,
+                         const SelfTestListener& listen);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

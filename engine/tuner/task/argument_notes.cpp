@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
@@ -33,8 +33,9 @@ std::string map_note(const MappedTensor& map, const Notes& notes) {
 
 }  // namespace
 
-Notes argument_notes(const Template& from, const Config& config, const Problem& problem,
-                     const Constants& shape, const Constants& scope) {
+Notes argument_notes(const kernel::Template& from, const Config& config,
+                     const problem::Problem& problem, const Constants& shape,
+                     const Constants& scope) {
   const Notes known = problem.argument_notes(shape);
   const PlannedLaunch planned = from.require_plan(config, scope);
   const std::vector<MappedTensor>& maps = planned.maps;
@@ -48,4 +49,4 @@ Notes argument_notes(const Template& from, const Config& config, const Problem& 
   return notes;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -4,17 +4,18 @@
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-ExportedKernel::ExportedKernel(const Exported& exported, const Problem& problem,
-                               const DeviceProfile& target, Compiler& compiler, Device& device)
+ExportedKernel::ExportedKernel(const report::Exported& exported, const problem::Problem& problem,
+                               const device::DeviceProfile& target, kernel::Compiler& compiler,
+                               device::Device& device)
     : exported_(exported),
       problem_(problem),
       target_(target),
       compiler_(compiler),
       device_(device),
-      template_(Template::parse(exported.template_name, exported.manifest_text, exported.cuda_text,
-                                "exported manifest")) {}
+      template_(kernel::Template::parse(exported.template_name, exported.manifest_text,
+                                        exported.cuda_text, "exported manifest")) {}
 
 ExportedKernel::~ExportedKernel() {
   if (kernel_) device_.unload(*kernel_);
@@ -24,7 +25,7 @@ bool ExportedKernel::fits(const Constants& shape) const {
   return problem_.defines(shape) == problem_.defines(exported_.shape);
 }
 
-std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& shape) {
+std::expected<gate::BoundKernel, std::string> ExportedKernel::bind(const Constants& shape) {
   if (!fits(shape))
     return std::unexpected("the exported file is compiled for another kind of shape");
   if (!kernel_) {
@@ -32,11 +33,11 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
     if (!arch)
       return std::unexpected("it is for " + template_.arch() + ", the device is " +
                              device_.info().arch);
-    const Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
+    const kernel::Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
     const auto compiled =
         compiler_.compile({source, *arch, device_.info().accepts, template_.options()});
     if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
-    if (const auto kept = keeps_state(*compiled)) return std::unexpected(*kept);
+    if (const auto kept = kernel::keeps_state(*compiled)) return std::unexpected(*kept);
     const auto loaded = device_.load(compiled->image);
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
@@ -45,8 +46,8 @@ std::expected<BoundKernel, std::string> ExportedKernel::bind(const Constants& sh
   }
   auto planned = template_.plan(exported_.config, scope_of(target_, problem_.complete(shape)));
   if (!planned) return std::unexpected(planned.error());
-  return BoundKernel{*kernel_, planned->config, std::move(planned->arguments),
-                     std::move(planned->maps)};
+  return gate::BoundKernel{*kernel_, planned->config, std::move(planned->arguments),
+                           std::move(planned->maps)};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

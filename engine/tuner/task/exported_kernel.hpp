@@ -12,7 +12,7 @@
 #include "engine/problem/problem.hpp"
 #include "engine/report/export.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The kernel of an exported file, compiled as it stands there. Its #define lines fix what the
 // problem's defines say for the exported shape, so it can be bound to the shapes that share them
@@ -20,26 +20,27 @@ namespace fa_tune {
 class ExportedKernel {
  public:
   // References must outlive it. `target` gives the values that the manifest calls "device.*".
-  ExportedKernel(const Exported& exported, const Problem& problem, const DeviceProfile& target,
-                 Compiler& compiler, Device& device);
+  ExportedKernel(const report::Exported& exported, const problem::Problem& problem,
+                 const device::DeviceProfile& target, kernel::Compiler& compiler,
+                 device::Device& device);
   ~ExportedKernel();
   ExportedKernel(const ExportedKernel&) = delete;
   ExportedKernel& operator=(const ExportedKernel&) = delete;
 
   bool fits(const Constants& shape) const;
-  std::expected<BoundKernel, std::string> bind(const Constants& shape);
+  std::expected<gate::BoundKernel, std::string> bind(const Constants& shape);
   // Not known before the first bind().
   const KernelResources& resources() const { return resources_; }
 
  private:
-  const Exported& exported_;
-  const Problem& problem_;
-  const DeviceProfile& target_;
-  Compiler& compiler_;
-  Device& device_;
-  Template template_;
-  std::optional<KernelHandle> kernel_;
+  const report::Exported& exported_;
+  const problem::Problem& problem_;
+  const device::DeviceProfile& target_;
+  kernel::Compiler& compiler_;
+  device::Device& device_;
+  kernel::Template template_;
+  std::optional<device::KernelHandle> kernel_;
   KernelResources resources_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -7,7 +7,7 @@
 
 #include "engine/util/hash.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 std::string text_of(const Dim3& dims) { return fmt::format("{}x{}x{}", dims.x, dims.y, dims.z); }
@@ -31,4 +31,4 @@ void KernelIdentity::add_shape(std::string_view code, const PlannedLaunch& plann
 
 std::string KernelIdentity::hash() const { return sha256(text_); }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

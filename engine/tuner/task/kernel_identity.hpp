@@ -5,7 +5,7 @@
 
 #include "engine/model/kernel_image.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Identifies a variant by what a device is given: at every shape that a run gates or times, the
 // machine code and all arguments of its launch (grid, block, cluster, shared memory, arguments,
@@ -25,4 +25,4 @@ class KernelIdentity {
   std::string text_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -12,23 +12,25 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 class FileUnderTest final : public KernelUnderTest {
  public:
-  FileUnderTest(const std::string& file, Exported exported, const std::filesystem::path& root)
+  FileUnderTest(const std::string& file, report::Exported exported,
+                const std::filesystem::path& root)
       : KernelUnderTest(file),
         exported_(std::move(exported)),
         problem_(make_problem(exported_.problem, exported_.settings, file + ": ")),
-        target_(load_profile(exported_.target, root)) {}
+        target_(device::load_profile(exported_.target, root)) {}
 
-  const Problem& problem() const override { return *problem_; }
-  void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {
+  const problem::Problem& problem() const override { return *problem_; }
+  void use_reference(const std::shared_ptr<problem::ReferenceRunner>& runner) override {
     problem_->use_reference(runner);
   }
-  const DeviceProfile& target() const override { return target_; }
-  Binder on(Device& device, Compiler& compiler, CompilePool&) override {
+  const device::DeviceProfile& target() const override { return target_; }
+  gate::Binder on(device::Device& device, kernel::Compiler& compiler,
+                  kernel::CompilePool&) override {
     kernel_.emplace(exported_, *problem_, target_, compiler, device);
     return [this](const Constants& shape) { return kernel_->bind(shape); };
   }
@@ -38,9 +40,9 @@ class FileUnderTest final : public KernelUnderTest {
   }
 
  private:
-  Exported exported_;
-  std::unique_ptr<Problem> problem_;
-  DeviceProfile target_;
+  report::Exported exported_;
+  std::unique_ptr<problem::Problem> problem_;
+  device::DeviceProfile target_;
   std::optional<ExportedKernel> kernel_;
 };
 
@@ -49,12 +51,12 @@ class ConfigUnderTest final : public KernelUnderTest {
   ConfigUnderTest(const std::string& name, TuningTask task, Config config)
       : KernelUnderTest(name), task_(std::move(task)), config_(std::move(config)) {}
 
-  const Problem& problem() const override { return *task_.problem; }
-  void use_reference(const std::shared_ptr<ReferenceRunner>& runner) override {
+  const problem::Problem& problem() const override { return *task_.problem; }
+  void use_reference(const std::shared_ptr<problem::ReferenceRunner>& runner) override {
     task_.problem->use_reference(runner);
   }
-  const DeviceProfile& target() const override { return task_.target; }
-  Binder on(Device& device, Compiler&, CompilePool& pool) override {
+  const device::DeviceProfile& target() const override { return task_.target; }
+  gate::Binder on(device::Device& device, kernel::Compiler&, kernel::CompilePool& pool) override {
     variant_ = make_variant(task_, config_, pool, device);
     variant_->begin();
     return variant_->binder();
@@ -62,7 +64,7 @@ class ConfigUnderTest final : public KernelUnderTest {
   bool fits(const Constants&) const override { return true; }
   KernelResources resources() override {
     if (!variant_) return {};
-    const CompileOutcome& compiled = variant_->compiled();
+    const kernel::CompileOutcome& compiled = variant_->compiled();
     return compiled ? compiled->image.resources : KernelResources();
   }
 
@@ -81,7 +83,7 @@ std::optional<std::int64_t> number(std::string_view text) {
 }
 
 std::unique_ptr<KernelUnderTest> of_trial(const std::string& text, const KernelPlaces& places) {
-  const Store store(places.db, Store::Mode::read);
+  const db::Store store(places.db, db::Store::Mode::read);
   const std::size_t colon = text.find(':');
   const auto trial = colon == std::string::npos
                          ? store.trial(*number(text))
@@ -107,12 +109,12 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
   if (names_trial(text)) return of_trial(text, places);
   std::string known;
   if (places.space) {
-    TuningTask task = open_task(load_space_file(*places.space, places.root), places.root);
-    if (const Preset* preset = task.space.preset(text)) {
+    TuningTask task = open_task(space::load_space_file(*places.space, places.root), places.root);
+    if (const space::Preset* preset = task.space.preset(text)) {
       const Config config = preset->config;
       return std::make_unique<ConfigUnderTest>("preset " + text, std::move(task), config);
     }
-    for (const Preset& preset : task.space.presets())
+    for (const space::Preset& preset : task.space.presets())
       known += (known.empty() ? "" : ", ") + preset.name;
   }
   throw UserError(fmt::format(
@@ -123,7 +125,7 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
 
 std::unique_ptr<KernelUnderTest> kernel_of_export(const std::string& name, const std::string& text,
                                                   const std::filesystem::path& root) {
-  return std::make_unique<FileUnderTest>(name, parse_exported(text, name), root);
+  return std::make_unique<FileUnderTest>(name, report::parse_exported(text, name), root);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -10,7 +10,7 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // A kernel that a person names, to be timed beside another one.
 class KernelUnderTest {
@@ -18,14 +18,15 @@ class KernelUnderTest {
   virtual ~KernelUnderTest() = default;
 
   const std::string& name() const { return name_; }
-  virtual const Problem& problem() const = 0;
+  virtual const problem::Problem& problem() const = 0;
   // Problem::use_reference. To be called before an expected result is needed.
-  virtual void use_reference(const std::shared_ptr<ReferenceRunner>& runner) = 0;
+  virtual void use_reference(const std::shared_ptr<problem::ReferenceRunner>& runner) = 0;
   // The profile whose limits the kernel keeps.
-  virtual const DeviceProfile& target() const = 0;
+  virtual const device::DeviceProfile& target() const = 0;
   // Prepares it for a device. The KernelUnderTest, the pool and the device must outlive what is
   // bound, and the KernelUnderTest must be destroyed before the device.
-  virtual Binder on(Device& device, Compiler& compiler, CompilePool& pool) = 0;
+  virtual gate::Binder on(device::Device& device, kernel::Compiler& compiler,
+                          kernel::CompilePool& pool) = 0;
   // Whether it can be bound for a shape; an exported file can for shapes that share its defines.
   // Call on() first.
   virtual bool fits(const Constants& shape) const = 0;
@@ -54,4 +55,4 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
 std::unique_ptr<KernelUnderTest> kernel_of_export(const std::string& name, const std::string& text,
                                                   const std::filesystem::path& root);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -12,15 +12,15 @@
 #include "engine/util/hash.hpp"
 #include "engine/util/log.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
-std::string origin_of(const ExportFacts& facts, bool as_timed) {
-  std::string text =
-      fmt::format("{}; trial {} of run {}, space {}",  // what it is, and where it comes from
-                  settings_text(facts.config.to_json()), facts.trial, facts.run, facts.space);
+std::string origin_of(const report::ExportFacts& facts, bool as_timed) {
+  std::string text = fmt::format(
+      "{}; trial {} of run {}, space {}",  // what it is, and where it comes from
+      report::settings_text(facts.config.to_json()), facts.trial, facts.run, facts.space);
   if (as_timed && facts.time)
-    text += fmt::format(", {} us {} on {}", time_text(facts.time->value), facts.time_kind,
+    text += fmt::format(", {} us {} on {}", report::time_text(facts.time->value), facts.time_kind,
                         facts.device_name);
   if (as_timed)
     text += fmt::format(", {} gate cases, worst error {:.3g} of what is allowed", facts.gate_cases,
@@ -31,19 +31,19 @@ std::string origin_of(const ExportFacts& facts, bool as_timed) {
 }  // namespace
 
 struct Packager::Winner {
-  const Template& from;
+  const kernel::Template& from;
   const Config& config;
-  const Problem& problem;
-  const DeviceProfile& target;
+  const problem::Problem& problem;
+  const device::DeviceProfile& target;
   const Constants& shape;
-  Source source;
+  kernel::Source source;
   std::string device_arch;
   std::string device;
   std::string origin;
   std::string named;  // for messages: "trial 79"
 };
 
-Packager::Packager(Compiler& compiler, BinaryKind kind, std::filesystem::path root,
+Packager::Packager(kernel::Compiler& compiler, BinaryKind kind, std::filesystem::path root,
                    std::string version)
     : compiler_(compiler), kind_(kind), root_(std::move(root)) {
   package_.version = std::move(version);
@@ -52,10 +52,12 @@ Packager::Packager(Compiler& compiler, BinaryKind kind, std::filesystem::path ro
 std::size_t Packager::kernel_of(const Winner& winner, const std::string& arch) {
   const auto compiled = compiler_.compile({winner.source, arch, kind_, winner.from.options()});
   if (!compiled) throw UserError(winner.named + " does not compile: " + compiled.error().message);
-  if (const auto kept = keeps_state(*compiled)) throw UserError(winner.named + ": " + *kept);
-  const auto known = std::ranges::find_if(package_.kernels, [&](const PackagedKernel& each) {
-    return each.image.bytes == compiled->image.bytes && each.image.arch == arch;
-  });
+  if (const auto kept = kernel::keeps_state(*compiled))
+    throw UserError(winner.named + ": " + *kept);
+  const auto known =
+      std::ranges::find_if(package_.kernels, [&](const exports::PackagedKernel& each) {
+        return each.image.bytes == compiled->image.bytes && each.image.arch == arch;
+      });
   if (known != package_.kernels.end())
     return static_cast<std::size_t>(known - package_.kernels.begin());
   package_.kernels.push_back({compiled->image, winner.source.hash});
@@ -73,22 +75,23 @@ void Packager::add(const Winner& winner) {
   package_.problem = winner.problem.kind();
   const Constants shape = winner.problem.complete(winner.shape);
   const Constants scope = scope_of(winner.target, shape);
-  Instance outline = winner.problem.outline(winner.shape);
+  problem::Instance outline = winner.problem.outline(winner.shape);
   PlannedLaunch planned = winner.from.require_plan(winner.config, scope);
-  PackagedCall call{.kernel = kernel_of(winner, *arch),
-                    .shape = shape,
-                    .given = winner.shape,
-                    .launch = planned.config,
-                    .arguments = std::move(planned.arguments),
-                    .maps = std::move(planned.maps),
-                    .tensors = std::move(outline.tensors),
-                    .scalars = std::move(outline.scalars),
-                    .described = winner.problem.describe(winner.shape),
-                    .device = winner.device,
-                    .origin = winner.origin};
-  const Capability own = capability_of(*arch);
-  for (const PackagedCall& other : package_.calls) {
-    const Capability its = capability_of(package_.kernels[other.kernel].image.arch);
+  exports::PackagedCall call{.kernel = kernel_of(winner, *arch),
+                             .shape = shape,
+                             .given = winner.shape,
+                             .launch = planned.config,
+                             .arguments = std::move(planned.arguments),
+                             .maps = std::move(planned.maps),
+                             .tensors = std::move(outline.tensors),
+                             .scalars = std::move(outline.scalars),
+                             .described = winner.problem.describe(winner.shape),
+                             .device = winner.device,
+                             .origin = winner.origin};
+  const exports::Capability own = exports::capability_of(*arch);
+  for (const exports::PackagedCall& other : package_.calls) {
+    const exports::Capability its =
+        exports::capability_of(package_.kernels[other.kernel].image.arch);
     if (other.shape == call.shape && other.device == call.device && its.major == own.major &&
         its.minor == own.minor)
       throw UserError(fmt::format("{} is the second kernel for {} on {}: name one for each",
@@ -99,8 +102,8 @@ void Packager::add(const Winner& winner) {
 }
 
 // Another compiler may make other code of the same source: then nobody has gated it.
-void Packager::require_gated_code(const ExportFacts& facts, const Template& from,
-                                  const Source& gated) {
+void Packager::require_gated_code(const report::ExportFacts& facts, const kernel::Template& from,
+                                  const kernel::Source& gated) {
   const BinaryKind kind = facts.time_kind == "predicted" ? BinaryKind::ptx : BinaryKind::cubin;
   const auto compiled = compiler_.compile(
       {gated, from.arch_on(facts.arch).value_or(from.arch()), kind, from.options()});
@@ -115,17 +118,17 @@ void Packager::require_gated_code(const ExportFacts& facts, const Template& from
         facts.trial, compiler_.version(), facts.compiler));
 }
 
-void Packager::add_trial(const Store& store, std::int64_t trial,
+void Packager::add_trial(const db::Store& store, std::int64_t trial,
                          const std::optional<Constants>& shape) {
-  const ExportFacts facts = export_facts(store, trial);
+  const report::ExportFacts facts = report::export_facts(store, trial);
   const std::string named = fmt::format("trial {}", trial);
   if (facts.verdict != to_text(Outcome::passed))
     throw UserError(fmt::format("{} did not pass ({}): it is not exported", named, facts.verdict));
   const auto run = store.run(facts.run);
   const TuningTask task = open_stored_task(*run, root_);
-  const Template& from = task.template_of(facts.config);
-  const Problem& problem = *task.problem;
-  const Source gated = from.render(facts.config, problem.defines(problem.shape()));
+  const kernel::Template& from = task.template_of(facts.config);
+  const problem::Problem& problem = *task.problem;
+  const kernel::Source gated = from.render(facts.config, problem.defines(problem.shape()));
   if (gated.text != facts.body)
     throw UserError(fmt::format(
         "{}: its template has changed since it was gated; export it with --as cu, gate that file "
@@ -146,14 +149,14 @@ void Packager::add_trial(const Store& store, std::int64_t trial,
 }
 
 void Packager::add_file(const std::filesystem::path& file) {
-  const Exported exported = read_exported(file);
+  const report::Exported exported = report::read_exported(file);
   if (exported.edited)
     log_warning("{}: the kernel's text was edited since it was exported; it is taken as it stands",
                 file.string());
   const auto problem = make_problem(exported.problem, exported.settings, file.string() + ": ");
-  const DeviceProfile target = load_profile(exported.target, root_);
-  const Template from = Template::parse(exported.template_name, exported.manifest_text,
-                                        exported.cuda_text, "exported manifest");
+  const device::DeviceProfile target = device::load_profile(exported.target, root_);
+  const kernel::Template from = kernel::Template::parse(
+      exported.template_name, exported.manifest_text, exported.cuda_text, "exported manifest");
   // The file says for what it was compiled ("sm_90a"), the template for what it may be.
   const std::string arch = exported.arch.substr(0, exported.arch.find_last_of("0123456789") + 1);
   add({.from = from,
@@ -164,14 +167,14 @@ void Packager::add_file(const std::filesystem::path& file) {
        .source = {exported.cuda_text, exported.kernel, sha256(exported.cuda_text)},
        .device_arch = arch,
        .device = "",
-       .origin = fmt::format("{}; from {}", settings_text(exported.config.to_json()),
+       .origin = fmt::format("{}; from {}", report::settings_text(exported.config.to_json()),
                              file.filename().string()),
        .named = file.string()});
 }
 
-const Package& Packager::package() const {
+const exports::Package& Packager::package() const {
   if (package_.calls.empty()) throw UserError("no kernel was named to be exported");
   return package_;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -8,7 +8,7 @@
 #include "engine/device/profile.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The peak rates of a device with warm caches, by its profile.
 struct Ceilings {
@@ -20,7 +20,7 @@ struct Ceilings {
 
 // `tensor_speed`: the tensor cores' speed relative to the profile's, which is that on 16-bit
 // elements.
-Ceilings ceilings(const DeviceProfile& profile, int sms, double tensor_speed = 1);
+Ceilings ceilings(const device::DeviceProfile& profile, int sms, double tensor_speed = 1);
 
 // A lower bound of a correct kernel's time on a device, from the least work that a shape needs and
 // the peak rates of the device's profile. A kernel that is faster did not do the work, or the clock
@@ -33,16 +33,18 @@ struct Roofline {
 // The larger of two times: of the tensor cores' operations, and of the bytes that an SM's port to
 // L2 takes in (in a warm L2 nothing need come from DRAM). A quarter is taken off, for clocks above
 // the one that a profile gives.
-Roofline roofline(const DeviceProfile& profile, int sms, double flop, double bytes,
+Roofline roofline(const device::DeviceProfile& profile, int sms, double flop, double bytes,
                   double tensor_speed = 1);
 
 // The profile of the GPU that a device is or emulates: `target` if it is that GPU; else the shipped
 // one of that model, or with that architecture and number of SMs; else profile_of_device.
-std::optional<DeviceProfile> profile_of(const DeviceInfo& device, const DeviceProfile& target,
-                                        const std::filesystem::path& root);
+std::optional<device::DeviceProfile> profile_of(const device::DeviceInfo& device,
+                                                const device::DeviceProfile& target,
+                                                const std::filesystem::path& root);
 
 // The roofline of a problem's timed shape; nothing if no profile is known.
-std::optional<Roofline> roofline_of(const Problem& problem, const DeviceInfo& device,
-                                    const DeviceProfile& target);
+std::optional<Roofline> roofline_of(const problem::Problem& problem,
+                                    const device::DeviceInfo& device,
+                                    const device::DeviceProfile& target);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

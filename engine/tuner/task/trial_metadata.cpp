@@ -6,17 +6,17 @@
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::filesystem::path& root,
-                        const std::string& version) {
-  ExportFacts facts = export_facts(store, trial);
+report::ExportFacts trial_facts(const db::Store& store, std::int64_t trial,
+                                const std::filesystem::path& root, const std::string& version) {
+  report::ExportFacts facts = report::export_facts(store, trial);
   if (facts.verdict != to_text(Outcome::passed))
     throw UserError(fmt::format("trial {} did not pass ({}): it is neither exported nor profiled",
                                 facts.trial, facts.verdict));
   const auto run = store.run(facts.run);
   const TuningTask task = open_stored_task(*run, root);
-  const Template& from = task.template_of(facts.config);
+  const kernel::Template& from = task.template_of(facts.config);
   const Constants& shape = task.problem->shape();
   facts.version = version;
   facts.template_name = from.name();
@@ -29,4 +29,4 @@ ExportFacts trial_facts(const Store& store, std::int64_t trial, const std::files
   return facts;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

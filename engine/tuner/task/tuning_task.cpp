@@ -11,13 +11,14 @@
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
-void require_parameters(const SpaceFile& file, const Template& wanted, const Mark& mark) {
+void require_parameters(const space::SpaceFile& file, const kernel::Template& wanted,
+                        const Mark& mark) {
   for (const std::string& name : wanted.parameters()) {
     const bool known = std::ranges::any_of(
-        file.parameters, [&](const Parameter& parameter) { return parameter.name == name; });
+        file.parameters, [&](const space::Parameter& parameter) { return parameter.name == name; });
     if (!known)
       throw UserError(prefix(mark) + "template '" + wanted.name() + "' needs the parameter '" +
                       name + "': add it under 'parameters'");
@@ -25,54 +26,57 @@ void require_parameters(const SpaceFile& file, const Template& wanted, const Mar
 }
 
 // A manifest within the space leaves out what goes without saying there.
-Template load_template(const SpaceFile& file, const std::string& name, const std::string& manifest,
-                       const Problem& problem, const std::filesystem::path& root) {
+kernel::Template load_template(const space::SpaceFile& file, const std::string& name,
+                               const std::string& manifest, const problem::Problem& problem,
+                               const std::filesystem::path& root) {
   if (const auto own = file.own_templates.find(name); own != file.own_templates.end()) {
-    Template::Given given{problem.kind(), {}, problem.argument_names()};
-    for (const Parameter& parameter : file.parameters)
-      if (parameter.name != template_parameter) given.parameters.push_back(parameter.name);
-    return Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
+    kernel::Template::Given given{problem.kind(), {}, problem.argument_names()};
+    for (const space::Parameter& parameter : file.parameters)
+      if (parameter.name != space::template_parameter) given.parameters.push_back(parameter.name);
+    return kernel::Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
   }
   const std::filesystem::path path = root / "kernel_templates" / manifest;
   if (!std::filesystem::is_regular_file(path))
     throw UserError(prefix(file.template_marks.at(name)) + "template '" + name +
                     "': there is no kernel_templates/" + manifest);
-  return Template::load(name, path);
+  return kernel::Template::load(name, path);
 }
 
-std::vector<Preset> presets_for(const Constants& constants, const SpaceFile& file) {
+std::vector<space::Preset> presets_for(const Constants& constants, const space::SpaceFile& file) {
   const auto find = [&](const std::string& name) -> const Value* {
     const auto at = constants.find(name);
     return at == constants.end() ? nullptr : &at->second;
   };
-  std::vector<Preset> presets;
-  for (const Preset& preset : file.presets)
+  std::vector<space::Preset> presets;
+  for (const space::Preset& preset : file.presets)
     if (!preset.when || preset.when->evaluate_bool(find)) presets.push_back(preset);
   return presets;
 }
 
 }  // namespace
 
-void reference_on_emulator(Problem& problem, const DeviceProfile& target) {
+void reference_on_emulator(problem::Problem& problem, const device::DeviceProfile& target) {
   if (!problem.wants_reference()) return;
-  problem.use_reference(make_reference_runner(
-      [target] { return open_emulator(target); },
-      [compiler = std::shared_ptr<Compiler>()](const CompileRequest& request) mutable {
-        if (compiler == nullptr) compiler = with_cache(open_nvrtc(), cache_folder());
+  problem.use_reference(gate::make_reference_runner(
+      [target] { return device::open_emulator(target); },
+      [compiler =
+           std::shared_ptr<kernel::Compiler>()](const kernel::CompileRequest& request) mutable {
+        if (compiler == nullptr)
+          compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
         return compiler->compile(request);
       }));
 }
 
-Constants scope_of(const DeviceProfile& target, const Constants& shape) {
+Constants scope_of(const device::DeviceProfile& target, const Constants& shape) {
   Constants constants;
   for (const auto& [name, value] : target.facts()) constants["device." + name] = value;
   for (const auto& [name, value] : shape) constants["problem." + name] = value;
   return constants;
 }
 
-const Template& TuningTask::template_of(const Config& config) const {
+const kernel::Template& TuningTask::template_of(const Config& config) const {
   const Value* name = config.find("template");
-  for (const Template& candidate : templates)
+  for (const kernel::Template& candidate : templates)
     if (name != nullptr && Value(candidate.name()) == *name) return candidate;
   throw UserError("config " + config.to_json() + ": names no template of space '" + file.name +
                   "'");
@@ -85,15 +89,15 @@ Constants TuningTask::scope(const Constants& shape) const {
 std::vector<std::string> TuningTask::idle_parameters() const {
   // One that decides which others there are reaches the kernel by these.
   const auto decides = [this](const std::string& name) {
-    return std::ranges::any_of(file.parameters, [&](const Parameter& other) {
+    return std::ranges::any_of(file.parameters, [&](const space::Parameter& other) {
       return other.when &&
              std::ranges::find(other.when->names(), name) != other.when->names().end();
     });
   };
   std::vector<std::string> lines;
-  for (const Template& each : templates)
+  for (const kernel::Template& each : templates)
     for (const std::string& name : each.parameters()) {
-      const auto found = std::ranges::find(file.parameters, name, &Parameter::name);
+      const auto found = std::ranges::find(file.parameters, name, &space::Parameter::name);
       if (found == file.parameters.end() || found->values.size() < 2 || each.uses(name) ||
           decides(name))
         continue;
@@ -103,46 +107,47 @@ std::vector<std::string> TuningTask::idle_parameters() const {
   return lines;
 }
 
-std::unique_ptr<Variant> make_variant(const TuningTask& task, const Template& from,
-                                      const Config& config, CompilePool& pool, Device& device) {
+std::unique_ptr<Variant> make_variant(const TuningTask& task, const kernel::Template& from,
+                                      const Config& config, kernel::CompilePool& pool,
+                                      device::Device& device) {
   return std::make_unique<Variant>(
       from, *task.problem, [&task](const Constants& shape) { return task.scope(shape); }, config,
       pool, device);
 }
 
 std::unique_ptr<Variant> make_variant(const TuningTask& task, const Config& config,
-                                      CompilePool& pool, Device& device) {
+                                      kernel::CompilePool& pool, device::Device& device) {
   return make_variant(task, task.template_of(config), config, pool, device);
 }
 
-SpaceFile stored_space(const RunRow& run) {
-  return parse_space_file(run.space_text, run.space + " (as stored with the run)");
+space::SpaceFile stored_space(const db::RunRow& run) {
+  return space::parse_space_file(run.space_text, run.space + " (as stored with the run)");
 }
 
-TuningTask open_stored_task(const RunRow& run, const std::filesystem::path& root) {
+TuningTask open_stored_task(const db::RunRow& run, const std::filesystem::path& root) {
   return open_task(stored_space(run), root);
 }
 
-TuningTask open_task(SpaceFile file, const std::filesystem::path& root) {
-  DeviceProfile target;
+TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root) {
+  device::DeviceProfile target;
   try {
-    target = load_profile(file.target, root);
+    target = device::load_profile(file.target, root);
   } catch (const UserError& error) {
     throw UserError(prefix(file.target_mark) + "target: " + error.what());
   }
   auto problem = make_problem(file.problem_kind, file.problem_settings, prefix(file.problem_mark));
 
-  SpaceParts parts;
+  space::SpaceParts parts;
   parts.name = file.name;
   parts.parameters = file.parameters;
   parts.derived = file.derived;
   parts.constraints = file.constraints;
   parts.constants = scope_of(target, problem->complete(problem->shape()));
   parts.presets = presets_for(parts.constants, file);
-  std::vector<Template> templates;
+  std::vector<kernel::Template> templates;
   for (const auto& [name, manifest] : file.templates) {
     const Mark& mark = file.template_marks.at(name);
-    Template loaded = load_template(file, name, manifest, *problem, root);
+    kernel::Template loaded = load_template(file, name, manifest, *problem, root);
     if (loaded.problem() != problem->kind())
       throw UserError(prefix(mark) + "template '" + name + "' solves '" + loaded.problem() +
                       "', but the space's problem is '" + problem->kind() + "'");
@@ -152,8 +157,8 @@ TuningTask open_task(SpaceFile file, const std::filesystem::path& root) {
     require_parameters(file, loaded, mark);
     if (const auto names = problem->argument_names(); !names.empty()) loaded.require_known(names);
     for (const auto& [parameter, otherwise] : loaded.optional()) {
-      const bool given =
-          std::ranges::find(file.parameters, parameter, &Parameter::name) != file.parameters.end();
+      const bool given = std::ranges::find(file.parameters, parameter, &space::Parameter::name) !=
+                         file.parameters.end();
       if (!given) parts.constants.emplace(parameter, otherwise);
     }
     const auto& derived = loaded.derived();
@@ -164,11 +169,11 @@ TuningTask open_task(SpaceFile file, const std::filesystem::path& root) {
     templates.push_back(std::move(loaded));
   }
   std::vector<std::string> names;
-  for (const Parameter& parameter : file.parameters) names.push_back(parameter.name);
-  for (const Derived& value : file.derived) names.push_back(value.name);
+  for (const space::Parameter& parameter : file.parameters) names.push_back(parameter.name);
+  for (const space::Derived& value : file.derived) names.push_back(value.name);
   for (const auto& [name, value] : parts.constants) names.push_back(name);
-  for (const Template& each : templates) each.require_names(names);
-  Space space = Space::build(std::move(parts));
+  for (const kernel::Template& each : templates) each.require_names(names);
+  space::Space space = space::Space::build(std::move(parts));
   return {root,
           std::move(file),
           std::move(target),
@@ -177,4 +182,4 @@ TuningTask open_task(SpaceFile file, const std::filesystem::path& root) {
           std::move(space)};
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

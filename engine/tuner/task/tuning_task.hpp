@@ -11,32 +11,38 @@
 #include "engine/problem/problem.hpp"
 #include "engine/space_file/space_file.hpp"
 
-namespace fa_tune {
-
-class CompilePool;
+namespace fa_tune::device {
 class Device;
+}  // namespace fa_tune::device
+
+namespace fa_tune::kernel {
+class CompilePool;
+}  // namespace fa_tune::kernel
+
+namespace fa_tune::tuner {
+
 class Variant;
 
 // The constants that expressions of a manifest may use at `shape`, which is complete
 // (Problem::complete): "device.*" of the target and "problem.*".
-Constants scope_of(const DeviceProfile& target, const Constants& shape);
+Constants scope_of(const device::DeviceProfile& target, const Constants& shape);
 
 // For a problem whose expected results come from a kernel: runs that kernel on an emulator of the
 // target, in this process, which also compiles it. Both are opened when they are first needed. For
 // tests and benchmarks, whose kernels are trusted; commands run it in a worker (reference_beside).
-void reference_on_emulator(Problem& problem, const DeviceProfile& target);
+void reference_on_emulator(problem::Problem& problem, const device::DeviceProfile& target);
 
 // A space joined with what it names: the target's limits, the problem, the templates.
 struct TuningTask {
   std::filesystem::path root;  // of what the space names
-  SpaceFile file;
-  DeviceProfile target;
-  std::unique_ptr<Problem> problem;
-  std::vector<Template> templates;
-  Space space;
+  space::SpaceFile file;
+  device::DeviceProfile target;
+  std::unique_ptr<problem::Problem> problem;
+  std::vector<kernel::Template> templates;
+  space::Space space;
 
   // The template a config chose.
-  const Template& template_of(const Config& config) const;
+  const kernel::Template& template_of(const Config& config) const;
   Constants scope(const Constants& shape) const;
   // A line for each parameter of a template that neither its source nor its launch names. Such a
   // parameter makes the same kernel again and again.
@@ -47,16 +53,17 @@ struct TuningTask {
 // does not fit: an unknown target or problem, a template that is not there, that solves another
 // problem, or that wants a parameter the space lacks. A problem that wants a reference gets none
 // here: the caller that needs expected results says where it runs (Problem::use_reference).
-TuningTask open_task(SpaceFile file, const std::filesystem::path& root);
+TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root);
 // The space that a run was begun with. It is read from the run's row, not from files.
-SpaceFile stored_space(const RunRow& run);
-TuningTask open_stored_task(const RunRow& run, const std::filesystem::path& root);
+space::SpaceFile stored_space(const db::RunRow& run);
+TuningTask open_stored_task(const db::RunRow& run, const std::filesystem::path& root);
 
 // A config's kernel on its way to a device. All must outlive it.
 std::unique_ptr<Variant> make_variant(const TuningTask& task, const Config& config,
-                                      CompilePool& pool, Device& device);
+                                      kernel::CompilePool& pool, device::Device& device);
 // The same for a template that is not one of the task's, such as one with a planted fault.
-std::unique_ptr<Variant> make_variant(const TuningTask& task, const Template& from,
-                                      const Config& config, CompilePool& pool, Device& device);
+std::unique_ptr<Variant> make_variant(const TuningTask& task, const kernel::Template& from,
+                                      const Config& config, kernel::CompilePool& pool,
+                                      device::Device& device);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -6,11 +6,11 @@
 #include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-Variant::Variant(const Template& from, const Problem& problem,
+Variant::Variant(const kernel::Template& from, const problem::Problem& problem,
                  std::function<Constants(const Constants& shape)> scope, Config config,
-                 CompilePool& pool, Device& device)
+                 kernel::CompilePool& pool, device::Device& device)
     : template_(from),
       problem_(problem),
       scope_(std::move(scope)),
@@ -28,7 +28,7 @@ void Variant::unload() {
   }
 }
 
-void Variant::move_to(Device& device) {
+void Variant::move_to(device::Device& device) {
   unload();
   device_ = &device;
 }
@@ -56,12 +56,12 @@ bool Variant::ready() const {
   });
 }
 
-CompileOutcome& Variant::finished(Build& build) {
+kernel::CompileOutcome& Variant::finished(Build& build) {
   if (!build.outcome) build.outcome = build.pending.get();
   return *build.outcome;
 }
 
-const CompileOutcome& Variant::compiled() {
+const kernel::CompileOutcome& Variant::compiled() {
   return finished(build(problem_.defines(problem_.shape())));
 }
 
@@ -70,19 +70,19 @@ std::expected<PlannedLaunch, std::string> Variant::plan(const Constants& shape) 
 }
 
 std::string Variant::code_at(const Constants& shape) {
-  const CompileOutcome& outcome = finished(build(problem_.defines(shape)));
+  const kernel::CompileOutcome& outcome = finished(build(problem_.defines(shape)));
   return outcome ? outcome->code_hash : "does not compile";
 }
 
-std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
+std::expected<gate::BoundKernel, std::string> Variant::bind(const Constants& shape) {
   if (!template_.arch_on(device_->info().arch))
     return std::unexpected("it is for " + template_.arch() + ", the device is " +
                            device_->info().arch);
   Build& built = build(problem_.defines(shape));
-  const CompileOutcome& outcome = finished(built);
+  const kernel::CompileOutcome& outcome = finished(built);
   if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
   if (!may_keep_state_)
-    if (const auto kept = keeps_state(*outcome)) return std::unexpected(*kept);
+    if (const auto kept = kernel::keeps_state(*outcome)) return std::unexpected(*kept);
   if (!built.kernel) {
     const auto loaded = device_->load(outcome->image);
     if (!loaded)
@@ -91,12 +91,12 @@ std::expected<BoundKernel, std::string> Variant::bind(const Constants& shape) {
   }
   auto planned = plan(shape);
   if (!planned) return std::unexpected(planned.error());
-  return BoundKernel{*built.kernel, planned->config, std::move(planned->arguments),
-                     std::move(planned->maps)};
+  return gate::BoundKernel{*built.kernel, planned->config, std::move(planned->arguments),
+                           std::move(planned->maps)};
 }
 
-Binder Variant::binder() {
+gate::Binder Variant::binder() {
   return [this](const Constants& shape) { return bind(shape); };
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

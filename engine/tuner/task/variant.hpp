@@ -13,7 +13,7 @@
 #include "engine/kernel/template/template.hpp"
 #include "engine/problem/problem.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // One config of one template on its way to a device: its source, its binaries (one for each set of
 // the problem's defines) and the loaded kernels, which are unloaded when it goes.
@@ -21,15 +21,15 @@ class Variant {
  public:
   // `scope` gives the constants of the template's manifest for a shape. All references must outlive
   // the Variant.
-  Variant(const Template& from, const Problem& problem,
-          std::function<Constants(const Constants& shape)> scope, Config config, CompilePool& pool,
-          Device& device);
+  Variant(const kernel::Template& from, const problem::Problem& problem,
+          std::function<Constants(const Constants& shape)> scope, Config config,
+          kernel::CompilePool& pool, device::Device& device);
   ~Variant();
   Variant(const Variant&) = delete;
   Variant& operator=(const Variant&) = delete;
 
   const Config& config() const { return config_; }
-  const Source& source() const { return source_; }  // for the timed shape
+  const kernel::Source& source() const { return source_; }  // for the timed shape
   // Begins to compile the timed shape's source and returns at once, so that it compiles while other
   // trials are on the device.
   void begin();
@@ -38,7 +38,7 @@ class Variant {
   // Whether compiled() would return at once.
   bool ready() const;
   // Waits for the compiler.
-  const CompileOutcome& compiled();
+  const kernel::CompileOutcome& compiled();
   // Its launch at a shape, or why it cannot be launched there.
   std::expected<PlannedLaunch, std::string> plan(const Constants& shape) const;
   // The code hash of its binary for a shape, or that it does not compile. Waits for the compiler.
@@ -47,36 +47,36 @@ class Variant {
   // Compiles (if its defines are new), loads and describes the launch for a shape. The error says
   // which of these failed. A kernel that keeps state is not bound. All code that runs kernels calls
   // this.
-  std::expected<BoundKernel, std::string> bind(const Constants& shape);
-  Binder binder();
+  std::expected<gate::BoundKernel, std::string> bind(const Constants& shape);
+  gate::Binder binder();
   // For the self-test, which asks whether other checks find such a kernel too.
   void bind_even_if_it_keeps_state() { may_keep_state_ = true; }
 
   // Moves it to another device of the same kind. This and unload() are called on the thread that
   // owns the device where it is.
-  void move_to(Device& device);
+  void move_to(device::Device& device);
   void unload();
 
  private:
   struct Build {
-    std::future<CompileOutcome> pending;
-    std::optional<CompileOutcome> outcome;
-    std::optional<KernelHandle> kernel;
+    std::future<kernel::CompileOutcome> pending;
+    std::optional<kernel::CompileOutcome> outcome;
+    std::optional<device::KernelHandle> kernel;
   };
   using Defines = std::vector<std::pair<std::string, std::string>>;
 
   Build& build(const Defines& defines);
-  CompileOutcome& finished(Build& build);
+  kernel::CompileOutcome& finished(Build& build);
 
-  const Template& template_;
-  const Problem& problem_;
+  const kernel::Template& template_;
+  const problem::Problem& problem_;
   std::function<Constants(const Constants& shape)> scope_;
   Config config_;
-  CompilePool& pool_;
-  Device* device_;
-  Source source_;
+  kernel::CompilePool& pool_;
+  device::Device* device_;
+  kernel::Source source_;
   std::map<Defines, Build> builds_;
   bool may_keep_state_ = false;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -6,7 +6,7 @@
 #include "engine/tuner/trial/resource_check.hpp"
 #include "engine/util/fault_point.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 bool stop(FinishedTrial& trial, const std::string& stage, const Rejection& rejection) {
@@ -28,8 +28,8 @@ bool is_degraded_wgmma(const std::string& warning) { return warning.starts_with(
 
 }  // namespace
 
-CompileStage::CompileStage(const TuningTask& task, Device& device, CompilePool& pool,
-                           const std::vector<GateCase>& cases)
+CompileStage::CompileStage(const TuningTask& task, device::Device& device,
+                           kernel::CompilePool& pool, const std::vector<gate::GateCase>& cases)
     : task_(task), device_(device), pool_(pool), duplicates_(task, cases) {}
 
 std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
@@ -48,7 +48,7 @@ bool CompileStage::pass(Variant& variant, FinishedTrial& trial) {
 }
 
 bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
-  TrialRow& row = trial.row;
+  db::TrialRow& row = trial.row;
   row.config_json = variant.config().to_json();
   row.source_hash = variant.source().hash;
   trial.source_text = variant.source().text;
@@ -57,13 +57,13 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   if (const auto twin = duplicates_.find_source(variant.config(), row.source_hash, *planned))
     return duplicate(trial, "duplicate_source", *twin);
 
-  const CompileOutcome& outcome = variant.compiled();
+  const kernel::CompileOutcome& outcome = variant.compiled();
   fault_point("trial_compiled");
   if (!outcome) return stop(trial, "compile", {"compile_error", outcome.error().message});
   if (const auto remark = std::ranges::find_if(outcome->warnings, is_degraded_wgmma);
       remark != outcome->warnings.end())
     return stop(trial, "compile", {"not_as_written", *remark});
-  if (const auto kept = keeps_state(*outcome))
+  if (const auto kept = kernel::keeps_state(*outcome))
     return stop(trial, "compile", {"keeps_state", *kept});
   const KernelResources& resources = outcome->image.resources;
   const LaunchConfig& launch = planned->front().config;
@@ -82,4 +82,4 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   return true;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

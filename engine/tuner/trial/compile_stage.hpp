@@ -12,7 +12,7 @@
 #include "engine/tuner/trial/duplicate_check.hpp"
 #include "engine/tuner/trial/trial.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Takes trials through the stages before the first launch, cheapest first: duplicate source,
 // compile, resources, duplicate code. A stage that a trial fails ends it, and its row says why.
@@ -22,8 +22,8 @@ class CompileStage {
  public:
   // All must outlive it. Of the device it uses info() alone; the variants of prepare() use the
   // rest. `cases`: what the variants will be gated on.
-  CompileStage(const TuningTask& task, Device& device, CompilePool& pool,
-               const std::vector<GateCase>& cases = {});
+  CompileStage(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
+               const std::vector<gate::GateCase>& cases = {});
 
   // Renders the variant and begins to compile it, for the shapes of its cases too. Where a
   // problem's sizes are compiled in, each shape needs another binary, and a device must not wait
@@ -33,15 +33,15 @@ class CompileStage {
   // set to the number of the trial that it equals.
   bool pass(Variant& variant, FinishedTrial& trial);
   // Makes a trial known that was recorded earlier.
-  void remember(const TrialRow& row) { duplicates_.remember(row); }
+  void remember(const db::TrialRow& row) { duplicates_.remember(row); }
 
  private:
   bool pass_stages(Variant& variant, FinishedTrial& trial);
 
   const TuningTask& task_;
-  Device& device_;
-  CompilePool& pool_;
+  device::Device& device_;
+  kernel::CompilePool& pool_;
   DuplicateCheck duplicates_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

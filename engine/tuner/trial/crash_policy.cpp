@@ -7,10 +7,10 @@
 
 #include "engine/util/error.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 bool Attempt::unexplained() const {
-  using enum FaultKind;
+  using enum device::FaultKind;
   constexpr std::array kSilent = {died, gone, timeout, device_lost};
   return death && (broken_off || std::ranges::count(kSilent, death->kind) > 0);
 }
@@ -20,7 +20,7 @@ bool CrashPolicy::tries_again(std::uint64_t kernel, Attempt& ended, std::size_t 
   died_on_[kernel].push_back(device);
   if (died_on_[kernel].size() < kMostDeaths) return true;
   died_on_.erase(kernel);
-  ended.charge = {ended.death->kind == FaultKind::timeout ? "hang" : "crash",
+  ended.charge = {ended.death->kind == device::FaultKind::timeout ? "hang" : "crash",
                   "the process that ran it was lost twice: " + ended.death->message};
   return false;
 }
@@ -48,7 +48,7 @@ std::string CrashPolicy::settled(bool charged, const std::string& message) {
       charged_in_a_row_, message);
 }
 
-Attempt attempt_once(Device& device, const std::function<void()>& attempt) {
+Attempt attempt_once(device::Device& device, const std::function<void()>& attempt) {
   if (!device.ready()) return {.lost = true};
   const std::size_t before = device.deaths().size();
   Attempt ended;
@@ -63,7 +63,7 @@ Attempt attempt_once(Device& device, const std::function<void()>& attempt) {
   return ended;
 }
 
-Attempt run_with_retry(Device& device, const std::function<void()>& attempt) {
+Attempt run_with_retry(device::Device& device, const std::function<void()>& attempt) {
   CrashPolicy policy;
   for (;;) {
     Attempt ended = attempt_once(device, attempt);
@@ -71,4 +71,4 @@ Attempt run_with_retry(Device& device, const std::function<void()>& attempt) {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

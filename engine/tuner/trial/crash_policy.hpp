@@ -10,14 +10,14 @@
 #include "engine/device/device.hpp"
 #include "engine/model/rejection.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // How one attempt to run a kernel on a device ended.
 struct Attempt {
-  bool lost = false;                     // the device was lost; this says nothing about the kernel
-  bool broken_off = false;               // because the process was already ending
-  std::optional<Fault> death = {};       // the fault that ended the process
-  std::optional<Rejection> charge = {};  // what the kernel is charged with, by CrashPolicy
+  bool lost = false;        // the device was lost; this says nothing about the kernel
+  bool broken_off = false;  // because the process was already ending
+  std::optional<device::Fault> death = {};  // the fault that ended the process
+  std::optional<Rejection> charge = {};     // what the kernel is charged with, by CrashPolicy
 
   // True if the process just ended, or hung. False for a fault that the device names, an illegal
   // address say: that proves the kernel guilty, even if it cost the process.
@@ -56,10 +56,10 @@ class CrashPolicy {
 
 // Runs `attempt`, which takes one kernel through stages on the device. Waits first until the device
 // is ready.
-Attempt attempt_once(Device& device, const std::function<void()>& attempt);
+Attempt attempt_once(device::Device& device, const std::function<void()>& attempt);
 
 // Repeats attempt_once() as often as CrashPolicy says, each time in a new process with no other
 // kernel.
-Attempt run_with_retry(Device& device, const std::function<void()>& attempt);
+Attempt run_with_retry(device::Device& device, const std::function<void()>& attempt);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

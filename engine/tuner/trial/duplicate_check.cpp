@@ -4,7 +4,7 @@
 
 #include "engine/tuner/task/kernel_identity.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 std::optional<std::int64_t> find(const std::map<std::string, std::int64_t>& trials,
@@ -15,19 +15,19 @@ std::optional<std::int64_t> find(const std::map<std::string, std::int64_t>& tria
 
 }  // namespace
 
-DuplicateCheck::DuplicateCheck(const TuningTask& task, const std::vector<GateCase>& cases)
+DuplicateCheck::DuplicateCheck(const TuningTask& task, const std::vector<gate::GateCase>& cases)
     : task_(task), shapes_({task.problem->shape()}) {
-  for (const GateCase& each : cases)
+  for (const gate::GateCase& each : cases)
     if (std::ranges::find(shapes_, each.shape) == shapes_.end()) shapes_.push_back(each.shape);
 }
 
 std::expected<std::vector<PlannedLaunch>, std::string> DuplicateCheck::plans(
     const Config& config) const {
-  const Template& from = task_.template_of(config);
+  const kernel::Template& from = task_.template_of(config);
   std::vector<PlannedLaunch> plans;
   for (const Constants& shape : shapes_) {
     auto planned = from.plan(config, task_.scope(shape));
-    if (!planned) return std::unexpected(planned.error() + " (" + to_json(shape) + ")");
+    if (!planned) return std::unexpected(planned.error() + " (" + fa_tune::to_json(shape) + ")");
     plans.push_back(std::move(*planned));
   }
   return plans;
@@ -60,7 +60,7 @@ std::optional<std::int64_t> DuplicateCheck::find_identity(const std::string& ide
   return find(trial_of_identity_, identity);
 }
 
-void DuplicateCheck::remember(const TrialRow& row) {
+void DuplicateCheck::remember(const db::TrialRow& row) {
   if (row.outcome == Outcome::duplicate) return;
   const Config config = Config::from_json(row.config_json);
   if (const auto planned = plans(config); planned && !row.source_hash.empty())
@@ -68,4 +68,4 @@ void DuplicateCheck::remember(const TrialRow& row) {
   if (!row.identity.empty()) trial_of_identity_.try_emplace(row.identity, row.number);
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

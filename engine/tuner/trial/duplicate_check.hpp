@@ -13,7 +13,7 @@
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/task/variant.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Finds out whether a trial's kernel equals that of an earlier trial: before it is compiled by its
 // source and launches, after that by its machine code and launches (KernelIdentity). Trials are
@@ -21,7 +21,7 @@ namespace fa_tune {
 class DuplicateCheck {
  public:
   // The task must outlive it. `cases`: what the variants will be gated on.
-  DuplicateCheck(const TuningTask& task, const std::vector<GateCase>& cases);
+  DuplicateCheck(const TuningTask& task, const std::vector<gate::GateCase>& cases);
 
   // The timed shape, then those that are gated, each once.
   const std::vector<Constants>& shapes() const { return shapes_; }
@@ -34,7 +34,7 @@ class DuplicateCheck {
   std::optional<std::int64_t> find_identity(const std::string& identity) const;
   // The identity of a variant that is compiled for all of shapes().
   std::string identity_of(Variant& variant, const std::vector<PlannedLaunch>& plans) const;
-  void remember(const TrialRow& row);
+  void remember(const db::TrialRow& row);
 
  private:
   std::string identity_of_source(const Config& config, const std::string& source_hash,
@@ -47,4 +47,4 @@ class DuplicateCheck {
   std::map<std::string, std::int64_t> trial_of_identity_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

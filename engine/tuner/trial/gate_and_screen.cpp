@@ -6,7 +6,7 @@
 #include "engine/util/fault_point.hpp"
 #include "engine/util/stopwatch.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // A kernel that takes this many times as long as the fastest gets only the quick look of three
@@ -15,28 +15,29 @@ constexpr double kSlow = 1.5;
 
 }  // namespace
 
-GateAndScreen::GateAndScreen(const TuningTask& task, Device& device, TruthCache& truth,
-                             TrialSeeds seeds)
+GateAndScreen::GateAndScreen(const TuningTask& task, device::Device& device,
+                             gate::TruthCache& truth, TrialSeeds seeds)
     : task_(task),
       device_(device),
       truth_(truth),
       cases_(cases_of_trials(task, device, seeds)),
       sees_timed_(std::ranges::any_of(
-          cases_, [&](const GateCase& each) { return each.shape == task.problem->shape(); })),
+          cases_, [&](const gate::GateCase& each) { return each.shape == task.problem->shape(); })),
       input_cache_(device),
       timer_(*task.problem, task.target, device, truth, seeds.timing,
              ValidatedTimer::Proof::where_measured, &input_cache_) {}
 
 void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
-  TrialRow& row = trial.row;
+  db::TrialRow& row = trial.row;
   const Stopwatch gate_watch;
-  const Verdict verdict = Gate(device_, truth_, &input_cache_).check(variant.binder(), cases_);
+  const gate::Verdict verdict =
+      gate::Gate(device_, truth_, &input_cache_).check(variant.binder(), cases_);
   row.gate_ms = gate_watch.milliseconds();
   row.gate_cases = verdict.cases;
   row.worst_ratio = verdict.worst_ratio;
   row.worst_rms = verdict.worst_rms;
   if (!verdict.passed()) {
-    const bool unbound = verdict.finding == Finding::not_bound;
+    const bool unbound = verdict.finding == gate::Finding::not_bound;
     fail(trial, unbound ? "launch" : "gate", verdict.rejection());
     return;
   }
@@ -45,10 +46,10 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   const Stopwatch measure_watch;
   const auto bound = variant.bind(task_.problem->shape());
   if (!bound) {
-    fail(trial, "launch", {Finding::not_bound, bound.error()});
+    fail(trial, "launch", {gate::Finding::not_bound, bound.error()});
     return;
   }
-  const auto measured = timer_.time(*bound, Effort::screen, kSlow * fastest_us_);
+  const auto measured = timer_.time(*bound, measure::Effort::screen, kSlow * fastest_us_);
   row.measure_ms = measure_watch.milliseconds();
   fault_point("trial_timed");
   if (!measured) {
@@ -58,11 +59,11 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.stage = "screen";
   if (!sees_timed_) row.message = not_at_timed_size;
   row.outcome = Outcome::passed;
-  row.finding = Finding::passed;
-  row.screen_time = ScreenTime{measured->time_us};
+  row.finding = gate::Finding::passed;
+  row.screen_time = db::ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
-  row.detail_json = detail_json_of(measured->timing);
+  row.detail_json = measure::detail_json_of(measured->timing);
   trial.samples_us = measured->timing.samples_us;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

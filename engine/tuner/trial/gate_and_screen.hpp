@@ -10,27 +10,28 @@
 #include "engine/tuner/trial/trial.hpp"
 #include "engine/tuner/trial/validated_timing.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // The stages of a trial on one device: launch, gate, screen. One thread owns it, that of the
 // device.
 class GateAndScreen {
  public:
   // All must outlive it; the truths may be shared with other devices.
-  GateAndScreen(const TuningTask& task, Device& device, TruthCache& truth, TrialSeeds seeds);
+  GateAndScreen(const TuningTask& task, device::Device& device, gate::TruthCache& truth,
+                TrialSeeds seeds);
 
   // Writes into the trial's row whether it passed, and its time. CompileStage let it pass before.
   void run(Variant& variant, FinishedTrial& trial);
 
  private:
   const TuningTask& task_;
-  Device& device_;
-  TruthCache& truth_;
-  std::vector<GateCase> cases_;
+  device::Device& device_;
+  gate::TruthCache& truth_;
+  std::vector<gate::GateCase> cases_;
   bool sees_timed_;  // whether one of them is of the timed shape
-  DeviceInputCache input_cache_;
+  gate::DeviceInputCache input_cache_;
   ValidatedTimer timer_;
   double fastest_us_ = std::numeric_limits<double>::infinity();  // of those that passed so far
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

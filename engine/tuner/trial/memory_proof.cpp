@@ -8,7 +8,7 @@
 
 #include "engine/measure/timing.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 constexpr double kFreeShare = 0.05;  // of a launch's time
@@ -33,13 +33,13 @@ constexpr int kSingleLaunches = 25;
 constexpr double kSteadyUs = 1000;
 
 // What disturbs a sample makes it longer, and a kernel that works takes its time in each.
-double least(const Timing& timing) { return *std::ranges::min_element(timing.samples_us); }
+double least(const device::Timing& timing) { return *std::ranges::min_element(timing.samples_us); }
 
 class Proof {
  public:
-  Proof(Device& device, const MemoryProof& proof) : device_(device), proof_(proof) {
+  Proof(device::Device& device, const MemoryProof& proof) : device_(device), proof_(proof) {
     const double us = usual_us();
-    const bool thorough = proof.effort == Effort::final_;
+    const bool thorough = proof.effort == measure::Effort::final_;
     const bool shakes = us < kSteadyUs;
     plan_.launches_per_sample = static_cast<int>(
         std::clamp(std::ceil(kSampleUs / us), shakes ? 2.0 : 1.0, double{kMostLaunches}));
@@ -55,11 +55,11 @@ class Proof {
     if (proof.slow && !thorough) plan_.samples = 1;
   }
 
-  std::expected<std::optional<Rejection>, Fault> find() {
-    const bool predicts = device_.info().times == TimeKind::predicted;
+  std::expected<std::optional<Rejection>, device::Fault> find() {
+    const bool predicts = device_.info().times == device::TimeKind::predicted;
     std::optional<Rejection> found;
     for (int look = 0; look < (predicts ? 1 : kLooks); ++look) {
-      const bool as_usual = !predicts && (proof_.effort == Effort::final_ || look > 0);
+      const bool as_usual = !predicts && (proof_.effort == measure::Effort::final_ || look > 0);
       auto seen = look_once(as_usual, predicts ? kPredictedShare : kFreeShare);
       if (!seen || !*seen) return seen;
       if (!found) found = std::move(*seen);
@@ -72,13 +72,13 @@ class Proof {
   bool restores() const { return !proof_.restore.empty(); }
   double free_us() const { return restores() ? kFreeUsOfOne : kFreeUs; }
 
-  std::expected<Timing, Fault> take(const BufferChanges& before_each) {
-    TimingPlan plan = plan_;
+  std::expected<device::Timing, device::Fault> take(const device::BufferChanges& before_each) {
+    device::TimingPlan plan = plan_;
     plan.before_each = before_each;
     return device_.time(proof_.launch, plan);
   }
 
-  std::expected<std::optional<Rejection>, Fault> look_once(bool as_usual, double share) {
+  std::expected<std::optional<Rejection>, device::Fault> look_once(bool as_usual, double share) {
     // First what finds memory as the launches before have left it.
     if (as_usual) {
       const auto again = take({});
@@ -91,42 +91,42 @@ class Proof {
     if (!own) return std::unexpected(own.error());
     const double more = least(*own) - least(*decoy);
     const double us = usual_us();
-    const double free = share * us + (decoy->kind == TimeKind::measured ? free_us() : 0);
+    const double free = share * us + (decoy->kind == device::TimeKind::measured ? free_us() : 0);
     if (!(more > free)) return std::nullopt;
     return Rejection{
-        Finding::lives_on_memory,
+        gate::Finding::lives_on_memory,
         fmt::format("it takes {:.4g} us after a launch on the same inputs and {:.4g} us where its "
                     "outputs and workspaces were filled before: it finds there what it should do",
                     us, us + more)};
   }
 
   // A timing of now beside that which is to count.
-  std::optional<Rejection> compare_with_before(const Timing& again) const {
-    const auto then_cycles = kilocycles_of(proof_.measured.timing);
-    const auto now_cycles = kilocycles_of(again);
+  std::optional<Rejection> compare_with_before(const device::Timing& again) const {
+    const auto then_cycles = measure::kilocycles_of(proof_.measured.timing);
+    const auto now_cycles = measure::kilocycles_of(again);
     const double us = usual_us();
-    const double ratio =
-        then_cycles && now_cycles ? *now_cycles / *then_cycles : median(again.samples_us) / us;
+    const double ratio = then_cycles && now_cycles ? *now_cycles / *then_cycles
+                                                   : measure::median(again.samples_us) / us;
     if (!((ratio - 1) * us > kDrift * us + free_us())) return std::nullopt;
     return Rejection{
-        Finding::lives_on_memory,
+        gate::Finding::lives_on_memory,
         fmt::format("it took {:.4g} us while it was timed and {:.4g} us later on, after launches "
                     "whose outputs and workspaces were filled before",
                     us, us * ratio)};
   }
 
-  Device& device_;
+  device::Device& device_;
   const MemoryProof& proof_;
-  TimingPlan plan_;
+  device::TimingPlan plan_;
 };
 
 }  // namespace
 
-std::optional<Rejection> find_life_on_memory(Device& device, const MemoryProof& proof) {
+std::optional<Rejection> find_life_on_memory(device::Device& device, const MemoryProof& proof) {
   if (proof.refresh.own.empty()) return std::nullopt;
   const auto found = Proof(device, proof).find();
   if (!found) return Rejection{to_text(found.error().kind), found.error().message};
   return *found;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -7,15 +7,15 @@
 #include "engine/measure/sampler.hpp"
 #include "engine/model/rejection.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // A timed kernel, and what find_life_on_memory() needs to time it again.
 struct MemoryProof {
-  const Launch& launch;
-  const BufferChanges& restore;  // done before each launch, as when it was timed
-  const MemoryRefresh& refresh;
-  const Measurement& measured;  // of the first timing
-  Effort effort = Effort::screen;
+  const device::Launch& launch;
+  const device::BufferChanges& restore;  // done before each launch, as when it was timed
+  const gate::MemoryRefresh& refresh;
+  const measure::Measurement& measured;  // of the first timing
+  measure::Effort effort = measure::Effort::screen;
   bool slow = false;  // its time is of no interest, so as few launches as will do
 };
 
@@ -36,6 +36,6 @@ struct MemoryProof {
 // by them.
 //
 // For a device that predicts, outputs must be as a launch on the same inputs has left them.
-std::optional<Rejection> find_life_on_memory(Device& device, const MemoryProof& proof);
+std::optional<Rejection> find_life_on_memory(device::Device& device, const MemoryProof& proof);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-std::optional<Rejection> check_resources(const TuningTask& task, const DeviceInfo& device,
+std::optional<Rejection> check_resources(const TuningTask& task, const device::DeviceInfo& device,
                                          const KernelResources& resources,
                                          const LaunchConfig& launch) {
   const int shared =
@@ -28,4 +28,4 @@ std::optional<Rejection> check_resources(const TuningTask& task, const DeviceInf
   return std::nullopt;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

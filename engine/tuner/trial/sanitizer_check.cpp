@@ -12,21 +12,22 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 namespace {
 
 // What says of the emulator, and not of the kernel, that it went no further. The kernel ends on a
 // GPU, so that it does not end here is nothing against it either.
 constexpr std::array kNotTheKernels = {
-    FaultKind::load_failed, FaultKind::unknown_instruction, FaultKind::resources,
-    FaultKind::timeout,     FaultKind::unfinished,          FaultKind::device_lost,
+    device::FaultKind::load_failed, device::FaultKind::unknown_instruction,
+    device::FaultKind::resources,   device::FaultKind::timeout,
+    device::FaultKind::unfinished,  device::FaultKind::device_lost,
 };
 
-bool is_of_the_kernel(const Verdict& verdict) {
+bool is_of_the_kernel(const gate::Verdict& verdict) {
   // A GPU has built and launched it.
-  if (verdict.finding == Finding::not_bound) return false;
-  return verdict.finding != Finding::fault ||
-         std::ranges::none_of(kNotTheKernels, [&](FaultKind kind) {
+  if (verdict.finding == gate::Finding::not_bound) return false;
+  return verdict.finding != gate::Finding::fault ||
+         std::ranges::none_of(kNotTheKernels, [&](device::FaultKind kind) {
            return verdict.message.starts_with(to_text(kind) + ":");
          });
 }
@@ -39,26 +40,27 @@ std::string SanitizerResult::text() const {
   return fmt::format("{} of {} cases: {}", cases, of, cut_short);
 }
 
-SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool,
-                               EmulatorOpener open, std::uint64_t seed, std::uint64_t instructions)
+SanitizerCheck::SanitizerCheck(const TuningTask& task, const device::Device& device,
+                               kernel::CompilePool& pool, EmulatorOpener open, std::uint64_t seed,
+                               std::uint64_t instructions)
     : task_(task),
       pool_(pool),
       open_(std::move(open)),
       truth_(*task.problem),
       instructions_(instructions),
       cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
-  const DeviceInfo& info = device.info();
+  const device::DeviceInfo& info = device.info();
   if (info.checks) return;
   if (open_ == nullptr) {
     log_warning("there is no emulator: no kernel is checked for races");
     return;
   }
-  profile_ = profile_of_device(info.name, info.arch, info.sms, task.root);
+  profile_ = device::profile_of_device(info.name, info.arch, info.sms, task.root);
   if (!profile_)
     log_warning("no device profile is of {}: no kernel is checked for races", info.arch);
-  if (const auto quick = find_suite(*task.problem, SuiteName::quick))
-    cases_ = gate_cases(*quick, derive_seed(seed, "watch"), Crossing::sanitized);
-  const auto too_large = [&](const GateCase& each) {
+  if (const auto quick = problem::find_suite(*task.problem, problem::SuiteName::quick))
+    cases_ = gate::gate_cases(*quick, derive_seed(seed, "watch"), gate::Crossing::sanitized);
+  const auto too_large = [&](const gate::GateCase& each) {
     return task.problem->bytes(each.shape) > kMostBytes;
   };
   left_out_ = static_cast<int>(std::erase_if(cases_, too_large));
@@ -69,7 +71,8 @@ SanitizerCheck::SanitizerCheck(const TuningTask& task, const Device& device, Com
         left_out_);
 }
 
-std::future<SanitizerResult> SanitizerCheck::start(const Template& from, const Config& config) {
+std::future<SanitizerResult> SanitizerCheck::start(const kernel::Template& from,
+                                                   const Config& config) {
   if (!enabled()) {
     std::promise<SanitizerResult> nothing;
     SanitizerResult none;
@@ -90,7 +93,7 @@ std::future<SanitizerResult> SanitizerCheck::start(const Template& from, const C
   });
 }
 
-SanitizerResult SanitizerCheck::run(const Template& from, const Config& config) {
+SanitizerResult SanitizerCheck::run(const kernel::Template& from, const Config& config) {
   SanitizerResult result;
   result.of = static_cast<int>(cases_.size()) + left_out_;
   for (int i = 0; i < CrashPolicy::kMostDeaths && !over_; ++i) {
@@ -104,11 +107,11 @@ SanitizerResult SanitizerCheck::run(const Template& from, const Config& config) 
   return result;
 }
 
-std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from,
+std::optional<SanitizerResult> SanitizerCheck::try_to_run(const kernel::Template& from,
                                                           const Config& config) {
   const auto emulator = open_(*profile_, instructions_);
   const auto variant = make_variant(task_, from, config, pool_, *emulator);
-  const Verdict verdict = Gate(*emulator, truth_).check(variant->binder(), cases_);
+  const gate::Verdict verdict = gate::Gate(*emulator, truth_).check(variant->binder(), cases_);
   if (!emulator->deaths().empty()) return std::nullopt;
   SanitizerResult result;
   result.cases = verdict.cases - (verdict.passed() ? 0 : 1);
@@ -124,4 +127,4 @@ std::optional<SanitizerResult> SanitizerCheck::try_to_run(const Template& from,
   return result;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -16,12 +16,12 @@
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/trial/validated_timing.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // Opens an emulator of this profile that may execute `instructions` warp instructions in all. It
 // runs in a process of its own, because kernels are not to be trusted.
-using EmulatorOpener = std::function<std::unique_ptr<Device>(const DeviceProfile& profile,
-                                                             std::uint64_t instructions)>;
+using EmulatorOpener = std::function<std::unique_ptr<device::Device>(
+    const device::DeviceProfile& profile, std::uint64_t instructions)>;
 
 // What the emulator's sanitizers say of one kernel.
 struct SanitizerResult {
@@ -51,7 +51,7 @@ class SanitizerCheck {
   // no profile in search_spaces/devices is for it, or if there is no `open`; the last two are
   // logged. Cases that need more than kMostBytes are left out. The task and the pool must outlive
   // this and every answer.
-  SanitizerCheck(const TuningTask& task, const Device& device, CompilePool& pool,
+  SanitizerCheck(const TuningTask& task, const device::Device& device, kernel::CompilePool& pool,
                  EmulatorOpener open, std::uint64_t seed,
                  std::uint64_t instructions = kInstructions);
   // Drops the checks that have not begun.
@@ -63,23 +63,23 @@ class SanitizerCheck {
   // Begins to run the suite `quick`, on a thread of its own; as many kernels at once as there are
   // cores. A kernel that the emulator cannot run (an instruction of a newer GPU, say), or whose
   // emulator process died, has not failed: it was not checked.
-  std::future<SanitizerResult> start(const Template& from, const Config& config);
+  std::future<SanitizerResult> start(const kernel::Template& from, const Config& config);
 
  private:
-  SanitizerResult run(const Template& from, const Config& config);
+  SanitizerResult run(const kernel::Template& from, const Config& config);
   // Nothing where the emulator's process died.
-  std::optional<SanitizerResult> try_to_run(const Template& from, const Config& config);
+  std::optional<SanitizerResult> try_to_run(const kernel::Template& from, const Config& config);
 
   const TuningTask& task_;
-  CompilePool& pool_;
+  kernel::CompilePool& pool_;
   EmulatorOpener open_;
-  std::optional<DeviceProfile> profile_;
-  TruthCache truth_;
-  std::vector<GateCase> cases_;
+  std::optional<device::DeviceProfile> profile_;
+  gate::TruthCache truth_;
+  std::vector<gate::GateCase> cases_;
   int left_out_ = 0;  // cases that are too large
   std::uint64_t instructions_;
   std::counting_semaphore<> cores_;
   std::atomic<bool> over_{false};
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

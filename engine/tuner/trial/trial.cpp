@@ -2,9 +2,9 @@
 
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
-void fail(TrialRow& row, const Rejection& rejection) {
+void fail(db::TrialRow& row, const Rejection& rejection) {
   row.outcome = Outcome::failed;
   row.finding = rejection.finding;
   row.message = rejection.message;
@@ -19,10 +19,11 @@ TrialSeeds TrialSeeds::of(std::uint64_t seed) {
   return {derive_seed(seed, "gate"), derive_seed(seed, "timing")};
 }
 
-std::vector<GateCase> cases_of_trials(const TuningTask& task, const Device& device,
-                                      TrialSeeds seeds) {
-  const bool measures = device.info().times == TimeKind::measured;
-  return trial_cases(*task.problem, seeds.gate, timed_shape_of_trials(*task.problem, measures));
+std::vector<gate::GateCase> cases_of_trials(const TuningTask& task, const device::Device& device,
+                                            TrialSeeds seeds) {
+  const bool measures = device.info().times == device::TimeKind::measured;
+  return gate::trial_cases(*task.problem, seeds.gate,
+                           gate::timed_shape_of_trials(*task.problem, measures));
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -8,18 +8,18 @@
 #include "engine/gate/gate.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 
-namespace fa_tune {
+namespace fa_tune::tuner {
 
 // A trial after its last stage, with its samples: what one transaction writes.
 struct FinishedTrial {
-  TrialRow row;
+  db::TrialRow row;
   std::int64_t twin = 0;  // the number of the trial that this one is a duplicate of
   std::vector<double> samples_us;
   std::string source_text;
 };
 
 // Ends a trial as failed. The second also sets the stage.
-void fail(TrialRow& row, const Rejection& rejection);
+void fail(db::TrialRow& row, const Rejection& rejection);
 void fail(FinishedTrial& trial, const std::string& stage, const Rejection& rejection);
 
 // The seeds of everything that a run draws for its trials' gates and clock. The search has its own.
@@ -35,7 +35,7 @@ struct TrialSeeds {
 // that is large an emulator meets it only in the finals, and trials that passed say so until then.
 inline constexpr const char* not_at_timed_size =
     "not gated at the timed size, which finals do: it is large for an emulator";
-std::vector<GateCase> cases_of_trials(const TuningTask& task, const Device& device,
-                                      TrialSeeds seeds);
+std::vector<gate::GateCase> cases_of_trials(const TuningTask& task, const device::Device& device,
+                                            TrialSeeds seeds);
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -12,9 +12,11 @@
 #include "engine/measure/sampler.hpp"
 #include "engine/tuner/task/roofline.hpp"
 
-namespace fa_tune {
-
+namespace fa_tune::gate {
 class TimedLaunch;
+}  // namespace fa_tune::gate
+
+namespace fa_tune::tuner {
 
 // Times kernels of one problem at its timed shape, which have passed the gate, and validates each
 // time: (1) it is not below the roofline bound; (2) the outputs after timing are correct; (3) when
@@ -28,29 +30,30 @@ class ValidatedTimer {
   enum class Proof { where_measured, always };
 
   // All must outlive it. `input_cache` may be null.
-  ValidatedTimer(const Problem& problem, const DeviceProfile& target, Device& device,
-                 TruthCache& truth, std::uint64_t seed, Proof proof,
-                 DeviceInputCache* input_cache = nullptr);
+  ValidatedTimer(const problem::Problem& problem, const device::DeviceProfile& target,
+                 device::Device& device, gate::TruthCache& truth, std::uint64_t seed, Proof proof,
+                 gate::DeviceInputCache* input_cache = nullptr);
 
   // `slow_us`: see measure().
-  std::expected<Measurement, Rejection> time(
-      const BoundKernel& kernel, Effort effort,
+  std::expected<measure::Measurement, Rejection> time(
+      const gate::BoundKernel& kernel, measure::Effort effort,
       double slow_us = std::numeric_limits<double>::infinity());
   // The same with a cold second-level cache, for a kernel that has been timed, on a device that
   // measures. Its outputs are checked too.
-  std::expected<Measurement, Rejection> time_cold(const BoundKernel& kernel);
+  std::expected<measure::Measurement, Rejection> time_cold(const gate::BoundKernel& kernel);
 
  private:
-  std::expected<Measurement, Rejection> time_with(const BoundKernel& kernel, Effort effort,
-                                                  double slow_us, DeviceInputCache* input_cache);
-  std::optional<Rejection> prove(TimedLaunch& timed, const Measurement& measured, Effort effort,
-                                 bool slow);
+  std::expected<measure::Measurement, Rejection> time_with(const gate::BoundKernel& kernel,
+                                                           measure::Effort effort, double slow_us,
+                                                           gate::DeviceInputCache* input_cache);
+  std::optional<Rejection> prove(gate::TimedLaunch& timed, const measure::Measurement& measured,
+                                 measure::Effort effort, bool slow);
 
-  Device& device_;
-  DeviceInputCache* input_cache_;
-  std::shared_ptr<const TruthCache::Entry> timed_;
-  std::shared_ptr<const TruthCache::Entry> exchanged_;  // null if nothing is to be exchanged
+  device::Device& device_;
+  gate::DeviceInputCache* input_cache_;
+  std::shared_ptr<const gate::TruthCache::Entry> timed_;
+  std::shared_ptr<const gate::TruthCache::Entry> exchanged_;  // null if nothing is to be exchanged
   std::optional<Roofline> roofline_;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::tuner

@@ -9,8 +9,10 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::exports;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -263,3 +265,5 @@ TEST_CASE("export: base64 is RFC 4648's") {
   CHECK(base64("foo") == "Zm9v");
   CHECK(base64("foobar") == "Zm9vYmFy");
 }
+
+}  // namespace fa_tune::test

@@ -9,7 +9,9 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
 
 namespace {
 
@@ -30,7 +32,7 @@ const Value* scope(const std::string& name) {
 
 std::string result(const std::string& text) {
   try {
-    return to_text(Expression::parse(text, {"l4.yaml", 7, 11}).evaluate(scope));
+    return fa_tune::to_text(Expression::parse(text, {"l4.yaml", 7, 11}).evaluate(scope));
   } catch (const UserError& error) {
     return error.what();
   }
@@ -208,3 +210,5 @@ TEST_CASE("expression: hostile text is refused, however deep or odd") {
   }
   CHECK(evaluated > 200);
 }
+
+}  // namespace fa_tune::test

@@ -11,7 +11,9 @@
 #include "engine/util/random.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
 
 namespace {
 
@@ -277,7 +279,7 @@ for line in open(sys.argv[1]):
       else if (const auto* string = std::get_if<std::string>(&value))
         found = "'" + *string + "'";
       else
-        found = to_text(value);
+        found = fa_tune::to_text(value);
     } catch (const UserError&) {
       found = "error";
     }
@@ -294,3 +296,5 @@ for line in open(sys.argv[1]):
   CHECK(values > kCount / 2);
   CHECK(compared > kCount / 2);
 }
+
+}  // namespace fa_tune::test

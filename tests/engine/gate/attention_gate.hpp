@@ -10,13 +10,13 @@
 #include "tests/engine/gate/fake_device.hpp"
 #include "tests/engine/problem/attention/host_attention.hpp"
 
-namespace fa_tune {
+namespace fa_tune::test {
 
-inline const AttentionShape tiny_shape{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
+inline const problem::AttentionShape tiny_shape{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
 
 // What a planted kernel gets: its shape and its memory, as raw as a GPU kernel's.
 struct AttentionCall {
-  AttentionShape shape;
+  problem::AttentionShape shape;
   float scale = 0;
   std::uint16_t* Q = nullptr;
   std::uint16_t* K = nullptr;
@@ -25,7 +25,7 @@ struct AttentionCall {
   float* LSE = nullptr;     // where it is asked for
   float* slopes = nullptr;  // with ALiBi
   int number = 0;           // of the launch
-  Checks checks = {};
+  device::Checks checks = {};
   std::uint64_t schedule = 0;
 
   std::size_t query_elements() const {
@@ -46,12 +46,12 @@ struct AttentionCall {
   }
 };
 
-using PlantedKernel = std::function<std::optional<Fault>(const AttentionCall&)>;
+using PlantedKernel = std::function<std::optional<device::Fault>(const AttentionCall&)>;
 
 // The planted kernel on the device, for one shape.
-inline BoundKernel attention_kernel(FakeDevice& device, const AttentionShape& sizes,
-                                    const PlantedKernel& kernel) {
-  const KernelHandle handle = device.add([kernel, sizes](const FakeDevice::Call& call) {
+inline gate::BoundKernel attention_kernel(FakeDevice& device, const problem::AttentionShape& sizes,
+                                          const PlantedKernel& kernel) {
+  const device::KernelHandle handle = device.add([kernel, sizes](const FakeDevice::Call& call) {
     const auto tensor = [&](std::size_t i) {
       return reinterpret_cast<std::uint16_t*>(call.pointers.at(i));
     };
@@ -69,7 +69,7 @@ inline BoundKernel attention_kernel(FakeDevice& device, const AttentionShape& si
     std::memcpy(&made.scale, call.scalars.at(2).data(), sizeof made.scale);
     return kernel(made);
   });
-  BoundKernel bound{
+  gate::BoundKernel bound{
       .kernel = handle, .launch = {}, .argument_names = {"Q", "K", "V", "O", "Lq", "Lk", "scale"}};
   if (sizes.lse) bound.argument_names.emplace_back("LSE");
   if (sizes.alibi) bound.argument_names.emplace_back("alibi_slopes");
@@ -79,30 +79,32 @@ inline BoundKernel attention_kernel(FakeDevice& device, const AttentionShape& si
 // An attention problem, a fake device and a gate between them.
 class AttentionGate {
  public:
-  explicit AttentionGate(const AttentionShape& timed, double work_cap = RowSample::usual_cap)
+  explicit AttentionGate(const problem::AttentionShape& timed,
+                         double work_cap = problem::RowSample::usual_cap)
       : problem_(timed, work_cap), truth_(problem_) {}
 
-  const AttentionProblem& problem() const { return problem_; }
-  TruthCache& truth() { return truth_; }
+  const problem::AttentionProblem& problem() const { return problem_; }
+  gate::TruthCache& truth() { return truth_; }
 
-  std::vector<GateCase> cases(const std::string& suite, std::uint64_t seed = 1) const {
-    return gate_cases(chosen_suites(problem_, {suite}).at(0), seed);
+  std::vector<gate::GateCase> cases(const std::string& suite, std::uint64_t seed = 1) const {
+    return gate::gate_cases(problem::chosen_suites(problem_, {suite}).at(0), seed);
   }
 
-  Verdict check(const PlantedKernel& kernel, const std::vector<GateCase>& cases) {
+  gate::Verdict check(const PlantedKernel& kernel, const std::vector<gate::GateCase>& cases) {
     FakeDevice device;
     if (can_check_) device.can_check();
-    const Binder bind = [&](const Constants& shape) -> std::expected<BoundKernel, std::string> {
-      return attention_kernel(device, AttentionShape::from(shape), kernel);
+    const gate::Binder bind =
+        [&](const Constants& shape) -> std::expected<gate::BoundKernel, std::string> {
+      return attention_kernel(device, problem::AttentionShape::from(shape), kernel);
     };
-    Verdict verdict = Gate(device, truth_).check(bind, cases);
+    gate::Verdict verdict = gate::Gate(device, truth_).check(bind, cases);
     leaked_ = device.buffers_held();
     return verdict;
   }
 
-  Verdict check(const HostAttention& kernel, const std::vector<GateCase>& cases) {
+  gate::Verdict check(const HostAttention& kernel, const std::vector<gate::GateCase>& cases) {
     return check(
-        [&](const AttentionCall& call) -> std::optional<Fault> {
+        [&](const AttentionCall& call) -> std::optional<device::Fault> {
           call.attend(kernel);
           return std::nullopt;
         },
@@ -114,10 +116,10 @@ class AttentionGate {
   std::size_t leaked() const { return leaked_; }
 
  private:
-  AttentionProblem problem_;
-  TruthCache truth_;
+  problem::AttentionProblem problem_;
+  gate::TruthCache truth_;
   std::size_t leaked_ = 0;
   bool can_check_ = false;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::test

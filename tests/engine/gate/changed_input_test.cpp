@@ -6,7 +6,11 @@
 #include "tests/engine/gate/attention_gate.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -188,3 +192,5 @@ TEST_CASE("a workspace may be written, holds NaN before each launch, and has gua
           for (int i = 0; i < 4; ++i) y[i] = 1;
         }).finding == Finding::guard_damaged);
 }
+
+}  // namespace fa_tune::test

@@ -15,7 +15,11 @@
 #include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -134,3 +138,5 @@ TEST_CASE(
   const auto emulator = open_emulator(load_profile("l4", FA_TUNE_ROOT), 1);
   CHECK_FALSE(DeviceInputCache(*emulator).usable());
 }
+
+}  // namespace fa_tune::test

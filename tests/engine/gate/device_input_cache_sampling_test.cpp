@@ -15,7 +15,11 @@
 #include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -128,3 +132,5 @@ TEST_CASE("originals: which rows are sampled is not left on the device") {
   CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::passed);
   CHECK(device.buffers_held() == before);
 }
+
+}  // namespace fa_tune::test

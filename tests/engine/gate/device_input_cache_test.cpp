@@ -16,7 +16,11 @@
 #include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -241,3 +245,5 @@ TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else
         Finding::wrong);
   CHECK(bench.input_cache.intact());
 }
+
+}  // namespace fa_tune::test

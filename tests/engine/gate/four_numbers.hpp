@@ -9,11 +9,11 @@
 namespace fa_tune::test {
 
 // What a problem of four numbers, without suites, has to say of itself.
-class FourNumbers : public Problem {
+class FourNumbers : public problem::Problem {
  public:
   const Constants& shape() const override { return shape_; }
   std::string describe(const Constants&) const override { return "n=4"; }
-  std::vector<Suite> suites() const override { return {}; }
+  std::vector<problem::Suite> suites() const override { return {}; }
   std::vector<std::pair<std::string, std::string>> defines(const Constants&) const override {
     return {};
   }

@@ -12,7 +12,11 @@
 #include "tests/engine/gate/attention_gate.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -308,3 +312,5 @@ TEST_CASE("a device that can is asked to watch the quick suite and to take other
   CHECK(verdict.message.find(" in schedule 0 and ") != std::string::npos);
   CHECK(verdict.message.ends_with(" in schedule 3"));
 }
+
+}  // namespace fa_tune::test

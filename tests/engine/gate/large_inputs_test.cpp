@@ -10,7 +10,12 @@
 #include "tests/forwarding_device.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -185,3 +190,5 @@ TEST_CASE("a large input of a reference goes to the device once and comes back o
     CHECK_MESSAGE(test::has(beyond.said, "wrote before the start of x"), beyond.said);
   }
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,11 @@
 #include "engine/util/half.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 // The proof of the gate: faults planted on purpose. Each must fail, with the expected finding.
 
@@ -295,3 +299,5 @@ TEST_CASE("planted faults of a run fail; a lost device is passed on") {
   CHECK(lost.finding == Finding::fault);
   CHECK(lost.message == "device_lost: gone");
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,10 @@
 
 #include "tests/engine/gate/attention_gate.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 // Every right way of computing attention must pass, and not by a hair: the largest error of each
 // stays under 0.7 of its bound.
@@ -118,3 +121,5 @@ TEST_CASE("correct kernels pass: weights so equal that P normalized lies on a ro
   CHECK(verdict.passed());
   CHECK(verdict.worst_ratio < 0.7);
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,11 @@
 #include "tests/engine/gate/attention_gate.hpp"
 #include "tests/engine/gate/four_numbers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -236,3 +240,5 @@ TEST_CASE("sampled truth: limits with a hole are a mistake, not a verdict") {
   problem.rows = {2};
   CHECK_FALSE(sound(problem));
 }
+
+}  // namespace fa_tune::test

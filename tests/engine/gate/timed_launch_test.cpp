@@ -5,7 +5,11 @@
 #include "engine/util/error.hpp"
 #include "tests/engine/gate/attention_gate.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
 
 TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
   const AttentionProblem problem(tiny_shape);
@@ -144,3 +148,5 @@ TEST_CASE("notes that a kernel leaves in its inputs under the clock are found") 
     if (rejection) CHECK(rejection->message.find("wrote to an input: K[") != std::string::npos);
   }
 }
+
+}  // namespace fa_tune::test

@@ -11,33 +11,38 @@ namespace fa_tune::test {
 
 // A device whose only use is its clock: `clock` gives the sample that a plan gets at its n-th
 // taking.
-class ClockDevice : public Device {
+class ClockDevice : public device::Device {
  public:
-  explicit ClockDevice(std::function<double(const TimingPlan&, int)> clock)
+  explicit ClockDevice(std::function<double(const device::TimingPlan&, int)> clock)
       : clock_(std::move(clock)) {
     info_.id = "fake:0";
   }
 
-  const DeviceInfo& info() const override { return info_; }
-  std::expected<KernelHandle, Fault> load(const KernelImage&) override { return KernelHandle{1}; }
-  void unload(KernelHandle) override {}
-  BufferHandle allocate(std::size_t) override { return BufferHandle{1}; }
-  void release(BufferHandle) override {}
-  std::expected<void, Fault> write(BufferHandle, std::size_t, std::span<const std::byte>) override {
+  const device::DeviceInfo& info() const override { return info_; }
+  std::expected<device::KernelHandle, device::Fault> load(const KernelImage&) override {
+    return device::KernelHandle{1};
+  }
+  void unload(device::KernelHandle) override {}
+  device::BufferHandle allocate(std::size_t) override { return device::BufferHandle{1}; }
+  void release(device::BufferHandle) override {}
+  std::expected<void, device::Fault> write(device::BufferHandle, std::size_t,
+                                           std::span<const std::byte>) override {
     return {};
   }
-  std::expected<void, Fault> read(BufferHandle, std::size_t, std::span<std::byte>) override {
+  std::expected<void, device::Fault> read(device::BufferHandle, std::size_t,
+                                          std::span<std::byte>) override {
     return {};
   }
-  Argument address(BufferHandle buffer, std::size_t) override { return buffer; }
-  std::expected<void, Fault> launch(const Launch&) override { return {}; }
+  device::Argument address(device::BufferHandle buffer, std::size_t) override { return buffer; }
+  std::expected<void, device::Fault> launch(const device::Launch&) override { return {}; }
 
-  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+  std::expected<device::Timing, device::Fault> time(const device::Launch& launch,
+                                                    const device::TimingPlan& plan) override {
     plans.push_back(plan);
     if (static_cast<int>(plans.size()) > fault_after) return std::unexpected(fault);
-    Timing timing;
+    device::Timing timing;
     timing.kind = info_.times;
-    if (info_.times == TimeKind::predicted) {
+    if (info_.times == device::TimeKind::predicted) {
       timing.model = "fake";
       timing.samples_us = {clock_(plan, taken_++)};
       return timing;
@@ -56,16 +61,16 @@ class ClockDevice : public Device {
     return timing;
   }
 
-  DeviceInfo info_;
-  std::vector<TimingPlan> plans;
+  device::DeviceInfo info_;
+  std::vector<device::TimingPlan> plans;
   int fault_after = std::numeric_limits<int>::max();
-  KernelHandle slower{99};  // by 3%
-  Fault fault{FaultKind::trap, "planted"};
+  device::KernelHandle slower{99};  // by 3%
+  device::Fault fault{device::FaultKind::trap, "planted"};
   std::function<double(int)> mhz = [](int) { return 1755.0; };  // of the n-th sample
   std::function<bool(int)> throttled;  // whether the n-th sample is, and takes half as long again
 
  private:
-  std::function<double(const TimingPlan&, int)> clock_;
+  std::function<double(const device::TimingPlan&, int)> clock_;
   int taken_ = 0;
 };
 

@@ -10,7 +10,10 @@
 
 #include "tests/engine/measure/synthetic_clock.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::measure;
 
 namespace {
 
@@ -227,3 +230,5 @@ TEST_CASE("a process without enough good blocks does not count") {
   series.add({0, 1}, raced);
   CHECK(series.processes() == 0);
 }
+
+}  // namespace fa_tune::test

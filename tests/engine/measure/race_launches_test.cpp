@@ -8,7 +8,10 @@
 #include "engine/measure/sampler.hpp"
 #include "tests/engine/measure/clock_device.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::measure;
 using test::ClockDevice;
 using test::noise;
 
@@ -141,3 +144,5 @@ TEST_CASE("a race of what is written over restores it before each launch of all"
     CHECK(device.plans.back().samples == 15);
   }
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,10 @@
 
 #include "tests/engine/measure/synthetic_clock.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::measure;
 
 TEST_CASE("race: a process' ratios are about the true ones, whatever the clock") {
   for (const test::Vice& vice : test::kVices) {
@@ -92,3 +95,5 @@ TEST_CASE("race: where the clock never keeps still, enough blocks are good all t
     enough += test::race_on(restless, {20, 20}, seed).result.good_blocks() >= 8;
   CHECK(enough >= 285);
 }
+
+}  // namespace fa_tune::test

@@ -9,7 +9,10 @@
 #include "engine/measure/timing.hpp"
 #include "tests/engine/measure/clock_device.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::measure;
 using test::ClockDevice;
 using test::noise;
 
@@ -21,7 +24,7 @@ TEST_CASE("a sample is made long enough, and no longer than the cap") {
   };
   for (const Case c : {Case{0.5, 200, 200}, Case{6, 17, 60}, Case{90, 2, 4}, Case{5000, 1, 1}}) {
     ClockDevice device([&](const TimingPlan&, int) { return c.us; });
-    const auto result = measure(device, {}, Effort::screen);
+    const auto result = measure::measure(device, {}, Effort::screen);
     REQUIRE(result);
     CAPTURE(c.us);
     const TimingPlan& last = device.plans.back();
@@ -36,7 +39,7 @@ TEST_CASE("a first look that overestimates a short kernel is corrected by the ne
   // One launch between two events costs 8 us more than a launch in a graph.
   ClockDevice device(
       [](const TimingPlan& plan, int) { return 2 + 8.0 / plan.launches_per_sample; });
-  const auto result = measure(device, {}, Effort::screen);
+  const auto result = measure::measure(device, {}, Effort::screen);
   REQUIRE(result);
   CHECK(device.plans.front().launches_per_sample == 1);
   CHECK(device.plans.back().launches_per_sample >= 75);
@@ -45,7 +48,7 @@ TEST_CASE("a first look that overestimates a short kernel is corrected by the ne
 
 TEST_CASE("screening takes 20 to 30 samples, all kept") {
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 5 * noise(n); });
-  const auto result = measure(device, {}, Effort::screen);
+  const auto result = measure::measure(device, {}, Effort::screen);
   REQUIRE(result);
   CHECK(static_cast<int>(result->timing.samples_us.size()) >= 20);
   CHECK(static_cast<int>(result->timing.samples_us.size()) <= 30);
@@ -58,7 +61,7 @@ TEST_CASE("screening takes 20 to 30 samples, all kept") {
 TEST_CASE("screening a kernel of milliseconds takes fewer samples, and nine at least") {
   const auto samples_at = [](double us) {
     ClockDevice device([us](const TimingPlan&, int) { return us; });
-    return static_cast<int>(measure(device, {}, Effort::screen)->timing.samples_us.size());
+    return static_cast<int>(measure::measure(device, {}, Effort::screen)->timing.samples_us.size());
   };
   CHECK(samples_at(500) == 25);
   CHECK(samples_at(1000) == 15);
@@ -68,7 +71,7 @@ TEST_CASE("screening a kernel of milliseconds takes fewer samples, and nine at l
 TEST_CASE("a final measurement of a kernel of milliseconds takes fewer samples too, noisy or not") {
   const auto samples_at = [](double us, double spread) {
     ClockDevice device([=](const TimingPlan&, int n) { return us * (1 + spread * noise(n)); });
-    return static_cast<int>(measure(device, {}, Effort::final_)->timing.samples_us.size());
+    return static_cast<int>(measure::measure(device, {}, Effort::final_)->timing.samples_us.size());
   };
   CHECK(samples_at(2000, 0) == 100);
   CHECK(samples_at(6000, 0) == 50);
@@ -78,20 +81,20 @@ TEST_CASE("a final measurement of a kernel of milliseconds takes fewer samples t
 
 TEST_CASE("a final measurement stops at 100 samples when they agree") {
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
-  const auto result = measure(device, {}, Effort::final_);
+  const auto result = measure::measure(device, {}, Effort::final_);
   REQUIRE(result);
   CHECK(static_cast<int>(result->timing.samples_us.size()) == 100);
 }
 
 TEST_CASE("a final measurement of a noisy kernel takes more samples, up to 300") {
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 10 * noise(n); });
-  const auto result = measure(device, {}, Effort::final_);
+  const auto result = measure::measure(device, {}, Effort::final_);
   REQUIRE(result);
   CHECK(static_cast<int>(result->timing.samples_us.size()) == 300);
   CHECK(result->timing.samples_us.size() == 300);
 
   ClockDevice middling([](const TimingPlan&, int n) { return 50 + 1.3 * noise(n); });
-  const auto between = measure(middling, {}, Effort::final_);
+  const auto between = measure::measure(middling, {}, Effort::final_);
   REQUIRE(between);
   CHECK(static_cast<int>(between->timing.samples_us.size()) > 100);
   CHECK(static_cast<int>(between->timing.samples_us.size()) < 300);
@@ -100,7 +103,7 @@ TEST_CASE("a final measurement of a noisy kernel takes more samples, up to 300")
 
 TEST_CASE("times that still fall while the GPU warms up are thrown out") {
   ClockDevice device([](const TimingPlan&, int n) { return 100 * (1 + std::exp(-n / 6.0)); });
-  const auto result = measure(device, {}, Effort::screen);
+  const auto result = measure::measure(device, {}, Effort::screen);
   REQUIRE(result);
   CHECK(result->time_us.value == doctest::Approx(100).epsilon(0.01));
   CHECK(result->timing.samples_us.front() < 102);
@@ -108,14 +111,14 @@ TEST_CASE("times that still fall while the GPU warms up are thrown out") {
 
 TEST_CASE("a clock that never settles does not hold the measurement up") {
   ClockDevice device([](const TimingPlan&, int n) { return n / 7 % 2 == 0 ? 100.0 : 150.0; });
-  const auto result = measure(device, {}, Effort::screen);
+  const auto result = measure::measure(device, {}, Effort::screen);
   REQUIRE(result);
   CHECK(device.plans.size() <= 12);
 }
 
 TEST_CASE("a slow kernel is not launched over and over only to settle") {
   ClockDevice device([](const TimingPlan&, int) { return 200'000.0; });
-  REQUIRE(measure(device, {}, Effort::screen));
+  REQUIRE(measure::measure(device, {}, Effort::screen));
   CHECK(device.plans.size() == 2);
   CHECK(device.plans.back().launches_per_sample == 1);
 }
@@ -124,7 +127,7 @@ TEST_CASE("a device that predicts is asked once") {
   for (const Effort effort : {Effort::screen, Effort::final_}) {
     ClockDevice device([](const TimingPlan&, int) { return 12.5; });
     device.info_.times = TimeKind::predicted;
-    const auto result = measure(device, {}, effort);
+    const auto result = measure::measure(device, {}, effort);
     REQUIRE(result);
     CHECK(device.plans.size() == 1);
     CHECK(result->timing.kind == TimeKind::predicted);
@@ -138,13 +141,13 @@ TEST_CASE("a device that predicts is asked once") {
 
 TEST_CASE("a fault at any point is passed on") {
   ClockDevice sound([](const TimingPlan&, int n) { return 50 + 10 * noise(n); });
-  REQUIRE(measure(sound, {}, Effort::final_));
+  REQUIRE(measure::measure(sound, {}, Effort::final_));
   const int calls = static_cast<int>(sound.plans.size());
   REQUIRE(calls > 3);
   for (int n = 0; n < calls; ++n) {
     ClockDevice device([](const TimingPlan&, int k) { return 50 + 10 * noise(k); });
     device.fault_after = n;
-    const auto result = measure(device, {}, Effort::final_);
+    const auto result = measure::measure(device, {}, Effort::final_);
     REQUIRE_FALSE(result);
     CHECK(result.error().kind == FaultKind::trap);
     CHECK(result.error().message == "planted");
@@ -152,7 +155,7 @@ TEST_CASE("a fault at any point is passed on") {
   ClockDevice predicting([](const TimingPlan&, int) { return 1.0; });
   predicting.info_.times = TimeKind::predicted;
   predicting.fault_after = 0;
-  CHECK_FALSE(measure(predicting, {}, Effort::screen));
+  CHECK_FALSE(measure::measure(predicting, {}, Effort::screen));
 }
 
 TEST_CASE("a clock too coarse for one launch is given more of them") {
@@ -160,7 +163,7 @@ TEST_CASE("a clock too coarse for one launch is given more of them") {
   ClockDevice device([](const TimingPlan& plan, int) {
     return std::floor(3.0 * plan.launches_per_sample / 16) * 16 / plan.launches_per_sample;
   });
-  const auto result = measure(device, {}, Effort::screen);
+  const auto result = measure::measure(device, {}, Effort::screen);
   REQUIRE(result);
   CHECK(device.plans.back().launches_per_sample >= 34);
   CHECK(result->time_us.value == doctest::Approx(3).epsilon(0.1));
@@ -169,7 +172,7 @@ TEST_CASE("a clock too coarse for one launch is given more of them") {
 TEST_CASE("a clock that only gives nonsense is a lost device, not a time") {
   for (const double nonsense : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     ClockDevice device([&](const TimingPlan&, int) { return nonsense; });
-    const auto result = measure(device, {}, Effort::screen);
+    const auto result = measure::measure(device, {}, Effort::screen);
     REQUIRE_FALSE(result);
     CHECK(result.error().kind == FaultKind::device_lost);
     CHECK(result.error().message.find("fake:0") != std::string::npos);
@@ -180,7 +183,7 @@ TEST_CASE("a clock that only gives nonsense is a lost device, not a time") {
 TEST_CASE("a screen of a long launch that is slow ends with its first look") {
   const auto screen = [](double us, double slow_us) {
     ClockDevice device([us](const TimingPlan&, int n) { return us + 0.02 * noise(n); });
-    const auto result = measure(device, {}, Effort::screen, slow_us);
+    const auto result = measure::measure(device, {}, Effort::screen, slow_us);
     REQUIRE(result);
     CHECK(std::abs(result->time_us.value - us) < 0.01 * us);
     return result->timing.samples_us.size();
@@ -196,7 +199,7 @@ TEST_CASE("in a final measurement throttled samples are taken again; in a screen
   const auto passing = [](int n) { return n % 50 == 40; };
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
   device.throttled = passing;
-  const auto result = measure(device, {}, Effort::final_);
+  const auto result = measure::measure(device, {}, Effort::final_);
   REQUIRE(result);
   CHECK(static_cast<int>(result->timing.samples_us.size()) == 100);
   CHECK(result->timing.gpu.throttled.empty());
@@ -206,7 +209,7 @@ TEST_CASE("in a final measurement throttled samples are taken again; in a screen
 
   ClockDevice screened([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
   screened.throttled = [](int n) { return n % 5 == 0; };
-  const auto quick = measure(screened, {}, Effort::screen);
+  const auto quick = measure::measure(screened, {}, Effort::screen);
   REQUIRE(quick);
   CHECK(quick->timing.gpu.throttled.size() == 5);
   CHECK(quick->timing.gpu.taken_again == 0);
@@ -215,7 +218,7 @@ TEST_CASE("in a final measurement throttled samples are taken again; in a screen
 TEST_CASE("a GPU that stays throttled ends a final measurement all the same, and is marked") {
   ClockDevice device([](const TimingPlan&, int n) { return 50 + 0.05 * noise(n); });
   device.throttled = [](int) { return true; };
-  const auto result = measure(device, {}, Effort::final_);
+  const auto result = measure::measure(device, {}, Effort::final_);
   REQUIRE(result);
   CHECK(static_cast<int>(result->timing.samples_us.size()) == 100);
   CHECK(result->timing.gpu.throttled.size() == 100);
@@ -240,7 +243,7 @@ TEST_CASE("where something is restored, every sample is of one launch behind it"
   constexpr double kAny = std::numeric_limits<double>::infinity();
   for (const Effort effort : {Effort::screen, Effort::final_}) {
     ClockDevice device([](const TimingPlan&, int n) { return 5 + 0.05 * noise(n); });
-    const auto result = measure(device, {}, effort, kAny, restore);
+    const auto result = measure::measure(device, {}, effort, kAny, restore);
     REQUIRE(result);
     CHECK(result->timing.restored);
     CHECK(result->timing.samples_us.size() >= 100);
@@ -249,7 +252,7 @@ TEST_CASE("where something is restored, every sample is of one launch behind it"
       CHECK(plan.restore.copies.size() == 1);
     }
     CHECK(detail_json_of(result->timing).ends_with(R"(,"restored":true})"));
-    REQUIRE(measure(device, {}, effort));
+    REQUIRE(measure::measure(device, {}, effort));
     CHECK(device.plans.back().restore.empty());
     CHECK(device.plans.back().launches_per_sample > 1);
   }
@@ -258,5 +261,7 @@ TEST_CASE("where something is restored, every sample is of one launch behind it"
   CHECK(cold.plans.back().restore.copies.size() == 1);
   ClockDevice predicting([](const TimingPlan& plan, int) { return plan.restore.empty() ? 1 : 9; });
   predicting.info_.times = TimeKind::predicted;
-  CHECK(measure(predicting, {}, Effort::screen, kAny, restore)->time_us.value == 9);
+  CHECK(measure::measure(predicting, {}, Effort::screen, kAny, restore)->time_us.value == 9);
 }
+
+}  // namespace fa_tune::test

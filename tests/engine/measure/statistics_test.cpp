@@ -8,7 +8,9 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::measure;
 
 namespace {
 
@@ -132,3 +134,5 @@ TEST_CASE("an interval of few samples covers their mean as often as it says") {
   CHECK(std::isinf(one.low));
   CHECK(std::isinf(one.high));
 }
+
+}  // namespace fa_tune::test

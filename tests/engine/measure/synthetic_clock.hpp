@@ -58,7 +58,7 @@ class SyntheticClock {
       sample = 1 + slow_ + step_ + vice_.white * random_.normal();
       if (random_.uniform() < vice_.heavy) sample *= 1 + 0.5 * random_.uniform();
     }
-    double factor = median(samples);
+    double factor = measure::median(samples);
     if (vice_.throttle_every > 0 && now % vice_.throttle_every < vice_.throttle_every / 10)
       factor *= 1.5;
     return truth_.at(contestant) * factor;
@@ -75,16 +75,18 @@ class SyntheticClock {
 };
 
 // A race of kernels of these true times, in one process of such a machine.
-inline LaunchRace race_on(const Vice& vice, const std::vector<double>& truth, std::uint64_t seed) {
+inline measure::LaunchRace race_on(const Vice& vice, const std::vector<double>& truth,
+                                   std::uint64_t seed) {
   SyntheticClock clock(vice, truth, seed);
   std::vector<std::vector<std::pair<int, double>>> taken(truth.size());  // block and time
-  LaunchRace raced{*race(truth.size(),
-                         [&](std::size_t i, int block) -> std::expected<double, Fault> {
-                           taken[i].emplace_back(block, clock(i));
-                           return taken[i].back().second;
-                         },
-                         {.seed = seed}),
-                   false, std::vector<Timing>(truth.size())};
+  measure::LaunchRace raced{
+      *measure::race(truth.size(),
+                     [&](std::size_t i, int block) -> std::expected<double, device::Fault> {
+                       taken[i].emplace_back(block, clock(i));
+                       return taken[i].back().second;
+                     },
+                     {.seed = seed}),
+      false, std::vector<device::Timing>(truth.size())};
   for (std::size_t i = 0; i < truth.size(); ++i)
     for (const auto& [block, us] : taken[i])
       if (raced.result.good[static_cast<std::size_t>(block)])
@@ -98,13 +100,13 @@ inline LaunchRace race_on(const Vice& vice, const std::vector<double>& truth, st
 inline constexpr double kPlaces = 0.005;
 
 // The same kernels, each race in a process of its own where they lie at other places.
-inline RaceResult series_on(const Vice& vice, const std::vector<double>& truth, std::uint64_t seed,
-                            double places = kPlaces) {
+inline measure::RaceResult series_on(const Vice& vice, const std::vector<double>& truth,
+                                     std::uint64_t seed, double places = kPlaces) {
   Random random(derive_seed(seed, "places"));
-  ProcessSeries series(truth.size());
+  measure::ProcessSeries series(truth.size());
   std::vector<std::size_t> all(truth.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  for (int i = 0; i < ProcessSeries::kProcesses; ++i) {
+  for (int i = 0; i < measure::ProcessSeries::kProcesses; ++i) {
     std::vector<double> placed = truth;
     for (double& us : placed) us *= 1 + places * random.normal();
     series.add(all,

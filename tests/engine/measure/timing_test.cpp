@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::measure;
 
 namespace {
 
@@ -88,3 +91,5 @@ TEST_CASE("times at one clock: of a kernel that was timed while the clock wander
   CHECK(us_at_clock(10, R"({"bound":"tensor"})", 1755) == 10);
   CHECK(us_at_clock(10, "", 1755) == 10);
 }
+
+}  // namespace fa_tune::test

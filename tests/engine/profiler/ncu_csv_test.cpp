@@ -4,8 +4,9 @@
 #include "engine/util/error.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::profiler;
 
 namespace {
 
@@ -100,3 +101,5 @@ TEST_CASE("what was not asked for may be anything, and what is there twice may b
       replaced(replaced(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "5,376");
   CHECK(parsed(twice).metrics.size() == 3);
 }
+
+}  // namespace fa_tune::test

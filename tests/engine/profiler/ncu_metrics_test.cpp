@@ -6,7 +6,10 @@
 #include "engine/profiler/ncu.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::profiler;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -75,3 +78,5 @@ TEST_CASE("times in every unit, and none") {
   CHECK_THROWS_AS(profile_of({{}}), MachineError);
   CHECK_THROWS_AS(profile_of(report_of({})), MachineError);  // not one share
 }
+
+}  // namespace fa_tune::test

@@ -9,8 +9,10 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::profiler;
+using namespace fa_tune::report;
 namespace fs = std::filesystem;
 
 namespace {
@@ -168,3 +170,5 @@ TEST_CASE("the program is looked for, and must be what it is taken for") {
   CHECK(has(message_of<MachineError>([] { ncu_version("/bin/true"); }), "names no version"));
   CHECK(has(message_of<MachineError>([] { ncu_version("/nowhere/ncu"); }), "cannot be started"));
 }
+
+}  // namespace fa_tune::test

@@ -6,8 +6,10 @@
 #include "engine/report/show.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -133,3 +135,5 @@ TEST_CASE("of what was raced, best and show tell who ties, and a cold cache's ti
   CHECK(show_text(store, 3).find("3 of 3: 1.0400 times the fastest's time [1.0300, 1.0500]") !=
         std::string::npos);
 }
+
+}  // namespace fa_tune::test

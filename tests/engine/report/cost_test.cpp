@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -48,3 +51,5 @@ TEST_CASE("where no GPU ran there is no cost of one") {
   CHECK(cost_words(cost_of({}, true), 50.0, 3.0).empty());
   CHECK(cost_words(cost_of({session("no JSON", "nor this")}, true), 50.0, 3.0).empty());
 }
+
+}  // namespace fa_tune::test

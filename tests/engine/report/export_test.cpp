@@ -10,8 +10,10 @@
 #include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -175,3 +177,5 @@ TEST_CASE("export: every cut of the file is refused or, in the body alone, notic
       CHECK(parse_exported(cut, "w.cu").edited);
   }
 }
+
+}  // namespace fa_tune::test

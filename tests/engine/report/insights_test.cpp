@@ -9,8 +9,11 @@
 #include "engine/util/random.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
+using namespace fa_tune::search;
 
 namespace {
 
@@ -157,3 +160,5 @@ TEST_CASE("screens of a clock that wanders are compared by their cycles") {
   CHECK(stages->seen);
   CHECK(stages->log_ratio == doctest::Approx(std::log(0.98)).epsilon(0.1));
 }
+
+}  // namespace fa_tune::test

@@ -7,8 +7,10 @@
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -138,3 +140,5 @@ Detail
   for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= kPageWidth);
   CHECK_THROWS_AS(show_text(store, 0), UserError);
 }
+
+}  // namespace fa_tune::test

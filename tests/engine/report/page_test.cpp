@@ -9,8 +9,10 @@
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -238,3 +240,5 @@ TEST_CASE("a point on a pixel that has one is not drawn again") {
   svg.dots({{1, 1}, {1.2, 0.9}, {3, 3}}, "dots");
   CHECK(count(svg.markup(), "h0") == 2);
 }
+
+}  // namespace fa_tune::test

@@ -13,8 +13,10 @@
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 
 namespace {
 
@@ -214,3 +216,5 @@ TEST_CASE("a profile that was damaged in the database is named") {
   store.record_profile(row);
   CHECK(has(message_of<UserError>([&] { show_text(store, trial, {}); }), "trial 1"));
 }
+
+}  // namespace fa_tune::test

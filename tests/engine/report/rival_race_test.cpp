@@ -8,7 +8,9 @@
 #include "engine/report/page/page.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::report;
 
 namespace {
 
@@ -69,3 +71,5 @@ TEST_CASE("what is no race is refused, and the file named") {
   }
   CHECK(refusal("NVIDIA X", "NVIDIA Y") == "accepted");
 }
+
+}  // namespace fa_tune::test

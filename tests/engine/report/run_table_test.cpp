@@ -6,7 +6,11 @@
 #include "engine/util/error.hpp"
 #include "tests/db/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::db;
+using namespace fa_tune::report;
 using test::a_run;
 using test::a_trial;
 
@@ -88,3 +92,5 @@ TEST_CASE(
         R"(1 {"template":"mma","BLOCK_M":1} mutate screen right right source1 code1 screen 80)");
   CHECK(lines[1] == R"(2 {"template":"mma","BLOCK_M":2} mutate gate refused wrong source2 code2)");
 }
+
+}  // namespace fa_tune::test

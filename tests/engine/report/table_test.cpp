@@ -7,7 +7,9 @@
 
 #include "engine/report/text_format.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::report;
 
 TEST_CASE("table: numbers to the right, words to the left, the last column wrapped") {
   Table table({{"us", Align::right}, {"device"}, {"config", Align::wrap}});
@@ -61,3 +63,5 @@ TEST_CASE("words: what rows hold, as a person reads it") {
   CHECK(gain_text(100.0, 110.0) == "-10.0%");
   CHECK(gain_text({}, 80.0) == "-");
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,9 @@
 
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
 
 TEST_CASE("a spec is a name and its options; what is not given has its default") {
   StrategySpec spec = StrategySpec::parse("evolve:surrogate=off,islands=4");
@@ -42,3 +44,5 @@ TEST_CASE("a spec's slips are told with what is known") {
   CHECK(message([] { StrategySpec::parse("random:a=1").require_no_others(); }) ==
         "strategy 'random' has no option 'a', it has none");
 }
+
+}  // namespace fa_tune::test

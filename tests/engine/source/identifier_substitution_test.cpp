@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::source;
 
 TEST_CASE("source words: words are whole, and numbers are none") {
   const auto shout = [](const std::string& word) { return "<" + word + ">"; };
@@ -40,3 +42,5 @@ TEST_CASE("source words: the kernels of a source") {
   CHECK(global_functions("__global__ " + parentheses).empty());
   CHECK(global_functions("__global__ " + std::string(2'000'000, 'a')).empty());
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,9 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::source;
 using test::ScratchFolder;
 namespace fs = std::filesystem;
 
@@ -122,3 +124,5 @@ TEST_CASE("template_root is the nearest kernel_templates, else the manifest's fo
   CHECK(template_root("/a/b/../mine/c.yaml") == "/a/mine");
   CHECK(template_root("c.yaml") == fs::current_path());
 }
+
+}  // namespace fa_tune::test

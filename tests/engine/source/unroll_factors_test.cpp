@@ -2,7 +2,9 @@
 
 #include "engine/source/identifier_substitution.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::source;
 
 namespace {
 
@@ -42,3 +44,5 @@ TEST_CASE("unroll factors: a long line costs no more than short ones") {
   for (std::size_t i = 0; i + 8 < blanks.size(); i += 8) blanks.replace(i, 7, " unroll");
   CHECK(written(blanks) == blanks);
 }
+
+}  // namespace fa_tune::test

@@ -12,7 +12,9 @@
 #include "tests/engine/space/random_spaces.hpp"
 
 // What Space says of genomes, against a list of all of them.
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::space;
 
 namespace {
 
@@ -236,3 +238,5 @@ TEST_CASE("genomes: a config of another space has none") {
   const Space space = PartsWriter().parameter("A", {1, 2}).build();
   CHECK_THROWS_AS((void)space.genome(config({{"B", number(1)}})), std::logic_error);
 }
+
+}  // namespace fa_tune::test

@@ -11,7 +11,9 @@
 #include "tests/engine/space/random_spaces.hpp"
 
 // Spaces too large to be listed, and small ones that are held as if they were too large.
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::space;
 
 namespace {
 
@@ -207,3 +209,5 @@ TEST_CASE("large spaces: an empty one is told by a sample of what is refused") {
         "s.yaml:21:1: no config is valid: 'P0 + P1 + P19 < 0' is the first to refuse 100000 of "
         "100000 random combinations");
 }
+
+}  // namespace fa_tune::test

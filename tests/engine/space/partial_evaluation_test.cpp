@@ -13,7 +13,10 @@
 
 // A space is built from parts of its constraints; here it is held against SpaceWalk, which sets one
 // parameter after another and evaluates every expression whole.
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -142,3 +145,5 @@ TEST_CASE("partial evaluation: an error behind an undecided part is found, one n
   CHECK(PartsWriter(writer).constraint("C * B / A > 0").constraint("A * B > 0").build().count() ==
         4);
 }
+
+}  // namespace fa_tune::test

@@ -11,7 +11,7 @@
 #include "engine/util/error.hpp"
 
 // Short ways to write the parts of a space; every mark is in s.yaml, the line counts the calls.
-namespace fa_tune {
+namespace fa_tune::test {
 
 class PartsWriter {
  public:
@@ -19,8 +19,8 @@ class PartsWriter {
 
   PartsWriter& parameter(const std::string& name, std::vector<Value> values,
                          const std::string& when = "") {
-    Parameter parameter{name, std::move(values), std::nullopt, mark()};
-    if (!when.empty()) parameter.when = Expression::parse(when, parameter.mark);
+    space::Parameter parameter{name, std::move(values), std::nullopt, mark()};
+    if (!when.empty()) parameter.when = expression::Expression::parse(when, parameter.mark);
     parts_.parameters.push_back(std::move(parameter));
     return *this;
   }
@@ -32,12 +32,12 @@ class PartsWriter {
   }
   PartsWriter& derived(const std::string& name, const std::string& text,
                        const std::string& only_for = "") {
-    parts_.derived.push_back({name, Expression::parse(text, mark()), only_for});
+    parts_.derived.push_back({name, expression::Expression::parse(text, mark()), only_for});
     return *this;
   }
   PartsWriter& constraint(const std::string& text, const std::string& because = "",
                           const std::string& only_for = "") {
-    parts_.constraints.push_back({Expression::parse(text, mark()), because, only_for});
+    parts_.constraints.push_back({expression::Expression::parse(text, mark()), because, only_for});
     return *this;
   }
   PartsWriter& constant(const std::string& name, Value value) {
@@ -49,13 +49,13 @@ class PartsWriter {
     return *this;
   }
 
-  const SpaceParts& parts() const { return parts_; }
-  Space build() const { return Space::build(parts_); }
+  const space::SpaceParts& parts() const { return parts_; }
+  space::Space build() const { return space::Space::build(parts_); }
 
  private:
   Mark mark() { return {"s.yaml", ++line_, 1}; }
 
-  SpaceParts parts_;
+  space::SpaceParts parts_;
   int line_ = 0;
 };
 
@@ -76,4 +76,4 @@ inline std::string error_of(const std::function<void()>& action) {
   return "no error";
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::test

@@ -6,7 +6,10 @@
 
 #include "tests/engine/space/parts_writer.hpp"
 
-namespace fa_tune {
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::space;
 
 Constants Enumeration::derived(const Config& chosen) const {
   Constants result;
@@ -226,4 +229,4 @@ std::vector<Genome> genomes_of(const Enumeration& reference, const Space& space)
   return genomes;
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::test

@@ -10,7 +10,9 @@
 #include "tests/engine/space/random_spaces.hpp"
 
 // Random small spaces against plain enumeration, by configs; genome_test.cpp does it by genomes.
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::space;
 
 namespace {
 
@@ -201,3 +203,5 @@ TEST_CASE("space: the hotspot kernel's space has the count that the field publis
   CHECK(space.count() == 349'853);
   CHECK(space.index_of(space.at(300'000)) == 300'000);
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,9 @@
 
 #include "tests/engine/space/parts_writer.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::space;
 
 namespace {
 
@@ -232,3 +234,5 @@ TEST_CASE("space: copies share the configs and outlive the first") {
   CHECK(copy.index_of(copy.at(14)) == 14);
   CHECK(copy.parts().parameters[0].name == "template");
 }
+
+}  // namespace fa_tune::test

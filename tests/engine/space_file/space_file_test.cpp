@@ -10,7 +10,9 @@
 #include "tests/engine/space/parts_writer.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::space;
 
 namespace {
 
@@ -246,3 +248,5 @@ TEST_CASE("space file: nesting, aliases and noise without end") {
     CHECK(error_of([&] { parse(noise); }) != "no error");
   }
 }
+
+}  // namespace fa_tune::test

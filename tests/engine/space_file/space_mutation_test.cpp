@@ -12,7 +12,7 @@
 // A short, repeatable version of `tools/fuzz 600 space`: texts near to space files, whose
 // constraints overflow, divide by zero, nest and contradict, give a space or a clear error.
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 namespace {
 
@@ -50,3 +50,5 @@ TEST_CASE("thousands of texts that are nearly space files give a space or an err
   MESSAGE(outcomes.count("built") << " built, " << outcomes.count("refused") << " refused, "
                                   << outcomes.count("large") << " large");
 }
+
+}  // namespace fa_tune::test

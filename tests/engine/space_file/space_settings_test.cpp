@@ -7,7 +7,9 @@
 
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::space;
 
 namespace {
 
@@ -38,7 +40,7 @@ SpaceFile changed(const std::vector<std::string>& changes) {
 std::string setting(const SpaceFile& file, const std::string& path) {
   const auto found =
       std::ranges::find(file.problem_settings, path, &std::pair<std::string, Value>::first);
-  return found == file.problem_settings.end() ? "none" : to_text(found->second);
+  return found == file.problem_settings.end() ? "none" : fa_tune::to_text(found->second);
 }
 
 std::string complaint(const std::string& change) {
@@ -101,3 +103,5 @@ TEST_CASE("settings: the section may be the file's last, and its first") {
                             "space: s\ntarget: l4\n";
   CHECK(setting(with_settings(parse_space_file(first, "s"), {"n=5"}), "n") == "5");
 }
+
+}  // namespace fa_tune::test

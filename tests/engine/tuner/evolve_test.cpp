@@ -13,7 +13,12 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/forwarding_device.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -299,3 +304,5 @@ TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
   CHECK(run(store, options).counts.trials == 6);
   CHECK(store.run(1)->state == "done");
 }
+
+}  // namespace fa_tune::test

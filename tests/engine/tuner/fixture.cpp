@@ -10,6 +10,13 @@
 
 namespace fa_tune::test {
 
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::problem;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
+
 std::filesystem::path root() { return FA_TUNE_ROOT; }
 
 std::string replace(std::string text, const Replacements& replacements) {

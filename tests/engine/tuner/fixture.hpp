@@ -23,9 +23,9 @@ std::filesystem::path root();
 std::string replace(std::string text, const Replacements& replacements);
 
 // The shipped space of that name, its YAML changed by `replacements`.
-TuningTask task(const std::string& name, const Replacements& replacements = {});
+tuner::TuningTask task(const std::string& name, const Replacements& replacements = {});
 // One whose reference, if it wants one, runs in this process.
-TuningTask opened(SpaceFile file);
+tuner::TuningTask opened(space::SpaceFile file);
 
 // FA_TUNE_TEST_DEVICE, or the emulator of an L4.
 std::string device_under_test();
@@ -34,23 +34,23 @@ std::string device_under_test();
 class Bench {
  public:
   // `device` as open_device takes it.
-  Bench(const TuningTask& task, const std::string& device);
-  Bench(const TuningTask& task, std::unique_ptr<Device> device);
+  Bench(const tuner::TuningTask& task, const std::string& device);
+  Bench(const tuner::TuningTask& task, std::unique_ptr<device::Device> device);
 
-  Device& device() { return *device_; }
-  CompilePool& pool() { return *pool_; }
-  TruthCache& truth() { return truth_; }
+  device::Device& device() { return *device_; }
+  kernel::CompilePool& pool() { return *pool_; }
+  gate::TruthCache& truth() { return truth_; }
 
   // The verdict of a suite on one config of `from`, which may be a template with a planted fault.
-  Verdict gate(const Template& from, const Config& config, const std::string& suite,
-               std::uint64_t seed = 1);
+  gate::Verdict gate(const kernel::Template& from, const Config& config, const std::string& suite,
+                     std::uint64_t seed = 1);
 
  private:
-  const TuningTask& task_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Compiler> compiler_;
-  std::unique_ptr<CompilePool> pool_;
-  TruthCache truth_;
+  const tuner::TuningTask& task_;
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<kernel::Compiler> compiler_;
+  std::unique_ptr<kernel::CompilePool> pool_;
+  gate::TruthCache truth_;
 };
 
 }  // namespace fa_tune::test

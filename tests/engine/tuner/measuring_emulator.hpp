@@ -18,45 +18,46 @@ class MeasuringEmulator : public ForwardingDevice {
   // launch that follows others on the same memory, so that one which finds its work done is quick.
   using Truth = std::function<double(const KernelImage& image)>;
 
-  MeasuringEmulator(std::unique_ptr<Device> inner, Truth truth)
+  MeasuringEmulator(std::unique_ptr<device::Device> inner, Truth truth)
       : ForwardingDevice(std::move(inner)),
         truth_(std::move(truth)),
         info_(ForwardingDevice::info()) {
-    info_.times = TimeKind::measured;
+    info_.times = device::TimeKind::measured;
   }
 
   // Says of itself what a GPU would: nothing is checked there.
   void see_nothing() { info_.checks = false; }
 
-  const DeviceInfo& info() const override { return info_; }
-  std::span<const Fault> deaths() const override { return deaths_; }
+  const device::DeviceInfo& info() const override { return info_; }
+  std::span<const device::Fault> deaths() const override { return deaths_; }
   bool renew() override {
     ++renewals;
     return true;
   }
-  std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
+  std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     const auto kernel = inner().load(image);
     if (kernel && truth_) truths_[*kernel] = truth_(image);
     return kernel;
   }
-  std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
+  std::expected<device::Timing, device::Fault> time(const device::Launch& launch,
+                                                    const device::TimingPlan& plan) override {
     const auto known = true_us(launch, plan);
     if (!known) return std::unexpected(known.error());
     const double truth = *known;
     if (dies && dies(truth, plan)) {
-      deaths_.push_back({FaultKind::died, "the process is over"});
+      deaths_.push_back({device::FaultKind::died, "the process is over"});
       return std::unexpected(deaths_.back());
     }
     // Whoever looks at the outputs finds them.
     if (auto done = run(launch, plan); !done) return std::unexpected(done.error());
     ++timings;
-    Timing timing;
+    device::Timing timing;
     timing.l2 = plan.l2;
     timing.restored = !plan.restore.empty();
     timing.launches_per_sample = timing.restored ? 1 : plan.launches_per_sample;
     for (int i = 0; i < plan.samples; ++i) {
       const double us =
-          slowed * truth * (1 + noise * random_.normal()) + (plan.l2 == L2::cold ? 7 : 0);
+          slowed * truth * (1 + noise * random_.normal()) + (plan.l2 == device::L2::cold ? 7 : 0);
       timing.samples_us.push_back(us);
       timing.gpu.sm_mhz.push_back(1755);
     }
@@ -66,19 +67,22 @@ class MeasuringEmulator : public ForwardingDevice {
   // Set by the test.
   double noise = 0.003;  // relative standard deviation of a sample
   double slowed = 1;     // times that all kernels take as long
-  std::function<bool(double truth, const TimingPlan& plan)> dies;  // ends the process meanwhile
+  std::function<bool(double truth, const device::TimingPlan& plan)>
+      dies;  // ends the process meanwhile
 
   // Seen by the test.
   int renewals = 0;
   int timings = 0;
 
  private:
-  std::expected<void, Fault> run(const Launch& launch, const TimingPlan& plan) {
-    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
+  std::expected<void, device::Fault> run(const device::Launch& launch,
+                                         const device::TimingPlan& plan) {
+    for (const device::BufferChanges* changes : {&plan.restore, &plan.before_each})
       if (auto done = make_changes(*changes); !done) return done;
     return inner().launch(launch);
   }
-  std::expected<double, Fault> true_us(const Launch& launch, const TimingPlan& plan) {
+  std::expected<double, device::Fault> true_us(const device::Launch& launch,
+                                               const device::TimingPlan& plan) {
     if (truth_) return truths_.at(launch.kernel);
     for (int i = 0; i < kLaunchesAhead; ++i)
       if (auto done = run(launch, plan); !done) return std::unexpected(done.error());
@@ -92,9 +96,9 @@ class MeasuringEmulator : public ForwardingDevice {
   static constexpr double kUsOfChange = 1.5;
 
   Truth truth_;
-  DeviceInfo info_;
-  std::map<KernelHandle, double> truths_;
-  std::vector<Fault> deaths_;
+  device::DeviceInfo info_;
+  std::map<device::KernelHandle, double> truths_;
+  std::vector<device::Fault> deaths_;
   Random random_{17};
 };
 

@@ -4,9 +4,9 @@
 
 namespace fa_tune::test {
 
-struct QuietListener : EvolveListener {
-  void on_trial(const TrialRow&, const RunCounts&) override {}
-  void on_final(const TrialRow&, int, int) override {}
+struct QuietListener : tuner::EvolveListener {
+  void on_trial(const db::TrialRow&, const tuner::RunCounts&) override {}
+  void on_final(const db::TrialRow&, int, int) override {}
 };
 
 }  // namespace fa_tune::test

@@ -9,6 +9,12 @@
 #include "engine/util/random.hpp"
 
 namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::problem;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 namespace {
 
 constexpr const char* kSpace = R"yaml(space: toy

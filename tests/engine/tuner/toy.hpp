@@ -12,9 +12,9 @@ namespace fa_tune::test {
 // correct ones of many speeds, wrong ones, ones that do not compile, and duplicates. Its problem is
 // Y = 2 X; its target is the shipped profile of an L4. For tests that run a search hundreds of
 // times. Its YAML is changed by `replacements`.
-TuningTask toy_project(const Replacements& replacements = {});
+tuner::TuningTask toy_project(const Replacements& replacements = {});
 
 // Makes PTX of the toy's source, without a compiler.
-std::unique_ptr<Compiler> toy_compiler();
+std::unique_ptr<kernel::Compiler> toy_compiler();
 
 }  // namespace fa_tune::test

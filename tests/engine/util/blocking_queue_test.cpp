@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("queue: items come out in their order, and what is left when it closes still does") {
   BlockingQueue<std::unique_ptr<int>> queue;
@@ -45,3 +45,5 @@ TEST_CASE("queue: many threads take each item once, and all of them end when it 
   CHECK(taken == kItems);
   CHECK(sum == kItems * (kItems - 1) / 2);
 }
+
+}  // namespace fa_tune::test

@@ -9,7 +9,8 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace std::chrono_literals;
 using Heard = ChildProcess::Heard;
 
@@ -120,3 +121,5 @@ TEST_CASE("what cannot be run is the user's to mend") {
   CHECK_THROWS_WITH_AS(ChildProcess({"./no_such_file"}, ignore),
                        "'./no_such_file' cannot be started: No such file or directory", UserError);
 }
+
+}  // namespace fa_tune::test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("Student's t is that of the tables") {
   CHECK(student_t(1, 0.95) == doctest::Approx(12.7062).epsilon(1e-5));
@@ -24,3 +24,5 @@ TEST_CASE("Student's p is the other way round") {
       CHECK(student_p(-student_t(freedom, 1 - p), freedom) == doctest::Approx(p).epsilon(1e-6));
     }
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,7 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 namespace {
 
@@ -47,3 +47,5 @@ TEST_CASE("gzip: data cut anywhere give what came before, and say so") {
   damaged[damaged.size() / 2] ^= 0x55;
   CHECK(gunzip(damaged, "test").cut);
 }
+
+}  // namespace fa_tune::test

@@ -8,7 +8,7 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("half: every value of both formats survives the way there and back") {
   for (std::uint32_t i = 0; i < 0x10000; ++i) {
@@ -92,3 +92,5 @@ TEST_CASE("half: rounding a float in place equals going through the bits") {
   }
   CHECK(round_to_f16(0) == 0);
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("memory: a large vector holds zeros, as many as asked for") {
   for (const std::size_t count : {std::size_t{0}, std::size_t{3}, (std::size_t{9} << 20) + 5}) {
@@ -25,3 +25,5 @@ TEST_CASE("memory: there is some, and no more than a machine can have") {
   CHECK(usable_memory() > std::uint64_t{64} << 20);
   CHECK(usable_memory() < std::uint64_t{1} << 50);
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,7 @@
 
 #include "engine/util/random.hpp"
 
-namespace fa_tune {
+namespace fa_tune::test {
 
 TEST_CASE("normal: values are distributed as they should be, up to the tails") {
   constexpr std::size_t kValues = 400'003;  // no multiple of four
@@ -43,4 +43,4 @@ TEST_CASE("normal: neighbours are independent and a seed's values are fixed") {
   }
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::test

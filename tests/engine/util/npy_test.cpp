@@ -7,7 +7,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("npy: an array comes back as it was written") {
   const std::string data = "0123456789ab";
@@ -50,3 +50,5 @@ TEST_CASE("npy: whatever bytes there are, it is an array or an error, and nothin
     }
   }
 }
+
+}  // namespace fa_tune::test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("well-formed text stays, anything else becomes a question mark a byte") {
   CHECK(printable("plain, b\xC3\xA4r, \xE2\x82\xAC, \xF0\x9F\x98\x80", 100) ==
@@ -29,3 +29,5 @@ TEST_CASE("what is too long is cut between characters") {
                   "defg",
                   6) == "ab...");
 }
+
+}  // namespace fa_tune::test

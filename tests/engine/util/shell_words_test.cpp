@@ -4,7 +4,8 @@
 #include "engine/util/error.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using Words = std::vector<std::string>;
 
 TEST_CASE("words are split as a shell splits them, and nothing else happens to them") {
@@ -25,3 +26,5 @@ TEST_CASE("what is no command is refused") {
   CHECK(message("a \"b\\") == "command 'a \"b\\': there is nothing behind the last backslash");
   CHECK(message(" \t") == "the command is empty: expected a program and its arguments");
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,7 @@
 #include "engine/yaml/value.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 TEST_CASE("sha256 gives the digest FIPS 180-4 gives for 'abc'") {
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -38,8 +38,8 @@ TEST_CASE("value: a real number reads back as the same and is never taken for an
     const Config config({{"a", number}});
     CHECK(Config::from_json(config.to_json()) == config);
   }
-  CHECK(to_text(Value(2.0)) == "2.0");
-  CHECK(to_text(Value(1e-5)) == "1e-05");
+  CHECK(fa_tune::to_text(Value(2.0)) == "2.0");
+  CHECK(fa_tune::to_text(Value(1e-5)) == "1e-05");
   CHECK(Config::from_json(R"({"a":2})") != Config::from_json(R"({"a":2.0})"));
 }
 
@@ -79,3 +79,5 @@ TEST_CASE("write_file replaces whole files and names the folder that is missing"
   CHECK_THROWS_AS(write_file(folder / "no/a.txt", "x"), UserError);
   CHECK_THROWS_AS(read_file(folder / "absent"), UserError);
 }
+
+}  // namespace fa_tune::test

@@ -33,6 +33,9 @@
 #include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::worker;
 
 namespace {
 

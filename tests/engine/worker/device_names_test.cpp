@@ -3,7 +3,9 @@
 #include "engine/util/error.hpp"
 #include "engine/worker/open.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::worker;
 
 namespace {
 
@@ -35,3 +37,5 @@ TEST_CASE("what is no list of devices is refused") {
     CHECK_THROWS_WITH_AS(names(twice), doctest::Contains("is named twice"), UserError);
   CHECK_THROWS_AS(names("cuda:all", {}), MachineError);
 }
+
+}  // namespace fa_tune::test

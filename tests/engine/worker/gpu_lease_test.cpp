@@ -12,7 +12,10 @@
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::worker;
 using namespace std::chrono_literals;
 using Use = GpuLease::Use;
 
@@ -96,3 +99,5 @@ TEST_CASE("a device in another process is not asked while another clock runs on 
   }
   CHECK(device->deaths().empty());
 }
+
+}  // namespace fa_tune::test

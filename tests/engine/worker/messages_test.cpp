@@ -12,7 +12,10 @@
 #include "tests/fuzz/try_frames.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::worker;
 
 namespace {
 
@@ -126,3 +129,5 @@ TEST_CASE("bytes near to frames are refused with a reason or are messages") {
   }
   CHECK(outcomes.size() > 60);
 }
+
+}  // namespace fa_tune::test

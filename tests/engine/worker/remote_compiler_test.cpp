@@ -8,7 +8,10 @@
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
+using namespace fa_tune::worker;
 
 namespace {
 
@@ -63,3 +66,5 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
   }
   unsetenv("BAD_WORKER_FOLDER");
 }
+
+}  // namespace fa_tune::test

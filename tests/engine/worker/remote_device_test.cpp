@@ -14,7 +14,10 @@
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::worker;
 using std::chrono::milliseconds;
 
 namespace {
@@ -397,3 +400,5 @@ TEST_CASE("what the first worker cannot open is thrown here") {
   nothing.words = {"/no/such/program"};
   CHECK_THROWS_AS(open_remote(nothing), UserError);
 }
+
+}  // namespace fa_tune::test

@@ -10,7 +10,10 @@
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::worker;
 
 namespace {
 
@@ -75,3 +78,5 @@ TEST_CASE("a driver's worker may open files, but starts no programs and reaches 
     CHECK(tries(what) == kRefused);
   }
 }
+
+}  // namespace fa_tune::test

@@ -9,7 +9,10 @@
 #include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
+using namespace fa_tune::worker;
 using Kind = WorkerTrouble::Kind;
 using std::chrono::milliseconds;
 
@@ -110,3 +113,5 @@ TEST_CASE("a program that is none, and one that cannot be started") {
   CHECK(nothing.greet(kLong).error().text == "exit code 0");
   CHECK_THROWS_AS(WorkerSession({"/no/such/program"}), UserError);
 }
+
+}  // namespace fa_tune::test

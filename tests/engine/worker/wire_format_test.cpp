@@ -7,7 +7,9 @@
 
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::worker;
 
 TEST_CASE("frames come out as they went in, in pieces of any size") {
   const std::string stream =
@@ -63,3 +65,5 @@ TEST_CASE("what is no frame is refused at its first byte, what is too long by it
   REQUIRE_FALSE(huge.next().has_value());
   CHECK(test::has(huge.next().error(), "a frame of 2147483647 bytes"));
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,7 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 namespace {
 
@@ -134,3 +134,5 @@ TEST_CASE("yaml: hostile input is refused in good time") {
     CHECK(error.find('\n') == std::string::npos);
   }
 }
+
+}  // namespace fa_tune::test

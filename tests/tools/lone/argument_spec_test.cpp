@@ -7,7 +7,10 @@
 
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::lone;
 
 namespace {
 
@@ -102,3 +105,5 @@ TEST_CASE("what is wrong is said") {
   CHECK(refused("tmap:f16[8x8]=zeros,box=8", "as many sizes"));
   CHECK(refused("tmap:f16[8x8]=zeros,box=8x8,swizzle=256", "is no option of a tensor map"));
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,9 @@
 #include "engine/util/error.hpp"
 #include "tools/lone/outputs.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::lone;
 
 TEST_CASE("8-bit floats are those of OFP8") {
   CHECK(value_of(Element::e4m3, 0x7e) == 448);
@@ -85,3 +87,5 @@ TEST_CASE(".npy files are read as they were written, and nothing else is") {
   for (std::size_t length = 0; length < text.size(); ++length)
     CHECK_THROWS_AS(read_npy(text.substr(0, length), "x", Element::f32, 6), UserError);
 }
+
+}  // namespace fa_tune::test

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::lone;
 
 TEST_CASE("a kernel file runs on its architecture and on newer ones, one of sm_90a on that alone") {
   KernelFile file;
@@ -17,3 +19,5 @@ TEST_CASE("a kernel file runs on its architecture and on newer ones, one of sm_9
   CHECK_FALSE(file.runs_on("sm_89"));
   CHECK_FALSE(file.runs_on("sm_120"));
 }
+
+}  // namespace fa_tune::test

@@ -24,22 +24,23 @@ using Json = nlohmann::ordered_json;
 struct ShapeName {
   std::string text;
   // The space's task at this shape. Throws UserError.
-  TuningTask open(const std::string& space) const;
+  tuner::TuningTask open(const std::string& space) const;
 };
 
 // A device with one problem's data on it, ready to launch any variant.
 class Workplace {
  public:
-  Workplace(const TuningTask& task, Device& device);
+  Workplace(const tuner::TuningTask& task, device::Device& device);
 
   // The launch of a loaded kernel. Valid while this object lives.
-  Launch launch(const Config& config, KernelHandle kernel);
+  device::Launch launch(const Config& config, device::KernelHandle kernel);
 
  private:
-  const TuningTask& task_;
-  Device& device_;
-  Instance instance_;
-  std::unique_ptr<TimedLaunch> data_;  // made for the first variant; all take the same arguments
+  const tuner::TuningTask& task_;
+  device::Device& device_;
+  problem::Instance instance_;
+  std::unique_ptr<gate::TimedLaunch>
+      data_;  // made for the first variant; all take the same arguments
   std::vector<std::string> names_;
   std::vector<MappedTensor> maps_;
 };
@@ -70,7 +71,8 @@ Json score_variants(const Json& predicted);
 std::string describe_score(const Json& score);
 
 // NVRTC, through a cache in `folder` if one is named.
-std::unique_ptr<Compiler> compiler_with(const std::string& folder);
-CompileRequest request_of(const TuningTask& task, const Config& config, const DeviceInfo& device);
+std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder);
+kernel::CompileRequest request_of(const tuner::TuningTask& task, const Config& config,
+                                  const device::DeviceInfo& device);
 
 }  // namespace fa_tune::bench

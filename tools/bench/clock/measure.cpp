@@ -17,7 +17,7 @@ namespace fa_tune::bench {
 namespace {
 
 // Distinct ones, in the order drawn: the first of a longer list are a shorter one of the same seed.
-std::vector<Config> draw(const TuningTask& task, const MeasureOptions& options) {
+std::vector<Config> draw(const tuner::TuningTask& task, const MeasureOptions& options) {
   Random random(derive_seed(options.seed, "variants"));
   std::vector<Config> configs;
   std::set<std::string> seen;
@@ -48,14 +48,14 @@ Json row_of(const Config& config, const KernelImage& image, const LaunchConfig& 
 }  // namespace
 
 Json measure_variants(const MeasureOptions& options) {
-  const TuningTask task = options.shape.open(options.space);
-  const auto device = open_device(options.device, task.target, find_root());
-  if (device->info().times != TimeKind::measured)
+  const tuner::TuningTask task = options.shape.open(options.space);
+  const auto device = device::open_device(options.device, task.target, find_root());
+  if (device->info().times != device::TimeKind::measured)
     throw UserError(options.device + " has no clock: measure on a GPU");
   const auto compiler = compiler_with(options.cache);
-  CompilePool pool(*compiler, options.threads);
+  kernel::CompilePool pool(*compiler, options.threads);
   const std::vector<Config> configs = draw(task, options);
-  std::vector<std::future<CompileOutcome>> compiled;
+  std::vector<std::future<kernel::CompileOutcome>> compiled;
   for (const Config& config : configs)
     compiled.push_back(pool.submit(request_of(task, config, device->info())));
   Workplace workplace(task, *device);
@@ -63,7 +63,7 @@ Json measure_variants(const MeasureOptions& options) {
   Json rows = Json::array();
   std::map<std::string, int> skipped = {{"not compiled", 0}, {"faulted", 0}, {"too slow", 0}};
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    const CompileOutcome outcome = compiled[i].get();
+    const kernel::CompileOutcome outcome = compiled[i].get();
     if (!outcome) {
       ++skipped["not compiled"];
       continue;
@@ -74,14 +74,14 @@ Json measure_variants(const MeasureOptions& options) {
       ++skipped["faulted"];
       continue;
     }
-    const Launch launch = workplace.launch(configs[i], *kernel);
+    const device::Launch launch = workplace.launch(configs[i], *kernel);
     // The first launch also brings the code to the GPU.
     bool right = device->launch(launch).has_value();
     const Stopwatch once;
     right = right && device->launch(launch).has_value();
     const bool slow = once.milliseconds() > options.limit_ms;
     if (right && !slow) {
-      const auto measured = measure(*device, launch, Effort::screen);
+      const auto measured = measure::measure(*device, launch, measure::Effort::screen);
       right = measured.has_value();
       if (right) {
         Json row = row_of(configs[i], outcome->image, launch.config);

@@ -10,14 +10,14 @@ namespace fa_tune::bench {
 
 Json predict_variants(const Json& measured, const PredictOptions& options) {
   const ShapeName shape{measured.at("shape").get<std::string>()};
-  const TuningTask task = shape.open(measured.at("space").get<std::string>());
-  const auto device = open_device(options.device, task.target, find_root());
-  if (device->info().times != TimeKind::predicted)
+  const tuner::TuningTask task = shape.open(measured.at("space").get<std::string>());
+  const auto device = device::open_device(options.device, task.target, find_root());
+  if (device->info().times != device::TimeKind::predicted)
     throw UserError(options.device + " does not predict: name an emulator");
   const auto compiler = compiler_with(options.cache);
-  CompilePool pool(*compiler, options.threads);
+  kernel::CompilePool pool(*compiler, options.threads);
   std::vector<Config> configs;
-  std::vector<std::future<CompileOutcome>> compiled;
+  std::vector<std::future<kernel::CompileOutcome>> compiled;
   for (const Json& row : measured.at("rows")) {
     configs.push_back(Config::from_json(row.at("config").dump()));
     compiled.push_back(pool.submit(request_of(task, configs.back(), device->info())));
@@ -28,7 +28,7 @@ Json predict_variants(const Json& measured, const PredictOptions& options) {
   result["model"] = options.device;
   double spent_ms = 0;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    const CompileOutcome outcome = compiled[i].get();
+    const kernel::CompileOutcome outcome = compiled[i].get();
     if (!outcome)
       throw MachineError("a measured variant does not compile: " + outcome.error().message);
     const auto kernel = device->load(outcome->image);

@@ -29,10 +29,10 @@ std::int64_t number(const std::string& text, const std::string& shape) {
 
 }  // namespace
 
-TuningTask ShapeName::open(const std::string& space) const {
+tuner::TuningTask ShapeName::open(const std::string& space) const {
   const std::vector<std::string> words = words_of(text);
   if (words.size() < 4) throw UserError(fmt::format("'{}' is no shape B,H,L,D", text));
-  SpaceFile file = load_space_file(space, find_root());
+  space::SpaceFile file = space::load_space_file(space, find_root());
   const auto set = [&](const std::string& name, const Value& value) {
     for (auto& [known, held] : file.problem_settings)
       if (known == name) held = value;
@@ -49,37 +49,38 @@ TuningTask ShapeName::open(const std::string& space) const {
       set("dtype", words[i]);
     }
   }
-  return open_task(std::move(file), find_root());
+  return tuner::open_task(std::move(file), find_root());
 }
 
-Workplace::Workplace(const TuningTask& task, Device& device)
+Workplace::Workplace(const tuner::TuningTask& task, device::Device& device)
     : task_(task),
       device_(device),
-      instance_(task.problem->make(task.problem->shape(), Inputs::normal, 1)) {}
+      instance_(task.problem->make(task.problem->shape(), problem::Inputs::normal, 1)) {}
 
-Launch Workplace::launch(const Config& config, KernelHandle kernel) {
-  const Template& from = task_.template_of(config);
+device::Launch Workplace::launch(const Config& config, device::KernelHandle kernel) {
+  const kernel::Template& from = task_.template_of(config);
   PlannedLaunch planned = from.require_plan(config, task_.scope(task_.problem->shape()));
-  const BoundKernel bound{kernel, planned.config, std::move(planned.arguments),
-                          std::move(planned.maps)};
+  const gate::BoundKernel bound{kernel, planned.config, std::move(planned.arguments),
+                                std::move(planned.maps)};
   if (!data_ || names_ != bound.argument_names || maps_ != bound.maps) {
-    data_ = std::make_unique<TimedLaunch>(device_, bound, instance_);
+    data_ = std::make_unique<gate::TimedLaunch>(device_, bound, instance_);
     names_ = bound.argument_names;
     maps_ = bound.maps;
   }
-  Launch launch = data_->launch();
+  device::Launch launch = data_->launch();
   launch.kernel = kernel;
   launch.config = bound.launch;
   return launch;
 }
 
-std::unique_ptr<Compiler> compiler_with(const std::string& folder) {
-  auto compiler = open_nvrtc();
-  return folder.empty() ? std::move(compiler) : with_cache(std::move(compiler), folder);
+std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder) {
+  auto compiler = kernel::open_nvrtc();
+  return folder.empty() ? std::move(compiler) : kernel::with_cache(std::move(compiler), folder);
 }
 
-CompileRequest request_of(const TuningTask& task, const Config& config, const DeviceInfo& device) {
-  const Problem& problem = *task.problem;
+kernel::CompileRequest request_of(const tuner::TuningTask& task, const Config& config,
+                                  const device::DeviceInfo& device) {
+  const problem::Problem& problem = *task.problem;
   return {task.template_of(config).render(config, problem.defines(problem.shape())),
           device.arch,
           device.accepts,

@@ -14,14 +14,14 @@ constexpr std::size_t most_warps = 32;
 constexpr std::uint64_t all_data = std::uint64_t{1} << 29;
 
 template <class T>
-T checked(std::expected<T, Fault> outcome, const char* doing) {
+T checked(std::expected<T, device::Fault> outcome, const char* doing) {
   if (!outcome) throw MachineError(fmt::format("{}: {}", doing, outcome.error().message));
   if constexpr (!std::is_void_v<T>) return *outcome;
 }
 
 }  // namespace
 
-Lab::Lab(Device& device, Compiler& compiler)
+Lab::Lab(device::Device& device, kernel::Compiler& compiler)
     : device_(device),
       compiler_(compiler),
       times_(device.allocate(4 * most_warps * sizeof(std::uint64_t))),
@@ -39,7 +39,7 @@ void Lab::fill(const std::vector<std::uint32_t>& words) {
   checked(device_.write(data_, 0, std::as_bytes(std::span(words))), "filling");
 }
 
-Launch Lab::prepare(const std::string& source, const Shape& shape) {
+device::Launch Lab::prepare(const std::string& source, const Shape& shape) {
   if (source != last_source_) {
     if (!last_source_.empty()) device_.unload(kernel_);
     const auto compiled =
@@ -48,7 +48,7 @@ Launch Lab::prepare(const std::string& source, const Shape& shape) {
     kernel_ = checked(device_.load(compiled->image), "loading");
     last_source_ = source;
   }
-  Launch launch;
+  device::Launch launch;
   launch.kernel = kernel_;
   launch.config.grid.x = shape.blocks;
   launch.config.block.x = shape.threads;
@@ -60,7 +60,7 @@ Launch Lab::prepare(const std::string& source, const Shape& shape) {
 }
 
 double Lab::clocks(const std::string& source, const Shape& shape) {
-  const Launch launch = prepare(source, shape);
+  const device::Launch launch = prepare(source, shape);
   for (int i = 0; i < 2; ++i) checked(device_.launch(launch), "launching");
   const std::size_t warps = shape.threads / 32;
   std::vector<std::uint64_t> times(4 * warps);
@@ -79,9 +79,9 @@ double Lab::clocks(const std::string& source, const Shape& shape) {
 }
 
 double Lab::microseconds(const std::string& source, const Shape& shape) {
-  const Launch launch = prepare(source, shape);
-  const Timing timing = checked(device_.time(launch, {20, 30, 5}), "timing");
-  return median(timing.samples_us);
+  const device::Launch launch = prepare(source, shape);
+  const device::Timing timing = checked(device_.time(launch, {20, 30, 5}), "timing");
+  return measure::median(timing.samples_us);
 }
 
 }  // namespace fa_tune::bench

@@ -22,9 +22,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto device = open_device(argv[1], DeviceProfile{}, find_root());
-    const auto compiler = open_nvrtc();
-    const DeviceInfo& info = device->info();
+    const auto device = device::open_device(argv[1], device::DeviceProfile{}, find_root());
+    const auto compiler = kernel::open_nvrtc();
+    const device::DeviceInfo& info = device->info();
     Json result = {{"device", info.name},
                    {"driver", info.driver},
                    {"compiler", compiler->version()},

@@ -40,7 +40,7 @@ std::string empty_source();
 // Runs experiments on one device.
 class Lab {
  public:
-  Lab(Device& device, Compiler& compiler);
+  Lab(device::Device& device, kernel::Compiler& compiler);
   ~Lab();
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;
@@ -61,14 +61,14 @@ class Lab {
   std::uint64_t data_bytes() const { return data_bytes_; }
 
  private:
-  Launch prepare(const std::string& source, const Shape& shape);
+  device::Launch prepare(const std::string& source, const Shape& shape);
 
-  Device& device_;
-  Compiler& compiler_;
+  device::Device& device_;
+  kernel::Compiler& compiler_;
   std::string last_source_;
-  KernelHandle kernel_{};
-  BufferHandle times_{};
-  BufferHandle data_{};
+  device::KernelHandle kernel_{};
+  device::BufferHandle times_{};
+  device::BufferHandle data_{};
   std::uint64_t data_bytes_ = 0;
   double clock_mhz_ = 0;
 };

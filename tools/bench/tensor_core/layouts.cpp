@@ -68,8 +68,8 @@ std::string source(const Load& load, const char* layout, int stride) {
 }
 
 // The registers after a load of a matrix whose element p has the bits (p >> shift).
-std::vector<std::uint64_t> registers_after(Device& device, KernelHandle kernel, const Load& load,
-                                           int shift) {
+std::vector<std::uint64_t> registers_after(device::Device& device, device::KernelHandle kernel,
+                                           const Load& load, int shift) {
   const auto element_bytes = static_cast<std::size_t>(load.bits) / 8;
   std::vector<std::byte> matrix(static_cast<std::size_t>(load.elements) * element_bytes);
   for (std::size_t p = 0; p < static_cast<std::size_t>(load.elements); ++p) {
@@ -79,10 +79,10 @@ std::vector<std::uint64_t> registers_after(Device& device, KernelHandle kernel, 
   }
   const std::size_t register_bytes = load.bits == 64 ? 8 : 4;
   std::vector<std::byte> bytes(static_cast<std::size_t>(load.registers) * 32 * register_bytes);
-  const BufferHandle in = device.allocate(matrix.size());
-  const BufferHandle out = device.allocate(bytes.size());
+  const device::BufferHandle in = device.allocate(matrix.size());
+  const device::BufferHandle out = device.allocate(bytes.size());
   need(device.write(in, 0, matrix));
-  Launch launch;
+  device::Launch launch;
   launch.kernel = kernel;
   launch.config.block = {32, 1, 1};
   launch.arguments = {in, out};
@@ -97,9 +97,9 @@ std::vector<std::uint64_t> registers_after(Device& device, KernelHandle kernel, 
   return words;
 }
 
-ordered_json layout_of(Device& device, Compiler& compiler, const Load& load, const char* layout,
-                       int stride) {
-  CompileRequest request;
+ordered_json layout_of(device::Device& device, kernel::Compiler& compiler, const Load& load,
+                       const char* layout, int stride) {
+  kernel::CompileRequest request;
   request.source = {source(load, layout, stride), "k", ""};
   request.arch = "sm_90";
   request.kind = device.info().accepts;
@@ -129,7 +129,7 @@ ordered_json layout_of(Device& device, Compiler& compiler, const Load& load, con
 
 }  // namespace
 
-ordered_json wmma_layouts(Device& device, Compiler& compiler) {
+ordered_json wmma_layouts(device::Device& device, kernel::Compiler& compiler) {
   ordered_json result = ordered_json::array();
   for (const Load& load : loads) {
     for (const bool row : {true, false}) {

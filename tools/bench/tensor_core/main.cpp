@@ -93,16 +93,16 @@ std::vector<std::byte> pack(const std::vector<Registers>& all, int count, auto m
 
 // d of every warp.
 template <class Word>
-std::vector<std::array<Register, 4>> run(Device& device, KernelHandle kernel, const Format& format,
-                                         const std::vector<Registers>& all) {
+std::vector<std::array<Register, 4>> run(device::Device& device, device::KernelHandle kernel,
+                                         const Format& format, const std::vector<Registers>& all) {
   const std::vector<std::byte> inputs[] = {pack<Word>(all, format.a_registers(), &Registers::a),
                                            pack<Word>(all, format.b_registers(), &Registers::b),
                                            pack<Word>(all, format.sums(), &Registers::c)};
-  Launch launch;
+  device::Launch launch;
   launch.kernel = kernel;
   launch.config.grid = {static_cast<std::uint32_t>(all.size() / warps_per_block), 1, 1};
   launch.config.block = {static_cast<std::uint32_t>(32 * warps_per_block), 1, 1};
-  std::vector<BufferHandle> buffers;
+  std::vector<device::BufferHandle> buffers;
   for (const auto& input : inputs) {
     buffers.push_back(device.allocate(input.size()));
     need(device.write(buffers.back(), 0, input));
@@ -114,7 +114,7 @@ std::vector<std::array<Register, 4>> run(Device& device, KernelHandle kernel, co
   launch.arguments.emplace_back(buffers.back());
   need(device.launch(launch));
   need(device.read(buffers.back(), 0, std::as_writable_bytes(std::span(words))));
-  for (const BufferHandle buffer : buffers) device.release(buffer);
+  for (const device::BufferHandle buffer : buffers) device.release(buffer);
   std::vector<std::array<Register, 4>> results(all.size());
   for (std::size_t i = 0; i < words.size(); ++i) {
     results[i / 32 / registers][i / 32 % registers][i % 32] = words[i];
@@ -144,9 +144,9 @@ void compare(const Format& format, const Operands& operands, const std::array<Re
   }
 }
 
-RunCounts check(Device& device, Compiler& compiler, const Format& format, double millions,
-                std::uint64_t seed) {
-  CompileRequest request;
+RunCounts check(device::Device& device, kernel::Compiler& compiler, const Format& format,
+                double millions, std::uint64_t seed) {
+  kernel::CompileRequest request;
   request.source = {format.source(), "k", ""};
   request.arch = format.arch();
   request.kind = device.info().accepts;
@@ -193,7 +193,7 @@ bool wanted(const Format& format, std::span<char*> words) {
   return false;
 }
 
-ordered_json provenance(const Device& device, const Compiler& compiler) {
+ordered_json provenance(const device::Device& device, const kernel::Compiler& compiler) {
   return {{"device", device.info().name},
           {"driver", device.info().driver},
           {"compiler", compiler.version()},
@@ -201,8 +201,9 @@ ordered_json provenance(const Device& device, const Compiler& compiler) {
 }
 
 int layouts(const std::string& name, const std::string& out) {
-  const auto device = open_device(name, load_profile("h100", find_root()), find_root());
-  const auto compiler = open_nvrtc();
+  const auto device =
+      device::open_device(name, device::load_profile("h100", find_root()), find_root());
+  const auto compiler = kernel::open_nvrtc();
   ordered_json result = provenance(*device, *compiler);
   result["loads"] = wmma_layouts(*device, *compiler);
   write_file(out, result.dump() + "\n");
@@ -210,10 +211,10 @@ int layouts(const std::string& name, const std::string& out) {
 }
 
 int wmma(const std::string& name, const std::string& out) {
-  const DeviceProfile profile = load_profile("h100", find_root());
-  const auto device = open_device(name, profile, find_root());
-  const auto emulated = open_device("emulator:h100", profile, find_root());
-  const auto compiler = open_nvrtc();
+  const device::DeviceProfile profile = device::load_profile("h100", find_root());
+  const auto device = device::open_device(name, profile, find_root());
+  const auto emulated = device::open_device("emulator:h100", profile, find_root());
+  const auto compiler = kernel::open_nvrtc();
   ordered_json result = provenance(*device, *compiler);
   result["forms"] = compare_wmma(*device, *emulated, *compiler, 4096, 1);
   write_file(out, result.dump(1) + "\n");
@@ -252,8 +253,9 @@ int again(const std::string& file) {
 
 int tensor_core(const std::string& name, double millions, std::uint64_t seed,
                 const std::string& out, std::span<char*> words) {
-  const auto device = open_device(name, load_profile("h100", find_root()), find_root());
-  const auto compiler = open_nvrtc();
+  const auto device =
+      device::open_device(name, device::load_profile("h100", find_root()), find_root());
+  const auto compiler = kernel::open_nvrtc();
   ordered_json rows = ordered_json::array();
   int different = 0;
   fmt::print("{:<68} {:>10} {:>10}\n", "format", "dot-adds", "identical");

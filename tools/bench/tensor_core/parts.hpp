@@ -87,17 +87,17 @@ void cancel(const Format& format, Operands& operands, Random& random);
 // Tiles of every form of wmma.mma (a row-major, b column-major), loaded and stored by wmma as well,
 // on two devices: `tiles` of each, operands drawn as for single products. One row a form with the
 // number of results and of those that are identical.
-nlohmann::ordered_json compare_wmma(Device& one, Device& other, Compiler& compiler, int tiles,
-                                    std::uint64_t seed);
+nlohmann::ordered_json compare_wmma(device::Device& one, device::Device& other,
+                                    kernel::Compiler& compiler, int tiles, std::uint64_t seed);
 
 // Which element of a matrix each register of each lane holds after wmma.load, which the PTX ISA
 // leaves open: the matrix is filled with the places of its own elements and the registers are
 // written out. One row a form: its instruction and, a register, the 32 lanes' contents (of packed
 // elements, the lowest first).
-nlohmann::ordered_json wmma_layouts(Device& device, Compiler& compiler);
+nlohmann::ordered_json wmma_layouts(device::Device& device, kernel::Compiler& compiler);
 
 // Throws MachineError with what the device says.
-inline void need(const std::expected<void, Fault>& outcome) {
+inline void need(const std::expected<void, device::Fault>& outcome) {
   if (!outcome) throw MachineError(outcome.error().message);
 }
 

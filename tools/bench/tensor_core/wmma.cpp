@@ -161,9 +161,9 @@ Buffers draw(const Form& form, int tiles, Random& random) {
   return result;
 }
 
-std::vector<std::byte> run(Device& device, Compiler& compiler, const Form& form, int tiles,
-                           const Buffers& buffers) {
-  CompileRequest request;
+std::vector<std::byte> run(device::Device& device, kernel::Compiler& compiler, const Form& form,
+                           int tiles, const Buffers& buffers) {
+  kernel::CompileRequest request;
   request.source = {source(form), "k", ""};
   request.arch = "sm_90";
   request.kind = device.info().accepts;
@@ -171,11 +171,11 @@ std::vector<std::byte> run(Device& device, Compiler& compiler, const Form& form,
   if (!compiled) throw MachineError(compiled.error().message);
   const auto kernel = device.load(compiled->image);
   if (!kernel) throw MachineError(kernel.error().message);
-  Launch launch;
+  device::Launch launch;
   launch.kernel = *kernel;
   launch.config.grid = {static_cast<std::uint32_t>(tiles / 4), 1, 1};
   launch.config.block = {128, 1, 1};
-  std::vector<BufferHandle> handles;
+  std::vector<device::BufferHandle> handles;
   for (const auto* input : {&buffers.a, &buffers.b, &buffers.c}) {
     handles.push_back(device.allocate(input->size()));
     need(device.write(handles.back(), 0, *input));
@@ -186,15 +186,15 @@ std::vector<std::byte> run(Device& device, Compiler& compiler, const Form& form,
   launch.arguments.emplace_back(handles.back());
   need(device.launch(launch));
   need(device.read(handles.back(), 0, result));
-  for (const BufferHandle handle : handles) device.release(handle);
+  for (const device::BufferHandle handle : handles) device.release(handle);
   device.unload(*kernel);
   return result;
 }
 
 }  // namespace
 
-ordered_json compare_wmma(Device& one, Device& other, Compiler& compiler, int tiles,
-                          std::uint64_t seed) {
+ordered_json compare_wmma(device::Device& one, device::Device& other, kernel::Compiler& compiler,
+                          int tiles, std::uint64_t seed) {
   ordered_json rows = ordered_json::array();
   for (const Form& form : forms()) {
     ordered_json row = {{"form", name_of(form)}};

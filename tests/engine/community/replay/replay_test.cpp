@@ -10,7 +10,11 @@
 #include "engine/search/strategy.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -103,3 +107,5 @@ TEST_CASE("replay: every strategy runs, and the default one is better than rando
   CHECK(score("evolve").low > score("random").high);
   CHECK_THROWS_AS(score("no_such_strategy"), UserError);
 }
+
+}  // namespace fa_tune::test

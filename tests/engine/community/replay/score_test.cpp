@@ -7,7 +7,10 @@
 #include "engine/community/replay/summary.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -118,3 +121,5 @@ TEST_CASE("summary: the mean over tables has the tables' intervals") {
   CHECK(mean.low == doctest::Approx(0.55));
   CHECK(mean.high == doctest::Approx(0.65));
 }
+
+}  // namespace fa_tune::test

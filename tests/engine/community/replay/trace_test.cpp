@@ -7,7 +7,9 @@
 #include "engine/util/gzip.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
 
 namespace {
 
@@ -51,3 +53,5 @@ TEST_CASE("trace: what is wrong is told with its line") {
                        UserError);
   CHECK_THROWS_AS(read(kHeader + "a,t,0,1,k,1,-1\n"), UserError);
 }
+
+}  // namespace fa_tune::test

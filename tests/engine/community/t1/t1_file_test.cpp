@@ -10,7 +10,10 @@
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -160,3 +163,5 @@ TEST_CASE("T1: the community's own files have the counts that others found") {
     CHECK(Space::build(parse_t1(read_file(hub / name), name).parts).count() == count);
   }
 }
+
+}  // namespace fa_tune::test

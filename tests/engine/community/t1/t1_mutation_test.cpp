@@ -12,7 +12,7 @@
 // A short, repeatable version of `tools/fuzz 600 t1`: texts near to real expressions give a value
 // or a clear error, quickly.
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 namespace {
 
@@ -46,3 +46,5 @@ TEST_CASE("T1: thousands of texts that are nearly expressions give a value or an
   CHECK(outcomes.contains("no values, no condition"));
   CHECK(outcomes.size() > 20);
 }
+
+}  // namespace fa_tune::test

@@ -3,7 +3,10 @@
 #include "engine/community/table/recorded_table.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -157,3 +160,5 @@ TEST_CASE("table: what is none is refused with its file") {
     CHECK_THROWS_WITH_AS(parse_table(text, "odd.json"), doctest::Contains("odd.json"), UserError);
   }
 }
+
+}  // namespace fa_tune::test

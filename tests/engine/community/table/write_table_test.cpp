@@ -4,7 +4,10 @@
 
 #include "engine/community/table/recorded_table.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -77,3 +80,5 @@ TEST_CASE("table: a parameter that some configs lack") {
     CHECK(table.space().count() == 5);
   }
 }
+
+}  // namespace fa_tune::test

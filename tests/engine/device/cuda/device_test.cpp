@@ -6,7 +6,9 @@
 #include "engine/util/error.hpp"
 #include "fake_driver.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::cuda::fake;
 
 namespace {
@@ -26,7 +28,7 @@ std::vector<float> read_floats(Device& device, BufferHandle buffer, std::size_t 
 TEST_CASE("a GPU's facts are asked from the driver") {
   const FakeDriver driver;
   driver->gpus = 3;
-  const auto device = open_cuda(2);
+  const auto device = cuda::open_cuda(2);
   const DeviceInfo& info = device->info();
   CHECK(info.id == "cuda:2");
   CHECK(info.name == "Fake GPU 2");
@@ -42,7 +44,7 @@ TEST_CASE("a GPU's facts are asked from the driver") {
 TEST_CASE("memory is written and read at offsets, and given back") {
   const FakeDriver driver;
   {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     const BufferHandle buffer = device->allocate(64);
     REQUIRE(device->write(buffer, 0, bytes_of({1, 2, 3, 4})));
     REQUIRE(device->write(buffer, 8, bytes_of({30})));
@@ -60,7 +62,7 @@ TEST_CASE("memory is written and read at offsets, and given back") {
 
 TEST_CASE("an empty buffer can be had, and copies of nothing touch no driver") {
   const FakeDriver driver;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const BufferHandle empty = device->allocate(0);
   CHECK(device->write(empty, 0, {}));
   CHECK(device->read(empty, 0, {}));
@@ -69,7 +71,7 @@ TEST_CASE("an empty buffer can be had, and copies of nothing touch no driver") {
 
 TEST_CASE("ranges outside a buffer are a programming error, not a copy") {
   const FakeDriver driver;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const BufferHandle buffer = device->allocate(16);
   std::vector<std::byte> bytes(8);
   CHECK_THROWS_AS((void)device->write(buffer, 12, bytes), std::out_of_range);
@@ -82,7 +84,7 @@ TEST_CASE("ranges outside a buffer are a programming error, not a copy") {
 TEST_CASE("out of memory says what was asked and what is there, and the device goes on") {
   const FakeDriver driver;
   driver->memory = 1000;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   try {
     device->allocate(4000);
     FAIL("no exception");
@@ -98,7 +100,7 @@ TEST_CASE("out of memory says what was asked and what is there, and the device g
 TEST_CASE("inputs are exchanged in the midst of launches, without a wait between them") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(image_of("scale"));
   REQUIRE(kernel);
   const BufferHandle x = device->allocate(8);
@@ -131,7 +133,7 @@ TEST_CASE("what is constant is copied to the module's variable before each launc
     std::memcpy(values.data(), driver->variables["table"].data(), 8);
     return values;
   };
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(image_of("scale"));
   REQUIRE(kernel);
   const BufferHandle x = device->allocate(8);
@@ -163,7 +165,7 @@ TEST_CASE("a kernel gets its arguments: buffers, addresses within them, scalars"
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
   {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     const auto kernel = device->load(image_of("scale"));
     REQUIRE(kernel);
     const BufferHandle x = device->allocate(64);
@@ -200,7 +202,7 @@ TEST_CASE("a cluster is passed on, and a large one is allowed first, once") {
   driver->kernels["scale"] = scale_kernel();
   driver->kernels["scale"].parameter_sizes = {};
   driver->kernels["scale"].body = nullptr;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   Launch launch{*device->load(image_of("scale")), {}, {}};
   launch.config.cluster = {2, 1, 4};
   REQUIRE(device->launch(launch));
@@ -218,7 +220,7 @@ TEST_CASE("shared memory above 48 KB is asked for when it is needed, and only th
   driver->kernels["scale"] = scale_kernel();
   driver->kernels["scale"].parameter_sizes = {};
   driver->kernels["scale"].body = nullptr;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   Launch launch{*device->load(image_of("scale")), {}, {}};
   launch.config.dynamic_shared_bytes = 48 * 1024;
   REQUIRE(device->launch(launch));
@@ -240,7 +242,7 @@ TEST_CASE("shared memory above 48 KB is asked for when it is needed, and only th
 TEST_CASE("arguments that do not match the kernel's parameters are refused before the driver") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(image_of("scale"));
   const BufferHandle x = device->allocate(64);
   const auto few = device->launch({*kernel, {}, {x, x, scalar(1.0F)}});
@@ -258,7 +260,7 @@ TEST_CASE("an image that is refused says what the driver's compiler said") {
   driver->kernels["scale"] = scale_kernel();
   driver->jit_log = "line 3\nbad register\n";
   {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     driver.fail("cuModuleLoadDataEx:1:209");
     const auto refused = device->load(image_of("scale"));
     REQUIRE_FALSE(refused);
@@ -285,7 +287,7 @@ TEST_CASE("an image that is refused says what the driver's compiler said") {
 TEST_CASE("writes, a launch and reads go together, and through the long way where they are large") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   for (const std::size_t bytes : {std::size_t{12}, std::size_t{17} << 20}) {
     const BufferHandle x = device->allocate(bytes);
     const Launch launch{
@@ -304,7 +306,7 @@ TEST_CASE("memory that copies go through is locked for the first large one, wher
   for (const bool refused : {false, true}) {
     const FakeDriver driver;
     {
-      const auto device = open_cuda(0);
+      const auto device = cuda::open_cuda(0);
       std::vector<std::byte> through(std::size_t{18} << 20);
       device->copies_through(through);
       const BufferHandle x = device->allocate(through.size());
@@ -322,3 +324,5 @@ TEST_CASE("memory that copies go through is locked for the first large one, wher
     CHECK(driver.leaks() == 0);
   }
 }
+
+}  // namespace fa_tune::test

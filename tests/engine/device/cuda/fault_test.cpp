@@ -6,7 +6,9 @@
 #include "engine/util/error.hpp"
 #include "fake_driver.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::cuda::fake;
 
 namespace {
@@ -40,7 +42,7 @@ TEST_CASE("each error of a launch has its kind; sticky ones lose the device, oth
     const FakeDriver driver;
     driver->kernels["k"] = nothing();
     {
-      const auto device = open_cuda(0);
+      const auto device = cuda::open_cuda(0);
       const Launch launch{*device->load(image_of("k")), {}, {}};
       const BufferHandle buffer = device->allocate(16);
       driver.fail("cuLaunchKernelEx:1:" + std::to_string(mapping.code));
@@ -74,7 +76,7 @@ TEST_CASE("what goes wrong while a kernel runs is its own fault, once") {
   driver->kernels["k"] = nothing();
   driver->kernels["k"].error = 716;
   {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     const Launch launch{*device->load(image_of("k")), {}, {}};
     const auto first = device->launch(launch);
     REQUIRE_FALSE(first);
@@ -92,7 +94,7 @@ TEST_CASE("a kernel that does not end is given up, and so is the device") {
     const FakeDriver driver;
     driver->kernels["k"] = nothing();
     driver->kernels["k"].hangs = true;
-    const auto device = open_cuda(0, {std::chrono::milliseconds(20)});
+    const auto device = cuda::open_cuda(0, {std::chrono::milliseconds(20)});
     const Launch launch{*device->load(image_of("k")), {}, {}};
     const Fault fault = timed ? device->time(launch, {}).error() : device->launch(launch).error();
     CHECK(fault.kind == FaultKind::timeout);
@@ -116,7 +118,7 @@ TEST_CASE("the driver's failing at any one call is told, leaks nothing and ends 
       bool told = false;
       std::size_t before_cleaning = 0;
       try {
-        const auto device = open_cuda(0);
+        const auto device = cuda::open_cuda(0);
         const auto kernel = device->load(image_of("scale"));
         const BufferHandle x = device->allocate(64);
         const std::vector<float> input{1, 2, 3};
@@ -162,3 +164,5 @@ TEST_CASE("the driver's failing at any one call is told, leaks nothing and ends 
     CHECK(nth > 40);
   }
 }
+
+}  // namespace fa_tune::test

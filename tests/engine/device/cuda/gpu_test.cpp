@@ -13,6 +13,8 @@
 #include "engine/util/error.hpp"
 
 using namespace fa_tune;
+using namespace fa_tune::device;
+using namespace fa_tune::measure;
 
 namespace {
 
@@ -83,7 +85,7 @@ LaunchConfig config(std::uint32_t grid, std::uint32_t block, std::uint32_t share
 }  // namespace
 
 TEST_CASE("a kernel computes, at offsets into buffers") {
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   MESSAGE(device->info().name, ", ", device->info().arch, ", ", device->info().driver);
   CHECK(device->info().sms > 0);
   CHECK(device->info().shared_per_block >= 48 * 1024);
@@ -108,7 +110,7 @@ TEST_CASE("a kernel computes, at offsets into buffers") {
 }
 
 TEST_CASE("all the shared memory the device tells of can be used, and no more") {
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(ptx("last_shared_byte"));
   REQUIRE(kernel);
   const BufferHandle out = device->allocate(4);
@@ -123,10 +125,10 @@ TEST_CASE("all the shared memory the device tells of can be used, and no more") 
 }
 
 TEST_CASE("times are of the right size and repeat") {
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto empty = device->load(ptx("empty"));
   REQUIRE(empty);
-  const auto nothing = measure(*device, {*empty, config(1, 32), {}}, Effort::final_);
+  const auto nothing = measure::measure(*device, {*empty, config(1, 32), {}}, Effort::final_);
   REQUIRE(nothing);
   MESSAGE("an empty kernel in a graph: ", nothing->time_us.value, " us, ", nothing->time_us.low,
           " to ", nothing->time_us.high);
@@ -137,8 +139,8 @@ TEST_CASE("times are of the right size and repeat") {
   constexpr int n = 1 << 26;
   const BufferHandle buffer = device->allocate(std::size_t{n} * 4);
   const Launch big{*scale, config(n / 256, 256), {buffer, buffer, scalar(1.0F), scalar(n)}};
-  const auto first = measure(*device, big, Effort::final_);
-  const auto second = measure(*device, big, Effort::final_);
+  const auto first = measure::measure(*device, big, Effort::final_);
+  const auto second = measure::measure(*device, big, Effort::final_);
   REQUIRE(first);
   REQUIRE(second);
   const double gb_per_s = 2.0 * n * 4 / first->time_us.value / 1e3;
@@ -149,7 +151,7 @@ TEST_CASE("times are of the right size and repeat") {
 }
 
 TEST_CASE("buffers are filled and copied before each launch of a graph") {
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(ptx("scale"));
   REQUIRE(kernel);
   constexpr int n = 1001;
@@ -187,7 +189,7 @@ TEST_CASE("buffers are filled and copied before each launch of a graph") {
 }
 
 TEST_CASE("a timing tells the SMs' clock, and reading 8 MB takes longer from memory than from L2") {
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(ptx("scale"));
   REQUIRE(kernel);
   constexpr std::uint32_t numbers = 1 << 20;
@@ -214,7 +216,7 @@ TEST_CASE("a timing tells the SMs' clock, and reading 8 MB takes longer from mem
 }
 
 TEST_CASE("what is too much for the device is refused, and the device goes on") {
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const auto kernel = device->load(ptx("empty"));
   REQUIRE(kernel);
   CHECK(device->launch({*kernel, config(1, 4096), {}}).error().kind == FaultKind::resources);
@@ -234,7 +236,7 @@ int main(int argc, char** argv) {
   // each of these gets a process of its own, `test_cuda_gpu --fault NAME`.
   if (argc == 3 && std::strcmp(argv[1], "--fault") == 0) {
     const std::string name = argv[2];
-    const auto device = open_cuda(0, {std::chrono::milliseconds(500)});
+    const auto device = cuda::open_cuda(0, {std::chrono::milliseconds(500)});
     const auto kernel = device->load(ptx(name));
     if (!kernel) {
       fmt::print("{}\n", to_text(kernel.error().kind));
@@ -255,7 +257,7 @@ int main(int argc, char** argv) {
     std::_Exit(0);
   }
   try {
-    open_cuda(0);
+    cuda::open_cuda(0);
   } catch (const MachineError& error) {
     fmt::print("SKIPPED: no GPU test ran: {}\n", error.what());
     return 77;

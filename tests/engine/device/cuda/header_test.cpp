@@ -83,9 +83,11 @@ static_assert(same<&::cuTensorMapEncodeTiled, &ours::DriverApi::cuTensorMapEncod
 
 static_assert(alike<ours::Result, CUresult>);
 static_assert(sizeof(ours::TensorMapBits) == sizeof(CUtensorMap));
-static_assert(int{CU_TENSOR_MAP_DATA_TYPE_BFLOAT16} == int(fa_tune::TensorMap::Element::bf16));
-static_assert(int{CU_TENSOR_MAP_DATA_TYPE_INT32} == int(fa_tune::TensorMap::Element::s32));
-static_assert(int{CU_TENSOR_MAP_SWIZZLE_128B} == int(fa_tune::TensorMap::Swizzle::bytes128));
+static_assert(int{CU_TENSOR_MAP_DATA_TYPE_BFLOAT16} ==
+              int(fa_tune::device::TensorMap::Element::bf16));
+static_assert(int{CU_TENSOR_MAP_DATA_TYPE_INT32} == int(fa_tune::device::TensorMap::Element::s32));
+static_assert(int{CU_TENSOR_MAP_SWIZZLE_128B} ==
+              int(fa_tune::device::TensorMap::Swizzle::bytes128));
 static_assert(ours::tensor_map_l2_promotion_128 == int{CU_TENSOR_MAP_L2_PROMOTION_L2_128B});
 static_assert(ours::tensor_map_interleave_none == int{CU_TENSOR_MAP_INTERLEAVE_NONE});
 static_assert(int{CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA} == 1);

@@ -4,7 +4,9 @@
 #include "engine/util/error.hpp"
 #include "fake_driver.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::cuda::fake;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("GPUs are listed, and their absence is an empty list") {
   setenv("FA_TUNE_LIBCUDA", "/nowhere/libcuda.so.1", 1);
   CHECK(list_gpus().empty());
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,8 @@
 #include "fake_driver.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::cuda::fake;
 using test::has;
 
@@ -12,7 +13,7 @@ namespace {
 
 std::string machine_error(int index) {
   try {
-    open_cuda(index);
+    cuda::open_cuda(index);
   } catch (const MachineError& error) {
     const std::string text = error.what();
     CHECK(text.find('\n') == std::string::npos);
@@ -29,24 +30,24 @@ TEST_CASE("without the driver's library there is no GPU, and one line says so") 
   const std::string text = machine_error(0);
   CHECK(has(text, "/nowhere/libcuda.so.1"));
   CHECK(has(text, "no CUDA driver"));
-  CHECK(list_cuda().empty());
+  CHECK(cuda::list_cuda().empty());
 }
 
 TEST_CASE("a library that is not the driver is told by the function it lacks") {
   const FakeDriver driver;
   setenv("FA_TUNE_LIBCUDA", "libm.so.6", 1);
   CHECK(has(machine_error(0), "libm.so.6 has no function cuInit"));
-  CHECK(list_cuda().empty());
+  CHECK(cuda::list_cuda().empty());
 }
 
 TEST_CASE("a driver without a device, or that does not start") {
   const FakeDriver driver;
   driver->gpus = 0;
   CHECK(has(machine_error(0), "sees no GPU"));
-  CHECK(list_cuda().empty());
+  CHECK(cuda::list_cuda().empty());
   driver->init = 100;
   CHECK(has(machine_error(0), "(100)"));
-  CHECK(list_cuda().empty());
+  CHECK(cuda::list_cuda().empty());
   CHECK(driver.leaks() == 0);
 }
 
@@ -63,23 +64,25 @@ TEST_CASE("a number too large is answered with how many there are") {
 TEST_CASE("all GPUs are listed without a context on any") {
   const FakeDriver driver;
   driver->gpus = 3;
-  const auto gpus = list_cuda();
+  const auto gpus = cuda::list_cuda();
   REQUIRE(gpus.size() == 3);
   CHECK(gpus[1].id == "cuda:1");
   CHECK(gpus[1].name == "Fake GPU 1");
   CHECK(driver.calls("cuDevicePrimaryCtxRetain") == 0);
   driver.fail("cuDeviceGetName:5:999");
-  CHECK_NOTHROW(list_cuda());
+  CHECK_NOTHROW(cuda::list_cuda());
 }
 
 TEST_CASE("two devices in one thread do not take each other's context") {
   const FakeDriver driver;
   driver->gpus = 2;
   driver->kernels["k"] = {{}, nullptr, 5, cuda::success, false};
-  const auto first = open_cuda(0);
+  const auto first = cuda::open_cuda(0);
   {
-    const auto second = open_cuda(1);
+    const auto second = cuda::open_cuda(1);
     CHECK(second->load(image_of("k")));
   }
   CHECK(first->load(image_of("k")));
 }
+
+}  // namespace fa_tune::test

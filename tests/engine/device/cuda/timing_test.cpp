@@ -6,7 +6,9 @@
 
 #include "fake_driver.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::cuda::fake;
 
 namespace {
@@ -19,7 +21,7 @@ TEST_CASE("a graph of the launches is replayed once a sample and once a warm-up"
   const FakeDriver driver;
   driver->kernels["k"] = lasting(7.5);
   {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     const Launch launch{*device->load(image_of("k")), {}, {}};
     const auto timing = device->time(launch, {20, 30, 4});
     REQUIRE(timing);
@@ -41,7 +43,7 @@ TEST_CASE("a graph of the launches is replayed once a sample and once a warm-up"
 
 TEST_CASE("what is to be done before each launch is, in the graph and without one") {
   const FakeDriver driver;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const BufferHandle own = device->allocate(12), first = device->allocate(12);
   // Whether it finds in 7 bytes of its own what they are filled with, and first's in the others.
   int seen = 0, found = 0;
@@ -74,7 +76,7 @@ TEST_CASE("what is to be done before each launch is, in the graph and without on
 
 TEST_CASE("what is restored before each launch is in no sample, and each sample is one launch") {
   const FakeDriver driver;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const BufferHandle own = device->allocate(8), first = device->allocate(8);
   int found = 0;
   driver->kernels["k"] = {{8},
@@ -119,7 +121,7 @@ TEST_CASE("what is restored before each launch is in no sample, and each sample 
 TEST_CASE("one launch a sample needs no graph") {
   const FakeDriver driver;
   driver->kernels["k"] = lasting(1234);
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const Launch launch{*device->load(image_of("k")), {}, {}};
   const auto timing = device->time(launch, {1, 10, 2});
   REQUIRE(timing);
@@ -134,7 +136,7 @@ TEST_CASE("the more launches a graph has, the less its start weighs") {
   const FakeDriver driver;
   driver->kernels["k"] = lasting(5);
   driver->graph_gap_us = 10;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const Launch launch{*device->load(image_of("k")), {}, {}};
   CHECK(device->time(launch, {2, 1, 0})->samples_us[0] == doctest::Approx(10).epsilon(1e-3));
   CHECK(device->time(launch, {100, 1, 0})->samples_us[0] == doctest::Approx(5.1).epsilon(1e-3));
@@ -143,7 +145,7 @@ TEST_CASE("the more launches a graph has, the less its start weighs") {
 TEST_CASE("the next sample is in the stream before the last one is waited for") {
   const FakeDriver driver;
   driver->kernels["k"] = lasting(5);
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const Launch launch{*device->load(image_of("k")), {}, {}};
   REQUIRE(device->time(launch, {10, 6, 0}));
   int in_stream = 0;
@@ -159,7 +161,7 @@ TEST_CASE("the next sample is in the stream before the last one is waited for") 
 TEST_CASE("a launch that is refused inside a capture leaves the stream usable") {
   const FakeDriver driver;
   driver->kernels["k"] = lasting(5);
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const Launch launch{*device->load(image_of("k")), {}, {}};
   driver.fail("cuLaunchKernelEx:3:701");
   const auto refused = device->time(launch, {5, 2, 0});
@@ -174,7 +176,7 @@ TEST_CASE("a kernel that faults in a replay is told as its fault") {
   driver->kernels["k"] = lasting(5);
   driver->kernels["k"].error = 700;
   {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     const Launch launch{*device->load(image_of("k")), {}, {}};
     const auto timing = device->time(launch, {5, 2, 0});
     REQUIRE_FALSE(timing);
@@ -182,3 +184,5 @@ TEST_CASE("a kernel that faults in a replay is told as its fault") {
   }
   CHECK(driver.leaks() == 0);
 }
+
+}  // namespace fa_tune::test

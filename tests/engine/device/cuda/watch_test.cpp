@@ -8,7 +8,9 @@
 #include "fake_driver.hpp"
 #include "fake_libnvml.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::cuda::fake;
 
 namespace {
@@ -32,7 +34,7 @@ class WatchedDriver {
   State* operator->() const { return driver_.operator->(); }
   const FakeDriver& driver() const { return driver_; }
   Timing time(const TimingPlan& plan) const {
-    const auto device = open_cuda(0);
+    const auto device = cuda::open_cuda(0);
     const Launch launch{*device->load(image_of("k")), {}, {}};
     auto timing = device->time(launch, plan);
     REQUIRE(timing);
@@ -134,7 +136,7 @@ TEST_CASE("at the power limit a low clock is no throttling: every user has it") 
 TEST_CASE("NVML counts the energy, or it is unknown") {
   const WatchedDriver driver([](int) { return 1755.0; });
   NvmlState& state = nvml();
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   CHECK(device->joules() == 5.0);
   state.millijoules = 7'250;
   CHECK(device->joules() == 7.25);
@@ -170,7 +172,7 @@ TEST_CASE("a warm cache holds what others left there before the first launch, on
 TEST_CASE("a cache whose size is not told cannot be flushed, and that is said") {
   const WatchedDriver driver([](int) { return 1755.0; });
   driver->l2_bytes = 0;
-  const auto device = open_cuda(0);
+  const auto device = cuda::open_cuda(0);
   const Launch launch{*device->load(image_of("k")), {}, {}};
   const auto timing = device->time(launch, {1, 4, 1, L2::cold});
   REQUIRE_FALSE(timing);
@@ -187,7 +189,7 @@ TEST_CASE(
       CAPTURE(nth);
       const WatchedDriver driver([](int) { return 1755.0; });
       {
-        const auto device = open_cuda(0);
+        const auto device = cuda::open_cuda(0);
         const Launch launch{*device->load(image_of("k")), {}, {}};
         const std::size_t before = driver->calls.size();
         driver.driver().fail("*:" + std::to_string(before + static_cast<std::size_t>(nth)) + ":" +
@@ -206,3 +208,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace fa_tune::test

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t schedules = 6;
 class HopperBench {
  public:
   explicit HopperBench(const std::string& ptx, const std::string& name = "k")
-      : device(open_emulator(profile(), 2)) {
+      : device(device::open_emulator(profile(), 2)) {
     auto loaded = device->load(image(ptx, name));
     if (loaded) {
       launch.kernel = *loaded;
@@ -25,25 +25,27 @@ class HopperBench {
     launch.config.block = {128, 1, 1};
   }
 
-  static DeviceProfile profile() {
-    DeviceProfile profile = small_profile("sm_90a");
+  static device::DeviceProfile profile() {
+    device::DeviceProfile profile = small_profile("sm_90a");
     profile.shared_per_block = 232448;
     return profile;
   }
 
   template <class T>
-  BufferHandle buffer(const std::vector<T>& values) {
-    const BufferHandle made = device->allocate(values.size() * sizeof(T));
+  device::BufferHandle buffer(const std::vector<T>& values) {
+    const device::BufferHandle made = device->allocate(values.size() * sizeof(T));
     (void)device->write(made, 0, std::as_bytes(std::span(values)));
     return made;
   }
   template <class T>
-  std::vector<T> read(BufferHandle from, std::size_t count) {
+  std::vector<T> read(device::BufferHandle from, std::size_t count) {
     std::vector<T> values(count);
     (void)device->read(from, 0, std::as_writable_bytes(std::span(values)));
     return values;
   }
-  void add_map(const TensorMap& map) { launch.arguments.push_back(*device->tensor_map(map)); }
+  void add_map(const device::TensorMap& map) {
+    launch.arguments.push_back(*device->tensor_map(map));
+  }
 
   // What went wrong, or nothing.
   std::string run() {
@@ -52,8 +54,8 @@ class HopperBench {
     return outcome ? "" : to_text(outcome.error().kind) + ": " + outcome.error().message;
   }
 
-  std::unique_ptr<Device> device;
-  Launch launch;
+  std::unique_ptr<device::Device> device;
+  device::Launch launch;
   std::string load_fault;
 };
 

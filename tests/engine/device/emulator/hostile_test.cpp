@@ -6,8 +6,9 @@
 
 // Texts that are wrong, cut off or no PTX at all: refused with a line, never worse.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -134,3 +135,5 @@ TEST_CASE("words exchanged at random load or are refused, and what loads runs or
     (void)bench.run();
   }
 }
+
+}  // namespace fa_tune::test

@@ -11,8 +11,9 @@
 
 // Whole kernels as the compiler writes them, the device around them, and what is counted.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -291,3 +292,5 @@ TEST_CASE("a time is one prediction, named after its model") {
   cubin.kind = BinaryKind::cubin;
   CHECK(device->load(cubin).error().kind == FaultKind::load_failed);
 }
+
+}  // namespace fa_tune::test

@@ -10,7 +10,7 @@
 
 // A short, repeatable version of tools/fuzz: texts near to real PTX give a clear error or run.
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 namespace {
 
@@ -142,3 +142,5 @@ TEST_CASE("thousands of texts that are nearly PTX give an error or run") {
   CHECK(refused > rounds / 4);
   CHECK(refused < rounds);
 }
+
+}  // namespace fa_tune::test

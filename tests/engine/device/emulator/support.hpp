@@ -14,8 +14,8 @@
 
 namespace fa_tune::test {
 
-inline DeviceProfile small_profile(const std::string& arch = "sm_89") {
-  DeviceProfile profile;
+inline device::DeviceProfile small_profile(const std::string& arch = "sm_89") {
+  device::DeviceProfile profile;
   profile.name = "test";
   profile.title = "test GPU";
   profile.arch = arch;
@@ -56,7 +56,7 @@ inline DeviceProfile small_profile(const std::string& arch = "sm_89") {
 }
 
 template <class T>
-Argument raw(T value) {
+device::Argument raw(T value) {
   std::vector<std::byte> bytes(sizeof(value));
   std::memcpy(bytes.data(), &value, sizeof(value));
   return bytes;
@@ -83,7 +83,7 @@ class Bench {
  public:
   explicit Bench(const std::string& ptx, std::size_t words = 32, int threads = 1,
                  const std::string& name = "k")
-      : device(open_emulator(small_profile(), threads)), words_(words) {
+      : device(device::open_emulator(small_profile(), threads)), words_(words) {
     buffer = device->allocate(words * 4);
     write(std::vector<std::uint32_t>(words, 0));
     auto loaded = device->load(image(ptx, name));
@@ -99,7 +99,7 @@ class Bench {
   void write(const std::vector<std::uint32_t>& words) {
     (void)device->write(buffer, 0, std::as_bytes(std::span(words)));
   }
-  std::expected<void, Fault> run() {
+  std::expected<void, device::Fault> run() {
     if (!load_fault.message.empty()) return std::unexpected(load_fault);
     return device->launch(launch);
   }
@@ -109,21 +109,21 @@ class Bench {
     return result;
   }
 
-  std::unique_ptr<Device> device;
-  BufferHandle buffer{};
-  Launch launch;
-  Fault load_fault;
+  std::unique_ptr<device::Device> device;
+  device::BufferHandle buffer{};
+  device::Launch launch;
+  device::Fault load_fault;
 
  private:
   std::size_t words_;
 };
 
 // The fault of a kernel whose first parameter is a buffer of 32 words.
-inline Fault fault_of(const std::string& ptx, std::uint32_t threads = 32) {
+inline device::Fault fault_of(const std::string& ptx, std::uint32_t threads = 32) {
   Bench bench(ptx);
   bench.launch.config.block = {threads, 1, 1};
   const auto outcome = bench.run();
-  return outcome ? Fault{FaultKind::device_lost, "it ran"} : outcome.error();
+  return outcome ? device::Fault{device::FaultKind::device_lost, "it ran"} : outcome.error();
 }
 
 }  // namespace fa_tune::test

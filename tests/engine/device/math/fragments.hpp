@@ -19,7 +19,7 @@ inline std::uint32_t encode(Element element, int value) {
   const std::uint32_t sign = value < 0 ? 0x80 : 0;
   switch (element) {
     case Element::f16:
-      return to_f16(value);
+      return fa_tune::to_f16(value);
     case Element::bf16:
       return to_bf16(value);
     case Element::tf32:

@@ -4,7 +4,9 @@
 
 #include "engine/device/profile.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::emulator;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("occupancy: worked by hand from the rules") {
   // Registers not known: no limit.
   CHECK(occupancy(h100, emulator::KernelResources{}, launch(100000, 128)).limited_by == "threads");
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,9 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using test::has;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("slips in a profile are answered with their place") {
   CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
   CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":14:"));
 }
+
+}  // namespace fa_tune::test

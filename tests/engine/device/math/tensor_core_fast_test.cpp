@@ -9,7 +9,8 @@
 #include "tests/helpers.hpp"
 #include "warp.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 namespace {
@@ -214,3 +215,5 @@ TEST_CASE("tiles side by side are single products, also where rows are left to t
     }
   }
 }
+
+}  // namespace fa_tune::test

@@ -12,7 +12,8 @@
 #include "tests/engine/device/math/fragments.hpp"
 #include "warp.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 namespace {
@@ -202,3 +203,5 @@ TEST_CASE("d may be the registers of c, or of another operand") {
     }
   }
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,8 @@
 #include "engine/util/half.hpp"
 #include "warp.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 namespace {
@@ -147,3 +148,5 @@ TEST_CASE("f16 results are rounded to nearest even") {
     CHECK(add_f16(rule, -0.0, {}) == 0);
   }
 }
+
+}  // namespace fa_tune::test

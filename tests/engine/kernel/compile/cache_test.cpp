@@ -10,7 +10,9 @@
 #include "engine/util/log.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 using test::ScratchFolder;
 namespace fs = std::filesystem;
 
@@ -187,3 +189,5 @@ TEST_CASE("cache: many threads and two caches on one folder agree") {
   CHECK(wrong == 0);
   CHECK(files_in(folder.path()).size() == 10);
 }
+
+}  // namespace fa_tune::test

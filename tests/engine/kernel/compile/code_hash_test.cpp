@@ -7,7 +7,9 @@
 
 #include "engine/kernel/compile/elf_sections.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 
 namespace {
 
@@ -114,3 +116,5 @@ TEST_CASE("PTX hash: comments, blank lines and indentation do not count") {
   CHECK(ptx_code_hash("/* never closed") == ptx_code_hash(""));
   CHECK(ptx_code_hash("//") == ptx_code_hash(""));
 }
+
+}  // namespace fa_tune::test

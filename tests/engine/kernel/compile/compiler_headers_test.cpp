@@ -11,7 +11,10 @@
 #include "engine/util/hash.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
+using namespace fa_tune::source;
 
 namespace {
 
@@ -143,3 +146,5 @@ TEST_CASE("library headers are told from files by their names") {
                            "vector", "common.h", "cfloat.h"})
     CHECK_MESSAGE(!is_library_header(name), name);
 }
+
+}  // namespace fa_tune::test

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 
 namespace {
 
@@ -115,3 +117,5 @@ TEST_CASE("log: 100 MB is cut to 64 KiB and its warnings are bounded") {
                           " more bytes were cut\n"));
   CHECK(clip_log("short") == "short");
 }
+
+}  // namespace fa_tune::test

@@ -5,7 +5,9 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/util/hash.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 
 namespace {
 
@@ -182,3 +184,5 @@ extern "C" __global__ void tried(float* out, const float* in) {
   CHECK(outcome->image.bytes.find("%globaltimer") != std::string::npos);
   CHECK(keeps_state(*outcome).value_or("none") == "none");
 }
+
+}  // namespace fa_tune::test

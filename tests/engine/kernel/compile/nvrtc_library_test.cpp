@@ -12,7 +12,9 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 using test::ScratchFolder;
 namespace fs = std::filesystem;
 
@@ -98,3 +100,5 @@ TEST_CASE("NVRTC: the library it opens by bare name is loaded from its own folde
   CHECK(beside > 0);
   CHECK(loaded > 0);
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,9 @@
 #include "engine/kernel/compile/compiler_log.hpp"
 #include "engine/util/hash.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 
 namespace {
 
@@ -196,3 +198,5 @@ TEST_CASE("NVRTC: extra options reach the compiler, several threads may compile 
     block += 32;
   }
 }
+
+}  // namespace fa_tune::test

@@ -8,7 +8,9 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 
 namespace {
 
@@ -134,3 +136,5 @@ TEST_CASE("pool: asked from many threads, every future is answered") {
   }
   CHECK(right == 400);
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,9 @@
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
 namespace fs = std::filesystem;
 
 namespace {
@@ -332,3 +334,5 @@ TEST_CASE("unroll factors: a template's source has those of its config") {
   CHECK(unrolled.render(Config({{"A", std::int64_t{3}}}), {{"WIDTH", "4"}}).text ==
         "#define WIDTH 4\n#define A 3\n\n#pragma unroll 3\n#pragma unroll 4\n");
 }
+
+}  // namespace fa_tune::test

@@ -13,7 +13,10 @@
 #include "engine/util/error.hpp"
 #include "engine/util/half.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::problem;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -250,7 +253,7 @@ TEST_CASE("attention: suites keep what a compiled kernel fixes") {
     std::int64_t pairs = 0;
     for (const Constants& shape : suite.shapes) {
       CHECK(integer(shape, "D") == 32);
-      CHECK(to_text(shape.at("dtype")) == "bf16");
+      CHECK(fa_tune::to_text(shape.at("dtype")) == "bf16");
       if (suite.name == SuiteName::quick || suite.name == SuiteName::ragged ||
           suite.name == SuiteName::mission)
         CHECK(problem.defines(shape) == problem.defines(problem.shape()));
@@ -363,3 +366,5 @@ TEST_CASE("attention: what is drawn in pieces does not repeat itself") {
   CHECK_FALSE(std::equal(piece, piece + 64, keys.begin()));
   CHECK(problem.make(problem.shape(), Inputs::normal, 3).tensors[1].bytes == keys);
 }
+
+}  // namespace fa_tune::test

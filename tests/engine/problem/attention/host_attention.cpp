@@ -8,7 +8,9 @@
 
 #include "engine/util/half.hpp"
 
-namespace fa_tune {
+namespace fa_tune::test {
+
+using namespace fa_tune::problem;
 namespace {
 
 using Sum = HostAttention::Sum;
@@ -254,4 +256,4 @@ void HostAttention::run(const AttentionShape& shape, float scale, const Tensors&
   });
 }
 
-}  // namespace fa_tune
+}  // namespace fa_tune::test

@@ -5,7 +5,7 @@
 
 #include "engine/problem/attention/shape.hpp"
 
-namespace fa_tune {
+namespace fa_tune::test {
 
 // Attention as kernels compute it, tile of keys after tile, on the CPU: to show that every right
 // way of doing it passes and that every wrong one does not.
@@ -65,7 +65,7 @@ struct HostAttention {
     const float* slopes = nullptr;  // [H], with ALiBi
     float* lse = nullptr;           // [B,H,Lq], where it is asked for
   };
-  void run(const AttentionShape& shape, float scale, const Tensors& tensors) const;
+  void run(const problem::AttentionShape& shape, float scale, const Tensors& tensors) const;
 };
 
-}  // namespace fa_tune
+}  // namespace fa_tune::test

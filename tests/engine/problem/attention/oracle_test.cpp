@@ -13,7 +13,9 @@
 #include "engine/problem/attention/precision.hpp"
 #include "engine/util/half.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -339,3 +341,5 @@ TEST_CASE("tolerance: bf16 allows eight times what fp16 does") {
   s.dtype = DType::bf16;
   CHECK(bound_of() / fp16 == doctest::Approx(8).epsilon(0.1));
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,9 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -51,3 +53,5 @@ TEST_CASE("products: are the formula's, and the same bits on every processor") {
 #endif
     }
 }
+
+}  // namespace fa_tune::test

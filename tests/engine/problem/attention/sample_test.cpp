@@ -13,7 +13,9 @@
 #include "engine/problem/attention/tolerance.hpp"
 #include "engine/problem/attention/value_bounds.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::problem;
 
 namespace {
 
@@ -210,3 +212,5 @@ TEST_CASE("limits: hold whatever a correct kernel may give, and little more") {
     }
   }
 }
+
+}  // namespace fa_tune::test

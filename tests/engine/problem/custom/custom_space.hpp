@@ -76,21 +76,21 @@ class CustomSpace {
   }
 
   const ScratchFolder& folder() const { return folder_; }
-  SpaceFile file(const Replacements& changes = {}) const {
+  space::SpaceFile file(const Replacements& changes = {}) const {
     write_text(folder_ / "mine.yaml", replace(kCustomSpace, changes));
-    return load_space_file((folder_ / "mine.yaml").string(), root());
+    return space::load_space_file((folder_ / "mine.yaml").string(), root());
   }
-  TuningTask task(const Replacements& changes = {}) const { return opened(file(changes)); }
+  tuner::TuningTask task(const Replacements& changes = {}) const { return opened(file(changes)); }
   // What a gate says of the first config.
-  Verdict gate(const Replacements& space = {}, const std::string& suite = "quick") const {
-    const TuningTask opened = task(space);
+  gate::Verdict gate(const Replacements& space = {}, const std::string& suite = "quick") const {
+    const tuner::TuningTask opened = task(space);
     Bench bench(opened, device_under_test());
     const Config config(
         {{"template", std::string("mine")}, {"BLOCK", std::int64_t{64}}, {"PER", std::int64_t{2}}});
     return bench.gate(opened.templates[0], config, suite);
   }
   // The same with a changed text of the kernel, or of the reference.
-  Verdict gate_kernel(const std::string& from, const std::string& to) const {
+  gate::Verdict gate_kernel(const std::string& from, const std::string& to) const {
     write_text(folder_ / "mine.cu", replace(kCustomMine, {{from, to}}));
     return gate();
   }

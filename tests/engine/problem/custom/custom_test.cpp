@@ -20,7 +20,16 @@
 #include "tests/engine/problem/custom/one_trial.hpp"
 #include "tests/engine/tuner/quiet_listener.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::problem;
+using namespace fa_tune::report;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -301,3 +310,5 @@ TEST_CASE("a timed size of gigabytes meets few kinds of input where smaller ones
   CHECK(kinds("{n: 134217729}, {n: 1}, {n: 777}") == 2);
   CHECK(kinds("{n: 134217729}") == 6);
 }
+
+}  // namespace fa_tune::test

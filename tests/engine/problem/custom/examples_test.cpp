@@ -15,7 +15,13 @@
 #include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/forwarding_device.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -137,3 +143,5 @@ TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
   CHECK_FALSE(right.rejection);
   CHECK(right.whole());
 }
+
+}  // namespace fa_tune::test

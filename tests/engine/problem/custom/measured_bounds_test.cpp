@@ -13,8 +13,13 @@
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/problem/custom/measured_bounds_fields.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -111,3 +116,5 @@ TEST_CASE("measured bounds: correct kernels pass with every seed, wrong ones wit
       }
     }
 }
+
+}  // namespace fa_tune::test

@@ -13,19 +13,19 @@ namespace fa_tune::test {
 
 // A run of one trial on the emulated L4, without finals, in a store of its own.
 struct OneTrial {
-  explicit OneTrial(const TuningTask& task) {
-    const auto device = open_device("emulator:l4", task.target, root());
-    EvolveOptions options;
+  explicit OneTrial(const tuner::TuningTask& task) {
+    const auto device = device::open_device("emulator:l4", task.target, root());
+    tuner::EvolveOptions options;
     options.trials = 1;
     options.finals = false;
     QuietListener quiet;
     const std::atomic<bool> stop{false};
-    run = evolve(task, *device, *compiler, store, options, quiet, stop).run;
+    run = tuner::evolve(task, *device, *compiler, store, options, quiet, stop).run;
   }
 
   ScratchFolder folder;
-  Store store{folder / "fa.db", Store::Mode::write};
-  std::unique_ptr<Compiler> compiler = open_nvrtc();
+  db::Store store{folder / "fa.db", db::Store::Mode::write};
+  std::unique_ptr<kernel::Compiler> compiler = kernel::open_nvrtc();
   std::int64_t run = 0;
 };
 

@@ -12,7 +12,12 @@
 #include "engine/util/npy.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::gate;
+using namespace fa_tune::problem;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 TEST_CASE("custom: the gate refuses a wrong kernel of a user's") {
   const auto finding = [](const std::string& from, const std::string& to) {
@@ -264,3 +269,5 @@ TEST_CASE("custom: expected values may stand in a file instead of a reference") 
   test::write_text(place.folder() / "right.npy", "\x93NUMPY");
   says("right", "./right", "is no .npy file");
 }
+
+}  // namespace fa_tune::test

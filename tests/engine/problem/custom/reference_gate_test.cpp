@@ -17,7 +17,14 @@
 #include "engine/util/random.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::problem;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -136,3 +143,5 @@ TEST_CASE("the first preset of every attention space passes its gate, for every 
     CHECK(cases > 0);
   }
 }
+
+}  // namespace fa_tune::test

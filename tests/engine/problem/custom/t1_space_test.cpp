@@ -11,7 +11,12 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/fuzz/mutate.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::community;
+using namespace fa_tune::gate;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -244,3 +249,5 @@ TEST_CASE("T1: what cannot be run is told with its place") {
   place.write("plain.cu", std::string(kPlainWindow) + "__global__ void other() {}");
   says({}, "expected one __global__ function, or one called window");
 }
+
+}  // namespace fa_tune::test

@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
 
 TEST_CASE("Wilson's interval") {
   const Share some = share(3, 10);
@@ -42,3 +44,5 @@ TEST_CASE("the interval of a ratio of sums") {
   CHECK(low == doctest::Approx(0.36).epsilon(0.06));
   CHECK(high == doctest::Approx(0.64).epsilon(0.06));
 }
+
+}  // namespace fa_tune::test

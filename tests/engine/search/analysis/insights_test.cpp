@@ -10,7 +10,9 @@
 #include "engine/search/analysis/main_effects.hpp"
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
 
 namespace {
 
@@ -318,3 +320,5 @@ TEST_CASE("an amount that one config alone decides is no effect, however sure th
   for (const MainEffect& effect : effects) CHECK(effect.contrast.gene == 2);
   CHECK(effects.size() == 1);
 }
+
+}  // namespace fa_tune::test

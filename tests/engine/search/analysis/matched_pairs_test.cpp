@@ -7,7 +7,9 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
 
 namespace {
 
@@ -85,3 +87,5 @@ TEST_CASE("squares may be asked for at any time") {
   // 3 x 3 pairs of steps at 2 values of c, and twice 3 x 1 at 3 values of the third gene.
   CHECK(squares == 9 * 2 + 3 * 3 + 3 * 3);
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,9 @@
 #include "engine/search/analysis/hypothesis_tests.hpp"
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
 
 TEST_CASE("six differences that point one way have the p and the interval of the tables") {
   const std::vector<double> differences = {1, 2, 3, 4, 5, 6};
@@ -97,3 +99,5 @@ TEST_CASE("intervals cover the center, and p errs, at the stated rate, whatever 
       CHECK(claimed <= 70);
     }
 }
+
+}  // namespace fa_tune::test

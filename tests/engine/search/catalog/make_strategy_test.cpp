@@ -8,7 +8,11 @@
 #include "engine/search/strategy.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -182,3 +186,5 @@ TEST_CASE("an unknown strategy is answered with the known ones") {
       "simulated_annealing, ils, differential_evolution",
       UserError);
 }
+
+}  // namespace fa_tune::test

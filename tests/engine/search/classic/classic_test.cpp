@@ -12,7 +12,11 @@
 #include "engine/search/strategy.hpp"
 #include "engine/util/error.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -137,7 +141,8 @@ TEST_CASE(
   const Space line = Space::build(std::move(parts));
   const auto strategy = make_strategy("exhaustive", {.space = line});
   std::string order;
-  for (const Proposal& proposal : strategy->ask(20)) order += to_text(*proposal.config.find("A"));
+  for (const Proposal& proposal : strategy->ask(20))
+    order += fa_tune::to_text(*proposal.config.find("A"));
   CHECK(order == "4012356789");
 
   SpaceParts endless;
@@ -156,3 +161,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace fa_tune::test

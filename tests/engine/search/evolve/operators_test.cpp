@@ -6,7 +6,11 @@
 
 #include "engine/search/evolve/population.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -137,3 +141,5 @@ TEST_CASE(
   CHECK(space.config(chosen[2]) == config(3, 8, 1));
   CHECK(configs_to_transfer(space, {one, other}, 1).size() == 1);
 }
+
+}  // namespace fa_tune::test

@@ -5,7 +5,11 @@
 
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -157,3 +161,5 @@ TEST_CASE("a genome is read in any order, without what does not exist in it, and
   CHECK(test::has(read(R"({"kind":"a","N":16,"FLAG":1})"), "is not one of"));
   CHECK(test::has(read(R"({"kind":"a","N":16,"FLAG":true,"X":1})"), "X"));
 }
+
+}  // namespace fa_tune::test

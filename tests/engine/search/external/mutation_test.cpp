@@ -12,7 +12,7 @@
 // A short, repeatable version of `tools/fuzz 600 proposer`: lines near to real ones are refused
 // with a reason or give valid configs.
 
-using namespace fa_tune;
+namespace fa_tune::test {
 
 namespace {
 
@@ -58,3 +58,5 @@ TEST_CASE("a line that is nearly a proposer's is refused with a reason or holds 
   CHECK(outcomes.size() > 50);
   CHECK(valid > 1000);
 }
+
+}  // namespace fa_tune::test

@@ -11,7 +11,11 @@
 #include "engine/util/file.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 using Direction = ProposerLog::Direction;
 
 namespace {
@@ -276,3 +280,5 @@ TEST_CASE("with more presets than a share leaves room for, they come first") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(second[i].operation == "preset");
   CHECK(second.size() == 8);
 }
+
+}  // namespace fa_tune::test

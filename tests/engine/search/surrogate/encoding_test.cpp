@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::expression;
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -50,3 +54,5 @@ TEST_CASE("coordinates go from 0 to 1; equal products meet; what is absent is un
   const Point other = encoding.encode({0, 1, 1, 0, inactive_gene});  // 32 x 16
   CHECK(one[4] == doctest::Approx(other[4]));
 }
+
+}  // namespace fa_tune::test

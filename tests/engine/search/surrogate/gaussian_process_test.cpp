@@ -7,7 +7,10 @@
 #include "engine/search/surrogate/regression.hpp"
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -214,3 +217,5 @@ TEST_CASE("values that are all the same are no trouble") {
   CHECK(posterior.mean == doctest::Approx(3.25));
   CHECK(posterior.variance > 0);
 }
+
+}  // namespace fa_tune::test

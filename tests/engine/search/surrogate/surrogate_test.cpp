@@ -7,7 +7,10 @@
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -104,3 +107,5 @@ TEST_CASE("where most configs fail, evolve spends its trials on those that are n
   CHECK(right > right_blind);
   CHECK(wins >= losses);
 }
+
+}  // namespace fa_tune::test

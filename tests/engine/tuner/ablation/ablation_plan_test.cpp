@@ -8,7 +8,10 @@
 
 #include "tests/engine/tuner/toy.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -24,7 +27,7 @@ AblationPlan plan_of(const TuningTask& task) { return {task, config(kTrial), pre
 std::string value(const AblationRow& row, const std::string& gene) {
   REQUIRE(row.config);
   const Value* found = row.config->find(gene);
-  return found == nullptr ? "none" : to_text(*found);
+  return found == nullptr ? "none" : fa_tune::to_text(*found);
 }
 
 }  // namespace
@@ -117,3 +120,5 @@ TEST_CASE("on a shipped space every gene of a winner goes back to what is valid"
   }
   CHECK(taken_along > 0);
 }
+
+}  // namespace fa_tune::test

@@ -14,7 +14,13 @@
 #include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -284,3 +290,5 @@ TEST_CASE("the table keeps to the page; the JSON reads back as what was written"
   CHECK(ablation_json(read_ablation(older, "a.json"), of) == json);
   CHECK(test::has(test::message_of<UserError>([] { read_ablation("[1]", "b.json"); }), "b.json"));
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,12 @@
 
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::kernel;
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -149,3 +154,5 @@ TEST_CASE(
                       "code\n", "t.yaml");
   CHECK(!next_moves(silent, config, Bottleneck::latency).known);
 }
+
+}  // namespace fa_tune::test

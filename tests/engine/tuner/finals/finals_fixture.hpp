@@ -27,10 +27,10 @@
 namespace fa_tune::test {
 
 // Of finals: one to be gated in, and those of the race.
-constexpr int kRenewals = 1 + ProcessSeries::kProcesses;
+constexpr int kRenewals = 1 + measure::ProcessSeries::kProcesses;
 
-inline const TuningTask& toy() {
-  static const TuningTask task = test::toy_project();
+inline const tuner::TuningTask& toy() {
+  static const tuner::TuningTask task = test::toy_project();
   return task;
 }
 
@@ -45,26 +45,26 @@ inline double far_apart(const KernelImage& image) {
 
 inline std::unique_ptr<test::MeasuringEmulator> device_of(test::MeasuringEmulator::Truth truth) {
   return std::make_unique<test::MeasuringEmulator>(
-      open_device("emulator:l4", toy().target, test::root()), std::move(truth));
+      device::open_device("emulator:l4", toy().target, test::root()), std::move(truth));
 }
 
-inline EvolveResult run(Store& store, Device& device, int trials,
-                        std::optional<std::int64_t> resume = {},
-                        const std::atomic<bool>& stop = false, bool finals = true) {
+inline tuner::EvolveResult run(db::Store& store, device::Device& device, int trials,
+                               std::optional<std::int64_t> resume = {},
+                               const std::atomic<bool>& stop = false, bool finals = true) {
   const auto compiler = test::toy_compiler();
-  EvolveOptions options;
+  tuner::EvolveOptions options;
   options.trials = trials;
   options.seed = 3;
   options.jobs = 2;
   options.resume = resume;
   options.finals = finals;
   test::QuietListener listener;
-  return evolve(toy(), device, *compiler, store, options, listener, stop);
+  return tuner::evolve(toy(), device, *compiler, store, options, listener, stop);
 }
 
 inline std::vector<std::int64_t> ids(const auto& rows) {
   std::vector<std::int64_t> list;
-  for (const FinalRow& row : rows) list.push_back(row.trial);
+  for (const db::FinalRow& row : rows) list.push_back(row.trial);
   return list;
 }
 
@@ -74,7 +74,7 @@ inline int outcome_of_child(const std::filesystem::path& database, const std::st
   const pid_t child = fork();
   if (child == 0) {
     if (!dies_at.empty()) arm_fault_point(dies_at);
-    Store store(database, Store::Mode::write);
+    db::Store store(database, db::Store::Mode::write);
     const auto device = device_of(by_work);
     device->noise = 0;
     const auto runs = store.runs();
@@ -88,16 +88,16 @@ inline int outcome_of_child(const std::filesystem::path& database, const std::st
 
 // All that finals leave behind, figures included.
 inline std::string found(const std::filesystem::path& database) {
-  const Store store(database, Store::Mode::read);
-  std::string text = store.run(1)->state + " " + run_fingerprint(store, 1);
-  for (const FinalRow& row : store.finals(1))
+  const db::Store store(database, db::Store::Mode::read);
+  std::string text = store.run(1)->state + " " + report::run_fingerprint(store, 1);
+  for (const db::FinalRow& row : store.finals(1))
     text += fmt::format(" {}.{}: {} {} {}", row.race, row.place, row.trial, row.time.us.value,
                         row.cold->us.value);
   return text;
 }
 
 inline void check_sound(const std::filesystem::path& database) {
-  for (const std::string& defect : check_database(database).defects) FAIL_CHECK(defect);
+  for (const std::string& defect : db::check_database(database).defects) FAIL_CHECK(defect);
 }
 
 }  // namespace fa_tune::test

@@ -8,8 +8,11 @@
 
 #include "tests/engine/tuner/finals/finals_fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::measure;
+using namespace fa_tune::tuner;
 
 TEST_CASE("finalists are raced in new processes, and their figures are the race's") {
   const test::ScratchFolder folder(test::memory_folder());
@@ -161,3 +164,5 @@ TEST_CASE(
   CHECK(rows[5].rank_us == doctest::Approx(19.96));  // not before those that it lost to
   CHECK(rows[5].time.us.value == doctest::Approx(19.96));
 }
+
+}  // namespace fa_tune::test

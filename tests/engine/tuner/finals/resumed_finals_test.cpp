@@ -7,8 +7,11 @@
 #include "engine/tuner/finals/finals.hpp"
 #include "tests/engine/tuner/finals/finals_fixture.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::tuner;
 
 TEST_CASE("a run whose finalists were raced is let be; with others they race again") {
   const test::ScratchFolder folder(test::memory_folder());
@@ -170,3 +173,5 @@ TEST_CASE("a clock that never keeps still: each has the figure that it had by it
   CHECK(std::ranges::count_if(rows, &FinalRow::tied_first) == 1);
   CHECK(nlohmann::json::parse(rows.front().detail_json)["samples"] >= 100);
 }
+
+}  // namespace fa_tune::test

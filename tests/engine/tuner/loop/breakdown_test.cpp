@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::tuner;
 
 TEST_CASE("a breakdown says where time went, and what to do where both sides wait") {
   Breakdown both;
@@ -41,3 +43,5 @@ TEST_CASE("a breakdown says where time went, and what to do where both sides wai
   busy.idle_for_engine_s = 0;
   CHECK(describe(busy).size() == 2);
 }
+
+}  // namespace fa_tune::test

@@ -20,7 +20,13 @@
 #include "tests/engine/tuner/toy.hpp"
 #include "tests/forwarding_device.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -357,12 +363,14 @@ TEST_CASE("a run keeps its policy; one from before there was any is gone on with
   Staged device;
   EvolveOptions options = trials();
   options.policy = {.generation = 16, .ahead = 0};
-  ::run(kept.store, {&device}, options);
+  test::run(kept.store, {&device}, options);
   const auto whole = run_fingerprint_lines(kept.store, 1);
   CHECK(whole != alone());
-  ::run(kept.store, {&device}, options, 21);
+  test::run(kept.store, {&device}, options, 21);
   options.policy = {};
   options.resume = 2;
-  ::run(kept.store, {&device}, options);
+  test::run(kept.store, {&device}, options);
   CHECK(run_fingerprint_lines(kept.store, 2) == whole);
 }
+
+}  // namespace fa_tune::test

@@ -25,7 +25,13 @@
 #include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -219,3 +225,5 @@ TEST_CASE("killed 200 times at random moments, runs go on as if they had not bee
   }
   MESSAGE(kills << " kills in " << runs << " runs");
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::tuner;
 
 TEST_CASE("what is left at a queue is done in order, by its owner") {
   TaskQueue queue;
@@ -44,3 +46,5 @@ TEST_CASE("waiting at a queue is not being busy") {
   CHECK(queue.busy_ms() < passed_ms);
   other.join();
 }
+
+}  // namespace fa_tune::test

@@ -6,7 +6,11 @@
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::search;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -153,3 +157,5 @@ TEST_CASE("that a run was to hear of no other is kept with it") {
   options.warm = false;
   CHECK_FALSE(is_warm(describe_run(l4(), {"cuda:0"}, {}, "NVRTC", options)));
 }
+
+}  // namespace fa_tune::test

@@ -15,7 +15,13 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/quiet_listener.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
+using namespace fa_tune::worker;
 
 namespace {
 
@@ -248,3 +254,5 @@ TEST_CASE("a device that is set aside ends the run, and what it was about is tri
   run(store, *device, options);
   check_sound(store, 12);
 }
+
+}  // namespace fa_tune::test

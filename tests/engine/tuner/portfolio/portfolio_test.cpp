@@ -11,7 +11,14 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::measure;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -151,3 +158,5 @@ TEST_CASE("portfolio: where screens say one thing and a race another, the race i
   CHECK_FALSE(costs[kernel_of(lucky)][0]);
   CHECK_FALSE(costs[kernel_of(far)][0]);
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,9 @@
 
 #include "engine/util/random.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -90,3 +92,5 @@ TEST_CASE("cover: a shape that nobody serves is a mistake") {
   CHECK_THROWS_AS(fewest_cover({{0., no}}), std::logic_error);
   CHECK(fewest_cover({}).kernels.empty());
 }
+
+}  // namespace fa_tune::test

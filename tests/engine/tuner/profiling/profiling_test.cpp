@@ -13,7 +13,12 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::report;
+using namespace fa_tune::tuner;
 namespace fs = std::filesystem;
 
 namespace {
@@ -160,3 +165,5 @@ TEST_CASE("what a model tells must be of its form") {
   timing.detail_json = R"({"us":5})";
   CHECK_THROWS_AS(predicted_profile(timing, {}, load_profile("l4", test::root())), MachineError);
 }
+
+}  // namespace fa_tune::test

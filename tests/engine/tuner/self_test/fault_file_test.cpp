@@ -6,7 +6,10 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -95,3 +98,5 @@ TEST_CASE("fault file: the shipped ones are read and fit their templates") {
       CHECK_NOTHROW(plant(task.template_of(fault.config), fault));
   }
 }
+
+}  // namespace fa_tune::test

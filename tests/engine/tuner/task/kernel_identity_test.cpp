@@ -18,7 +18,12 @@
 #include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -243,3 +248,5 @@ TEST_CASE("identity: a name in a launch that has no value is the space's mistake
   CHECK_MESSAGE(test::has(said, "did you mean 'BLOCK'"), said);
   CHECK_MESSAGE(test::has(said, "mine.yaml:"), said);
 }
+
+}  // namespace fa_tune::test

@@ -8,7 +8,10 @@
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/problem/custom/one_trial.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -54,3 +57,5 @@ TEST_CASE("packaging: a compiler that makes other code of a trial than was gated
     CHECK(other.package().calls.size() == 1);
   }
 }
+
+}  // namespace fa_tune::test

@@ -4,7 +4,10 @@
 
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -55,3 +58,5 @@ TEST_CASE("roofline: an H200 is no H100, though it has its architecture and SMs"
   own.name = "mine";
   CHECK(profile_of(device, own, test::root())->name == "mine");
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,11 @@
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::kernel;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -20,7 +24,7 @@ std::string complaint(const test::Replacements& change) {
   return "";
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   const bool found = text.find(part) != std::string::npos;
   if (!found) MESSAGE("got: ", text);
   return found && text.find('\n') == std::string::npos;
@@ -55,8 +59,8 @@ TEST_CASE("a preset may be for some problems alone") {
   CHECK(causal.space.preset("fa2_d128") == nullptr);
   CHECK(causal.space.preset("fa2_d128_causal") != nullptr);
   // It may not rest on what a config decides.
-  CHECK(has(complaint({{"when: problem.D <= 64}", "when: BLOCK_M <= 64}"}}), "BLOCK_M"));
-  CHECK(has(complaint({{"when: problem.D <= 64}", "when: 64}"}}), "l4.yaml:"));
+  CHECK(says(complaint({{"when: problem.D <= 64}", "when: BLOCK_M <= 64}"}}), "BLOCK_M"));
+  CHECK(says(complaint({{"when: problem.D <= 64}", "when: 64}"}}), "l4.yaml:"));
 }
 
 TEST_CASE("every shipped space is good at the head dimensions that it names presets for") {
@@ -81,23 +85,23 @@ TEST_CASE("every shipped space is good") {
 }
 
 TEST_CASE("what does not fit together is named with its place") {
-  CHECK(has(complaint({{"parameters:", "paramters:"}}), "did you mean 'parameters'"));
-  CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "WARPS_X * WARPS_N <= 8"}}), "WARPS_X"));
-  CHECK(has(complaint({{"WARPS_M * WARPS_N <= 8", "BLOCK_M < 0"}}), "no config is valid"));
-  CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "attention/mmma.yaml"));
-  CHECK(has(complaint({{"target: l4", "target: l5"}}), "l4"));
-  CHECK(has(complaint({{"kind: attention", "kind: atention"}}), "attention"));
-  CHECK(has(
+  CHECK(says(complaint({{"parameters:", "paramters:"}}), "did you mean 'parameters'"));
+  CHECK(says(complaint({{"WARPS_M * WARPS_N <= 8", "WARPS_X * WARPS_N <= 8"}}), "WARPS_X"));
+  CHECK(says(complaint({{"WARPS_M * WARPS_N <= 8", "BLOCK_M < 0"}}), "no config is valid"));
+  CHECK(says(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "attention/mmma.yaml"));
+  CHECK(says(complaint({{"target: l4", "target: l5"}}), "l4"));
+  CHECK(says(complaint({{"kind: attention", "kind: atention"}}), "attention"));
+  CHECK(says(
       complaint({{"  EPILOGUE: {values: [direct, staged], when: \"template == 'mma'\"}\n", ""}}),
       "needs the parameter 'EPILOGUE'"));
-  CHECK(
-      has(complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
-          "plain"));
+  CHECK(says(
+      complaint({{"BLOCK_M: 4, BLOCK_N: 32, WARPS: 4}", "BLOCK_M: 5, BLOCK_N: 32, WARPS: 4}"}}),
+      "plain"));
   const std::string other = complaint(
       {{"  mma: attention/mma.yaml", "  mma: attention/mma.yaml\n  wgmma: attention/wgmma.yaml"}});
-  CHECK(has(other, "template 'wgmma' is for sm_90a, but the target 'l4' is sm_89"));
+  CHECK(says(other, "template 'wgmma' is for sm_90a, but the target 'l4' is sm_89"));
   // Each carries file, line and column.
-  CHECK(has(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "l4.yaml:1"));
+  CHECK(says(complaint({{"attention/mma.yaml", "attention/mmma.yaml"}}), "l4.yaml:1"));
 }
 
 TEST_CASE("every shipped manifest says of each of its genes what it moves") {
@@ -122,3 +126,5 @@ TEST_CASE("every shipped manifest says of each of its genes what it moves") {
   }
   CHECK(templates >= 16);
 }
+
+}  // namespace fa_tune::test

@@ -7,7 +7,10 @@
 #include "engine/util/error.hpp"
 #include "tests/forwarding_device.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -169,3 +172,5 @@ TEST_CASE("a kernel is tried again alone, and what comes of that counts") {
   CHECK(lost.lost);
   CHECK_FALSE(lost.charge);
 }
+
+}  // namespace fa_tune::test

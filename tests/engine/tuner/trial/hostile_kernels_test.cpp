@@ -17,7 +17,14 @@
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/quiet_listener.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
+using namespace fa_tune::worker;
 
 namespace {
 
@@ -198,3 +205,5 @@ TEST_CASE("kernels that do harm are charged, and only they") {
   MESSAGE(device->info().name, ": charged ", told, right, " of ", trials.size(), " passed, ",
           device->deaths().size(), " workers lost");
 }
+
+}  // namespace fa_tune::test

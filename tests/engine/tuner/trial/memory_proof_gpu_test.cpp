@@ -10,8 +10,13 @@
 #include "engine/tuner/trial/memory_proof.hpp"
 #include "tests/engine/tuner/trial/memory_proof_kernels.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::measure;
+using namespace fa_tune::problem;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -96,3 +101,5 @@ TEST_CASE("memory: on a GPU a sort in place passes, and its time is that of what
           std::ranges::min(given), " to ", std::ranges::max(given));
   CHECK(median(given) > 1.5 * median(sorted));
 }
+
+}  // namespace fa_tune::test

@@ -165,28 +165,31 @@ class Field {
     test::write_text(folder_ / "plain.cu", texts.plain);
     test::write_text(folder_ / "mine.cu", texts.mine);
     test::write_text(folder_ / "space.yaml", texts.space);
-    task_.emplace(test::opened(load_space_file((folder_ / "space.yaml").string(), test::root())));
+    task_.emplace(
+        test::opened(space::load_space_file((folder_ / "space.yaml").string(), test::root())));
   }
 
-  const TuningTask& task() const { return *task_; }
+  const tuner::TuningTask& task() const { return *task_; }
   Config config(int cheat) const {
     return Config({{"template", std::string("mine")}, {"CHEAT", std::int64_t{cheat}}});
   }
 
   // Measured by the model of launches that follow one another.
-  std::unique_ptr<Device> clock() const {
+  std::unique_ptr<device::Device> clock() const {
     return std::make_unique<test::MeasuringEmulator>(predictor(), nullptr);
   }
-  std::unique_ptr<Device> predictor() const {
-    return open_device("emulator:h100", task_->target, test::root());
+  std::unique_ptr<device::Device> predictor() const {
+    return device::open_device("emulator:h100", task_->target, test::root());
   }
 
   // What the clock says, and what it took.
-  std::pair<std::string, double> time(std::unique_ptr<Device> device, int cheat, Effort effort,
-                                      ValidatedTimer::Proof proof) const {
+  std::pair<std::string, double> time(std::unique_ptr<device::Device> device, int cheat,
+                                      measure::Effort effort,
+                                      tuner::ValidatedTimer::Proof proof) const {
     test::Bench bench(*task_, std::move(device));
-    ValidatedTimer timer(*task_->problem, task_->target, bench.device(), bench.truth(), 7, proof);
-    Variant variant(
+    tuner::ValidatedTimer timer(*task_->problem, task_->target, bench.device(), bench.truth(), 7,
+                                proof);
+    tuner::Variant variant(
         task_->templates[0], *task_->problem,
         [this](const Constants& shape) { return task_->scope(shape); }, config(cheat), bench.pool(),
         bench.device());
@@ -200,7 +203,7 @@ class Field {
 
  private:
   test::ScratchFolder folder_;
-  std::optional<TuningTask> task_;
+  std::optional<tuner::TuningTask> task_;
 };
 
 }  // namespace fa_tune::test

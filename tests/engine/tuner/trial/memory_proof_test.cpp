@@ -17,8 +17,13 @@
 #include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/engine/tuner/trial/memory_proof_kernels.hpp"
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::measure;
+using namespace fa_tune::problem;
+using namespace fa_tune::tuner;
 
 TEST_CASE("memory: what a launch leaves in its buffers buys no time, measured or predicted") {
   const Field field;
@@ -208,3 +213,5 @@ TEST_CASE("memory: what is done for the proof and for its control is as much, on
     CHECK(refresh.decoy.fills[i].buffer == refresh.decoys->handle());
   }
 }
+
+}  // namespace fa_tune::test

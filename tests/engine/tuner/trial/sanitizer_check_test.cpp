@@ -15,7 +15,13 @@
 #include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::db;
+using namespace fa_tune::device;
+using namespace fa_tune::kernel;
+using namespace fa_tune::space;
+using namespace fa_tune::tuner;
 
 namespace {
 
@@ -228,3 +234,5 @@ TEST_CASE("a barrier that only a block with keys passes is seen") {
     CHECK_MESSAGE((right.whole() && !right.rejection), right.text());
   }
 }
+
+}  // namespace fa_tune::test

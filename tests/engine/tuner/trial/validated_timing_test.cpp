@@ -8,7 +8,13 @@
 #include "engine/tuner/task/variant.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::gate;
+using namespace fa_tune::kernel;
+using namespace fa_tune::measure;
+using namespace fa_tune::tuner;
 
 TEST_CASE("a launch that is predicted as a whole counts only with correct outputs") {
   const TuningTask task = test::toy_project();
@@ -37,3 +43,5 @@ TEST_CASE("a launch that is predicted as a whole counts only with correct output
     }
   }
 }
+
+}  // namespace fa_tune::test

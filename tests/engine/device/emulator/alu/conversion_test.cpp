@@ -7,8 +7,7 @@
 
 // Conversions, comparisons, selections and moves, against values from the PTX ISA.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
 
 namespace {
 
@@ -170,3 +169,5 @@ TEST_CASE("set, selections and moves") {
   CHECK(eval32("mov.b32 %r0, 0X1F79U;") == 0x1f79);
   CHECK(eval32("{.reg.b32 %r5, spare; mov.u32 %r5, 9; mov.u32 %r0, %r5; }") == 9);
 }
+
+}  // namespace fa_tune::test

@@ -4,8 +4,7 @@
 
 // What single instructions give, against values worked out from the PTX ISA.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
 
 TEST_CASE("integer sums and products wrap") {
   CHECK(eval("add.s32 %r0, %r1, %r2;", 0x7fffffff, 1) == 0x80000000U);
@@ -185,3 +184,5 @@ TEST_CASE("f16 and bf16, alone and in pairs") {
   CHECK(eval("ex2.approx.ftz.bf16 %h0, %h1;", 0x4000) == 0x4080);
   CHECK(eval("tanh.approx.f16 %h0, %h1;", 0) == 0);
 }
+
+}  // namespace fa_tune::test

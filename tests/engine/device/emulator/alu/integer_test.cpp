@@ -3,8 +3,7 @@
 // Integer arithmetic beyond the plain forms, against values worked out from the PTX ISA: carries,
 // saturation, 24 bits, dot products, halves of words, masks, permutations, SIMD video.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
 
 TEST_CASE("carries chain through add, sub and mad") {
   // 2^64 - 1 + 1 over two words, then the carry itself.
@@ -121,3 +120,5 @@ TEST_CASE("values of 128 bits and bytes of registers") {
   CHECK(eval("mov.b32 {%b1, %b2, %b3, %b4}, %r1; mov.b16 %h0, {%b4, %b1};", 0x44332211) == 0x1144);
   CHECK(eval("mov.b16 {%b1, %b2}, %h1; mov.b32 %r0, {%b2, %b1, %b2, %b2};", 0x2211) == 0x22221122U);
 }
+
+}  // namespace fa_tune::test

@@ -10,7 +10,8 @@
 // Handlers compiled for any processor and those for AVX2 must give the same bits for every
 // operation, type and modifier, whatever the operands.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 namespace {
@@ -195,3 +196,5 @@ TEST_CASE("both variants of every lane handler agree") {
   }
   MESSAGE("handlers compared: " << compared);
 }
+
+}  // namespace fa_tune::test

@@ -5,8 +5,7 @@
 // Real arithmetic beyond the plain forms, against values worked out from the PTX ISA: rounding of
 // f64, saturation with a direction, subnormals of f16, signs of min and max, quotients, fp8.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
 
 TEST_CASE("f64 rounds in every direction") {
   const u64 one_up = 0x3ff0000000000001;
@@ -123,3 +122,5 @@ TEST_CASE("conversions: NaN, finite, tf32, fp8, packs") {
   CHECK(eval("cvt.pack.sat.u8.s32.b32 %r0, %r1, %r2, %r3;", 300, u32(-1), 0xabcd) == 0xabcdff00U);
   CHECK(eval("cvt.pack.sat.s4.s32.b32 %r0, %r1, %r2, %r3;", 9, u32(-9), 0xab) == 0xab78U);
 }
+
+}  // namespace fa_tune::test

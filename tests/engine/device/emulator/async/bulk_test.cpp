@@ -7,8 +7,9 @@
 
 // Bulk copies and reductions of plain bytes, and bulk groups.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -312,3 +313,5 @@ TEST_CASE("a wait for the reading of a source is enough to write it again, and n
   CHECK(run(store(copy, after("")), 2).first == 5);
   CHECK(run(store(copy, after("cp.async.bulk.wait_group 1;")), 2).first == 5);
 }
+
+}  // namespace fa_tune::test

@@ -4,8 +4,9 @@
 
 // st.async: 128 threads store into the block's own shared memory and wait for the mbarrier.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -69,3 +70,5 @@ TEST_CASE("an st.async in the wrong is named") {
   CHECK(outcome(storing(".v4.b64 [%r2], {%rd3, %rd3, %rd3, %rd3}, [%r3]", 32, 4096))
             .starts_with("unknown_instruction: "));
 }
+
+}  // namespace fa_tune::test

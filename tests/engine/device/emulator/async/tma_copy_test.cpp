@@ -9,8 +9,9 @@
 // Bulk tensor copies: boxes, what lies outside, steps, swizzles, reductions. What is expected is
 // worked out element by element from the coordinates.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -324,3 +325,5 @@ TEST_CASE("a tensor copy in the wrong is named") {
   const std::string im2col = "cp.async.bulk.tensor.2d.global.shared::cta.im2col_no_offs.bulk_group";
   CHECK(outcome(store({0, 0}, im2col), fine).find("does not know '" + im2col) != std::string::npos);
 }
+
+}  // namespace fa_tune::test

@@ -8,7 +8,8 @@
 
 #include "engine/util/file.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 TEST_CASE("a line of grammar stands for all its forms") {
@@ -48,3 +49,5 @@ TEST_CASE("the table in HACKING.md is what the decoder says") {
   }
   CHECK(text.substr(at, to - at) == table);
 }
+
+}  // namespace fa_tune::test

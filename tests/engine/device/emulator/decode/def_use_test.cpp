@@ -9,7 +9,8 @@
 
 // What instructions read and write, by place.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 namespace {
@@ -68,3 +69,5 @@ TEST_CASE("predicates come after the registers; a guard is read") {
   CHECK(reads(p, 2) == predicate);
   CHECK(writes(p, 2) == writes(p, 0));
 }
+
+}  // namespace fa_tune::test

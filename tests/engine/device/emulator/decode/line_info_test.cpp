@@ -4,8 +4,7 @@
 
 // Reports name the line of the CUDA source where the compiler said which it was.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
 
 namespace {
 
@@ -63,3 +62,5 @@ TEST_CASE("a place of one function is not that of the next") {
       ".file 1 \"a.cu\"\n";
   CHECK(contains(fault_of(ptx).message, "k, PTX line 14: ld.global.u32"));
 }
+
+}  // namespace fa_tune::test

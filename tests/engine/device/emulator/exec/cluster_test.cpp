@@ -6,8 +6,9 @@
 
 // What runs together: warps by mbarriers in every schedule, clusters, each other's shared memory.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -325,3 +326,5 @@ TWICE:
   twice.launch.config.block = {64, 1, 1};
   CHECK(twice.run().find("twice") != std::string::npos);
 }
+
+}  // namespace fa_tune::test

@@ -5,8 +5,9 @@
 
 // Functions: by name, by address, with stacks of their own; and variables that hold addresses.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -131,3 +132,5 @@ TEST_CASE("a stack that grows without end leaves local memory and is told so") {
   CHECK(fault.kind == FaultKind::out_of_bounds);
   CHECK(fault.message.find("local") != std::string::npos);
 }
+
+}  // namespace fa_tune::test

@@ -9,7 +9,9 @@
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/helpers.hpp"
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -331,3 +333,5 @@ TEST_CASE("a product of tensor cores counts for as many instructions as take its
   CHECK(launches("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
                  "{%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};\n") < 6);
 }
+
+}  // namespace fa_tune::test

@@ -4,8 +4,9 @@
 
 // Lanes that part and rejoin, exchanges within a warp, barriers of a block.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -241,3 +242,5 @@ TEST_CASE("trap is a fault with a place") {
   CHECK(fault.kind == FaultKind::trap);
   CHECK(fault.message.find("thread (9,0,0)") != std::string::npos);
 }
+
+}  // namespace fa_tune::test

@@ -10,9 +10,10 @@
 // Matrix instructions as PTX: each form of mma against a product of whole numbers, the layouts by
 // the formulas of the ISA; moves of 8 x 8 matrices.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::emulator;
-using namespace fa_tune::test;
 
 namespace {
 
@@ -367,3 +368,5 @@ TEST_CASE("forms of mma that do not exist are named when the kernel is loaded") 
     CHECK(fault.kind == FaultKind::unknown_instruction);
   }
 }
+
+}  // namespace fa_tune::test

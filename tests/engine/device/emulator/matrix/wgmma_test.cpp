@@ -11,8 +11,9 @@
 // wgmma against sums of whole numbers, which every element type holds exactly, in every layout of
 // shared memory. The layouts are worked out here from row and column, not from addresses.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -362,3 +363,5 @@ TEST_CASE("wgmma in the wrong is named") {
   CHECK(spoiled("m64n8k16", "m64n8k8").starts_with("unknown_instruction: "));
   CHECK(spoiled(", 1, 1, 0, 0;", ", 2, 1, 0, 0;").starts_with("load_failed: "));
 }
+
+}  // namespace fa_tune::test

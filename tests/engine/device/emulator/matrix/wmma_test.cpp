@@ -11,9 +11,10 @@
 // wmma: whole tiles in every shape, type and layout against products of whole numbers, where the
 // fragments keep their elements, and the order in which sums are made.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 using namespace fa_tune::emulator;
-using namespace fa_tune::test;
 
 namespace {
 
@@ -382,3 +383,5 @@ TEST_CASE("wmma beyond a buffer, or without its whole warp, is a fault") {
           FaultKind::unknown_instruction);
   }
 }
+
+}  // namespace fa_tune::test

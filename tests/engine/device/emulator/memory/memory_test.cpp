@@ -4,8 +4,9 @@
 
 // Loads and stores of every space, what is refused, atomics, asynchronous copies, matrices.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -293,3 +294,5 @@ TEST_CASE("ldmatrix deals rows out, straight and transposed") {
     CHECK(transposed[lane] == (upper | (upper + 8) << 16));
   }
 }
+
+}  // namespace fa_tune::test

@@ -2,8 +2,9 @@
 
 // Barriers and waits in the wrong, each beside its correct twin.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 TEST_CASE("a barrier for threads that cannot come") {
   found(body("bar.sync 1, 96;\n"), FaultKind::barrier,
@@ -58,3 +59,5 @@ TEST_CASE("member masks") {
   clean(body("and.b32 %r6, %r1, 31; setp.lt.u32 %p1, %r6, 16; @%p1 bra B;\n" + shuffle +
              "0xffff0000;\nB: bar.warp.sync 0xffffffff;\n"));
 }
+
+}  // namespace fa_tune::test

@@ -4,8 +4,9 @@
 
 // Bulk copies under watch: who may touch what they touch, and when.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -103,3 +104,5 @@ TEST_CASE("a bulk store of what nobody has written") {
             "bar.sync 0;\n" + store + wait_store + "STORED:\n",
         "uninitialized", "of which nobody has written 4, the first byte 20");
 }
+
+}  // namespace fa_tune::test

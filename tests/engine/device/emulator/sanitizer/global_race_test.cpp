@@ -2,8 +2,9 @@
 
 // Races of CTAs in global memory.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -46,3 +47,5 @@ TEST_CASE("the last block sums up what fences have published") {
   found(kernel_of(""), FaultKind::race, {"reads 16 bytes", "wrote it in st.global.u32"}, four);
   found(kernel_of("membar.cta;\n"), FaultKind::race, {"reads 16 bytes"}, four);
 }
+
+}  // namespace fa_tune::test

@@ -2,8 +2,9 @@
 
 // Reads of what nobody has written.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 namespace {
 
@@ -116,3 +117,5 @@ TEST_CASE("a buffer that was released is known as such") {
   CHECK(outcome.error().message.find("it is byte 16 of the 4096 bytes at 0x") != std::string::npos);
   CHECK(outcome.error().message.find("which have been released") != std::string::npos);
 }
+
+}  // namespace fa_tune::test

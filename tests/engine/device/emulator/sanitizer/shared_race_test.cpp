@@ -2,8 +2,9 @@
 
 // Races in shared memory: each fault beside its correct twin.
 
-using namespace fa_tune;
-using namespace fa_tune::test;
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
 
 TEST_CASE("a missing barrier between warps is a race, and both sides are named") {
   // Every thread reads what the thread of the other warp wrote.
@@ -157,3 +158,5 @@ TEST_CASE("a flag behind a fence orders, a flag without one does not") {
   clean(kernel_of("membar.cta;\n"));
   found(kernel_of(""), FaultKind::race, {"reads 4 bytes"});
 }
+
+}  // namespace fa_tune::test

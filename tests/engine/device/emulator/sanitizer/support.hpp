@@ -31,16 +31,16 @@ struct Shape {
 };
 
 // The fault of a kernel under all checks and a few schedules; "it ran" if there is none.
-inline Fault checked(const std::string& ptx, const Shape& shape = {}) {
+inline device::Fault checked(const std::string& ptx, const Shape& shape = {}) {
   for (const std::uint64_t schedule : {0, 1, 2, 3, 4, 5, 6, 7}) {
     Bench bench(ptx, shape.words);
     bench.launch.config.block = {shape.threads, 1, 1};
     bench.launch.config.grid = {shape.blocks, 1, 1};
-    bench.launch.checks = Checks::all();
+    bench.launch.checks = device::Checks::all();
     bench.launch.schedule = schedule;
     if (const auto outcome = bench.run(); !outcome) return outcome.error();
   }
-  return {FaultKind::device_lost, "it ran"};
+  return {device::FaultKind::device_lost, "it ran"};
 }
 
 inline void clean(const std::string& ptx, const Shape& shape = {}) {
@@ -48,9 +48,9 @@ inline void clean(const std::string& ptx, const Shape& shape = {}) {
   CHECK(checked(ptx, shape).message == "it ran");
 }
 
-inline void found(const std::string& ptx, FaultKind kind, const std::vector<std::string>& parts,
-                  const Shape& shape = {}) {
-  const Fault fault = checked(ptx, shape);
+inline void found(const std::string& ptx, device::FaultKind kind,
+                  const std::vector<std::string>& parts, const Shape& shape = {}) {
+  const device::Fault fault = checked(ptx, shape);
   INFO(ptx);
   INFO(fault.message);
   CHECK(to_text(fault.kind) == to_text(kind));

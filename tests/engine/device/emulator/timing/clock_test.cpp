@@ -11,7 +11,8 @@
 // f32 fma a clock and partition (latency 4), an alu that takes 2 clocks, a special unit that takes
 // 8 (latency 17), 4-byte accesses to shared memory of 23 clocks.
 
-using namespace fa_tune;
+namespace fa_tune::test {
+
 using namespace fa_tune::emulator;
 
 namespace {
@@ -302,3 +303,5 @@ TEST_CASE("lanes that part are simulated one way after the other") {
   const double one_way = Ran(body("32"), 32).clocks(profile);
   CHECK(Ran(body("16"), 32).clocks(profile) == doctest::Approx(2 * one_way).epsilon(0.1));
 }
+
+}  // namespace fa_tune::test
