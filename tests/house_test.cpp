@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path root = FA_TUNE_ROOT;
+const fs::path kRoot = FA_TUNE_ROOT;
 
 bool is_cpp(const fs::path& path) {
   return path.extension() == ".cpp" || path.extension() == ".hpp";
@@ -27,8 +27,8 @@ bool is_cpp(const fs::path& path) {
 std::vector<fs::path> files(const std::vector<std::string>& folders) {
   std::vector<fs::path> found;
   for (const std::string& folder : folders)
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      const fs::path path = entry.path().lexically_relative(root);
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const fs::path path = entry.path().lexically_relative(kRoot);
       if (entry.is_regular_file() && !path.string().starts_with("tools/bench/results"))
         found.push_back(path);
     }
@@ -43,7 +43,7 @@ Includes includes() {
   Includes found;
   for (const fs::path& path : files({"engine", "db"})) {
     if (!is_cpp(path)) continue;
-    const std::string text = fa_tune::read_file(root / path);
+    const std::string text = fa_tune::read_file(kRoot / path);
     const std::string folder = path.parent_path().string();
     for (std::sregex_iterator each(text.begin(), text.end(), line), end; each != end; ++each)
       if ((*each)[1] != folder) found[folder].insert((*each)[1]);
@@ -127,7 +127,7 @@ TEST_CASE("house: a file's namespace is its folder's") {
        files({"engine", "db", "tools/commands", "tools/lone", "tools/bench"})) {
     if (!is_cpp(path)) continue;
     const std::string own = namespace_of(path.string());
-    for (const std::string& name : opened_by(fa_tune::read_file(root / path))) {
+    for (const std::string& name : opened_by(fa_tune::read_file(kRoot / path))) {
       ++seen;
       // Each part lists the fields of its types where the serializer finds them.
       const bool same = name == own || name == "fa_tune::wire" ||
@@ -150,7 +150,7 @@ TEST_CASE("house: words that were given up stay away") {
     static const std::set<std::string> kinds = {".cpp", ".hpp", ".cu", ".cuh", ".yaml",
                                                 ".md",  ".sh",  ".py", ".sql", ".txt"};
     if (!kinds.contains(path.extension().string()) || path.filename() == "house_test.cpp") continue;
-    const std::string text = fa_tune::read_file(root / path);
+    const std::string text = fa_tune::read_file(kRoot / path);
     std::smatch found;
     const bool there = std::regex_search(text, found, old_words);
     CHECK_MESSAGE(!there, path.string() << ": " << (there ? found.str() : ""));

@@ -19,12 +19,12 @@ bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Longer symbols first, so that '<=' is not read as '<'.
-constexpr std::array<std::string_view, 17> symbols = {
+constexpr std::array<std::string_view, 17> kSymbols = {
     "//", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "<", ">", "(", ")", "[", "]", ","};
 // Only in Python.
-constexpr std::string_view power_sign = "**";
+constexpr std::string_view kPowerSign = "**";
 // What people write who come from C, and what to write here.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> strangers = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kStrangers = {{
     {".", "attributes are not part of this language"},
     {"&&", "write 'and'"},
     {"||", "write 'or'"},
@@ -140,14 +140,14 @@ class Lexer {
 
   void read_symbol(Token& token) {
     const std::string_view rest = std::string_view(text_).substr(at_);
-    if (rest.starts_with(power_sign)) {
+    if (rest.starts_with(kPowerSign)) {
       if (!is_python_) refuse(rest);
       token.kind = Token::Kind::symbol;
-      token.text = power_sign;
-      at_ += power_sign.size();
+      token.text = kPowerSign;
+      at_ += kPowerSign.size();
       return;
     }
-    for (const std::string_view symbol : symbols) {
+    for (const std::string_view symbol : kSymbols) {
       if (!rest.starts_with(symbol)) continue;
       token.kind = Token::Kind::symbol;
       token.text = symbol;
@@ -158,7 +158,7 @@ class Lexer {
   }
 
   [[noreturn]] void refuse(std::string_view rest) const {
-    for (const auto& [symbol, advice] : strangers)
+    for (const auto& [symbol, advice] : kStrangers)
       if (rest.starts_with(symbol))
         throw ExpressionError{at_, "unexpected " + quote_text(symbol) + ", " + std::string(advice)};
     const auto byte = static_cast<unsigned char>(rest[0]);

@@ -47,13 +47,13 @@ class TokenCursor {
  protected:
   explicit TokenCursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
-  static constexpr std::size_t deepest = 200;
+  static constexpr std::size_t kDeepest = 200;
 
   // Counts how deep the functions call each other: parentheses make no node.
   class Level {
    public:
     explicit Level(TokenCursor& cursor) : cursor_(cursor) {
-      if (++cursor_.level_ > deepest) cursor_.fail(too_deep());
+      if (++cursor_.level_ > kDeepest) cursor_.fail(too_deep());
     }
     ~Level() { --cursor_.level_; }
     Level(const Level&) = delete;
@@ -63,7 +63,7 @@ class TokenCursor {
     TokenCursor& cursor_;
   };
 
-  static std::string too_deep() { return fmt::format("nested deeper than {} levels", deepest); }
+  static std::string too_deep() { return fmt::format("nested deeper than {} levels", kDeepest); }
 
   const Token& next() const { return tokens_[at_]; }
   static bool is_symbol(const Token& token, const char* symbol) {

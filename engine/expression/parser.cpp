@@ -11,7 +11,7 @@
 namespace fa_tune::expression {
 namespace {
 
-constexpr std::size_t longest_expression = 4000;
+constexpr std::size_t kLongestExpression = 4000;
 
 struct Function {
   const char* name;
@@ -19,9 +19,9 @@ struct Function {
   std::size_t least_arguments;
   std::size_t most_arguments;
 };
-constexpr Function functions[] = {
-    {"min", Operation::minimum, 1, longest_expression},
-    {"max", Operation::maximum, 1, longest_expression},
+constexpr Function kFunctions[] = {
+    {"min", Operation::minimum, 1, kLongestExpression},
+    {"max", Operation::maximum, 1, kLongestExpression},
     {"ceil_div", Operation::ceil_divide, 2, 2},
     {"abs", Operation::absolute, 1, 1},
 };
@@ -64,7 +64,7 @@ class ExpressionParser : private TokenCursor {
     node->operation = operation;
     node->offset = offset;
     for (const Child& child : children) node->depth = std::max(node->depth, child->depth + 1);
-    if (node->depth > deepest) throw ExpressionError{offset, too_deep()};
+    if (node->depth > kDeepest) throw ExpressionError{offset, too_deep()};
     node->children = std::move(children);
     node->comparisons = std::move(comparisons);
     return node;
@@ -188,7 +188,7 @@ class ExpressionParser : private TokenCursor {
       ++at_;
       return node;
     }
-    for (const Function& function : functions)
+    for (const Function& function : kFunctions)
       if (token.text == function.name) return parse_call(function);
     const auto& words = reserved_words();
     if (std::ranges::find(words, token.text) != words.end())
@@ -196,7 +196,7 @@ class ExpressionParser : private TokenCursor {
     ++at_;
     if (is_symbol("(")) {
       std::vector<std::string> known;
-      for (const Function& function : functions) known.emplace_back(function.name);
+      for (const Function& function : kFunctions) known.emplace_back(function.name);
       throw ExpressionError{token.offset, "unknown function " + quote_text(token.text) +
                                               did_you_mean(token.text, known)};
     }
@@ -218,7 +218,7 @@ class ExpressionParser : private TokenCursor {
     if (arguments.size() < function.least_arguments || arguments.size() > function.most_arguments)
       throw ExpressionError{
           offset, fmt::format("{} takes {}{} argument{}, found {}", function.name,
-                              function.most_arguments == longest_expression ? "at least " : "",
+                              function.most_arguments == kLongestExpression ? "at least " : "",
                               function.least_arguments, function.least_arguments == 1 ? "" : "s",
                               arguments.size())};
     return make_list(function.operation, offset, std::move(arguments));
@@ -231,9 +231,9 @@ Expression Expression::parse(const std::string& text, const Mark& mark) {
   Expression expression;
   expression.text_ = text;
   expression.mark_ = mark;
-  if (text.size() > longest_expression)
+  if (text.size() > kLongestExpression)
     throw UserError(prefix(mark) +
-                    fmt::format("the expression is longer than {} characters", longest_expression));
+                    fmt::format("the expression is longer than {} characters", kLongestExpression));
   try {
     ExpressionParser(expression).run();
   } catch (const ExpressionError& error) {

@@ -13,10 +13,10 @@ namespace {
 using Wide = long double;
 static_assert(std::numeric_limits<Wide>::digits >= 63);
 
-constexpr const char* beyond_64_bits = "the result is beyond 64 bits";
-constexpr const char* not_finite = "the result is no finite number";
-constexpr const char* by_zero = "division by zero";
-constexpr const char* no_number = "expected a number, found text";
+constexpr const char* kBeyond64Bits = "the result is beyond 64 bits";
+constexpr const char* kNotFinite = "the result is no finite number";
+constexpr const char* kByZero = "division by zero";
+constexpr const char* kNoNumber = "expected a number, found text";
 
 bool is_text(const Cell& cell) { return cell.type == Cell::Type::text; }
 bool is_real(const Cell& cell) { return cell.type == Cell::Type::real; }
@@ -28,20 +28,20 @@ double real(const Cell& cell) {
 }
 
 PythonResult finite(double number) {
-  if (!std::isfinite(number)) return std::unexpected(not_finite);
+  if (!std::isfinite(number)) return std::unexpected(kNotFinite);
   return Cell::real(number);
 }
 
 PythonResult integer(Wide number) {
   // 2^63 itself is the first that does not fit.
-  if (!(number >= -0x1p63L && number < 0x1p63L)) return std::unexpected(beyond_64_bits);
+  if (!(number >= -0x1p63L && number < 0x1p63L)) return std::unexpected(kBeyond64Bits);
   return Cell::integer(static_cast<std::int64_t>(number));
 }
 
 PythonResult of_integers(Operation operation, std::int64_t a, std::int64_t b) {
   const ArithmeticResult result = combine_integers(operation, a, b);
-  if (result.fault == ArithmeticFault::overflow) return std::unexpected(beyond_64_bits);
-  if (result.fault == ArithmeticFault::division_by_zero) return std::unexpected(by_zero);
+  if (result.fault == ArithmeticFault::overflow) return std::unexpected(kBeyond64Bits);
+  if (result.fault == ArithmeticFault::division_by_zero) return std::unexpected(kByZero);
   return Cell::integer(result.number);
 }
 
@@ -64,13 +64,13 @@ PythonResult integer_power(std::int64_t base, std::int64_t exponent) {
   // Past 64 steps only 0, 1 and -1 stay within 64 bits.
   if (exponent > 64 && base >= -1 && base <= 1) exponent = 64 + exponent % 2;
   for (std::int64_t i = 0; i < exponent; ++i)
-    if (__builtin_mul_overflow(result, base, &result)) return std::unexpected(beyond_64_bits);
+    if (__builtin_mul_overflow(result, base, &result)) return std::unexpected(kBeyond64Bits);
   return Cell::integer(result);
 }
 
 PythonResult power(const Cell& a, const Cell& b) {
   if (!is_real(a) && !is_real(b) && b.number >= 0) return integer_power(a.number, b.number);
-  if (real(a) == 0 && real(b) < 0) return std::unexpected(by_zero);
+  if (real(a) == 0 && real(b) < 0) return std::unexpected(kByZero);
   return finite(std::pow(real(a), real(b)));
 }
 
@@ -82,10 +82,10 @@ bool python_truth(const Cell& cell) {
 }
 
 PythonResult python_binary(Operation operation, const Cell& a, const Cell& b) {
-  if (is_text(a) || is_text(b)) return std::unexpected(no_number);
+  if (is_text(a) || is_text(b)) return std::unexpected(kNoNumber);
   if (operation == Operation::power) return power(a, b);
   if (operation == Operation::true_divide) {
-    if (wide(b) == 0) return std::unexpected(by_zero);
+    if (wide(b) == 0) return std::unexpected(kByZero);
     return finite(static_cast<double>(wide(a) / wide(b)));
   }
   if (!is_real(a) && !is_real(b)) return of_integers(operation, a.number, b.number);
@@ -99,13 +99,13 @@ PythonResult python_binary(Operation operation, const Cell& a, const Cell& b) {
     default:
       break;
   }
-  if (real(b) == 0) return std::unexpected(by_zero);
+  if (real(b) == 0) return std::unexpected(kByZero);
   return finite(operation == Operation::python_modulo ? real_modulo(real(a), real(b))
                                                       : real_floor_divide(real(a), real(b)));
 }
 
 PythonResult python_unary(Operation operation, const Cell& a) {
-  if (is_text(a)) return std::unexpected(no_number);
+  if (is_text(a)) return std::unexpected(kNoNumber);
   switch (operation) {
     case Operation::negate:
       return is_real(a) ? finite(-a.real()) : of_integers(Operation::subtract, 0, a.number);
@@ -122,7 +122,7 @@ PythonResult python_unary(Operation operation, const Cell& a) {
 }
 
 PythonResult python_round(const Cell& number, const Cell& decimals) {
-  if (is_text(number) || is_text(decimals)) return std::unexpected(no_number);
+  if (is_text(number) || is_text(decimals)) return std::unexpected(kNoNumber);
   if (is_real(decimals)) return std::unexpected("expected a whole number of decimals");
   constexpr std::int64_t most_decimals = 15;
   if (decimals.number < 0 || decimals.number > most_decimals)

@@ -12,7 +12,7 @@
 namespace fa_tune::expression {
 namespace {
 
-constexpr std::int64_t longest_range = 100'000;
+constexpr std::int64_t kLongestRange = 100'000;
 
 class Call {
  public:
@@ -96,8 +96,8 @@ class Call {
     if (step == 0) fail("the step must not be 0");
     std::vector<PythonChild> items;
     for (std::int64_t at = start; step > 0 ? at < stop : at > stop;) {
-      if (std::cmp_greater_equal(items.size(), longest_range))
-        fail(fmt::format("longer than {}", longest_range));
+      if (std::cmp_greater_equal(items.size(), kLongestRange))
+        fail(fmt::format("longer than {}", kLongestRange));
       items.push_back(nodes_.literal(Cell::integer(at), offset_));
       if (__builtin_add_overflow(at, step, &at)) break;
     }

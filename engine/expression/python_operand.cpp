@@ -8,9 +8,9 @@
 namespace fa_tune::expression {
 namespace {
 
-constexpr std::size_t deepest = 200;
+constexpr std::size_t kDeepest = 200;
 // Nodes that one text may make; the largest values in use are ranges of some thousands.
-constexpr std::size_t most_work = 1'000'000;
+constexpr std::size_t kMostWork = 1'000'000;
 
 // Operations whose operands Python takes in any type.
 bool mixes_types(Operation operation) {
@@ -30,8 +30,8 @@ bool mixes_types(Operation operation) {
 }  // namespace
 
 void PythonNodes::work(std::size_t offset) {
-  if (++worked_ > most_work)
-    throw ExpressionError{offset, fmt::format("takes more than {} steps", most_work)};
+  if (++worked_ > kMostWork)
+    throw ExpressionError{offset, fmt::format("takes more than {} steps", kMostWork)};
 }
 
 PythonChild PythonNodes::literal(const Cell& cell, std::size_t offset) {
@@ -78,8 +78,8 @@ PythonChild PythonNodes::make(Operation operation, std::size_t offset,
   node->python = mixes_types(operation);
   node->offset = offset;
   for (const PythonChild& child : children) node->depth = std::max(node->depth, child->depth + 1);
-  if (node->depth > deepest)
-    throw ExpressionError{offset, fmt::format("nested deeper than {} levels", deepest)};
+  if (node->depth > kDeepest)
+    throw ExpressionError{offset, fmt::format("nested deeper than {} levels", kDeepest)};
   node->children = std::move(children);
   node->comparisons = std::move(comparisons);
   if (!std::ranges::all_of(node->children, [](const auto& child) { return is_known(*child); }))

@@ -8,8 +8,8 @@
 namespace fa_tune::expression {
 namespace {
 
-constexpr std::size_t longest_python = 100'000;
-constexpr std::size_t most_items = 100'000;
+constexpr std::size_t kLongestPython = 100'000;
+constexpr std::size_t kMostItems = 100'000;
 
 }  // namespace
 
@@ -46,9 +46,9 @@ Expression PythonParser::start(const std::string& text, const Mark& mark) {
   Expression expression;
   expression.text_ = text;
   expression.mark_ = mark;
-  if (text.size() > longest_python)
+  if (text.size() > kLongestPython)
     throw UserError(prefix(mark) +
-                    fmt::format("the expression is longer than {} characters", longest_python));
+                    fmt::format("the expression is longer than {} characters", kLongestPython));
   return expression;
 }
 
@@ -186,8 +186,8 @@ PythonOperand PythonParser::repeat(const PythonOperand& list, const PythonOperan
 }
 
 void PythonParser::check_size(const PythonOperand& list) const {
-  if (list.items.size() > most_items)
-    throw ExpressionError{list.offset, fmt::format("a list of more than {} values", most_items)};
+  if (list.items.size() > kMostItems)
+    throw ExpressionError{list.offset, fmt::format("a list of more than {} values", kMostItems)};
 }
 
 PythonOperand PythonParser::parse_unary() {

@@ -14,7 +14,7 @@ namespace {
 
 // Launch::schedule of the runs that follow the sanitized one: every asynchronous operation as early
 // as may be, and a draw.
-constexpr std::array<std::uint64_t, 2> adversarial_schedules = {1, 3};
+constexpr std::array<std::uint64_t, 2> kAdversarialSchedules = {1, 3};
 
 }  // namespace
 
@@ -78,8 +78,8 @@ std::optional<Rejection> CaseRun::check(Verdict& verdict, bool sanitized) {
   launch_.checks = {};
   for (GuardedBuffer& buffer : buffers_) buffer.fill_otherwise();
   // Inputs, if they are not large, and guards have just been seen to be as they were written.
-  for (std::size_t i = 0; i < (can && sanitized ? adversarial_schedules.size() : 1); ++i) {
-    if (can) launch_.schedule = adversarial_schedules[i];
+  for (std::size_t i = 0; i < (can && sanitized ? kAdversarialSchedules.size() : 1); ++i) {
+    if (can) launch_.schedule = kAdversarialSchedules[i];
     if (auto rejection = run(Fill::outputs)) return rejection;
     if (auto rejection = compare_runs(first)) return rejection;
   }
@@ -107,7 +107,7 @@ std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdi
   const EntryPtr unchanged = std::exchange(truth_, std::move(changed));
   auto rejection = compare_outputs(verdict);
   if (rejection && as_before(before))
-    rejection = Rejection{.finding = Finding::stale,
+    rejection = Rejection{.finding = Finding::kStale,
                           .message = "the output stayed as it was when " + truth_->changed +
                                      " changed in its place: " + rejection->message};
   else if (rejection)
@@ -166,10 +166,10 @@ std::optional<Rejection> CaseRun::run(Fill what, Look look) {
     return rejection_of(done.error());
   for (const GuardedBuffer& buffer : buffers_)
     if (auto damage = buffer.guard_damage())
-      return Rejection{.finding = Finding::guard_damaged, .message = *damage};
+      return Rejection{.finding = Finding::kGuardDamaged, .message = *damage};
   for (const GuardedBuffer& buffer : buffers_)
     if (auto change = is_looked_at(buffer) ? buffer.input_change() : std::nullopt)
-      return Rejection{.finding = Finding::input_changed, .message = *change};
+      return Rejection{.finding = Finding::kInputChanged, .message = *change};
   return std::nullopt;
 }
 
@@ -183,7 +183,7 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
     if (!comparison) return rejection_of(comparison.error());
     verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
     verdict.worst_rms = std::max(verdict.worst_rms, comparison->rms);
-    if (comparison->finding != Finding::passed)
+    if (comparison->finding != Finding::kPassed)
       return Rejection{.finding = comparison->finding, .message = comparison->message};
   }
   return std::nullopt;
@@ -208,13 +208,13 @@ Rejection CaseRun::not_deterministic(const problem::Tensor& tensor, std::size_t 
   const std::size_t element = byte / size_of(tensor.type);
   const auto [was, is] = told_apart(element_value(tensor.type, before, element),
                                     element_value(tensor.type, now, element));
-  return {.finding = Finding::not_deterministic,
+  return {.finding = Finding::kNotDeterministic,
           .message = fmt::format("{} = {} {} and {} {}", element_name(tensor, element), was, one,
                                  is, other)};
 }
 
 Rejection CaseRun::never_written(const problem::Tensor& tensor, std::size_t byte) {
-  return {.finding = Finding::wrong,
+  return {.finding = Finding::kWrong,
           .message = element_name(tensor, byte / size_of(tensor.type)) + " is never written"};
 }
 
@@ -245,7 +245,7 @@ std::optional<Rejection> CaseRun::compare_runs(const Outputs& first) {
         return rejection_of(done.error());
     if (buffer.unwritten(was, now)) return never_written(tensor, at);
     return Rejection{
-        .finding = Finding::not_deterministic,
+        .finding = Finding::kNotDeterministic,
         .message = fmt::format("{} in one run and the next",
                                element_name(tensor, **differs / size_of(tensor.type)))};
   }
@@ -263,7 +263,7 @@ std::optional<Rejection> CaseRun::compare_inputs_apart() {
     if (!differs) return rejection_of(differs.error());
     if (*differs)
       return Rejection{
-          .finding = Finding::input_changed,
+          .finding = Finding::kInputChanged,
           .message = "wrote to an input: " +
                      element_name(buffer.tensor(), **differs / size_of(buffer.tensor().type))};
   }

@@ -93,7 +93,7 @@ class Errors {
     const std::size_t count = expectation_.exact.size();
     std::vector<Errors> parts(element_pieces(count), Errors(output_, bytes_, expectation_));
     in_pieces(count, [&](std::size_t first, std::size_t end) {
-      parts[first / elements_of_piece].add(first, first, end - first);
+      parts[first / kElementsOfPiece].add(first, first, end - first);
     });
     for (const Errors& part : parts) add(part);
   }
@@ -264,27 +264,27 @@ Comparison comparison_of(const problem::Tensor& output, const Errors& errors,
 
   if (errors.not_finite > 0) {
     const auto& first = errors.first_not_finite;
-    result.finding = Finding::not_finite;
+    result.finding = Finding::kNotFinite;
     result.message =
         fmt::format("{} = {}, expected {:.6g}; {} of {}{} are not finite, {} of them never written",
                     errors.name_of(first.element), errors.value_at(first.element), first.exact,
                     errors.not_finite, elements, elements_text, errors.unwritten);
   } else if (errors.wrong > 0) {
     const auto& worst = errors.worst;
-    result.finding = Finding::wrong;
+    result.finding = Finding::kWrong;
     const auto [value, exact] = told_apart(errors.value_at(worst.element), worst.exact);
     result.message = fmt::format("{} = {}, expected {}, allowed {:.3g}; {} of {}{} are off",
                                  errors.name_of(worst.element), value, exact, worst.bound,
                                  errors.wrong, elements, elements_text);
     if (expectation.measured && result.worst_ratio < kLittle) result.message += kStateOne;
   } else if (expectation.rms_bound && !(result.rms <= *expectation.rms_bound)) {
-    result.finding = Finding::imprecise;
+    result.finding = Finding::kImprecise;
     const auto [rms, allowed] = told_apart(result.rms, *expectation.rms_bound);
     result.message =
         fmt::format("{}: relative RMS error {}, allowed {}", output.name, rms, allowed);
     if (expectation.measured) result.message += kStateOne;
   } else if (!(scaled_rms <= expectation.scaled_rms_bound)) {
-    result.finding = Finding::imprecise;
+    result.finding = Finding::kImprecise;
     result.message = fmt::format(
         "{}: RMS of the errors is {:.3g} of what an element is allowed, at most {:.3g} may be",
         output.name, scaled_rms, expectation.scaled_rms_bound);
@@ -299,7 +299,7 @@ Comparison compare(const problem::Tensor& output, std::span<const std::byte> byt
                    const problem::Expectation& expectation) {
   if (expectation.sampled()) {
     Comparison outside = compare_with_limits(output, bytes, expectation.limits);
-    if (outside.finding != Finding::passed) return outside;
+    if (outside.finding != Finding::kPassed) return outside;
   }
   return comparison_of(output, Errors(output, bytes, expectation, false), expectation);
 }

@@ -21,10 +21,10 @@ bool is_untouched(const problem::Tensor& tensor, std::span<const std::byte> byte
 
 // How an output compares with the expected one.
 struct Comparison {
-  std::string finding = Finding::passed;  // or not_finite, wrong, imprecise
-  std::string message;                    // one line; empty if passed
-  double worst_ratio = 0;                 // error / bound; of the finite elements
-  double rms = 0;                         // ||error|| / ||exact||
+  std::string finding = Finding::kPassed;  // or not_finite, wrong, imprecise
+  std::string message;                     // one line; empty if passed
+  double worst_ratio = 0;                  // error / bound; of the finite elements
+  double rms = 0;                          // ||error|| / ||exact||
 };
 
 // Compares an output with the expected one. If that is of some rows only, it compares those, and

@@ -26,11 +26,11 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
 
 Rejection rejection_of(const device::Fault& fault) {
   if (fault.kind == device::FaultKind::read_only)
-    return {.finding = Finding::input_changed, .message = fault.message};
+    return {.finding = Finding::kInputChanged, .message = fault.message};
   const bool never_ran = fault.kind == device::FaultKind::load_failed ||
                          fault.kind == device::FaultKind::unknown_instruction ||
                          fault.kind == device::FaultKind::resources;
-  return {.finding = never_ran ? Finding::not_bound : Finding::fault,
+  return {.finding = never_ran ? Finding::kNotBound : Finding::kFault,
           .message = to_text(fault.kind) + ": " + fault.message};
 }
 
@@ -63,7 +63,7 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     if (const auto kernel = bind(gate_case.shape))
       rejection = check(*kernel, gate_case, input_cache_, verdict);
     else
-      rejection = Rejection{.finding = Finding::not_bound, .message = kernel.error()};
+      rejection = Rejection{.finding = Finding::kNotBound, .message = kernel.error()};
     if (!rejection) continue;
     verdict.finding = rejection->finding;
     verdict.message = rejection->message;

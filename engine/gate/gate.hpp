@@ -19,37 +19,37 @@ class DeviceInputCache;
 
 // What the gate says of a kernel: that it passed, or the first reason why it failed.
 struct Finding {
-  static constexpr auto passed = "passed";  // every check passed
-  static constexpr auto fault = "fault";    // the device stopped it: see the message
+  static constexpr auto kPassed = "passed";  // every check passed
+  static constexpr auto kFault = "fault";    // the device stopped it: see the message
   // An output is NaN or infinite where the expected result is finite; unwritten elements too.
-  static constexpr auto not_finite = "not_finite";
-  static constexpr auto wrong = "wrong";  // an element is off by more than its bound
+  static constexpr auto kNotFinite = "not_finite";
+  static constexpr auto kWrong = "wrong";  // an element is off by more than its bound
   // Every element is within its bound but the whole is not (relative RMS).
-  static constexpr auto imprecise = "imprecise";
-  static constexpr auto guard_damaged = "guard_damaged";  // it wrote outside its buffers
-  static constexpr auto input_changed = "input_changed";  // it wrote to an input
-  static constexpr auto stale = "stale";  // the output stayed as it was when an input changed
+  static constexpr auto kImprecise = "imprecise";
+  static constexpr auto kGuardDamaged = "guard_damaged";  // it wrote outside its buffers
+  static constexpr auto kInputChanged = "input_changed";  // it wrote to an input
+  static constexpr auto kStale = "stale";  // the output stayed as it was when an input changed
   // Two runs on the same inputs differ.
-  static constexpr auto not_deterministic = "not_deterministic";
-  static constexpr auto too_fast = "too_fast";  // timed below what the device could do at most
+  static constexpr auto kNotDeterministic = "not_deterministic";
+  static constexpr auto kTooFast = "too_fast";  // timed below what the device could do at most
   // It is faster where it finds in its buffers what the launch before left there.
-  static constexpr auto lives_on_memory = "lives_on_memory";
+  static constexpr auto kLivesOnMemory = "lives_on_memory";
   // It could not be built or launched for a shape of the suite.
-  static constexpr auto not_bound = "not_bound";
+  static constexpr auto kNotBound = "not_bound";
 };
 
 // The finding is not_bound for a kernel that never ran, and fault for the rest.
 Rejection rejection_of(const device::Fault& fault);
 
 struct Verdict {
-  std::string finding = Finding::passed;
+  std::string finding = Finding::kPassed;
   std::string message;     // one line; empty if passed
   std::string where;       // the shape and inputs of the case that decided
   int cases = 0;           // that were run, the deciding one included
   double worst_ratio = 0;  // largest error / bound over all cases
   double worst_rms = 0;    // largest relative RMS error
 
-  bool passed() const { return finding == Finding::passed; }
+  bool passed() const { return finding == Finding::kPassed; }
   // Of one that did not pass.
   Rejection rejection() const { return {finding, message + " (" + where + ")"}; }
 };

@@ -113,7 +113,7 @@ class ReferenceLaunch {
     in_pieces(count, [&](std::size_t first, std::size_t end) {
       for (std::size_t i = end; i-- > first;)
         if (!std::isfinite(element_value(tensor.type, buffer.data(), i)))
-          odd[first / elements_of_piece] = i;
+          odd[first / kElementsOfPiece] = i;
     });
     const std::size_t i = std::ranges::min(odd);
     if (i == count) return;

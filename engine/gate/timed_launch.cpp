@@ -126,7 +126,7 @@ std::optional<Rejection> TimedLaunch::check_inputs(const EntryPtr& inputs) const
     if (const auto done = device_.read(places_[i].buffer, places_[i].offset, memory.bytes()); !done)
       return rejection_of(done.error());
     if (const auto differs = first_difference_of_large(memory.bytes(), tensor.bytes))
-      return Rejection{.finding = Finding::input_changed,
+      return Rejection{.finding = Finding::kInputChanged,
                        .message = "under the clock: wrote to an input: " +
                                   element_name(tensor, *differs / size_of(tensor.type))};
   }
@@ -144,7 +144,7 @@ std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,
     if (!problem::is_result(tensor.role)) continue;
     const auto comparison = compare_on_device(device_, input_cache_, places_[i], tensor, truth);
     if (!comparison) return rejection_of(comparison.error());
-    if (comparison->finding != Finding::passed)
+    if (comparison->finding != Finding::kPassed)
       return Rejection{comparison->finding, when + ": " + comparison->message};
   }
   return std::nullopt;

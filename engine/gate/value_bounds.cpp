@@ -95,7 +95,7 @@ Comparison compare_with_limits(const problem::Tensor& output, std::span<const st
   }
   Comparison result;
   if (outside.not_finite > 0) {
-    result.finding = Finding::not_finite;
+    result.finding = Finding::kNotFinite;
     result.message =
         fmt::format("{} = {}; {} of {} elements are not finite, {} of them never written",
                     element_name(output, outside.first_not_finite),
@@ -104,7 +104,7 @@ Comparison compare_with_limits(const problem::Tensor& output, std::span<const st
   } else if (outside.beyond > 0) {
     const std::size_t at =
         limits.range_of_row[outside.first_beyond / length] * length + outside.first_beyond % length;
-    result.finding = Finding::wrong;
+    result.finding = Finding::kWrong;
     result.message = fmt::format(
         "{} = {:.6g}, which no correct kernel gives: what its row sees lies between {:.6g} and "
         "{:.6g}; {} of {} elements are so",

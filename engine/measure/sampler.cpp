@@ -17,37 +17,37 @@ namespace {
 
 // A sample must last long enough that the clock's resolution (0.5 us for events) and the gap
 // between two graphs are lost in it.
-constexpr double sample_us = 200;
-constexpr int most_launches = 200;
+constexpr double kSampleUs = 200;
+constexpr int kMostLaunches = 200;
 
-constexpr int look_samples = 5;
-constexpr int quick_look_samples = 3;
-constexpr int most_looks = 8;
-constexpr double look_budget_us = 50'000;  // a slow kernel warms the GPU up in a single look
-constexpr double settled = 0.01;           // two looks that differ by less, relatively
+constexpr int kLookSamples = 5;
+constexpr int kQuickLookSamples = 3;
+constexpr int kMostLooks = 8;
+constexpr double kLookBudgetUs = 50'000;  // a slow kernel warms the GPU up in a single look
+constexpr double kSettled = 0.01;         // two looks that differ by less, relatively
 
-constexpr double heating_us = 100'000;  // a look at the clock under load
-constexpr int most_heatings = 20;
-constexpr double wandering = 0.01;  // the middle four fifths of its samples' clocks differ by more
-constexpr double steady = 0.003;    // a look that is lower by less, relatively, is as low
+constexpr double kHeatingUs = 100'000;  // a look at the clock under load
+constexpr int kMostHeatings = 20;
+constexpr double kWandering = 0.01;  // the middle four fifths of its samples' clocks differ by more
+constexpr double kSteady = 0.003;    // a look that is lower by less, relatively, is as low
 
 // A launch of milliseconds varies less than a short one, and costs more.
-constexpr int screen_samples = 25;
-constexpr int least_screen_samples = 9;
-constexpr double screen_budget_us = 15'000;
-constexpr int final_samples = 100;
-constexpr int least_final_samples = 30;
-constexpr double final_budget_us = 300'000;
-constexpr int more_samples = 50;
-constexpr int block_samples = 3;  // of one kernel in one block of a race
-constexpr int most_samples = 300;
-constexpr int cold_samples = 50;
+constexpr int kScreenSamples = 25;
+constexpr int kLeastScreenSamples = 9;
+constexpr double kScreenBudgetUs = 15'000;
+constexpr int kFinalSamples = 100;
+constexpr int kLeastFinalSamples = 30;
+constexpr double kFinalBudgetUs = 300'000;
+constexpr int kMoreSamples = 50;
+constexpr int kBlockSamples = 3;  // of one kernel in one block of a race
+constexpr int kMostSamples = 300;
+constexpr int kColdSamples = 50;
 // Of single launches, each behind what is restored: more, since they vary more than long samples,
 // and each costs at least so much more than its launch.
-constexpr int restored_screen_samples = 100;
-constexpr int most_restored_block_samples = 15;
-constexpr double restoring_us = 40;
-constexpr double final_half_width = 0.005;  // of the median
+constexpr int kRestoredScreenSamples = 100;
+constexpr int kMostRestoredBlockSamples = 15;
+constexpr double kRestoringUs = 40;
+constexpr double kFinalHalfWidth = 0.005;  // of the median
 
 bool usable(double us) { return std::isfinite(us) && us > 0; }
 
@@ -58,7 +58,7 @@ bool usable(const device::Timing& timing) {
 }
 
 int launches_for(double us) {
-  return static_cast<int>(std::clamp(std::ceil(sample_us / us), 1.0, double{most_launches}));
+  return static_cast<int>(std::clamp(std::ceil(kSampleUs / us), 1.0, double{kMostLaunches}));
 }
 
 // What is timed, wherever and how often.
@@ -87,13 +87,13 @@ std::expected<device::Timing, device::Fault> take(const Work& work, device::Timi
   for (;;) {
     auto timing = work.time(plan);
     if (!timing || usable(*timing)) return timing;
-    if (plan.launches_per_sample >= most_launches) {
+    if (plan.launches_per_sample >= kMostLaunches) {
       return std::unexpected(
           device::Fault{device::FaultKind::device_lost,
                         fmt::format("{}: the clock gives no usable time for {} launches",
                                     work.device.info().id, plan.launches_per_sample)});
     }
-    plan.launches_per_sample = std::min(plan.launches_per_sample * 4, most_launches);
+    plan.launches_per_sample = std::min(plan.launches_per_sample * 4, kMostLaunches);
   }
 }
 
@@ -116,24 +116,24 @@ std::expected<Settled, device::Fault> settle(
     const Work& work, Effort effort = Effort::final_,
     double slow_us = std::numeric_limits<double>::infinity()) {
   const bool quick = effort == Effort::screen;
-  device::TimingPlan plan = work.plan(1, quick ? quick_look_samples : look_samples, 2);
+  device::TimingPlan plan = work.plan(1, quick ? kQuickLookSamples : kLookSamples, 2);
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
   double previous_us = 0;
-  for (int look = 0; look < most_looks && spent_us < look_budget_us; ++look) {
+  for (int look = 0; look < kMostLooks && spent_us < kLookBudgetUs; ++look) {
     const int asked = plan.launches_per_sample;
     auto timing = take(work, plan);
     if (!timing) return std::unexpected(timing.error());
     if (plan.launches_per_sample > asked) fewest = plan.launches_per_sample;
     const double us = median(timing->samples_us);
-    if (quick && us >= sample_us) {
+    if (quick && us >= kSampleUs) {
       Settled known{1, us, {}};
       if (us > slow_us) known.enough = std::move(*timing);
       return known;
     }
     spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const int wanted = std::max(work.restores() ? 1 : launches_for(us), fewest);
-    const bool agree = std::abs(us - previous_us) <= settled * us;
+    const bool agree = std::abs(us - previous_us) <= kSettled * us;
     previous_us = us;
     if (!close(plan.launches_per_sample, wanted)) {
       plan.launches_per_sample = wanted;
@@ -150,18 +150,18 @@ std::expected<Settled, device::Fault> settle(
 //
 // Returns the clocks of the last look's samples, where they are known.
 std::expected<std::vector<double>, device::Fault> heat(const Work& work, const Settled& policy) {
-  const double sample = policy.us * policy.launches + (work.restores() ? restoring_us : 0);
-  const int samples = std::max(1, static_cast<int>(heating_us / std::max(sample, 1.0)));
+  const double sample = policy.us * policy.launches + (work.restores() ? kRestoringUs : 0);
+  const int samples = std::max(1, static_cast<int>(kHeatingUs / std::max(sample, 1.0)));
   double previous = 0;
   std::vector<double> clocks;
-  for (int look = 0; look < most_heatings; ++look) {
+  for (int look = 0; look < kMostHeatings; ++look) {
     auto timing = work.time(work.plan(policy.launches, samples, 0));
     if (!timing) return std::unexpected(timing.error());
     clocks = std::move(timing->gpu.sm_mhz);
     const double mhz = median(clocks);
     // Where nobody tells the clock, the kernel does.
     const double speed = std::isfinite(mhz) ? mhz : 1 / median(timing->samples_us);
-    if (look > 0 && speed >= (1 - steady) * previous) break;
+    if (look > 0 && speed >= (1 - kSteady) * previous) break;
     previous = speed;
   }
   return clocks;
@@ -174,7 +174,7 @@ double wandering_mhz(std::vector<double> clocks) {
   const double middle = median(clocks);
   const double low = clocks[clocks.size() / 10],
                high = clocks[clocks.size() - 1 - clocks.size() / 10];
-  return high - low > wandering * middle ? middle : 0;
+  return high - low > kWandering * middle ? middle : 0;
 }
 
 // What a sampling says in a race: the time, or, if `mhz` is not 0 and its clock is known, that at
@@ -203,8 +203,8 @@ class Patience {
   int left_;
   std::chrono::milliseconds pause_{100};
 };
-constexpr int final_patience = 3;
-constexpr int race_patience = 5;
+constexpr int kFinalPatience = 3;
+constexpr int kRacePatience = 5;
 
 // As take(), with others in the place of throttled samples, as far as patience goes.
 std::expected<device::Timing, device::Fault> take_cool(const Work& work, device::TimingPlan& plan,
@@ -228,13 +228,13 @@ int samples_for(Effort effort, const Settled& policy, bool restores) {
   const auto within = [&](double budget_us, double least, double most) {
     return static_cast<int>(std::clamp(budget_us / (policy.us * policy.launches), least, most));
   };
-  if (effort == Effort::final_) return within(final_budget_us, least_final_samples, final_samples);
-  return within(screen_budget_us, least_screen_samples,
-                restores ? restored_screen_samples : screen_samples);
+  if (effort == Effort::final_) return within(kFinalBudgetUs, kLeastFinalSamples, kFinalSamples);
+  return within(kScreenBudgetUs, kLeastScreenSamples,
+                restores ? kRestoredScreenSamples : kScreenSamples);
 }
 
 bool narrow(const Interval& time) {
-  return (time.high - time.low) / 2 <= final_half_width * time.value;
+  return (time.high - time.low) / 2 <= kFinalHalfWidth * time.value;
 }
 
 }  // namespace
@@ -259,16 +259,16 @@ std::expected<Measurement, device::Fault> measure(device::Device& device,
     const Interval time = estimate(launches->enough->samples_us);
     return Measurement{std::move(*launches->enough), time};
   }
-  Patience patience(effort == Effort::screen ? 0 : final_patience);
+  Patience patience(effort == Effort::screen ? 0 : kFinalPatience);
   const int fewest = samples_for(effort, *launches, work.restores());
   device::TimingPlan plan = work.plan(launches->launches, fewest, 3);
   auto timing = take_cool(work, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   Interval time = estimate(timing->samples_us);
 
-  plan.samples = more_samples;
+  plan.samples = kMoreSamples;
   // One that fills the budget with fewer samples is not given three times as many.
-  const int most = fewest < final_samples ? fewest : most_samples;
+  const int most = fewest < kFinalSamples ? fewest : kMostSamples;
   const auto taken = [&] { return static_cast<int>(timing->samples_us.size()); };
   while (effort == Effort::final_ && (taken() < fewest || (!narrow(time) && taken() < most))) {
     const int before = plan.launches_per_sample;
@@ -286,8 +286,8 @@ std::expected<Measurement, device::Fault> measure_cold(device::Device& device,
                                                        const device::Launch& launch,
                                                        const device::BufferChanges& restore) {
   const Work work{device, launch, restore};
-  Patience patience(final_patience);
-  device::TimingPlan plan = work.plan(1, cold_samples, 3, device::L2::cold);
+  Patience patience(kFinalPatience);
+  device::TimingPlan plan = work.plan(1, kColdSamples, 3, device::L2::cold);
   auto timing = take_cool(work, plan, patience);
   if (!timing) return std::unexpected(timing.error());
   const Interval time = estimate(timing->samples_us);
@@ -318,13 +318,13 @@ std::expected<LaunchRace, RaceFault> race_launches(device::Device& device,
     }
     const int samples =
         restore.empty()
-            ? block_samples
-            : static_cast<int>(std::clamp<double>(block_samples * sample_us / settled->us,
-                                                  block_samples, most_restored_block_samples));
+            ? kBlockSamples
+            : static_cast<int>(std::clamp<double>(kBlockSamples * kSampleUs / settled->us,
+                                                  kBlockSamples, kMostRestoredBlockSamples));
     plans.push_back(
         work(under_way).plan(l2 == device::L2::cold ? 1 : settled->launches, samples, 1, l2));
   }
-  Patience patience(race_patience);
+  Patience patience(kRacePatience);
   std::vector<Taken> all;
   const RaceClock clock = [&](std::size_t i, int block) -> std::expected<double, device::Fault> {
     under_way = i;

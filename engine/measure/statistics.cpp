@@ -11,8 +11,8 @@
 namespace fa_tune::measure {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double tail = 0.025;  // each side of a 95% interval
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kTail = 0.025;  // each side of a 95% interval
 
 bool any_nan(std::span<const double> samples) {
   return std::any_of(samples.begin(), samples.end(), [](double x) { return std::isnan(x); });
@@ -52,14 +52,14 @@ double resampled_median(const std::vector<double>& sorted, Random& random,
 }  // namespace
 
 double median(std::span<const double> samples) {
-  if (samples.empty() || any_nan(samples)) return nan;
+  if (samples.empty() || any_nan(samples)) return kNan;
   std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
   return middle(sorted);
 }
 
 Interval estimate(std::span<const double> samples, std::uint64_t seed, int resamples) {
-  Interval result{nan, nan, nan};
+  Interval result{kNan, kNan, kNan};
   if (samples.empty() || any_nan(samples)) return result;
   std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
@@ -71,13 +71,13 @@ Interval estimate(std::span<const double> samples, std::uint64_t seed, int resam
   std::vector<double> medians(static_cast<std::size_t>(resamples));
   for (double& value : medians) value = resampled_median(sorted, random, counts);
   std::sort(medians.begin(), medians.end());
-  result.low = quantile(medians, tail);
-  result.high = quantile(medians, 1 - tail);
+  result.low = quantile(medians, kTail);
+  result.high = quantile(medians, 1 - kTail);
   return result;
 }
 
 Interval estimate_mean(std::span<const double> samples, std::uint64_t seed, int resamples) {
-  if (samples.empty() || any_nan(samples)) return {nan, nan, nan};
+  if (samples.empty() || any_nan(samples)) return {kNan, kNan, kNan};
   const std::size_t n = samples.size();
   const auto mean_of = [n](double sum) { return sum / static_cast<double>(n); };
   Interval result;
@@ -93,13 +93,13 @@ Interval estimate_mean(std::span<const double> samples, std::uint64_t seed, int 
     value = mean_of(sum);
   }
   std::sort(means.begin(), means.end());
-  result.low = quantile(means, tail);
-  result.high = quantile(means, 1 - tail);
+  result.low = quantile(means, kTail);
+  result.high = quantile(means, 1 - kTail);
   return result;
 }
 
 Interval mean_of_few(std::span<const double> samples, double confidence) {
-  if (samples.empty() || any_nan(samples)) return {nan, nan, nan};
+  if (samples.empty() || any_nan(samples)) return {kNan, kNan, kNan};
   const auto n = static_cast<double>(samples.size());
   const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
   constexpr double infinity = std::numeric_limits<double>::infinity();

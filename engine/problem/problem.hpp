@@ -145,6 +145,9 @@ struct Suite {
 
 class ReferenceRunner;  // reference.hpp
 
+// How many hidden shapes a run draws.
+inline constexpr int kHiddenShapes = 3;
+
 // What is computed: shapes, inputs, the truth, and what a kernel must be told at compile time. The
 // engine knows of attention only what stands behind this interface.
 class Problem {

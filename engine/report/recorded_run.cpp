@@ -12,7 +12,7 @@
 namespace fa_tune::report {
 namespace {
 
-constexpr double us_per_ms = 1000;
+constexpr double kUsPerMs = 1000;
 
 community::Failure failure_of(const db::TrialRow& trial) {
   if (trial.outcome == Outcome::passed && trial.screen_time) return community::Failure::none;
@@ -29,7 +29,7 @@ std::vector<double> samples_ms(const db::Store& store, const db::TrialRow& trial
   std::vector<double> result;
   for (const db::SampleRow& row : store.samples(trial.id))
     if (row.phase == "screen")
-      for (const double us : row.us) result.push_back(us / us_per_ms);
+      for (const double us : row.us) result.push_back(us / kUsPerMs);
   return result;
 }
 
@@ -95,7 +95,7 @@ community::RecordedRun run_table(const db::Store& store, std::int64_t id) {
     trial.config = Config::from_json(row.config_json);
     trial.failure = failure_of(timed);
     if (trial.failure == community::Failure::none) {
-      trial.time_ms = timed.screen_time->us.value / us_per_ms;
+      trial.time_ms = timed.screen_time->us.value / kUsPerMs;
       trial.samples_ms = samples_ms(store, timed);
     }
     trial.compile_ms = row.compile_ms;

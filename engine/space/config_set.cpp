@@ -16,10 +16,10 @@ namespace {
 
 // How often a constraint that the diagrams do not know may refuse before the search for a config is
 // given up; a second or two.
-constexpr std::uint64_t most_draws = 1'000'000;
+constexpr std::uint64_t kMostDraws = 1'000'000;
 // The estimate of a count stops at so many valid draws: a relative error of 1.6%, one sigma.
-constexpr std::uint64_t enough_hits = 4'096;
-constexpr std::uint64_t enough_draws = 65'536;
+constexpr std::uint64_t kEnoughHits = 4'096;
+constexpr std::uint64_t kEnoughDraws = 65'536;
 
 std::uint64_t multiply_saturating(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;
@@ -64,7 +64,7 @@ void ConfigSet::estimate_count() {
   Random random(derive_seed(0, "count of a space"));
   std::uint64_t hits = 0;
   std::uint64_t draws = 0;
-  while (hits < enough_hits && draws < (hits > 0 ? enough_draws : most_draws)) {
+  while (hits < kEnoughHits && draws < (hits > 0 ? kEnoughDraws : kMostDraws)) {
     ++draws;
     hits += passes(draw(random)) ? 1 : 0;
   }
@@ -105,7 +105,7 @@ std::optional<std::uint64_t> ConfigSet::rank(const Genome& genome) const {
 }
 
 Genome ConfigSet::at(std::uint64_t index) const {
-  Genome genome(plan_->levels().size(), inactive_gene);
+  Genome genome(plan_->levels().size(), kInactiveGene);
   for (auto diagram = diagrams_.rbegin(); diagram != diagrams_.rend(); ++diagram) {
     diagram->at(index % diagram->count(), genome);
     index /= diagram->count();
@@ -114,14 +114,14 @@ Genome ConfigSet::at(std::uint64_t index) const {
 }
 
 Genome ConfigSet::draw(Random& random) const {
-  Genome genome(plan_->levels().size(), inactive_gene);
+  Genome genome(plan_->levels().size(), kInactiveGene);
   for (const Diagram& diagram : diagrams_) diagram.sample(random, genome);
   return genome;
 }
 
 Genome ConfigSet::sample(Random& random) const {
   if (exact_) return at(random.below(count_));
-  for (std::uint64_t i = 0; i < most_draws; ++i) {
+  for (std::uint64_t i = 0; i < kMostDraws; ++i) {
     Genome genome = draw(random);
     if (passes(genome)) return genome;
   }
@@ -130,7 +130,7 @@ Genome ConfigSet::sample(Random& random) const {
 }
 
 Genome ConfigSet::nearest(const Genome& wish, Random& random) const {
-  Genome genome(plan_->levels().size(), inactive_gene);
+  Genome genome(plan_->levels().size(), kInactiveGene);
   if (left_out_.empty()) {
     for (const Diagram& diagram : diagrams_) diagram.nearest(wish, 0, random, genome);
     return genome;

@@ -60,8 +60,8 @@ Terms::Terms(const SpacePlan& plan, const std::vector<std::size_t>& order) : pla
     cells_.emplace_back();
     for (const expression::Cell& cell : level.values) cells_.back().push_back(intern(cell));
   }
-  values_.assign(parameters.size(), no_term);
-  activities_.assign(parameters.size(), no_term);
+  values_.assign(parameters.size(), kNoTerm);
+  activities_.assign(parameters.size(), kNoTerm);
   add_parameters();
   add_checks();
 }
@@ -107,8 +107,8 @@ TermId Terms::add_all(const std::vector<TermId>& children) {
   Term term;
   term.kind = TermKind::all;
   for (const TermId child : children)
-    if (child != no_term) term.children.push_back(child);
-  if (term.children.empty()) return no_term;
+    if (child != kNoTerm) term.children.push_back(child);
+  if (term.children.empty()) return kNoTerm;
   return term.children.size() == 1 ? term.children[0] : add(std::move(term));
 }
 
@@ -254,7 +254,7 @@ TermId Terms::name_term(const std::string& name, const std::string* only_for) {
 }
 
 TermId Terms::template_term(const std::string& name) {
-  const std::size_t chooser = positions_.at(template_parameter);
+  const std::size_t chooser = positions_.at(kTemplateParameter);
   Term term;
   term.kind = TermKind::is_text;
   term.literal = intern({expression::Cell::Type::text, 0, &name});
@@ -272,7 +272,7 @@ TermId Terms::applies_term(const expression::Expression& expression, const std::
 TermId Terms::exists_term(const std::string& name, const std::string* only_for) {
   if (const auto found = positions_.find(name); found != positions_.end())
     return activities_[found->second];
-  if (plan_.parts().constants.contains(name)) return no_term;
+  if (plan_.parts().constants.contains(name)) return kNoTerm;
   Term term;
   term.kind = TermKind::pick;
   const TermId yes = add_literal(expression::Cell::boolean(true));
@@ -295,7 +295,7 @@ std::set<std::size_t> Terms::parameters_of(TermId id) const {
   while (!open.empty()) {
     const TermId here = open.back();
     open.pop_back();
-    if (here == no_term || !seen.insert(here).second) continue;
+    if (here == kNoTerm || !seen.insert(here).second) continue;
     const Term& term = terms_[here];
     if (term.kind == TermKind::parameter) result.insert(term.parameter);
     open.insert(open.end(), term.children.begin(), term.children.end());

@@ -17,7 +17,7 @@
 namespace fa_tune::space {
 
 using TermId = std::uint32_t;
-inline constexpr TermId no_term = UINT32_MAX;
+inline constexpr TermId kNoTerm = UINT32_MAX;
 
 // A part of a constraint, derived value or `when`. Equal parts are one term, wherever they are
 // written; names of derived values are replaced by what they stand for.
@@ -45,8 +45,8 @@ class Terms {
   // What must hold of every config: a constraint, or a derived value that might fail.
   struct Check {
     const SpacePlan::Step* step = nullptr;
-    TermId applies = no_term;  // only where this is true; no_term: everywhere
-    TermId term = no_term;
+    TermId applies = kNoTerm;  // only where this is true; no_term: everywhere
+    TermId term = kNoTerm;
     std::size_t parameter = 0;  // the last one it needs: SpacePlan tries it there
   };
 

@@ -14,7 +14,7 @@ namespace fa_tune::space {
 using Gene = std::uint16_t;
 using Genome = std::vector<Gene>;
 
-inline constexpr Gene inactive_gene = 0xFFFF;
+inline constexpr Gene kInactiveGene = 0xFFFF;
 
 // Which valid configs count as near one; Space::neighbors lists them. Genes that appear or vanish
 // because another one changed do not count as changed, and those that appear take every value.
@@ -30,7 +30,7 @@ enum class Neighborhood {
   linked,
 };
 
-inline constexpr std::size_t most_pair_values = 4096;
+inline constexpr std::size_t kMostPairValues = 4096;
 
 // For tables of genomes (FNV-1a over the digits). Look-ups only: the order of such a table differs
 // between libraries, so a search must never walk through one.

@@ -19,7 +19,7 @@ class KeyTable {
     const std::uint64_t hash = hash_of(key);
     std::size_t slot = hash & (slots_.size() - 1);
     const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    for (; slots_[slot].number != none; slot = (slot + 1) & (slots_.size() - 1))
+    for (; slots_[slot].number != kNone; slot = (slot + 1) & (slots_.size() - 1))
       if (slots_[slot].tag == tag && equal(slots_[slot].number, key))
         return {slots_[slot].number, false};
     const auto number = static_cast<std::uint32_t>(starts_.size());
@@ -34,9 +34,9 @@ class KeyTable {
  private:
   struct Slot {
     std::uint32_t tag = 0;  // the upper half of the key's hash
-    std::uint32_t number = none;
+    std::uint32_t number = kNone;
   };
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
 
   // Mixes word by word with the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
   static std::uint64_t hash_of(std::span<const std::uint64_t> key) {
@@ -69,7 +69,7 @@ class KeyTable {
     for (std::uint32_t number = 0; number < starts_.size(); ++number) {
       const std::uint64_t hash = hash_of(key_of(number));
       std::size_t slot = hash & (slots_.size() - 1);
-      while (slots_[slot].number != none) slot = (slot + 1) & (slots_.size() - 1);
+      while (slots_[slot].number != kNone) slot = (slot + 1) & (slots_.size() - 1);
       slots_[slot] = {static_cast<std::uint32_t>(hash >> 32), number};
     }
   }

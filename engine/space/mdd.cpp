@@ -27,7 +27,7 @@ std::optional<std::size_t> Diagram::edge(Node node, Gene digit) const {
 
 bool Diagram::contains(const Genome& genome) const {
   Node node = root_;
-  if (node == nowhere) return false;
+  if (node == kNowhere) return false;
   for (const std::size_t parameter : parameters_) {
     const auto i = edge(node, genome[parameter]);
     if (!i) return false;
@@ -38,7 +38,7 @@ bool Diagram::contains(const Genome& genome) const {
 
 std::optional<std::uint64_t> Diagram::rank(const Genome& genome) const {
   Node node = root_;
-  if (node == nowhere) return std::nullopt;
+  if (node == kNowhere) return std::nullopt;
   std::uint64_t rank = 0;
   for (const std::size_t parameter : parameters_) {
     const auto i = edge(node, genome[parameter]);
@@ -83,7 +83,7 @@ DiagramWriter::DiagramWriter(std::vector<std::size_t> parameters) : levels_(para
 }
 
 Diagram::Node DiagramWriter::add(std::size_t level, std::span<const Edge> edges) {
-  if (edges.empty()) return nowhere;
+  if (edges.empty()) return kNowhere;
   key_.clear();
   for (const Edge& edge : edges) key_.push_back(std::uint64_t{edge.digit} << 32 | edge.child);
   Level& known = levels_[level];
@@ -101,7 +101,7 @@ Diagram::Node DiagramWriter::add(std::size_t level, std::span<const Edge> edges)
     diagram_.before_.push_back(count);
     count = add_saturating(count, diagram_.counts_[edge.child]);
     size += diagram_.sizes_[edge.child];
-    const int here = edge.digit == inactive_gene ? 1 : 0;
+    const int here = edge.digit == kInactiveGene ? 1 : 0;
     absent = std::min(absent, static_cast<std::uint16_t>(diagram_.absent_[edge.child] + here));
   }
   diagram_.counts_.push_back(count);
@@ -129,7 +129,7 @@ class NearestSearch {
       : diagram_(diagram), wish_(wish), wishless_(diagram.parameters().size() + 1, 0) {
     for (std::size_t level = wishless_.size() - 1; level-- > 0;)
       wishless_[level] =
-          wishless_[level + 1] + (wish[diagram.parameters()[level]] == inactive_gene ? 1 : 0);
+          wishless_[level + 1] + (wish[diagram.parameters()[level]] == kInactiveGene ? 1 : 0);
   }
 
   // Fewer misses than this are not possible.
@@ -154,7 +154,7 @@ class NearestSearch {
       const Place& here = levels_[level + 1].places[at];
       double draw = random.uniform() * here.ways;
       std::uint32_t i = here.last_arrival;
-      for (; arrivals_[level][i].next != none; i = arrivals_[level][i].next) {
+      for (; arrivals_[level][i].next != kNone; i = arrivals_[level][i].next) {
         draw -= levels_[level].places[arrivals_[level][i].from].ways;
         if (draw < 0) break;
       }
@@ -165,17 +165,17 @@ class NearestSearch {
   }
 
  private:
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
 
   struct Place {
     Diagram::Node node = 0;
     std::size_t misses = 0;
     double ways = 0;
-    std::uint32_t last_arrival = none;  // the first of a list
+    std::uint32_t last_arrival = kNone;  // the first of a list
   };
   struct Arrival {
     std::uint32_t from = 0;  // a place of the level before
-    std::uint32_t next = none;
+    std::uint32_t next = kNone;
     Gene digit = 0;
   };
   struct Level {
@@ -187,7 +187,7 @@ class NearestSearch {
     const std::uint64_t key = std::uint64_t{misses} << 32 | node;
     const auto [found, is_new] =
         level.numbers.try_emplace(key, static_cast<std::uint32_t>(level.places.size()));
-    if (is_new) level.places.push_back({node, misses, 0, none});
+    if (is_new) level.places.push_back({node, misses, 0, kNone});
     level.places[found->second].ways += ways;
     return found->second;
   }
@@ -214,7 +214,7 @@ class NearestSearch {
       if (here.misses < bound) {
         for (std::size_t i = diagram_.first_edge(here.node); i < diagram_.last_edge(here.node); ++i)
           take(i, here.misses + (meets(diagram_.digits_[i], wanted) ? 0 : 1));
-      } else if (wanted != inactive_gene) {
+      } else if (wanted != kInactiveGene) {
         if (const auto i = diagram_.edge(here.node, wanted)) take(*i, here.misses);
       }
     }
@@ -222,7 +222,7 @@ class NearestSearch {
   }
 
   // An absent gene meets no wish.
-  static bool meets(Gene digit, Gene wanted) { return digit == wanted && digit != inactive_gene; }
+  static bool meets(Gene digit, Gene wanted) { return digit == wanted && digit != kInactiveGene; }
 
   const Diagram& diagram_;
   const Genome& wish_;

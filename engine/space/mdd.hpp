@@ -27,7 +27,7 @@ class Diagram {
 
   // The parameters by level.
   const std::vector<std::size_t>& parameters() const { return parameters_; }
-  bool empty() const { return root_ == nowhere; }
+  bool empty() const { return root_ == kNowhere; }
   // Settings; UINT64_MAX where there are more than that, or as many.
   std::uint64_t count() const { return counts_[root_]; }
   double size() const { return sizes_[root_]; }
@@ -64,8 +64,8 @@ class Diagram {
   friend class NearestSearch;
 
   // The nodes without edges.
-  static constexpr Node nowhere = 0;
-  static constexpr Node end = 1;
+  static constexpr Node kNowhere = 0;
+  static constexpr Node kEnd = 1;
 
   // The position of the edge of a digit, or nothing.
   std::optional<std::size_t> edge(Node node, Gene digit) const;
@@ -85,7 +85,7 @@ class Diagram {
       walk(visitor, level + 1, children_[i], genome);
     };
     const std::size_t first = first_edge(node);
-    if (digits_[first] == inactive_gene) {
+    if (digits_[first] == kInactiveGene) {
       take(first);
     } else if (const std::optional<Gene> only = visitor.only(parameter)) {
       if (const auto i = edge(node, *only)) take(*i);
@@ -98,7 +98,7 @@ class Diagram {
   }
 
   std::vector<std::size_t> parameters_;
-  Node root_ = nowhere;
+  Node root_ = kNowhere;
   std::vector<std::uint32_t> first_edge_ = {0, 0, 0};  // a node, and one past the last
   std::vector<std::uint64_t> counts_ = {0, 1};         // a node
   std::vector<double> sizes_ = {0, 1};
@@ -120,8 +120,8 @@ class DiagramWriter {
 
   explicit DiagramWriter(std::vector<std::size_t> parameters);
 
-  static constexpr Diagram::Node nowhere = Diagram::nowhere;
-  static constexpr Diagram::Node end = Diagram::end;
+  static constexpr Diagram::Node kNowhere = Diagram::kNowhere;
+  static constexpr Diagram::Node kEnd = Diagram::kEnd;
 
   // The node of a level with these edges, by digit, none of which leads nowhere; `nowhere` if there
   // are none.

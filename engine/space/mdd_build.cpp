@@ -30,7 +30,7 @@ class DiagramBuilder {
         writer_(group.parameters),
         levels_(group.parameters.size()),
         values_(terms.size()),
-        genome_(terms.plan().levels().size(), inactive_gene) {
+        genome_(terms.plan().levels().size(), kInactiveGene) {
     for (TermId id = 0; id < terms.size(); ++id)
       if (plan_.is_constant(id)) values_[id] = terms.compute(id, values_);
   }
@@ -50,18 +50,18 @@ class DiagramBuilder {
   };
 
   Diagram::Node explore(std::size_t at) {
-    if (at == levels_.size()) return DiagramWriter::end;
+    if (at == levels_.size()) return DiagramWriter::kEnd;
     Level& level = levels_[at];
     make_raw_key(at);
     const auto [raw, is_new] = level.raw.insert(key_);
     if (!is_new) return level.node_of_raw[raw];
     hold(key_.size());
-    level.node_of_raw.push_back(DiagramWriter::nowhere);
-    if (!residue_.make(at, values_)) return DiagramWriter::nowhere;
+    level.node_of_raw.push_back(DiagramWriter::kNowhere);
+    if (!residue_.make(at, values_)) return DiagramWriter::kNowhere;
     const auto [state, is_new_state] = level.states.insert(residue_.key());
     if (is_new_state) {
       hold(residue_.key().size());
-      level.node_of_state.push_back(DiagramWriter::nowhere);
+      level.node_of_state.push_back(DiagramWriter::kNowhere);
       level.edges.clear();
       branch(at, level);
       level.node_of_state[state] = writer_.add(at, level.edges);
@@ -72,12 +72,12 @@ class DiagramBuilder {
   void branch(std::size_t at, Level& level) {
     const std::size_t parameter = group_.parameters[at];
     const TermId activity = terms_.activity(parameter);
-    if (activity != no_term) {
+    if (activity != kNoTerm) {
       const expression::Cell& active = values_[activity];
       if (active.type != expression::Cell::Type::boolean)
         terms_.plan().fail_when(parameter, genome_);
       if (active.number == 0) {
-        take(at, level, inactive_gene, expression::Cell{});
+        take(at, level, kInactiveGene, expression::Cell{});
         return;
       }
     }
@@ -96,15 +96,15 @@ class DiagramBuilder {
     for (const TermId id : plan_.computed(at)) values_[id] = terms_.compute(id, values_);
     if (passes_checks(at)) {
       const Diagram::Node child = explore(at + 1);
-      if (child != DiagramWriter::nowhere) level.edges.push_back({digit, child});
+      if (child != DiagramWriter::kNowhere) level.edges.push_back({digit, child});
     }
-    genome_[parameter] = inactive_gene;
+    genome_[parameter] = kInactiveGene;
   }
 
   bool passes_checks(std::size_t at) const {
     for (const ParameterGroup::PlacedCheck& placed : plan_.checks(at)) {
       const Terms::Check& check = placed.check;
-      if (check.applies != no_term && values_[check.applies].number == 0) continue;
+      if (check.applies != kNoTerm && values_[check.applies].number == 0) continue;
       const expression::Cell& value = values_[check.term];
       if (check.step->constraint == nullptr) {
         if (!value.exists()) terms_.plan().fail(*check.step, genome_);
@@ -155,7 +155,7 @@ std::expected<Diagram, TooLarge> build_diagram(const Terms& terms, const Paramet
 
 // What a group is tried with again and again gets a part of the room, so that all the tries
 // together take a few seconds.
-constexpr std::size_t part_of_room = 8;
+constexpr std::size_t kPartOfRoom = 8;
 
 // `is_tried`: the group was too large in its own order.
 std::expected<Diagram, TooLarge> build_narrow(const Terms& terms, const ParameterGroup& group,
@@ -172,7 +172,7 @@ class Relaxation {
   Relaxation(const Terms& terms, const ParameterGroup& group, const SpaceLimits& limits)
       : terms_(terms),
         group_(group),
-        limits_{limits.key_words / part_of_room, limits.branches / part_of_room} {
+        limits_{limits.key_words / kPartOfRoom, limits.branches / kPartOfRoom} {
     for (const auto& [check, level] : group.checks)
       if (check.step->constraint != nullptr) constraints_.push_back(check);
     std::ranges::stable_sort(constraints_, {},

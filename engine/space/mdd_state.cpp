@@ -7,7 +7,7 @@ namespace fa_tune::space {
 
 LevelPlan::LevelPlan(const Terms& terms, const ParameterGroup& group)
     : checks_(group.checks),
-      complete_(terms.size(), constant),
+      complete_(terms.size(), kConstant),
       levels_(group.parameters.size() + 1),
       refuses_from_(group.checks.size(), 0) {
   find_completion(terms, group);
@@ -25,15 +25,15 @@ std::span<const ParameterGroup::PlacedCheck> LevelPlan::checks_from(std::size_t 
 }
 
 void LevelPlan::find_completion(const Terms& terms, const ParameterGroup& group) {
-  std::vector<std::size_t> level_of(terms.plan().levels().size(), never);
+  std::vector<std::size_t> level_of(terms.plan().levels().size(), kNever);
   for (std::size_t i = 0; i < group.parameters.size(); ++i) level_of[group.parameters[i]] = i;
   for (TermId id = 0; id < terms.size(); ++id) {
     const Term& term = terms[id];
     std::size_t& complete = complete_[id];
     if (term.kind == Term::Kind::parameter) complete = level_of[term.parameter];
     for (const TermId child : term.children)
-      if (complete_[child] != constant)
-        complete = complete == constant ? complete_[child] : std::max(complete, complete_[child]);
+      if (complete_[child] != kConstant)
+        complete = complete == kConstant ? complete_[child] : std::max(complete, complete_[child]);
   }
 }
 
@@ -43,7 +43,7 @@ void LevelPlan::find_uses(const Terms& terms, const ParameterGroup& group) {
   std::vector<std::size_t> asked_until(terms.size(), 0);
   std::vector<bool> is_asked(terms.size(), false);
   const auto ask = [&](TermId id, std::size_t level) {
-    if (id == no_term) return;
+    if (id == kNoTerm) return;
     is_asked[id] = true;
     asked_until[id] = std::max(asked_until[id], level);
   };
@@ -55,11 +55,11 @@ void LevelPlan::find_uses(const Terms& terms, const ParameterGroup& group) {
     ask(terms.activity(group.parameters[i]), i);
   }
   for (auto id = static_cast<TermId>(terms.size()); id-- > 0;)
-    if (is_asked[id] && complete_[id] != constant)
+    if (is_asked[id] && complete_[id] != kConstant)
       for (const TermId child : terms[id].children) ask(child, complete_[id]);
 
   for (TermId id = 0; id < terms.size(); ++id) {
-    if (!is_asked[id] || complete_[id] == constant) continue;
+    if (!is_asked[id] || complete_[id] == kConstant) continue;
     const std::size_t complete = complete_[id];
     if (terms[id].kind != Term::Kind::parameter) levels_[complete].computed.push_back(id);
     for (std::size_t level = complete + 1; level <= asked_until[id]; ++level)
@@ -78,7 +78,7 @@ void LevelPlan::find_refusals(const Terms& terms, const ParameterGroup& group) {
   const auto pass_activities = [&](std::size_t until) {
     for (; level <= until; ++level) {
       const TermId activity = terms.activity(group.parameters[level]);
-      if (activity != no_term && terms.range(activity).may_fail) behind = level + 1;
+      if (activity != kNoTerm && terms.range(activity).may_fail) behind = level + 1;
     }
   };
   for (std::size_t i = 0; i < group.checks.size(); ++i) {
@@ -109,7 +109,7 @@ bool Residue::make(std::size_t level, std::span<const expression::Cell> values) 
     if (!add_check(level, placed, values)) return false;
   for (std::size_t i = level; i < group_.parameters.size(); ++i) {
     const TermId activity = terms_.activity(group_.parameters[i]);
-    if (activity != no_term) need(activity, level, values);
+    if (activity != kNoTerm) need(activity, level, values);
   }
   return true;
 }
@@ -119,7 +119,7 @@ bool Residue::add_check(std::size_t level, const ParameterGroup::PlacedCheck& pl
   const Terms::Check& check = placed.check;
   const bool is_constraint = check.step->constraint != nullptr;
   const expression::Range applies =
-      check.applies == no_term ? expression::Range::truths(false, true) : ranges_[check.applies];
+      check.applies == kNoTerm ? expression::Range::truths(false, true) : ranges_[check.applies];
   const expression::Range& term = ranges_[check.term];
   if (applies.decided_as(false)) return true;
   if (is_constraint ? term.decided_as(true) : !term.may_fail) return true;
@@ -130,7 +130,7 @@ bool Residue::add_check(std::size_t level, const ParameterGroup::PlacedCheck& pl
     return true;
   }
   add_sign(Sign::kept, number);
-  if (check.applies != no_term) need(check.applies, level, values);
+  if (check.applies != kNoTerm) need(check.applies, level, values);
   need(check.term, level, values);
   return true;
 }

@@ -34,10 +34,10 @@ class LevelPlan {
  public:
   LevelPlan(const Terms& terms, const ParameterGroup& group);
 
-  bool is_constant(TermId id) const { return complete_[id] == constant; }
+  bool is_constant(TermId id) const { return complete_[id] == kConstant; }
   // Whether a term has its value before a level.
   bool is_complete(TermId id, std::size_t level) const {
-    return complete_[id] == constant || complete_[id] < level;
+    return complete_[id] == kConstant || complete_[id] < level;
   }
   // The operations that a level completes, children first.
   const std::vector<TermId>& computed(std::size_t level) const { return levels_[level].computed; }
@@ -63,8 +63,8 @@ class LevelPlan {
     std::vector<TermId> pending;
     std::size_t first_check = 0;
   };
-  static constexpr std::size_t constant = SIZE_MAX;
-  static constexpr std::size_t never = SIZE_MAX - 1;  // not of this group
+  static constexpr std::size_t kConstant = SIZE_MAX;
+  static constexpr std::size_t kNever = SIZE_MAX - 1;  // not of this group
 
   void find_completion(const Terms& terms, const ParameterGroup& group);
   void find_uses(const Terms& terms, const ParameterGroup& group);

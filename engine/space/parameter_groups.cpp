@@ -72,8 +72,8 @@ class ListDiagram {
 
   // Of the sorted genomes from `first` to `last`, which agree up to `level`.
   Diagram::Node node(std::size_t level, std::size_t first, std::size_t last) {
-    if (first == last) return DiagramWriter::nowhere;
-    if (level == edges_.size()) return DiagramWriter::end;
+    if (first == last) return DiagramWriter::kNowhere;
+    if (level == edges_.size()) return DiagramWriter::kEnd;
     edges_[level].clear();
     while (first < last) {
       const Gene digit = genomes_[first][level];
@@ -122,7 +122,7 @@ bool may_fail(const Terms& terms, const ParameterGroup& group) {
   const auto check_may = [&](const auto& placed) { return terms.may_fail(placed.check); };
   const auto when_may = [&](std::size_t parameter) {
     const TermId activity = terms.activity(parameter);
-    return activity != no_term && terms.range(activity).may_fail;
+    return activity != kNoTerm && terms.range(activity).may_fail;
   };
   return std::ranges::any_of(group.checks, check_may) ||
          std::ranges::any_of(group.parameters, when_may);
@@ -173,7 +173,7 @@ class NarrowOrder {
 
  private:
   void add_root(TermId id) {
-    if (id == no_term) return;
+    if (id == kNoTerm) return;
     add(id);
   }
   void add(TermId id) {

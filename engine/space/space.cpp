@@ -63,7 +63,7 @@ Config Space::config(const Genome& genome) const {
   settings.reserve(genome.size());
   for (std::size_t i = 0; i < parts().parameters.size(); ++i) {
     const Parameter& parameter = parts().parameters[i];
-    if (genome[i] != inactive_gene)
+    if (genome[i] != kInactiveGene)
       settings.emplace_back(parameter.name, parameter.values[genome[i]]);
   }
   return Config(std::move(settings));
@@ -104,7 +104,7 @@ Config Space::nearest(const Config& wish, Random& random) const {
   for (const Parameter& parameter : parts().parameters) {
     const Value* value = wish.find(parameter.name);
     const auto digit = value == nullptr ? std::nullopt : digit_of(parameter, *value);
-    digits.push_back(digit.value_or(inactive_gene));
+    digits.push_back(digit.value_or(kInactiveGene));
   }
   return config(nearest(digits, random));
 }

@@ -67,7 +67,7 @@ std::expected<Genome, std::string> SpacePlan::check(const Config& config, bool c
       const Parameter& parameter = parts_.parameters[i];
       const Level& level = levels_[i];
       const Value* value = config.find(parameter.name);
-      Gene digit = inactive_gene;
+      Gene digit = kInactiveGene;
       if (!is_active(level, cells)) {
         if (value != nullptr)
           return std::unexpected("parameter '" + parameter.name +
@@ -85,7 +85,7 @@ std::expected<Genome, std::string> SpacePlan::check(const Config& config, bool c
                                            quote_text(to_text(*value)), list_values(parameter)));
       }
       digits.push_back(digit);
-      cells[level.slot] = digit == inactive_gene ? expression::Cell{} : level.values[digit];
+      cells[level.slot] = digit == kInactiveGene ? expression::Cell{} : level.values[digit];
       if (const Step* step = run(level, cells))
         return std::unexpected(describe_refusal(*step, cells));
     }
@@ -101,7 +101,7 @@ std::optional<Genome> SpacePlan::digits_of(const Config& config) const {
   for (const Parameter& parameter : parts_.parameters) {
     const Value* value = config.find(parameter.name);
     const auto digit =
-        value == nullptr ? std::optional(inactive_gene) : digit_of(parameter, *value);
+        value == nullptr ? std::optional(kInactiveGene) : digit_of(parameter, *value);
     if (!digit) return std::nullopt;
     if (value != nullptr) ++found;
     digits.push_back(*digit);
@@ -131,8 +131,8 @@ namespace {
 
 // How many branches of a space without configs are walked to count what each constraint refuses;
 // of larger ones that many are a sample.
-constexpr std::uint64_t most_branches = 1'000'000;
-constexpr int sampled_configs = 100'000;
+constexpr std::uint64_t kMostBranches = 1'000'000;
+constexpr int kSampledConfigs = 100'000;
 
 std::string reason(const Constraint& constraint) {
   return constraint.because.empty() ? "" : ": " + constraint.because;
@@ -151,7 +151,7 @@ class Refusals {
 
   struct TooMany {};
   bool tries(std::size_t, Gene) {
-    if (++branches_ > most_branches) throw TooMany{};
+    if (++branches_ > kMostBranches) throw TooMany{};
     return true;
   }
   void refused(std::size_t level, const SpacePlan::Step& step) { add(step, below_[level]); }
@@ -187,7 +187,7 @@ class Refusals {
 // Random values for every parameter, until a constraint refuses.
 void sample(const SpacePlan& plan, Refusals& refusals) {
   Random random(derive_seed(0, "a space without configs"));
-  for (int i = 0; i < sampled_configs; ++i) {
+  for (int i = 0; i < kSampledConfigs; ++i) {
     SpacePlan::Cells cells = plan.start(nullptr);
     for (const SpacePlan::Level& level : plan.levels()) {
       cells[level.slot] = plan.is_active(level, cells)

@@ -30,7 +30,7 @@ class NeighborSearch {
 
   void one_gene(bool adjacent) {
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
-      if (genome_[gene] == inactive_gene || (adjacent && !has_order(gene))) continue;
+      if (genome_[gene] == kInactiveGene || (adjacent && !has_order(gene))) continue;
       moves_[gene] = adjacent ? Moves::one_place : Moves::any;
       const auto first = static_cast<std::ptrdiff_t>(out_.size());
       drew_ = true;
@@ -46,15 +46,15 @@ class NeighborSearch {
   void linked() {
     find_single_moves();
     for (std::size_t gene = 0; gene < genome_.size(); ++gene) {
-      if (genome_[gene] == inactive_gene) continue;
+      if (genome_[gene] == kInactiveGene) continue;
       for (std::size_t other = gene + 1; other < genome_.size(); ++other)
-        if (genome_[other] != inactive_gene && is_linked(gene, other)) move_pair(gene, other);
+        if (genome_[other] != kInactiveGene && is_linked(gene, other)) move_pair(gene, other);
     }
   }
 
   // What Diagram::walk asks.
   std::optional<Gene> only(std::size_t gene) const {
-    if (moves_[gene] != Moves::none || genome_[gene] == inactive_gene) return std::nullopt;
+    if (moves_[gene] != Moves::none || genome_[gene] == kInactiveGene) return std::nullopt;
     return genome_[gene];
   }
   std::optional<std::size_t> pick(std::size_t gene, std::size_t of) {
@@ -116,7 +116,7 @@ class NeighborSearch {
     one_gene(false);
     for (const Genome& genome : out_)
       for (std::size_t gene = 0; gene < genome_.size(); ++gene)
-        if (genome_[gene] != inactive_gene && genome[gene] != inactive_gene &&
+        if (genome_[gene] != kInactiveGene && genome[gene] != kInactiveGene &&
             genome[gene] != genome_[gene])
           alone[gene][genome[gene]] = true;
     out_.clear();
@@ -125,7 +125,7 @@ class NeighborSearch {
 
   void move_pair(std::size_t gene, std::size_t other) {
     const std::size_t pairs = parameter(gene).values.size() * parameter(other).values.size();
-    if (pairs <= most_pair_values) {
+    if (pairs <= kMostPairValues) {
       walk_pair(gene, Moves::any, other, Moves::any);
       return;
     }

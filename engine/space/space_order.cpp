@@ -31,7 +31,7 @@ class DerivedSort {
     if (state_[i] == State::done) return;
     const Derived& derived = parts_.derived[i];
     if (state_[i] == State::under_way) refuse_circle(i);
-    if (path_.size() >= deepest)
+    if (path_.size() >= kDeepest)
       throw UserError(prefix(derived.expression.mark()) + "derived value '" + derived.name +
                       "': the chain of derived values that lead here is too long");
     state_[i] = State::under_way;
@@ -56,7 +56,7 @@ class DerivedSort {
                     "' depends on itself: " + circle + derived.name);
   }
 
-  static constexpr std::size_t deepest = 1000;
+  static constexpr std::size_t kDeepest = 1000;
 
   const SpaceParts& parts_;
   std::map<std::string, std::vector<std::size_t>> by_name_;
@@ -75,7 +75,7 @@ std::map<std::string, Names> dependencies(const SpaceParts& parts) {
   for (const std::size_t i : derived_order(parts)) {
     const Derived& derived = parts.derived[i];
     Names& all = result[derived.name];
-    if (!derived.only_for.empty()) all.insert(template_parameter);
+    if (!derived.only_for.empty()) all.insert(kTemplateParameter);
     for (const std::string& name : derived.expression.names()) {
       const auto found = result.find(name);
       if (found != result.end()) all.insert(found->second.begin(), found->second.end());
@@ -99,7 +99,7 @@ std::vector<std::vector<std::size_t>> linked_parameters(const SpaceParts& parts)
   const auto parameters_of = [&](const expression::Expression& expression,
                                  const std::string& only_for) {
     Names all;
-    if (!only_for.empty()) all.insert(template_parameter);
+    if (!only_for.empty()) all.insert(kTemplateParameter);
     for (const std::string& name : expression.names())
       if (const auto found = known.find(name); found != known.end())
         all.insert(found->second.begin(), found->second.end());

@@ -13,8 +13,8 @@ namespace fa_tune::space {
 namespace {
 
 // A gene has 16 bits; the highest stands for 'inactive', the next is left free.
-constexpr std::size_t most_values = 65'534;
-constexpr std::size_t most_parameters = 256;
+constexpr std::size_t kMostValues = 65'534;
+constexpr std::size_t kMostParameters = 256;
 
 [[noreturn]] void refuse(const Mark& mark, const std::string& message) {
   throw UserError(prefix(mark) + message);
@@ -32,9 +32,9 @@ void check_values(const Parameter& parameter) {
   const auto& values = parameter.values;
   const std::string what = "parameter '" + parameter.name + "'";
   if (values.empty()) refuse(parameter.mark, what + " has no values, expected at least one");
-  if (values.size() > most_values)
+  if (values.size() > kMostValues)
     refuse(parameter.mark, fmt::format("{} has {} values, at most {} are possible", what,
-                                       values.size(), most_values));
+                                       values.size(), kMostValues));
   std::set<Value> seen;
   for (const Value& value : values) {
     if (value.index() != values[0].index())
@@ -97,9 +97,9 @@ void check_derived(const SpaceParts& parts, const std::set<std::string>& taken) 
 
 void check_parts(const SpaceParts& parts) {
   if (parts.parameters.empty()) throw UserError("space '" + parts.name + "' has no parameters");
-  if (parts.parameters.size() > most_parameters)
+  if (parts.parameters.size() > kMostParameters)
     throw UserError(fmt::format("space '{}' has {} parameters, at most {} are possible", parts.name,
-                                parts.parameters.size(), most_parameters));
+                                parts.parameters.size(), kMostParameters));
   std::set<std::string> taken;
   for (const auto& [name, value] : parts.constants) taken.insert(name);
   for (const Parameter& parameter : parts.parameters) {
@@ -111,7 +111,7 @@ void check_parts(const SpaceParts& parts) {
   check_derived(parts, taken);
 
   const NameCheck names(parts);
-  const bool has_templates = taken.contains(template_parameter);
+  const bool has_templates = taken.contains(kTemplateParameter);
   const auto check_template = [&](const expression::Expression& expression,
                                   const std::string& only_for) {
     if (!only_for.empty() && !has_templates)

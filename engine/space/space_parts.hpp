@@ -10,7 +10,7 @@
 namespace fa_tune::space {
 
 // The parameter that says which template a config is for.
-inline constexpr const char* template_parameter = "template";
+inline constexpr const char* kTemplateParameter = "template";
 
 // Whether what is for one template and what is for another may meet in one config.
 inline bool may_meet(const std::string& only_for, const std::string& other) {

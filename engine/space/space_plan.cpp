@@ -38,7 +38,7 @@ void SpacePlan::assign_slots() {
     if (slots_.try_emplace(derived.name, next).second) ++next;
   for (const Derived& derived : parts_.derived)
     if (!derived.only_for.empty()) slots_of_one_template_.push_back(slots_.at(derived.name));
-  const auto found = slots_.find(template_parameter);
+  const auto found = slots_.find(kTemplateParameter);
   if (found != slots_.end()) template_slot_ = found->second;
 }
 
@@ -65,7 +65,7 @@ void SpacePlan::place_steps() {
   std::map<std::string, std::vector<Definition>> definitions;
   const auto earliest = [&](const expression::Expression& expression, const std::string& only_for) {
     Place place{0, 0};
-    if (!only_for.empty()) place = parameters.at(template_parameter);
+    if (!only_for.empty()) place = parameters.at(kTemplateParameter);
     for (const std::string& name : expression.names()) {
       if (const auto found = parameters.find(name); found != parameters.end())
         place = std::max(place, found->second);
@@ -172,7 +172,7 @@ SpacePlan::Cells SpacePlan::cells_of(const Genome& genome, std::size_t levels,
     // A value without a choice is there from the start.
     const bool is_fixed = !level.when && level.values.size() == 1;
     const Gene digit = is_fixed ? Gene{0} : genome[i];
-    if (digit != inactive_gene) cells[level.slot] = level.values[digit];
+    if (digit != kInactiveGene) cells[level.slot] = level.values[digit];
   }
   for (std::size_t i = 0; i < levels; ++i)
     for (const Step& step : levels_[i].steps) {

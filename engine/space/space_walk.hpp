@@ -17,7 +17,7 @@ template <typename Visitor>
 class SpaceWalk {
  public:
   SpaceWalk(const SpacePlan& plan, Visitor& visitor)
-      : plan_(plan), visitor_(visitor), digits_(plan.levels().size(), inactive_gene) {}
+      : plan_(plan), visitor_(visitor), digits_(plan.levels().size(), kInactiveGene) {}
 
   // Lists nothing where the constants alone are refused; `refusal` says by which step.
   void run(const SpacePlan::Step** refusal = nullptr) {
@@ -35,7 +35,7 @@ class SpaceWalk {
     }
     const SpacePlan::Level& level = plan_.levels()[at];
     if (!plan_.is_active(level, cells_)) {
-      take(at, level, inactive_gene, expression::Cell{});
+      take(at, level, kInactiveGene, expression::Cell{});
       return;
     }
     for (std::size_t i = 0; i < level.values.size(); ++i) {

@@ -44,7 +44,7 @@ Parameter read_parameter(const YamlEntry& entry) {
   Parameter parameter;
   parameter.name = key_name(entry, "parameter");
   parameter.mark = entry.key_mark;
-  if (parameter.name == template_parameter)
+  if (parameter.name == kTemplateParameter)
     throw UserError(prefix(entry.key_mark) +
                     "parameter 'template' is made from `templates`, choose another name");
   const YamlNode* values = &entry.value;
@@ -137,8 +137,8 @@ class SpaceFileReader {
     const YamlNode& kind = node.at("kind");
     file_.problem_kind = kind.name("kind");
     file_.problem_mark = kind.mark();
-    if (file_.problem_kind == custom_problem) {
-      file_.problem_settings.emplace_back(custom_text, file_.text);
+    if (file_.problem_kind == kCustomProblem) {
+      file_.problem_settings.emplace_back(kCustomText, file_.text);
       return;
     }
     for (const YamlEntry& entry : node.entries("problem"))
@@ -165,7 +165,7 @@ class SpaceFileReader {
 
   void read_templates(const YamlNode& node) {
     Parameter choice;
-    choice.name = template_parameter;
+    choice.name = kTemplateParameter;
     choice.mark = node.mark();
     for (const YamlEntry& entry : node.entries("templates")) {
       const std::string& name = key_name(entry, "template");

@@ -72,8 +72,8 @@ struct SpaceFile {
 };
 
 // The kind of problem that a space describes itself (engine/problem/custom), and its one setting.
-constexpr const char* custom_problem = "custom";
-constexpr const char* custom_text = "space";
+constexpr const char* kCustomProblem = "custom";
+constexpr const char* kCustomText = "space";
 
 // Finds NAME as given, then under root/search_spaces, with or without its .yaml. Throws UserError
 // that lists the shipped spaces where there is no such file.

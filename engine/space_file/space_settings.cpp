@@ -142,7 +142,7 @@ SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& chan
 
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   if (changes.empty()) return file;
-  if (file.problem_kind == custom_problem) return with_sizes(file, changes);
+  if (file.problem_kind == kCustomProblem) return with_sizes(file, changes);
   const YamlNode root = YamlNode::parse(file.text, file.path);
   const YamlNode& problem = root.at("problem");
   Settings settings;

@@ -29,17 +29,17 @@ inline std::optional<std::size_t> first_difference(std::span<const std::byte> a,
 // bytes.hpp for what is hundreds of megabytes: one core moves a tenth of what a server's memory
 // can. A worker must not use these: it may start no threads.
 
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 // More do not move more, and others want cores too.
-constexpr std::size_t copying_threads = 6;
+constexpr std::size_t kCopyingThreads = 6;
 
-inline std::size_t pieces_of(std::size_t bytes) { return (bytes + piece_bytes - 1) / piece_bytes; }
+inline std::size_t pieces_of(std::size_t bytes) { return (bytes + kPieceBytes - 1) / kPieceBytes; }
 
 // `to` must be as long as `from`, or longer; they must not overlap.
 inline void copy_large(std::span<const std::byte> from, std::span<std::byte> to) {
-  in_parallel(pieces_of(from.size()), copying_threads, [&](std::size_t i) {
-    const std::size_t at = i * piece_bytes;
-    copy_bytes(from.subspan(at, std::min(piece_bytes, from.size() - at)), to.subspan(at));
+  in_parallel(pieces_of(from.size()), kCopyingThreads, [&](std::size_t i) {
+    const std::size_t at = i * kPieceBytes;
+    copy_bytes(from.subspan(at, std::min(kPieceBytes, from.size() - at)), to.subspan(at));
   });
 }
 
@@ -47,8 +47,8 @@ inline void copy_large(std::span<const std::byte> from, std::span<std::byte> to)
 inline std::optional<std::size_t> first_difference_of_large(std::span<const std::byte> a,
                                                             std::span<const std::byte> b) {
   std::atomic<std::size_t> first = a.size();
-  in_parallel(pieces_of(a.size()), copying_threads, [&](std::size_t i) {
-    const std::size_t at = i * piece_bytes, count = std::min(piece_bytes, a.size() - at);
+  in_parallel(pieces_of(a.size()), kCopyingThreads, [&](std::size_t i) {
+    const std::size_t at = i * kPieceBytes, count = std::min(kPieceBytes, a.size() - at);
     const auto differs = first_difference(a.subspan(at, count), b.subspan(at, count));
     if (!differs) return;
     std::size_t known = first;

@@ -13,11 +13,11 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t most_unpacked = std::size_t{4} << 30;
+constexpr std::size_t kMostUnpacked = std::size_t{4} << 30;
 // zlib counts in 32 bits: data are handed over in pieces.
-constexpr std::size_t most_piece = std::numeric_limits<std::uint32_t>::max() / 2;
+constexpr std::size_t kMostPiece = std::numeric_limits<std::uint32_t>::max() / 2;
 // Added to the window size: a gzip header instead of zlib's.
-constexpr int gzip_header = 16;
+constexpr int kGzipHeader = 16;
 
 // zlib never writes to its input; its field merely lacks the const.
 Bytef* input_of(std::string_view bytes) {
@@ -27,7 +27,7 @@ Bytef* input_of(std::string_view bytes) {
 class Inflater {
  public:
   Inflater() {
-    if (inflateInit2(&stream_, MAX_WBITS + gzip_header) != Z_OK) throw std::bad_alloc();
+    if (inflateInit2(&stream_, MAX_WBITS + kGzipHeader) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
@@ -41,7 +41,7 @@ class Inflater {
       // A gzip file may be several, one after another.
       if (code == Z_STREAM_END) inflateReset(&stream_);
       if (stream_.avail_in == 0 && !bytes.empty()) {
-        const std::size_t size = std::min(bytes.size(), most_piece);
+        const std::size_t size = std::min(bytes.size(), kMostPiece);
         stream_.next_in = input_of(bytes);
         stream_.avail_in = static_cast<uInt>(size);
         bytes.remove_prefix(size);
@@ -50,7 +50,7 @@ class Inflater {
       stream_.avail_out = static_cast<uInt>(piece.size());
       code = inflate(&stream_, Z_NO_FLUSH);
       result.text.append(piece, 0, piece.size() - stream_.avail_out);
-      if (result.text.size() > most_unpacked)
+      if (result.text.size() > kMostUnpacked)
         throw UserError(what + ": unpacks to more than 4 GiB, expected a table");
       if (code != Z_OK && code != Z_STREAM_END) {
         result.cut = true;
@@ -79,7 +79,7 @@ PackedText read_packed(const std::filesystem::path& path) {
 std::string gzip(std::string_view bytes) {
   z_stream stream = {};
   constexpr int memory_level = 8;  // zlib's default
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_header,
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipHeader,
                    memory_level, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
   std::string result;
@@ -87,7 +87,7 @@ std::string gzip(std::string_view bytes) {
   int code = Z_OK;
   while (code == Z_OK) {
     if (stream.avail_in == 0 && !bytes.empty()) {
-      const std::size_t size = std::min(bytes.size(), most_piece);
+      const std::size_t size = std::min(bytes.size(), kMostPiece);
       stream.next_in = input_of(bytes);
       stream.avail_in = static_cast<uInt>(size);
       bytes.remove_prefix(size);

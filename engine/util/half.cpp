@@ -16,9 +16,9 @@ struct Format {
   int nan;
 };
 
-constexpr Format f16{10, -14, 0x8000, 0x7c00, 0x7e00};
-constexpr Format bf16{7, -126, 0x8000, 0x7f80, 0x7fc0};
-constexpr Format e4m3{3, -6, 0x80, 0x7e, 0x7f};
+constexpr Format kF16{10, -14, 0x8000, 0x7c00, 0x7e00};
+constexpr Format kBf16{7, -126, 0x8000, 0x7f80, 0x7fc0};
+constexpr Format kE4m3{3, -6, 0x80, 0x7e, 0x7f};
 
 std::uint16_t encode(double value, const Format& format) {
   const int sign = std::signbit(value) ? format.sign : 0;
@@ -42,19 +42,19 @@ std::uint16_t encode(double value, const Format& format) {
 
 }  // namespace
 
-std::uint16_t to_f16(double value) { return encode(value, f16); }
-std::uint16_t to_bf16(double value) { return encode(value, bf16); }
-std::uint8_t to_e4m3(double value) { return static_cast<std::uint8_t>(encode(value, e4m3)); }
+std::uint16_t to_f16(double value) { return encode(value, kF16); }
+std::uint16_t to_bf16(double value) { return encode(value, kBf16); }
+std::uint8_t to_e4m3(double value) { return static_cast<std::uint8_t>(encode(value, kE4m3)); }
 
 float from_e4m3(std::uint8_t bits) {
   const int magnitude = bits & 0x7f;
-  if (magnitude == e4m3.nan) return std::numeric_limits<float>::quiet_NaN();
-  const int field = magnitude >> e4m3.fraction_bits;
-  const int leading = field == 0 ? 0 : 1 << e4m3.fraction_bits;
-  const int units = leading + (magnitude & ((1 << e4m3.fraction_bits) - 1));
+  if (magnitude == kE4m3.nan) return std::numeric_limits<float>::quiet_NaN();
+  const int field = magnitude >> kE4m3.fraction_bits;
+  const int leading = field == 0 ? 0 : 1 << kE4m3.fraction_bits;
+  const int units = leading + (magnitude & ((1 << kE4m3.fraction_bits) - 1));
   const float value = std::ldexp(static_cast<float>(units),
-                                 std::max(field - 1, 0) + e4m3.min_exponent - e4m3.fraction_bits);
-  return (bits & e4m3.sign) != 0 ? -value : value;
+                                 std::max(field - 1, 0) + kE4m3.min_exponent - kE4m3.fraction_bits);
+  return (bits & kE4m3.sign) != 0 ? -value : value;
 }
 
 }  // namespace fa_tune

@@ -27,17 +27,17 @@ void in_parallel(std::size_t count, const Work& work) {
   in_parallel(count, std::max(1U, std::thread::hardware_concurrency()), work);
 }
 
-inline constexpr std::size_t elements_of_piece = std::size_t{1} << 20;
+inline constexpr std::size_t kElementsOfPiece = std::size_t{1} << 20;
 
 constexpr std::size_t element_pieces(std::size_t count) {
-  return (count + elements_of_piece - 1) / elements_of_piece;
+  return (count + kElementsOfPiece - 1) / kElementsOfPiece;
 }
 
 // As work(first, end) for pieces of so many elements, the last one shorter: always the same ones.
 template <typename Work>
 void in_pieces(std::size_t count, const Work& work) {
   in_parallel(element_pieces(count), [&](std::size_t i) {
-    work(i * elements_of_piece, std::min(count, (i + 1) * elements_of_piece));
+    work(i * kElementsOfPiece, std::min(count, (i + 1) * kElementsOfPiece));
   });
 }
 

@@ -10,9 +10,9 @@
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t longest_quote = 60;
+constexpr std::size_t kLongestQuote = 60;
 // Longer words are no slip of the pen, and edit distance is quadratic.
-constexpr std::size_t longest_guess = 100;
+constexpr std::size_t kLongestGuess = 100;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -73,11 +73,11 @@ bool is_doubtful_boolean(const std::string& text) {
 }  // namespace
 
 std::string nearest_name(std::string_view wanted, const std::vector<std::string>& known) {
-  if (wanted.empty() || wanted.size() > longest_guess) return "";
+  if (wanted.empty() || wanted.size() > kLongestGuess) return "";
   std::string nearest;
   std::size_t least = 0;
   for (const std::string& name : known) {
-    if (name.size() > longest_guess) continue;
+    if (name.size() > kLongestGuess) continue;
     const std::size_t distance = edit_distance(wanted, name);
     // A third of the letters may be wrong; of a short name one, though not its only one.
     const std::size_t letters = std::max(wanted.size(), name.size());
@@ -96,7 +96,7 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
 }
 
 std::string quote_text(std::string_view text) {
-  std::size_t length = std::min(text.size(), longest_quote);
+  std::size_t length = std::min(text.size(), kLongestQuote);
   // Not in the middle of a UTF-8 character: its bytes behind the first are 10xxxxxx.
   while (length > 0 && length < text.size() && (static_cast<unsigned char>(text[length]) >> 6) == 2)
     --length;

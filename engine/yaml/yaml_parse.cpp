@@ -66,9 +66,9 @@ std::string YamlNode::flow() const {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_nodes = 200'000;  // aliases counted with all that they stand for
-constexpr std::size_t deepest = 64;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostNodes = 200'000;  // aliases counted with all that they stand for
+constexpr std::size_t kDeepest = 64;
 
 }  // namespace
 
@@ -95,7 +95,7 @@ class YamlBuilder : public YAML::EventHandler {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) refuse(at, "an alias inside what it stands for");
     count(at, found->second.nodes);
-    if (frames_.size() + found->second.depth > deepest) refuse_depth(at);
+    if (frames_.size() + found->second.depth > kDeepest) refuse_depth(at);
     const YamlNode copy = found->second.node;
     attach(copy, found->second.depth);
   }
@@ -142,7 +142,7 @@ class YamlBuilder : public YAML::EventHandler {
     throw UserError(prefix(mark(at)) + message);
   }
   [[noreturn]] void refuse_depth(const YAML::Mark& at) const {
-    refuse(at, fmt::format("nested deeper than {} levels", deepest));
+    refuse(at, fmt::format("nested deeper than {} levels", kDeepest));
   }
 
   YamlNode node(const YAML::Mark& at, YamlNode::Kind kind) const {
@@ -160,14 +160,14 @@ class YamlBuilder : public YAML::EventHandler {
 
   void count(const YAML::Mark& at, std::size_t nodes) {
     nodes_ += nodes;
-    if (nodes_ > most_nodes)
-      refuse(at, fmt::format("more than {} nodes once aliases are written out", most_nodes));
+    if (nodes_ > kMostNodes)
+      refuse(at, fmt::format("more than {} nodes once aliases are written out", kMostNodes));
   }
 
   void open(const YAML::Mark& at, const std::string& tag, YAML::anchor_t anchor,
             YamlNode::Kind kind) {
     if (!tag.empty() && tag != "?" && tag != "!") refuse(at, "tags are not used here");
-    if (frames_.size() >= deepest) refuse_depth(at);
+    if (frames_.size() >= kDeepest) refuse_depth(at);
     if (!frames_.empty()) refuse_as_key(frames_.back(), mark(at));
     const std::size_t before = nodes_;
     count(at, 1);
@@ -189,8 +189,8 @@ class YamlBuilder : public YAML::EventHandler {
 
   void add(YamlNode added, YAML::anchor_t anchor) {
     ++nodes_;
-    if (nodes_ > most_nodes)
-      throw UserError(prefix(added.mark_) + fmt::format("more than {} nodes", most_nodes));
+    if (nodes_ > kMostNodes)
+      throw UserError(prefix(added.mark_) + fmt::format("more than {} nodes", kMostNodes));
     if (anchor != 0) anchors_[anchor] = {added, 1, 0};
     attach(std::move(added), 0);
   }
@@ -235,9 +235,9 @@ class YamlBuilder : public YAML::EventHandler {
 
 YamlNode YamlNode::parse(const std::string& text, const std::filesystem::path& file) {
   const std::string name = file.string();
-  if (text.size() > most_bytes)
+  if (text.size() > kMostBytes)
     throw UserError(fmt::format("{}: is larger than {} bytes, the most a YAML file here may be",
-                                name, most_bytes));
+                                name, kMostBytes));
   if (text.find('\0') != std::string::npos)
     throw UserError(name + ": holds a zero byte, expected YAML text");
   if (const auto at = first_not_utf8(text)) {

@@ -20,10 +20,10 @@ using namespace fa_tune::lone;
 
 namespace {
 
-const std::filesystem::path root = FA_TUNE_ROOT;
+const std::filesystem::path kRoot = FA_TUNE_ROOT;
 
 std::map<std::string, nlohmann::ordered_json> recorded_outputs() {
-  const auto file = root / "tools" / "bench" / "results" / "conformance" / "hopper.json";
+  const auto file = kRoot / "tools" / "bench" / "results" / "conformance" / "hopper.json";
   std::map<std::string, nlohmann::ordered_json> found;
   const auto record = nlohmann::ordered_json::parse(read_file(file));
   for (const auto& row : record.at("rows"))
@@ -39,10 +39,10 @@ bool same_everywhere(const KernelFile& kernel) {
 void hold(const std::string& name, std::uint64_t schedule, int least) {
   const auto compiler = with_cache(open_nvrtc(), cache_folder());
   const auto recorded = recorded_outputs();
-  const auto device = open_device(name, {}, root);
+  const auto device = open_device(name, {}, kRoot);
   int held = 0;
   for (const KernelFile& kernel :
-       KernelFile::load_all(root / "tests" / "conformance" / "kernels")) {
+       KernelFile::load_all(kRoot / "tests" / "conformance" / "kernels")) {
     if (!kernel.runs_on(device->info().arch)) continue;
     CAPTURE(kernel.name);
     // Correct kernels are not accused either.

@@ -19,7 +19,7 @@ namespace {
 std::string schema_of(const std::filesystem::path& path) {
   return ask(path, "PRAGMA user_version");
 }
-const std::string newest = std::to_string(migrations().back().number);
+const std::string kNewest = std::to_string(migrations().back().number);
 
 }  // namespace
 
@@ -49,9 +49,9 @@ TEST_CASE("migrating brings it up, once, and leaves a copy as it was") {
   make_first_schema(folder / "old.db");
   const Migrated migrated = migrate_database(folder / "old.db");
   CHECK(migrated.from == 1);
-  CHECK(std::to_string(migrated.to) == newest);
+  CHECK(std::to_string(migrated.to) == kNewest);
   CHECK(migrated.copy == folder / "old.db.schema-1");
-  CHECK(schema_of(folder / "old.db") == newest);
+  CHECK(schema_of(folder / "old.db") == kNewest);
   CHECK(schema_of(migrated.copy) == "1");
   CHECK(ask(migrated.copy, "SELECT count(*) FROM trials") == "1");
 
@@ -69,7 +69,7 @@ TEST_CASE("a writer migrates too, and a copy that is there is not replaced") {
   make_first_schema(folder / "old.db");
   write_file(folder / "old.db.schema-1", "somebody's");
   { Store store(folder / "old.db", Store::Mode::write); }
-  CHECK(schema_of(folder / "old.db") == newest);
+  CHECK(schema_of(folder / "old.db") == kNewest);
   CHECK(read_file(folder / "old.db.schema-1") == "somebody's");
   CHECK(schema_of(folder / "old.db.schema-1.2") == "1");
 }

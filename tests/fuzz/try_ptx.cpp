@@ -13,9 +13,9 @@ namespace {
 
 using namespace fa_tune::emulator;
 
-constexpr std::uint64_t most_memory = std::uint64_t{16} << 20;
-constexpr std::uint64_t budget = 20'000;
-constexpr std::size_t most_kernels = 2;
+constexpr std::uint64_t kMostMemory = std::uint64_t{16} << 20;
+constexpr std::uint64_t kBudget = 20'000;
+constexpr std::size_t kMostKernels = 2;
 
 // Names of kernels; empty if the text is none or wants more memory than a test should take.
 std::vector<std::string> kernels_of(std::string_view text, std::string& why) {
@@ -26,12 +26,12 @@ std::vector<std::string> kernels_of(std::string_view text, std::string& why) {
     for (const Symbol& symbol : module.symbols) bytes += symbol.size;
     std::uint64_t frames = 0;
     for (const Function& function : module.functions) frames += function.frame_bytes;
-    if (bytes > most_memory || frames > 64 * 1024) {
+    if (bytes > kMostMemory || frames > 64 * 1024) {
       why = "wants much memory";
       return names;
     }
     for (const Function& function : module.functions) {
-      if (function.is_entry && names.size() < most_kernels) names.emplace_back(function.name);
+      if (function.is_entry && names.size() < kMostKernels) names.emplace_back(function.name);
     }
     if (names.empty()) why = "has no kernel";
   } catch (const LoadError& error) {
@@ -54,7 +54,7 @@ std::string run(const Program& program, GlobalMemory& memory) {
   context.config.block = {40, 1, 1};
   context.parameters = arguments;
   context.memory = &memory;
-  context.budget = budget;
+  context.budget = kBudget;
   const auto diagnostic = run_grid(context, 1, nullptr);
   return diagnostic ? diagnostic->message : "ran";
 }

@@ -10,8 +10,8 @@ namespace fa_tune::test {
 using namespace fa_tune::expression;
 namespace {
 
-const std::array<Value, 5> tried = {std::int64_t{16}, std::int64_t{-3}, true, 0.5,
-                                    std::string("half")};
+const std::array<Value, 5> kTried = {std::int64_t{16}, std::int64_t{-3}, true, 0.5,
+                                     std::string("half")};
 
 std::string try_values(const std::string& text) {
   try {
@@ -25,7 +25,7 @@ std::string try_condition(const std::string& text) {
   try {
     const Expression condition = parse_python_condition(text);
     int held = 0;
-    for (const Value& value : tried) {
+    for (const Value& value : kTried) {
       try {
         held += condition.evaluate_bool([&](const std::string&) { return &value; }) ? 1 : 0;
       } catch (const UserError&) {

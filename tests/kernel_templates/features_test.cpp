@@ -126,7 +126,7 @@ void refuse(Fixture& place, const std::string& name, const test::Replacements& f
                                           test::replace(sound.cuda_text(), fault), "planted.yaml");
   const Verdict verdict = place.bench.gate(faulty, config, "quick");
   CHECK_FALSE(verdict.passed());
-  CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
+  CHECK_MESSAGE(verdict.finding != Finding::kNotBound, verdict.message);
   MESSAGE(name, ": ", verdict.finding, ", ", verdict.message);
 }
 

@@ -30,8 +30,8 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-constexpr std::uint64_t chunk = std::uint64_t{1} << 24;  // inputs a launch
-constexpr std::uint32_t threads = 256;
+constexpr std::uint64_t kChunk = std::uint64_t{1} << 24;  // inputs a launch
+constexpr std::uint32_t kThreads = 256;
 
 enum class Width { f32, f64_upper, sixteen };
 
@@ -142,8 +142,8 @@ class Runner {
     };
     device::Launch launch;
     launch.kernel = kernel_;
-    launch.config.grid = {static_cast<std::uint32_t>(count_ / threads), 1, 1};
-    launch.config.block = {threads, 1, 1};
+    launch.config.grid = {static_cast<std::uint32_t>(count_ / kThreads), 1, 1};
+    launch.config.block = {kThreads, 1, 1};
     launch.arguments = {buffer_, raw(first), raw(stride)};
     if (const auto done = device_.launch(launch); !done) throw MachineError(done.error().message);
     if (!device_.read(buffer_, 0, std::as_writable_bytes(std::span(out)))) {
@@ -257,7 +257,7 @@ int compare_devices(const std::string& one, const std::string& other, const std:
       continue;
     }
     const std::uint64_t total = std::uint64_t{1} << (function.width == Width::sixteen ? 16 : 32);
-    const std::uint64_t step = std::min(total, chunk);
+    const std::uint64_t step = std::min(total, kChunk);
     const std::uint32_t every = total == step ? 1 : stride;
     Result result;
     try {

@@ -51,7 +51,7 @@ std::filesystem::path kernels(const char* folder) {
 }
 
 // Among kept answers: whose they are.
-constexpr const char* device_file = "device.cbor";
+constexpr const char* kDeviceFile = "device.cbor";
 
 void write_cbor(const std::filesystem::path& file, const json& value) {
   const std::vector<std::uint8_t> bytes = json::to_cbor(value);
@@ -101,7 +101,7 @@ class Side {
     constexpr std::string_view apart = "apart:";
     if (name.starts_with(kept)) {
       kept_ = name.substr(kept.size());
-      const json from = json::from_cbor(read_file(kept_ / device_file));
+      const json from = json::from_cbor(read_file(kept_ / kDeviceFile));
       from.at("id").get_to(info_.id);
       from.at("name").get_to(info_.name);
       from.at("arch").get_to(info_.arch);
@@ -128,7 +128,7 @@ class Side {
   void keep(const std::filesystem::path& folder) {
     keep_ = folder;
     write_cbor(
-        keep_ / device_file,
+        keep_ / kDeviceFile,
         {{"id", info_.id}, {"name", info_.name}, {"arch", info_.arch}, {"driver", info_.driver}});
   }
 

@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   });
   bool right = false;
   const Cost comparing = cost_of([&] {
-    right = gate::compare(instance.tensors[2], result, truth[0]).finding == gate::Finding::passed;
+    right = gate::compare(instance.tensors[2], result, truth[0]).finding == gate::Finding::kPassed;
   });
   const double elements = static_cast<double>(truth[0].exact.size());
   const auto told = [&](const Cost& cost) {

@@ -30,7 +30,7 @@ struct Mma {
   double flop;         // of one instruction
 };
 
-constexpr Mma formats[] = {
+constexpr Mma kFormats[] = {
     {"m16n8k16.row.col.f32.f16.f16.f32", "f32", 4, 4, 2, 2.0 * 16 * 8 * 16},
     {"m16n8k8.row.col.f32.f16.f16.f32", "f32", 4, 2, 1, 2.0 * 16 * 8 * 8},
     {"m16n8k16.row.col.f16.f16.f16.f16", "b32", 2, 4, 2, 2.0 * 16 * 8 * 16},
@@ -41,8 +41,8 @@ constexpr Mma formats[] = {
     {"m16n8k32.row.col.s32.s8.s8.s32", "b32", 4, 4, 2, 2.0 * 16 * 8 * 32},
     {"m8n8k4.row.col.f64.f64.f64.f64", "f64", 2, 1, 1, 2.0 * 8 * 8 * 4},
 };
-constexpr int rounds = 20000;
-constexpr int chains = 4;  // independent mma in the loop's body
+constexpr int kRounds = 20000;
+constexpr int kChains = 4;  // independent mma in the loop's body
 
 std::string registers(const char* name, int first, int count) {
   std::string text = "{";
@@ -61,21 +61,21 @@ std::string loop_of(const Mma& format) {
       ".reg .b64 %q<4>; .reg .b32 %t<4>; .reg .pred %p; .reg .{0} %a<4>; .reg .{0} %b<2>;\n"
       ".reg .{1} %d<{2}>;\nld.param.u64 %q0, [in]; mov.u32 %t0, %tid.x;\n"
       "mul.wide.u32 %q1, %t0, {3}; add.u64 %q0, %q0, %q1;\n",
-      operand, format.type, chains * format.d, bytes * 8);
+      operand, format.type, kChains * format.d, bytes * 8);
   for (int i = 0; i < format.a; ++i)
     text += fmt::format("ld.global.{} %a{}, [%q0+{}];\n", operand, i, i * bytes);
   for (int i = 0; i < format.b; ++i)
     text += fmt::format("ld.global.{} %b{}, [%q0+{}];\n", operand, i, (4 + i) * bytes);
-  for (int i = 0; i < chains * format.d; ++i)
+  for (int i = 0; i < kChains * format.d; ++i)
     text += fmt::format("mov.{} %d{}, {};\n", format.type, i, f64 ? "0d0000000000000000" : "0");
   text += "mov.u32 %t1, 0;\nLOOP:\n";
-  for (int i = 0; i < chains; ++i) {
+  for (int i = 0; i < kChains; ++i) {
     const std::string d = registers("d", i * format.d, format.d);
     text += fmt::format("mma.sync.aligned.{} {}, {}, {}, {};\n", format.opcode, d,
                         registers("a", 0, format.a), registers("b", 0, format.b), d);
   }
-  text += fmt::format("add.u32 %t1, %t1, 1; setp.lt.u32 %p, %t1, {}; @%p bra LOOP;\n", rounds);
-  for (int i = 0; i < chains * format.d; ++i)
+  text += fmt::format("add.u32 %t1, %t1, 1; setp.lt.u32 %p, %t1, {}; @%p bra LOOP;\n", kRounds);
+  for (int i = 0; i < kChains * format.d; ++i)
     text += fmt::format("st.global.{} [%q0+{}], %d{};\n", format.type, 6 * bytes, i);
   return text + "ret;\n}\n";
 }
@@ -103,7 +103,7 @@ double seconds_of(device::Device& device, const device::Launch& launch) {
 Json mma_speed(const std::string& profile, const std::string& word) {
   Json rows = Json::array();
   const auto device = device::open_emulator(device::load_profile(profile, find_root()), 1);
-  for (const Mma& format : formats) {
+  for (const Mma& format : kFormats) {
     if (std::string(format.opcode).find(word) == std::string::npos) continue;
     KernelImage image;
     image.kind = BinaryKind::ptx;
@@ -121,7 +121,7 @@ Json mma_speed(const std::string& profile, const std::string& word) {
     need(device->write(buffer, 0, input));
     launch.arguments = {buffer};
     const double seconds = seconds_of(*device, launch);
-    const double gflops = format.flop * chains * rounds / seconds / 1e9;
+    const double gflops = format.flop * kChains * kRounds / seconds / 1e9;
     fmt::print("{:<6} {:<40} {:>8.2f} GFLOP/s\n", profile, format.opcode, gflops);
     rows.push_back(Json{{"profile", profile}, {"mma", format.opcode}, {"gflop_per_s", gflops}});
   }

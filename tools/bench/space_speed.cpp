@@ -20,9 +20,9 @@ using namespace fa_tune;
 
 namespace {
 
-constexpr int rounds = 9;
-constexpr std::size_t samples = 10'000;
-constexpr std::size_t visits = 1'000;
+constexpr int kRounds = 9;
+constexpr std::size_t kSamples = 10'000;
+constexpr std::size_t kVisits = 1'000;
 
 using Numbers = std::vector<std::int64_t>;
 
@@ -174,34 +174,34 @@ double mean_us(std::size_t count, const Action& action) {
 
 void measure(const space::SpaceParts& parts) {
   std::vector<double> build_ms;
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < kRounds; ++i) {
     const ProcessorTime watch;
     const space::Space space = space::Space::build(parts);
     build_ms.push_back(watch.ms());
   }
   const space::Space space = space::Space::build(parts);
   Random random(1);
-  std::vector<space::Genome> genomes(samples);
+  std::vector<space::Genome> genomes(kSamples);
   const double sample_us =
-      mean_us(samples, [&](std::size_t i) { genomes[i] = space.sample_genome(random); });
+      mean_us(kSamples, [&](std::size_t i) { genomes[i] = space.sample_genome(random); });
   std::size_t valid = 0;
   const double valid_us =
-      mean_us(samples, [&](std::size_t i) { valid += space.valid(genomes[i]) ? 1 : 0; });
-  if (valid != samples) fmt::print("{}: {} samples are not valid\n", parts.name, samples - valid);
+      mean_us(kSamples, [&](std::size_t i) { valid += space.valid(genomes[i]) ? 1 : 0; });
+  if (valid != kSamples) fmt::print("{}: {} samples are not valid\n", parts.name, kSamples - valid);
   std::vector<space::Genome> near;
   std::size_t found = 0;
   const auto neighbors_us = [&](space::Neighborhood neighborhood) {
-    return mean_us(visits, [&](std::size_t i) {
+    return mean_us(kVisits, [&](std::size_t i) {
       space.neighbors(genomes[i], neighborhood, near);
       found += near.size();
     });
   };
   const double one_gene_us = neighbors_us(space::Neighborhood::one_gene);
   const double linked_us = neighbors_us(space::Neighborhood::linked);
-  const double nearest_us = mean_us(visits, [&](std::size_t i) {
+  const double nearest_us = mean_us(kVisits, [&](std::size_t i) {
     space::Genome wish = genomes[i];
     for (std::size_t gene = 0; gene < wish.size(); ++gene)
-      if (random.below(2) == 0) wish[gene] = genomes[samples - 1 - i][gene];
+      if (random.below(2) == 0) wish[gene] = genomes[kSamples - 1 - i][gene];
     found += space.nearest(wish, random).size();
   });
   fmt::print("{:14} {:>18} of {:<9.4g} {:5} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f}\n",

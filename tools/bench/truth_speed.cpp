@@ -27,9 +27,9 @@ using namespace fa_tune;
 
 const problem::Products& fastest() {
 #ifdef FA_TUNE_AVX2
-  if (__builtin_cpu_supports("avx2")) return problem::avx2::products;
+  if (__builtin_cpu_supports("avx2")) return problem::avx2::kProducts;
 #endif
-  return problem::plain::products;
+  return problem::plain::kProducts;
 }
 
 // Seconds that all threads of this process have computed.
@@ -43,12 +43,12 @@ double core_seconds() {
 template <typename Real>
 double speed_of(problem::Product<Real> product) {
   constexpr std::size_t inner = 64, width = 32, calls = 100'000;
-  std::vector<Real> out(problem::product_rows * width),
-      left(problem::product_rows * inner, Real{1}), right(inner * width, Real{1});
+  std::vector<Real> out(problem::kProductRows * width),
+      left(problem::kProductRows * inner, Real{1}), right(inner * width, Real{1});
   const double before = core_seconds();
   for (std::size_t i = 0; i < calls; ++i)
     product(out.data(), width, left.data(), inner, right.data(), inner, width);
-  return static_cast<double>(calls * problem::product_rows * inner * width) /
+  return static_cast<double>(calls * problem::kProductRows * inner * width) /
          (core_seconds() - before);
 }
 

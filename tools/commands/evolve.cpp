@@ -302,7 +302,7 @@ void add_evolve(CLI::App& app, Action& action) {
           fmt::format("generations to compile while one is timed: more for many devices, "
                       "and the search knows less of the last; {} if not given, {} with a "
                       "strategy that learns nothing",
-                      tuner::BatchPolicy{}.ahead, tuner::BatchPolicy::ahead_without_learning))
+                      tuner::BatchPolicy{}.ahead, tuner::BatchPolicy::kAheadWithoutLearning))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,

@@ -40,7 +40,7 @@ struct Replayed {
   std::vector<community::Trace> runs;
 };
 
-constexpr std::size_t curve_points = 200;
+constexpr std::size_t kCurvePoints = 200;
 
 community::RecordedTable open(const std::string& path) {
   community::RecordedTable table = community::read_table(path);
@@ -72,14 +72,14 @@ std::vector<community::Trace> run(const community::RecordedTable& table,
   for (const Opened& before : earlier)
     options.earlier.push_back({&before.table, &before.space, arguments.earlier_evaluations});
   const std::size_t budget = arguments.budget.value_or(scorer.budget_evaluations());
-  options.budget = {scorer.budget_ms(budget), std::max(budget, community::fixed_budgets.back())};
+  options.budget = {scorer.budget_ms(budget), std::max(budget, community::kFixedBudgets.back())};
   return community::replay(table, space, options);
 }
 
 std::string curve_rows(const community::Scorer& scorer, const Replayed& replayed) {
   std::string text;
   for (const community::CurvePoint& point :
-       community::best_so_far(scorer, replayed.runs, replayed.summary.budget_ms, curve_points))
+       community::best_so_far(scorer, replayed.runs, replayed.summary.budget_ms, kCurvePoints))
     text += fmt::format("{},{},{:.3f},{:.6g},{:.6g},{:.4f},{:.6f},{:.6g},{:.6g},{:.6g}\n",
                         replayed.summary.tuner, replayed.summary.table, point.at_ms / 1000,
                         scorer.optimum_ms(), point.baseline_ms, point.found, point.score,
@@ -131,9 +131,9 @@ Json mean_json(const Interval& estimate) {
 void add_evaluations(Json& json, const std::vector<std::vector<double>>& samples) {
   Json medians = Json::object();
   Json intervals = Json::object();
-  for (std::size_t i = 0; i < community::nearness_percent.size(); ++i) {
+  for (std::size_t i = 0; i < community::kNearnessPercent.size(); ++i) {
     const community::EvaluationsTo to = community::median_evaluations(samples[i]);
-    const std::string name = std::to_string(community::nearness_percent[i]);
+    const std::string name = std::to_string(community::kNearnessPercent[i]);
     medians[name] = to.median;
     intervals[name] = {
         {"low", to.low}, {"high", to.high}, {"reached", to.reached}, {"runs", samples[i].size()}};
@@ -152,8 +152,8 @@ Json summary_json(const community::ReplaySummary& summary) {
       {"score", mean_json(summary.score)}};
   add_evaluations(json, {summary.evaluations_to.begin(), summary.evaluations_to.end()});
   Json after = Json::object();
-  for (std::size_t i = 0; i < community::fixed_budgets.size(); ++i)
-    after[std::to_string(community::fixed_budgets[i])] = mean_json(summary.after[i]);
+  for (std::size_t i = 0; i < community::kFixedBudgets.size(); ++i)
+    after[std::to_string(community::kFixedBudgets[i])] = mean_json(summary.after[i]);
   json["optimum_over_best_after"] = std::move(after);
   return json;
 }
@@ -161,7 +161,7 @@ Json summary_json(const community::ReplaySummary& summary) {
 Json tuner_json(const Tuner& tuner) {
   Json json = {{"tuner", tuner.name}, {"score", mean_json(community::mean_score(tuner.tables))}};
   std::vector<std::vector<double>> samples;
-  for (std::size_t i = 0; i < community::nearness_percent.size(); ++i)
+  for (std::size_t i = 0; i < community::kNearnessPercent.size(); ++i)
     samples.push_back(pooled(tuner, i));
   add_evaluations(json, samples);
   json["tables"] = Json::array();
@@ -173,9 +173,9 @@ Json tuner_json(const Tuner& tuner) {
 std::vector<std::string> cells(const std::string& tuner, const std::string& table,
                                const Interval& score, const Tuner& rows) {
   std::vector<std::string> result = {tuner, table, score_cell(score)};
-  for (std::size_t i = 0; i < community::nearness_percent.size(); ++i)
+  for (std::size_t i = 0; i < community::kNearnessPercent.size(); ++i)
     result.push_back(evaluations_cell(community::median_evaluations(pooled(rows, i))));
-  for (std::size_t i = 0; i < community::fixed_budgets.size(); ++i) {
+  for (std::size_t i = 0; i < community::kFixedBudgets.size(); ++i) {
     double mean = 0;
     for (const community::ReplaySummary& summary : rows.tables)
       mean += summary.after[i].value / static_cast<double>(rows.tables.size());
@@ -188,9 +188,9 @@ std::vector<std::string> cells(const std::string& tuner, const std::string& tabl
 std::string replay_table(const std::vector<community::ReplaySummary>& summaries) {
   std::vector<report::TableColumn> columns = {
       {"tuner"}, {"table"}, {"score", report::Align::right}};
-  for (const int percent : community::nearness_percent)
+  for (const int percent : community::kNearnessPercent)
     columns.push_back({fmt::format("to {}%", percent), report::Align::right});
-  for (const std::size_t evaluations : community::fixed_budgets)
+  for (const std::size_t evaluations : community::kFixedBudgets)
     columns.push_back({fmt::format("after {}", evaluations), report::Align::right});
   report::Table table(std::move(columns));
   for (const Tuner& tuner : by_tuner(summaries)) {

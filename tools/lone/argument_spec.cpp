@@ -16,7 +16,7 @@
 namespace fa_tune::lone {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
 
 std::vector<std::string> split(const std::string& text, char mark) {
   std::vector<std::string> parts;
@@ -97,7 +97,7 @@ class SpecParser {
     std::vector<std::uint64_t> result;
     for (const std::string& part : split(text, 'x')) {
       result.push_back(whole(part));
-      if (result.back() == 0 || result.back() > most_bytes) fail("a size must be 1 or more");
+      if (result.back() == 0 || result.back() > kMostBytes) fail("a size must be 1 or more");
     }
     return result;
   }
@@ -114,7 +114,7 @@ class SpecParser {
     spec_.dims = sizes(text.substr(bracket + 1, text.size() - bracket - 2));
     auto bytes = static_cast<std::uint64_t>(size_of(spec_.element));
     for (const std::uint64_t size : spec_.dims) {
-      if (size > most_bytes / bytes) fail("more than 4 GiB");
+      if (size > kMostBytes / bytes) fail("more than 4 GiB");
       bytes *= size;
     }
   }

@@ -22,22 +22,22 @@ struct Facts {
   bool floating;
 };
 
-constexpr std::array<Facts, 14> all = {{{Element::i8, "i8", 1, false},
-                                        {Element::u8, "u8", 1, false},
-                                        {Element::i16, "i16", 2, false},
-                                        {Element::u16, "u16", 2, false},
-                                        {Element::i32, "i32", 4, false},
-                                        {Element::u32, "u32", 4, false},
-                                        {Element::i64, "i64", 8, false},
-                                        {Element::u64, "u64", 8, false},
-                                        {Element::f16, "f16", 2, true},
-                                        {Element::bf16, "bf16", 2, true},
-                                        {Element::f32, "f32", 4, true},
-                                        {Element::f64, "f64", 8, true},
-                                        {Element::e4m3, "e4m3", 1, true},
-                                        {Element::e5m2, "e5m2", 1, true}}};
+constexpr std::array<Facts, 14> kAll = {{{Element::i8, "i8", 1, false},
+                                         {Element::u8, "u8", 1, false},
+                                         {Element::i16, "i16", 2, false},
+                                         {Element::u16, "u16", 2, false},
+                                         {Element::i32, "i32", 4, false},
+                                         {Element::u32, "u32", 4, false},
+                                         {Element::i64, "i64", 8, false},
+                                         {Element::u64, "u64", 8, false},
+                                         {Element::f16, "f16", 2, true},
+                                         {Element::bf16, "bf16", 2, true},
+                                         {Element::f32, "f32", 4, true},
+                                         {Element::f64, "f64", 8, true},
+                                         {Element::e4m3, "e4m3", 1, true},
+                                         {Element::e5m2, "e5m2", 1, true}}};
 
-const Facts& facts(Element element) { return all[static_cast<std::size_t>(element)]; }
+const Facts& facts(Element element) { return kAll[static_cast<std::size_t>(element)]; }
 
 // An 8-bit float is few enough to look through.
 std::uint64_t nearest_e5m2(double value) {
@@ -78,14 +78,14 @@ std::string type_code(Element element) {
 std::string to_text(Element element) { return std::string(facts(element).name); }
 
 std::optional<Element> element_of(std::string_view name) {
-  for (const Facts& each : all)
+  for (const Facts& each : kAll)
     if (each.name == name) return each.element;
   return std::nullopt;
 }
 
 std::string element_names() {
   std::string text;
-  for (const Facts& each : all) text += (text.empty() ? "" : ", ") + std::string(each.name);
+  for (const Facts& each : kAll) text += (text.empty() ? "" : ", ") + std::string(each.name);
   return text;
 }
 

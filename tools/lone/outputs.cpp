@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::uint64_t most_samples = 16;
+constexpr std::uint64_t kMostSamples = 16;
 
 std::string hash_of(const ArgumentSpec& spec, const LoneOutput& output) {
   if (!is_floating(spec.element)) return sha256(output.bytes);
@@ -125,7 +125,7 @@ ordered_json record(const KernelFile& kernel, const std::vector<LoneOutput>& out
   ordered_json result = ordered_json::array();
   for (const LoneOutput& output : outputs) {
     const ArgumentSpec& spec = kernel.launch.arguments[output.argument];
-    const std::uint64_t step = (spec.elements() + most_samples - 1) / most_samples;
+    const std::uint64_t step = (spec.elements() + kMostSamples - 1) / kMostSamples;
     ordered_json samples = ordered_json::array();
     for (std::uint64_t i = 0; i < spec.elements(); i += step)
       samples.push_back({i, element_bits(spec.element, output.bytes, i)});

@@ -14,8 +14,8 @@
 namespace fa_tune::community {
 namespace {
 
-constexpr double us_per_ms = 1000;
-constexpr double ms_per_s = 1000;
+constexpr double kUsPerMs = 1000;
+constexpr double kMsPerS = 1000;
 
 class Replayed {
  public:
@@ -54,9 +54,9 @@ class Replayed {
     told.number = ++asked_;
     told.config = proposal.config;
     told.passed = entry->time_ms.has_value();
-    if (entry->time_ms) told.time_us = *entry->time_ms * us_per_ms;
+    if (entry->time_ms) told.time_us = *entry->time_ms * kUsPerMs;
     if (visited_.insert(entry).second) {
-      told.cost_s = entry->cost_ms / ms_per_s;
+      told.cost_s = entry->cost_ms / kMsPerS;
       elapsed_ms_ += entry->cost_ms;
       trace_.push_back({visited_.size(), elapsed_ms_, entry->time_ms});
     }

@@ -12,7 +12,7 @@ namespace fa_tune::community {
 namespace {
 
 // How near to the optimum the budget lets random search come, from the median.
-constexpr double target_share = 0.95;
+constexpr double kTargetShare = 0.95;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Scorer::Scorer(const RecordedTable& table) : configs_(table.entries.size()) {
   std::ranges::sort(times_, std::greater{});
   median_ = fa_tune::measure::median(times_);
   median_cost_ms_ = fa_tune::measure::median(costs);
-  const double target = optimum_ms() + (median_ - optimum_ms()) * (1 - target_share);
+  const double target = optimum_ms() + (median_ - optimum_ms()) * (1 - kTargetShare);
   const auto reached = std::ranges::find_if(times_, [&](double time) { return time <= target; });
   const auto i = static_cast<double>(reached - times_.begin());
   const auto n = static_cast<double>(times_.size());

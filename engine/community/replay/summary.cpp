@@ -7,19 +7,19 @@
 namespace fa_tune::community {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Stands for 'never' where numbers are averaged, and is larger than any count of evaluations.
-constexpr double never = 1e18;
+constexpr double kNever = 1e18;
 
 double best_after(const Trace& trace, std::size_t evaluations) {
-  double best = infinite;
+  double best = kInfinite;
   for (const Step& step : trace)
     if (step.evaluation <= evaluations && step.time_ms) best = std::min(best, *step.time_ms);
   return best;
 }
 
 double best_at(const Trace& trace, double at_ms) {
-  double best = infinite;
+  double best = kInfinite;
   for (const Step& step : trace)
     if (step.elapsed_ms <= at_ms && step.time_ms) best = std::min(best, *step.time_ms);
   return best;
@@ -29,11 +29,11 @@ double first_within(const Trace& trace, double time_ms, std::size_t most) {
   for (const Step& step : trace)
     if (step.evaluation <= most && step.time_ms && *step.time_ms <= time_ms)
       return static_cast<double>(step.evaluation);
-  return infinite;
+  return kInfinite;
 }
 
 std::optional<double> if_reached(double evaluations) {
-  return evaluations < never / 4 ? std::optional(evaluations) : std::nullopt;
+  return evaluations < kNever / 4 ? std::optional(evaluations) : std::nullopt;
 }
 
 double percentile(const std::vector<double>& sorted, double q) {
@@ -51,16 +51,16 @@ ReplaySummary summarize(const Scorer& scorer, std::span<const Trace> runs,
   summary.optimum_ms = scorer.optimum_ms();
   for (const Trace& trace : runs) summary.scores.push_back(scorer.score(trace, summary.budget_ms));
   summary.score = measure::estimate_mean(summary.scores);
-  const std::size_t most = std::max(summary.budget_evaluations, fixed_budgets.back());
-  for (std::size_t i = 0; i < nearness_percent.size(); ++i) {
-    const double time = scorer.optimum_ms() * (1 + nearness_percent[i] / 100.0);
+  const std::size_t most = std::max(summary.budget_evaluations, kFixedBudgets.back());
+  for (std::size_t i = 0; i < kNearnessPercent.size(); ++i) {
+    const double time = scorer.optimum_ms() * (1 + kNearnessPercent[i] / 100.0);
     for (const Trace& trace : runs)
       summary.evaluations_to[i].push_back(first_within(trace, time, most));
   }
-  for (std::size_t i = 0; i < fixed_budgets.size(); ++i) {
+  for (std::size_t i = 0; i < kFixedBudgets.size(); ++i) {
     std::vector<double> shares;
     for (const Trace& trace : runs)
-      shares.push_back(scorer.optimum_ms() / best_after(trace, fixed_budgets[i]));
+      shares.push_back(scorer.optimum_ms() / best_after(trace, kFixedBudgets[i]));
     summary.after[i] = measure::estimate_mean(shares);
   }
   return summary;
@@ -90,7 +90,7 @@ EvaluationsTo median_evaluations(std::vector<double> evaluations) {
     if (std::isfinite(value))
       ++result.reached;
     else
-      value = never;
+      value = kNever;
   }
   const Interval middle = measure::estimate(evaluations);
   result.median = if_reached(middle.value);

@@ -13,8 +13,8 @@
 namespace fa_tune::community {
 
 // How near to the optimum, in percent of its time, and after how many evaluations is asked.
-inline constexpr std::array nearness_percent = {10, 5, 2, 1};
-inline constexpr std::array<std::size_t, 4> fixed_budgets = {25, 50, 100, 200};
+inline constexpr std::array kNearnessPercent = {10, 5, 2, 1};
+inline constexpr std::array<std::size_t, 4> kFixedBudgets = {25, 50, 100, 200};
 
 // Evaluations until a time within so many percent of the optimum was known. Runs that did not come
 // that near count as later than all others.
@@ -36,9 +36,9 @@ struct ReplaySummary {
   Interval score;
   std::vector<double> scores;  // of each run
   // For each nearness, of each run; infinite where it did not come that near.
-  std::array<std::vector<double>, nearness_percent.size()> evaluations_to;
+  std::array<std::vector<double>, kNearnessPercent.size()> evaluations_to;
   // The optimum's time over the best one known after fixed_budgets; 0 where none was.
-  std::array<Interval, fixed_budgets.size()> after;
+  std::array<Interval, kFixedBudgets.size()> after;
 };
 
 // `budget` in evaluations replaces the definition's. What a run did past the budget, and past the

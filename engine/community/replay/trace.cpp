@@ -18,8 +18,8 @@
 namespace fa_tune::community {
 namespace {
 
-constexpr std::array<std::string_view, 7> columns = {"tuner", "table",   "seed",      "evaluation",
-                                                     "key",   "time_ms", "elapsed_ms"};
+constexpr std::array<std::string_view, 7> kColumns = {"tuner", "table",   "seed",      "evaluation",
+                                                      "key",   "time_ms", "elapsed_ms"};
 enum Column { tuner, table, seed, evaluation, key, time_ms, elapsed_ms };
 
 class TraceReader {
@@ -27,12 +27,12 @@ class TraceReader {
   TraceReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
 
   std::vector<TunerTraces> run() {
-    if (next_row() != std::vector<std::string>(columns.begin(), columns.end()))
-      fail(fmt::format("expected the columns {}", fmt::join(columns, ",")));
+    if (next_row() != std::vector<std::string>(kColumns.begin(), kColumns.end()))
+      fail(fmt::format("expected the columns {}", fmt::join(kColumns, ",")));
     while (at_ < text_.size()) {
       const auto row = next_row();
-      if (row.size() != columns.size())
-        fail(fmt::format("expected {} fields, found {}", columns.size(), row.size()));
+      if (row.size() != kColumns.size())
+        fail(fmt::format("expected {} fields, found {}", kColumns.size(), row.size()));
       take(row);
     }
     return std::move(result_);
@@ -67,7 +67,7 @@ class TraceReader {
     const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
     if (result.ec != std::errc{} || result.ptr != field.data() + field.size() ||
         !std::isfinite(value) || value < 0)
-      fail(fmt::format("{}: expected a number, found {}", columns.at(column), quote_text(field)));
+      fail(fmt::format("{}: expected a number, found {}", kColumns.at(column), quote_text(field)));
     return value;
   }
 

@@ -23,7 +23,7 @@ namespace fa_tune::community {
 namespace {
 
 // What Kernel Tuner once wrote for the time of a config that failed.
-constexpr double failed_time = 1e20;
+constexpr double kFailedTime = 1e20;
 
 Failure failure_named(const std::string& name) {
   constexpr std::pair<const char*, Failure> known[] = {
@@ -193,7 +193,7 @@ class TableReader {
   // A time, or the name of why there is none.
   void set_time(RecordedConfig& config, const Json& value) const {
     if (value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0 &&
-        value.get<double>() < failed_time)
+        value.get<double>() < kFailedTime)
       config.time_ms = value.get<double>();
     else
       config.failure = value.is_string() ? failure_named(value.get<std::string>()) : Failure::other;

@@ -13,7 +13,7 @@ struct FailureName {
   const char* t4;         // `invalidity`
 };
 
-constexpr FailureName failure_names[] = {
+constexpr FailureName kFailureNames[] = {
     {Failure::none, "", "correct"},
     {Failure::invalid, "InvalidConfig", "constraints"},
     {Failure::compile, "CompilationFailedConfig", "compile"},
@@ -24,7 +24,7 @@ constexpr FailureName failure_names[] = {
 };
 
 const FailureName& names_of(Failure failure) {
-  return *std::ranges::find(failure_names, failure, &FailureName::failure);
+  return *std::ranges::find(kFailureNames, failure, &FailureName::failure);
 }
 
 Json json_of(const Value& value) {

@@ -89,7 +89,7 @@ device::Fault make_fault(const DriverApi& api, Result code, const std::string& d
 }  // namespace
 
 void CudaContext::need(Result code, const std::string& doing) const {
-  if (code == success) return;
+  if (code == kSuccess) return;
   throw MachineError(
       fmt::format("cuda:{} cannot be used: {}: {}", index_, doing, api_->describe(code)));
 }
@@ -110,8 +110,8 @@ CudaContext::CudaContext(std::shared_ptr<const DriverApi> api, int index,
   need(api_->cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
   try {
     need(api_->cuCtxSetCurrent(context_), "cuCtxSetCurrent");
-    need(api_->cuStreamCreate(&stream_, stream_non_blocking), "cuStreamCreate");
-    need(api_->cuEventCreate(&done_, event_default), "cuEventCreate");
+    need(api_->cuStreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate");
+    need(api_->cuEventCreate(&done_, kEventDefault), "cuEventCreate");
   } catch (const MachineError&) {
     if (stream_ != nullptr) api_->cuStreamDestroy_v2(stream_);
     api_->cuDevicePrimaryCtxRelease_v2(device_);
@@ -138,7 +138,7 @@ std::expected<void, device::Fault> CudaContext::enter() {
 }
 
 std::expected<void, device::Fault> CudaContext::check(Result code, const std::string& doing) {
-  if (code == success) return {};
+  if (code == kSuccess) return {};
   device::Fault fault = make_fault(*api_, code, doing);
   if (is_sticky(code) && !lost()) lost_because_ = fault.message;
   return std::unexpected(std::move(fault));
@@ -150,7 +150,7 @@ std::expected<void, device::Fault> CudaContext::wait(Event event, const std::str
   const auto start = Clock::now();
   for (;;) {
     const Result code = api_->cuEventQuery(event);
-    if (code != error_not_ready) return check(code, doing);
+    if (code != kErrorNotReady) return check(code, doing);
     const auto waited = Clock::now() - start;
     if (waited > deadline_) break;
     if (waited < spin) {

@@ -125,8 +125,8 @@ class CudaDevice : public device::Device {
     const Result code = context_->cuTensorMapEncodeTiled(
         &bits, static_cast<int>(map.element), static_cast<std::uint32_t>(map.dims.size()),
         std::bit_cast<void*>(inside(map.buffer, map.offset, 0)), map.dims.data(),
-        map.strides.data(), map.box.data(), steps.data(), tensor_map_interleave_none,
-        static_cast<int>(map.swizzle), tensor_map_l2_promotion_128, map.nan_fill ? 1 : 0);
+        map.strides.data(), map.box.data(), steps.data(), kTensorMapInterleaveNone,
+        static_cast<int>(map.swizzle), kTensorMapL2Promotion128, map.nan_fill ? 1 : 0);
     if (auto done = context_.check(code, "tensor map"); !done) {
       return std::unexpected(done.error());
     }
@@ -261,7 +261,7 @@ class CudaDevice : public device::Device {
       std::size_t room = 0;
       const Result found =
           context_->cuModuleGetGlobal_v2(&to, &room, kernel.module.get(), data.name.c_str());
-      if (found == error_not_found) continue;
+      if (found == kErrorNotFound) continue;
       if (auto known = context_.check(found, "looking for " + data.name); !known) return known;
       if (data.bytes > room) return std::unexpected(device::too_small(data, room));
       const Result code = context_->cuMemcpyDtoDAsync_v2(

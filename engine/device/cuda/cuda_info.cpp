@@ -32,7 +32,7 @@ std::string uuid_text(std::span<const char> bytes) {
 
 device::DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal device) {
   const auto need = [&](Result code) {
-    if (code == success) return;
+    if (code == kSuccess) return;
     throw MachineError(fmt::format("cuda:{} cannot be described: {}", index, api.describe(code)));
   };
   const auto attribute = [&](int which) {
@@ -49,13 +49,13 @@ device::DeviceInfo describe_gpu(const DriverApi& api, int index, DeviceOrdinal d
   device::DeviceInfo info;
   info.id = fmt::format("cuda:{}", index);
   info.name = name.data();
-  info.arch = fmt::format("sm_{}{}", attribute(device_compute_capability_major),
-                          attribute(device_compute_capability_minor));
+  info.arch = fmt::format("sm_{}{}", attribute(kDeviceComputeCapabilityMajor),
+                          attribute(kDeviceComputeCapabilityMinor));
   info.driver = driver_version(version);
   info.accepts = BinaryKind::cubin;
   info.times = device::TimeKind::measured;
-  info.sms = attribute(device_multiprocessor_count);
-  info.shared_per_block = attribute(device_max_shared_per_block_optin);
+  info.sms = attribute(kDeviceMultiprocessorCount);
+  info.shared_per_block = attribute(kDeviceMaxSharedPerBlockOptin);
   const auto ask = api.cuDeviceGetUuid_v2 != nullptr ? api.cuDeviceGetUuid_v2 : api.cuDeviceGetUuid;
   if (ask != nullptr) {
     std::array<char, 16> uuid{};
@@ -70,10 +70,10 @@ std::vector<device::DeviceInfo> list_cuda() {
   try {
     const auto api = cuda::load_driver();
     int count = 0;
-    if (api->cuDeviceGetCount(&count) != cuda::success) return gpus;
+    if (api->cuDeviceGetCount(&count) != cuda::kSuccess) return gpus;
     for (int index = 0; index < count; ++index) {
       cuda::DeviceOrdinal device = 0;
-      if (api->cuDeviceGet(&device, index) != cuda::success) continue;
+      if (api->cuDeviceGet(&device, index) != cuda::kSuccess) continue;
       gpus.push_back(cuda::describe_gpu(*api, index, device));
     }
   } catch (const std::exception&) {

@@ -10,7 +10,7 @@ namespace fa_tune::cuda {
 namespace {
 
 // The largest cluster that every GPU with clusters takes (CUDA C++ Programming Guide).
-constexpr std::uint64_t portable_cluster_blocks = 8;
+constexpr std::uint64_t kPortableClusterBlocks = 8;
 
 // The driver is not told how long an image is, so what is plainly not one must not reach it.
 bool looks_loadable(const KernelImage& image) {
@@ -34,8 +34,8 @@ std::optional<std::vector<std::size_t>> parameter_sizes(const DriverApi& api, Fu
     std::size_t offset = 0;
     std::size_t size = 0;
     const Result code = api.cuFuncGetParamInfo(function, sizes.size(), &offset, &size);
-    if (code == error_invalid_value) return sizes;  // past the last
-    if (code != success) return std::nullopt;
+    if (code == kErrorInvalidValue) return sizes;  // past the last
+    if (code != kSuccess) return std::nullopt;
     sizes.push_back(size);
   }
 }
@@ -44,7 +44,7 @@ std::expected<OwnedModule, device::Fault> load_module(CudaContext& context,
                                                       const KernelImage& image,
                                                       const std::string& doing) {
   std::array<char, 4096> log{};
-  std::array<int, 2> names{jit_error_log_buffer, jit_error_log_buffer_size};
+  std::array<int, 2> names{kJitErrorLogBuffer, kJitErrorLogBufferSize};
   // The driver takes the size by value in the place of a pointer, and writes it back there.
   std::array<void*, 2> values{log.data(), std::bit_cast<void*>(log.size() - 1)};
   Module module = nullptr;
@@ -83,7 +83,7 @@ std::expected<LoadedKernel, device::Fault> load_kernel(CudaContext& context,
   if (!found) return std::unexpected(found.error());
   auto limit =
       context.check(context->cuFuncGetAttribute(&kernel.max_dynamic_shared,
-                                                function_max_dynamic_shared, kernel.function),
+                                                kFunctionMaxDynamicShared, kernel.function),
                     doing);
   if (!limit) return std::unexpected(limit.error());
   kernel.parameter_sizes = parameter_sizes(context.api(), kernel.function);
@@ -111,7 +111,7 @@ PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
   settings_.shared_bytes = config.dynamic_shared_bytes;
   settings_.stream = stream;
   if (cluster_blocks_ > 1) {
-    cluster_.id = launch_cluster_dimension;
+    cluster_.id = kLaunchClusterDimension;
     cluster_.value.cluster[0] = config.cluster.x;
     cluster_.value.cluster[1] = config.cluster.y;
     cluster_.value.cluster[2] = config.cluster.z;
@@ -140,15 +140,15 @@ std::expected<void, device::Fault> PreparedLaunch::admit(CudaContext& context) {
   const auto shared = static_cast<std::int64_t>(settings_.shared_bytes);
   if (shared > kernel_.max_dynamic_shared) {
     auto raised =
-        context.check(context->cuFuncSetAttribute(kernel_.function, function_max_dynamic_shared,
+        context.check(context->cuFuncSetAttribute(kernel_.function, kFunctionMaxDynamicShared,
                                                   static_cast<int>(shared)),
                       fmt::format("{}: {} bytes of dynamic shared memory", doing_, shared));
     if (!raised) return raised;
     kernel_.max_dynamic_shared = static_cast<int>(shared);
   }
-  if (cluster_blocks_ > portable_cluster_blocks && !kernel_.large_clusters) {
+  if (cluster_blocks_ > kPortableClusterBlocks && !kernel_.large_clusters) {
     auto allowed = context.check(
-        context->cuFuncSetAttribute(kernel_.function, function_non_portable_cluster_size, 1),
+        context->cuFuncSetAttribute(kernel_.function, kFunctionNonPortableClusterSize, 1),
         fmt::format("{}: a cluster of {} blocks", doing_, cluster_blocks_));
     if (!allowed) return allowed;
     kernel_.large_clusters = true;

@@ -7,11 +7,11 @@
 namespace fa_tune::cuda {
 namespace {
 
-constexpr int queued = 2;  // samples in the stream at once: one runs, one waits
+constexpr int kQueued = 2;  // samples in the stream at once: one runs, one waits
 
 std::expected<OwnedEvent, device::Fault> make_event(CudaContext& context) {
   Event event = nullptr;
-  auto made = context.check(context->cuEventCreate(&event, event_default), "cuEventCreate");
+  auto made = context.check(context->cuEventCreate(&event, kEventDefault), "cuEventCreate");
   if (!made) return std::unexpected(made.error());
   return OwnedEvent(context, event);
 }
@@ -21,8 +21,8 @@ std::expected<OwnedGraphExec, device::Fault> capture(CudaContext& context,
                                                      const std::string& launch, const Enqueue& work,
                                                      int launches) {
   const std::string doing = launch + " in a graph";
-  auto begun = context.check(
-      context->cuStreamBeginCapture_v2(context.stream(), capture_thread_local), doing);
+  auto begun =
+      context.check(context->cuStreamBeginCapture_v2(context.stream(), kCaptureThreadLocal), doing);
   if (!begun) return std::unexpected(begun.error());
   std::expected<void, device::Fault> enqueued;
   for (int i = 0; i < launches && enqueued; ++i) enqueued = work();
@@ -84,12 +84,12 @@ class Sampler {
     OwnedEvent end;
   };
   const Slot& slot_of(int sample) const {
-    return slots_[static_cast<std::size_t>(sample % queued)];
+    return slots_[static_cast<std::size_t>(sample % kQueued)];
   }
 
   CudaContext& context_;
   std::string doing_;
-  std::array<Slot, queued> slots_;
+  std::array<Slot, kQueued> slots_;
 };
 
 // How long the host may take to submit a sample of one launch: some microseconds each for the
@@ -154,8 +154,8 @@ std::expected<device::Timing, device::Fault> time_launch(
     if (auto filled = flush.enqueue(context); !filled) return std::unexpected(filled.error());
   auto sent = watch.begin(context, total);
   if (sent) sent = watch.mark(context);
-  for (int i = 0; i < total + queued && sent; ++i) {
-    if (const int finished = i - queued; finished >= 0 && finished < total) {
+  for (int i = 0; i < total + kQueued && sent; ++i) {
+    if (const int finished = i - kQueued; finished >= 0 && finished < total) {
       watch.look(finished);
       const auto elapsed = sampler.collect(finished);
       if (!elapsed) return std::unexpected(elapsed.error());

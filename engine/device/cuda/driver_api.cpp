@@ -103,8 +103,8 @@ void resolve(const Library& library, DriverApi& api) {
 std::string DriverApi::describe(Result code) const {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (cuGetErrorName(code, &name) != success || name == nullptr) name = "CUDA error";
-  if (cuGetErrorString(code, &text) != success || text == nullptr) text = "no description";
+  if (cuGetErrorName(code, &name) != kSuccess || name == nullptr) name = "CUDA error";
+  if (cuGetErrorString(code, &text) != kSuccess || text == nullptr) text = "no description";
   return fmt::format("{} ({}): {}", name, code, text);
 }
 
@@ -113,7 +113,7 @@ std::shared_ptr<const DriverApi> load_driver() {
   auto api = std::make_shared<DriverApi>();
   resolve(library, *api);
   const Result code = api->cuInit(0);
-  if (code != success) {
+  if (code != kSuccess) {
     throw MachineError(fmt::format("the CUDA driver does not start: {}", api->describe(code)));
   }
   return api;

@@ -11,12 +11,12 @@
 namespace fa_tune::cuda {
 
 using Result = int;  // CUresult
-inline constexpr Result success = 0;
-inline constexpr Result error_invalid_value = 1;
-inline constexpr Result error_not_found = 500;
-inline constexpr Result error_out_of_memory = 2;
-inline constexpr Result error_no_device = 100;
-inline constexpr Result error_not_ready = 600;
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kErrorInvalidValue = 1;
+inline constexpr Result kErrorNotFound = 500;
+inline constexpr Result kErrorOutOfMemory = 2;
+inline constexpr Result kErrorNoDevice = 100;
+inline constexpr Result kErrorNotReady = 600;
 
 using DeviceOrdinal = int;               // CUdevice
 using DevicePointer = std::uint64_t;     // CUdeviceptr
@@ -29,23 +29,23 @@ using Graph = struct GraphTag*;          // CUgraph
 using GraphExec = struct GraphExecTag*;  // CUgraphExec
 
 // CUdevice_attribute
-inline constexpr int device_clock_rate = 13;  // kHz: the highest of the SMs
-inline constexpr int device_multiprocessor_count = 16;
-inline constexpr int device_l2_cache_size = 38;
-inline constexpr int device_compute_capability_major = 75;
-inline constexpr int device_compute_capability_minor = 76;
-inline constexpr int device_max_shared_per_block_optin = 97;
+inline constexpr int kDeviceClockRate = 13;  // kHz: the highest of the SMs
+inline constexpr int kDeviceMultiprocessorCount = 16;
+inline constexpr int kDeviceL2CacheSize = 38;
+inline constexpr int kDeviceComputeCapabilityMajor = 75;
+inline constexpr int kDeviceComputeCapabilityMinor = 76;
+inline constexpr int kDeviceMaxSharedPerBlockOptin = 97;
 // CUfunction_attribute
-inline constexpr int function_max_dynamic_shared = 8;
-inline constexpr int function_non_portable_cluster_size = 14;
+inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr int kFunctionNonPortableClusterSize = 14;
 // CUjit_option
-inline constexpr int jit_error_log_buffer = 5;
-inline constexpr int jit_error_log_buffer_size = 6;
+inline constexpr int kJitErrorLogBuffer = 5;
+inline constexpr int kJitErrorLogBufferSize = 6;
 // CUstream_flags, CUstreamCaptureMode, CUlaunchAttributeID, CUevent_flags
-inline constexpr unsigned stream_non_blocking = 1;
-inline constexpr int capture_thread_local = 1;
-inline constexpr int launch_cluster_dimension = 4;
-inline constexpr unsigned event_default = 0;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr int kLaunchClusterDimension = 4;
+inline constexpr unsigned kEventDefault = 0;
 
 // CUlaunchAttribute: the value is a union of 64 bytes, of which a cluster takes the first twelve.
 struct LaunchAttribute {
@@ -72,8 +72,8 @@ struct alignas(64) TensorMapBits {
   char bytes[128];
 };
 // CUtensorMapL2promotion, CUtensorMapInterleave
-inline constexpr int tensor_map_l2_promotion_128 = 2;
-inline constexpr int tensor_map_interleave_none = 0;
+inline constexpr int kTensorMapL2Promotion128 = 2;
+inline constexpr int kTensorMapInterleaveNone = 0;
 
 // The entry points, each under the name it has in the library. Those with _v2 are what cuda.h's
 // macros turn the plain names into.

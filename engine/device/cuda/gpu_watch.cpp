@@ -15,7 +15,7 @@ constexpr double kThrottled = 0.75;
 
 int attribute(const DriverApi& driver, int which, DeviceOrdinal device) {
   int value = 0;
-  return driver.cuDeviceGetAttribute(&value, which, device) == success ? value : 0;
+  return driver.cuDeviceGetAttribute(&value, which, device) == kSuccess ? value : 0;
 }
 
 // Nothing but a lost context is worth telling: a watch that cannot watch is no finding.
@@ -28,8 +28,8 @@ std::expected<void, device::Fault> unless_lost(CudaContext& context,
 }  // namespace
 
 GpuWatch::GpuWatch(const DriverApi& driver, DeviceOrdinal device)
-    : highest_mhz_(attribute(driver, device_clock_rate, device) / 1000.0),
-      sms_(attribute(driver, device_multiprocessor_count, device)) {
+    : highest_mhz_(attribute(driver, kDeviceClockRate, device) / 1000.0),
+      sms_(attribute(driver, kDeviceMultiprocessorCount, device)) {
   auto nvml = Nvml::open(driver, device);
   if (nvml)
     nvml_ = std::move(*nvml);

@@ -11,7 +11,7 @@ namespace fa_tune::cuda {
 namespace {
 
 // Names and values are those of nvml.h.
-constexpr int kSuccess = 0;
+constexpr int kNvmlSuccess = 0;
 constexpr int kDieSensor = 0;  // NVML_TEMPERATURE_GPU
 
 constexpr std::uint64_t kPowerLimit = 0x04;
@@ -70,12 +70,13 @@ std::expected<std::unique_ptr<Nvml>, std::string> Nvml::open(const DriverApi& dr
     return std::unexpected(path + " lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2");
   std::array<char, 64> bus{};
   if (driver.cuDeviceGetPCIBusId == nullptr ||
-      driver.cuDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()) - 1, device) != success)
+      driver.cuDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()) - 1, device) !=
+          kNvmlSuccess)
     return std::unexpected("the driver does not tell the GPU's PCI bus ID");
-  if (const Code code = init(); code != kSuccess)
+  if (const Code code = init(); code != kNvmlSuccess)
     return std::unexpected("nvmlInit_v2: error " + std::to_string(code));
   auto nvml = std::unique_ptr<Nvml>(new Nvml);
-  if (const Code code = by_bus(bus.data(), &nvml->device_); code != kSuccess)
+  if (const Code code = by_bus(bus.data(), &nvml->device_); code != kNvmlSuccess)
     return std::unexpected("NVML does not know GPU " + std::string(bus.data()) + ": error " +
                            std::to_string(code));
   resolve(library, nvml->power_, "nvmlDeviceGetPowerUsage");
@@ -89,18 +90,18 @@ std::expected<std::unique_ptr<Nvml>, std::string> Nvml::open(const DriverApi& dr
 GpuReading Nvml::read() const {
   GpuReading reading;
   unsigned value = 0;
-  if (power_ != nullptr && power_(device_, &value) == kSuccess) reading.watts = value / 1000.0;
-  if (temperature_ != nullptr && temperature_(device_, kDieSensor, &value) == kSuccess)
+  if (power_ != nullptr && power_(device_, &value) == kNvmlSuccess) reading.watts = value / 1000.0;
+  if (temperature_ != nullptr && temperature_(device_, kDieSensor, &value) == kNvmlSuccess)
     reading.celsius = value;
   unsigned long long reasons = 0;
-  if (reasons_ != nullptr && reasons_(device_, &reasons) == kSuccess)
+  if (reasons_ != nullptr && reasons_(device_, &reasons) == kNvmlSuccess)
     reading.clock_reasons = reasons;
   return reading;
 }
 
 std::optional<double> Nvml::joules() const {
   unsigned long long millijoules = 0;
-  if (energy_ == nullptr || energy_(device_, &millijoules) != kSuccess) return std::nullopt;
+  if (energy_ == nullptr || energy_(device_, &millijoules) != kNvmlSuccess) return std::nullopt;
   return static_cast<double>(millijoules) / 1000;
 }
 

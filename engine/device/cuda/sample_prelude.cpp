@@ -28,7 +28,7 @@ std::expected<bool, device::Fault> L2Flush::prepare(CudaContext& context) {
   if (words_ > 0) return true;
   int bytes = 0;
   auto asked = context.check(
-      context->cuDeviceGetAttribute(&bytes, device_l2_cache_size, context.device()), "L2 flush");
+      context->cuDeviceGetAttribute(&bytes, kDeviceL2CacheSize, context.device()), "L2 flush");
   if (!asked) return std::unexpected(asked.error());
   if (bytes <= 0) return false;
   const std::size_t words = kTimes * static_cast<std::size_t>(bytes) / sizeof(std::uint32_t);

@@ -8,7 +8,7 @@ std::span<std::byte> Staging::take(CudaContext& context, std::size_t bytes) {
   if (!asked_) {
     asked_ = true;
     void* memory = nullptr;
-    if (context->cuMemHostAlloc(&memory, kBytes, 0) == success)
+    if (context->cuMemHostAlloc(&memory, kBytes, 0) == kSuccess)
       memory_ = OwnedHostMemory(context, memory);
   }
   if (memory_.get() == nullptr) return {};
@@ -17,7 +17,7 @@ std::span<std::byte> Staging::take(CudaContext& context, std::size_t bytes) {
 
 void Staging::lock(CudaContext& context) {
   if (to_lock_.empty()) return;
-  if (context->cuMemHostRegister_v2(to_lock_.data(), to_lock_.size(), 0) == success)
+  if (context->cuMemHostRegister_v2(to_lock_.data(), to_lock_.size(), 0) == kSuccess)
     locked_ = LockedMemory(context, to_lock_.data());
   to_lock_ = {};
 }

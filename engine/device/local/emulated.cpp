@@ -27,15 +27,15 @@ using emulator::Program;
 
 // A CTA that has executed so many warp instructions does not end: the longest honest ones, a serial
 // loop over thousands of keys in 32 warps, stay below half of it. Some ten seconds here.
-constexpr std::uint64_t instruction_budget = 500'000'000;
+constexpr std::uint64_t kInstructionBudget = 500'000'000;
 // How many CTAs a prediction looks at.
-constexpr std::uint64_t sampled_blocks = 8;
+constexpr std::uint64_t kSampledBlocks = 8;
 // Where a launch executes no more warp instructions than this, with those that products of tensor
 // cores count for, all of its blocks run for a prediction too, so that those it looks at do their
 // work among the others, and so that somebody can look at what they left. Some tens of
 // milliseconds on one thread: with eight times as much, trials a second of the mission shape halve,
 // and its finals run whole anyhow.
-constexpr std::uint64_t whole_up_to = 1'000'000;
+constexpr std::uint64_t kWholeUpTo = 1'000'000;
 class EmulatorDevice final : public Device {
  public:
   EmulatorDevice(const DeviceProfile& profile, int threads, std::uint64_t instructions)
@@ -134,10 +134,10 @@ class EmulatorDevice final : public Device {
     emulator::Record record;
     const std::uint64_t clusters = to_emulator(launch.config).cluster_count();
     const std::uint64_t wanted =
-        std::max<std::uint64_t>(sampled_blocks / launch.config.cluster.count(), 1);
+        std::max<std::uint64_t>(kSampledBlocks / launch.config.cluster.count(), 1);
     const emulator::Sampling sampling{
         emulator::sample_evenly(clusters, wanted),
-        plan.complete ? std::numeric_limits<std::uint64_t>::max() : whole_up_to};
+        plan.complete ? std::numeric_limits<std::uint64_t>::max() : kWholeUpTo};
     bool whole = false;
     const auto outcome = run(launch, [&](const LaunchContext& context) {
       emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
@@ -279,7 +279,7 @@ class EmulatorDevice final : public Device {
     context.config = to_emulator(launch.config);
     context.parameters = *block;
     context.memory = &memory_;
-    context.budget = instruction_budget;
+    context.budget = kInstructionBudget;
     context.resident = resident(found->second, launch.config);
     context.allowance = &allowance_;
     context.interleaving = launch.schedule;

@@ -7,7 +7,7 @@ namespace {
 
 // With the attribute that allows clusters beyond 8 (CUDA C++ Programming Guide, "Thread Block
 // Clusters").
-constexpr std::uint64_t most_cluster_blocks = 16;
+constexpr std::uint64_t kMostClusterBlocks = 16;
 
 emulator::Dim3 to_emulator(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
@@ -16,10 +16,10 @@ std::expected<void, Fault> check_cluster(const DeviceProfile& profile,
                                          const LaunchConfig& config) {
   const std::uint64_t size = config.cluster.count();
   if (size == 1) return {};
-  if (!is_hopper(profile) || size == 0 || size > most_cluster_blocks) {
+  if (!is_hopper(profile) || size == 0 || size > kMostClusterBlocks) {
     return refuse(FaultKind::resources,
                   fmt::format("{}: a cluster of {} blocks; {} allows {}", program.kernel, size,
-                              profile.title, is_hopper(profile) ? most_cluster_blocks : 1));
+                              profile.title, is_hopper(profile) ? kMostClusterBlocks : 1));
   }
   if (config.grid.x % config.cluster.x != 0 || config.grid.y % config.cluster.y != 0 ||
       config.grid.z % config.cluster.z != 0) {
@@ -116,7 +116,7 @@ std::expected<void, Fault> check_limits(const DeviceProfile& profile,
                               profile.title, profile.max_threads_per_block));
   }
   const std::uint64_t shared =
-      std::uint64_t{program.dynamic_shared_begin - emulator::shared_reserved} +
+      std::uint64_t{program.dynamic_shared_begin - emulator::kSharedReserved} +
       config.dynamic_shared_bytes;
   if (shared > static_cast<std::uint64_t>(profile.shared_per_block)) {
     return refuse(FaultKind::resources,

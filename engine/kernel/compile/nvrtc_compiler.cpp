@@ -40,17 +40,17 @@ class Program {
   // Makes the instance of a function template that `expression` names, and says what it is called
   // in the code: to be asked after compile().
   void name(const std::string& expression) {
-    if (created_ == Nvrtc::success)
+    if (created_ == Nvrtc::kSuccess)
       created_ = functions_.add_name_expression(program_, expression.c_str());
   }
   std::string lowered(const std::string& expression) const {
     const char* name = nullptr;
     const auto found = functions_.lowered_name(program_, expression.c_str(), &name);
-    return found == Nvrtc::success && name != nullptr ? name : expression;
+    return found == Nvrtc::kSuccess && name != nullptr ? name : expression;
   }
 
   Nvrtc::Result compile(const std::vector<std::string>& options) {
-    if (created_ != Nvrtc::success) return created_;
+    if (created_ != Nvrtc::kSuccess) return created_;
     std::vector<const char*> words;
     words.reserve(options.size());
     for (const std::string& option : options) words.push_back(option.c_str());
@@ -67,9 +67,9 @@ class Program {
 
   std::string bytes(Size size, Copy copy) const {
     std::size_t count = 0;
-    if (created_ != Nvrtc::success || size(program_, &count) != Nvrtc::success) return {};
+    if (created_ != Nvrtc::kSuccess || size(program_, &count) != Nvrtc::kSuccess) return {};
     std::string result(count, '\0');
-    if (count > 0 && copy(program_, result.data()) != Nvrtc::success) return {};
+    if (count > 0 && copy(program_, result.data()) != Nvrtc::kSuccess) return {};
     return result;
   }
   // The same without the NUL that NVRTC counts in.
@@ -137,7 +137,7 @@ CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result resu
                                                             library_.functions.error_string(result))
                                               : facts.first_error;
   refused.log = clip_log(program.log());
-  refused.lasting = result == Nvrtc::compilation_failed;
+  refused.lasting = result == Nvrtc::kCompilationFailed;
   if (refused.message.contains("not open source file")) {
     refused.lasting = false;  // it may be there the next time
     refused.message += includes_.empty()
@@ -164,9 +164,9 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const bool mangled = is_mangled(request.source);
   if (mangled) program.name(kernel);
   const Nvrtc::Result result = program.compile(options(request));
-  if (mangled && result == Nvrtc::success) kernel = program.lowered(kernel);
+  if (mangled && result == Nvrtc::kSuccess) kernel = program.lowered(kernel);
   LogFacts facts = read_compiler_log(program.log(), kernel);
-  if (result != Nvrtc::success) return std::unexpected(failure(program, result, facts));
+  if (result != Nvrtc::kSuccess) return std::unexpected(failure(program, result, facts));
   const std::string cubin = program.cubin();
   // Read for PTX too: it shows that the entry is there under its name.
   const auto machine_code = cubin_code_hash(cubin, kernel);

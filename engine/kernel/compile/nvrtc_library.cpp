@@ -92,7 +92,7 @@ std::expected<NvrtcLibrary, std::string> try_load(const std::string& candidate) 
   }
   NvrtcLibrary library;
   if (!bind_all(handle, library.functions) ||
-      library.functions.version(&library.major, &library.minor) != NvrtcFunctions::success) {
+      library.functions.version(&library.major, &library.minor) != NvrtcFunctions::kSuccess) {
     dlclose(handle);
     return std::unexpected(candidate + ": is not an NVRTC of CUDA 11.1 or later");
   }

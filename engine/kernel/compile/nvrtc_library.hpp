@@ -12,9 +12,9 @@ namespace fa_tune::kernel {
 struct NvrtcFunctions {
   using Program = void*;
   using Result = int;
-  static constexpr Result success = 0;
-  static constexpr Result compilation_failed = 6;
-  static constexpr Result out_of_memory = 1;
+  static constexpr Result kSuccess = 0;
+  static constexpr Result kCompilationFailed = 6;
+  static constexpr Result kOutOfMemory = 1;
 
   Result (*version)(int* major, int* minor) = nullptr;
   const char* (*error_string)(Result) = nullptr;

@@ -12,7 +12,7 @@ namespace fa_tune::problem {
 namespace {
 
 // How many times as much work the truth may be that is told to others.
-constexpr double thorough = 4;
+constexpr double kThorough = 4;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ AttentionProblem::AttentionProblem(const AttentionShape& timed, double work_cap)
     : timed_(timed), constants_(timed.constants()), work_cap_(work_cap) {}
 
 double AttentionProblem::cap(Truth truth) const {
-  return truth == Truth::thorough ? thorough * work_cap_ : work_cap_;
+  return truth == Truth::thorough ? kThorough * work_cap_ : work_cap_;
 }
 
 Constants AttentionProblem::complete(const Constants& shape) const {

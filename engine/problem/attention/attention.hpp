@@ -22,7 +22,7 @@ namespace fa_tune::problem {
 class AttentionProblem final : public Problem {
  public:
   // `work_cap`: from how much work on the truth is of a sample of rows; see RowSample.
-  explicit AttentionProblem(const AttentionShape& timed, double work_cap = RowSample::usual_cap);
+  explicit AttentionProblem(const AttentionShape& timed, double work_cap = RowSample::kUsualCap);
 
   std::string kind() const override { return "attention"; }
   const Constants& shape() const override { return constants_; }

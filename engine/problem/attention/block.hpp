@@ -13,9 +13,9 @@
 
 namespace fa_tune::problem::oracle {
 
-constexpr std::size_t key_tile = 32;
-constexpr std::size_t query_block = 64;
-static_assert(query_block % product_rows == 0 && key_tile % product_width == 0);
+constexpr std::size_t kKeyTile = 32;
+constexpr std::size_t kQueryBlock = 64;
+static_assert(kQueryBlock % kProductRows == 0 && kKeyTile % kProductWidth == 0);
 
 constexpr std::size_t round_up(std::size_t value, std::size_t step) {
   return (value + step - 1) / step * step;
@@ -42,8 +42,8 @@ struct Block {
   std::size_t origin = 0;                    // the first tile's first key
   std::size_t tiles = 0;
 
-  std::size_t stride() const { return tiles * key_tile; }  // of a row of scores
-  std::size_t padded() const { return round_up(positions.size(), product_rows); }
+  std::size_t stride() const { return tiles * kKeyTile; }  // of a row of scores
+  std::size_t padded() const { return round_up(positions.size(), kProductRows); }
 };
 
 // What a block makes in one precision. Rows beyond its own are zero.
@@ -58,7 +58,7 @@ struct Pass {
 // A tile of K or V as its bits say, zero beyond the last key, and what its rows are multiplied by.
 struct RawTile {
   std::vector<float> rows;  // [key_tile][D]
-  std::vector<float> scales = std::vector<float>(key_tile);
+  std::vector<float> scales = std::vector<float>(kKeyTile);
 };
 
 }  // namespace fa_tune::problem::oracle

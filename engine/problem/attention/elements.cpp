@@ -12,7 +12,7 @@
 namespace fa_tune::problem {
 namespace {
 
-constexpr double largest_e4m3 = 448;
+constexpr double kLargestE4m3 = 448;
 
 std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
 
@@ -54,7 +54,7 @@ Tensor store_scaled(Tensor& tensor, std::span<const float> values, const Attenti
       for (std::size_t d = 0; d < D; ++d)
         largest = std::max(largest, double{std::abs(values[rows(head, position) * D + d])});
     const auto scale =
-        static_cast<float>((largest > 0 ? largest : 1) / largest_e4m3 * rooms[block]);
+        static_cast<float>((largest > 0 ? largest : 1) / kLargestE4m3 * rooms[block]);
     std::memcpy(scales.bytes.data() + block * sizeof scale, &scale, sizeof scale);
     for (std::size_t position = first; position < end; ++position)
       for (std::size_t d = 0; d < D; ++d) {

@@ -32,9 +32,9 @@ float scale_of(const Instance& instance) {
 
 const Products& fastest_products() {
 #ifdef FA_TUNE_AVX2
-  if (__builtin_cpu_supports("avx2")) return avx2::products;
+  if (__builtin_cpu_supports("avx2")) return avx2::kProducts;
 #endif
-  return plain::products;
+  return plain::kProducts;
 }
 
 template <typename Real>
@@ -52,7 +52,7 @@ class Oracle {
       : shape_(shape),
         sample_(sample),
         D_(static_cast<std::size_t>(shape.D)),
-        width_(round_up(D_, product_width)),
+        width_(round_up(D_, kProductWidth)),
         Lq_(static_cast<std::size_t>(shape.Lq)),
         Lk_(static_cast<std::size_t>(shape.Lk)),
         scale_(scale_of(instance)),
@@ -80,7 +80,7 @@ class Oracle {
     std::size_t work = 0;
     for (std::size_t head = 0; head < sample_.heads(); ++head) {
       const auto all = sample_.of_head(head);
-      for (std::size_t first = 0; first < all.size(); first += query_block) {
+      for (std::size_t first = 0; first < all.size(); first += kQueryBlock) {
         blocks.push_back(block_of(head, all, first));
         work += blocks.back().stride() * blocks.back().positions.size() * D_;
       }
@@ -102,18 +102,18 @@ class Oracle {
 
   Block block_of(std::size_t head, std::span<const std::uint32_t> all, std::size_t first) const {
     Block block{.head = head,
-                .positions = all.subspan(first, std::min(query_block, all.size() - first)),
+                .positions = all.subspan(first, std::min(kQueryBlock, all.size() - first)),
                 .to = sample_.begin(head) + first};
-    const std::size_t begin = visible(block.positions.front()).first / key_tile;
-    const std::size_t end = round_up(visible(block.positions.back()).end, key_tile) / key_tile;
-    block.origin = begin * key_tile;
+    const std::size_t begin = visible(block.positions.front()).first / kKeyTile;
+    const std::size_t end = round_up(visible(block.positions.back()).end, kKeyTile) / kKeyTile;
+    block.origin = begin * kKeyTile;
     block.tiles = end > begin ? end - begin : 0;
     return block;
   }
 
   void load(const Elements& from, std::size_t kv_head, std::size_t first, RawTile& raw) const {
-    raw.rows.assign(key_tile * D_, 0.0F);
-    for (std::size_t i = 0; i < std::min(key_tile, Lk_ - first); ++i) {
+    raw.rows.assign(kKeyTile * D_, 0.0F);
+    for (std::size_t i = 0; i < std::min(kKeyTile, Lk_ - first); ++i) {
       from.read(key_rows_(kv_head, first + i) * D_, std::span(raw.rows).subspan(i * D_, D_));
       raw.scales[i] = from.scale(kv_head, first + i);
     }
@@ -145,32 +145,32 @@ class Oracle {
 
   // Does one of the product_rows rows from `row` on see a key of the tile?
   bool seen(const Block& block, std::size_t row, std::size_t tile_first) const {
-    const std::size_t last = std::min(row + product_rows, block.positions.size()) - 1;
-    return visible(block.positions[row]).first < tile_first + key_tile &&
+    const std::size_t last = std::min(row + kProductRows, block.positions.size()) - 1;
+    return visible(block.positions[row]).first < tile_first + kKeyTile &&
            visible(block.positions[last]).end > tile_first;
   }
 
   // Unscaled products of the block's queries with one tile of keys.
   template <typename Real>
   void multiply(const Block& block, std::size_t tile, const RawTile& raw, Pass<Real>& pass) const {
-    pass.tile.resize(D_ * key_tile);
-    for (std::size_t key = 0; key < key_tile; ++key)
+    pass.tile.resize(D_ * kKeyTile);
+    for (std::size_t key = 0; key < kKeyTile; ++key)
       for (std::size_t d = 0; d < D_; ++d)
-        pass.tile[d * key_tile + key] =
+        pass.tile[d * kKeyTile + key] =
             static_cast<Real>(raw.scales[key]) * static_cast<Real>(raw.rows[key * D_ + d]);
-    for (std::size_t row = 0; row < block.positions.size(); row += product_rows) {
-      if (!seen(block, row, block.origin + tile * key_tile)) continue;
-      Real* out = &pass.p[row * block.stride() + tile * key_tile];
+    for (std::size_t row = 0; row < block.positions.size(); row += kProductRows) {
+      if (!seen(block, row, block.origin + tile * kKeyTile)) continue;
+      Real* out = &pass.p[row * block.stride() + tile * kKeyTile];
       const Real* queries = &pass.queries[row * D_];
       if constexpr (std::is_same_v<Real, float>) {
         if (shape_.dtype == DType::e4m3) {
-          for (std::size_t r = 0; r < product_rows; ++r)
-            add_rows_cut_off(out + r * block.stride(), key_tile, queries + r * D_, D_,
+          for (std::size_t r = 0; r < kProductRows; ++r)
+            add_rows_cut_off(out + r * block.stride(), kKeyTile, queries + r * D_, D_,
                              pass.tile.data());
           continue;
         }
       }
-      product<Real>()(out, block.stride(), queries, D_, pass.tile.data(), D_, key_tile);
+      product<Real>()(out, block.stride(), queries, D_, pass.tile.data(), D_, kKeyTile);
     }
   }
 
@@ -239,10 +239,10 @@ class Oracle {
   template <typename Real>
   void weigh(const Block& block, std::size_t tile_first, const Real* weights,
              std::size_t weight_stride, Pass<Real>& pass) const {
-    for (std::size_t row = 0; row < block.positions.size(); row += product_rows)
+    for (std::size_t row = 0; row < block.positions.size(); row += kProductRows)
       if (seen(block, row, tile_first))
         product<Real>()(&pass.output[row * width_], width_, weights + row * weight_stride,
-                        weight_stride, pass.tile.data(), key_tile, width_);
+                        weight_stride, pass.tile.data(), kKeyTile, width_);
   }
 
   // The same as tensor cores add products of e4m3.
@@ -251,17 +251,17 @@ class Oracle {
     for (std::size_t row = 0; row < block.positions.size(); ++row) {
       const Keys keys = visible(block.positions[row]);
       const std::size_t start = std::max(tile_first, keys.first);
-      const std::size_t end = std::min(tile_first + key_tile, keys.end);
+      const std::size_t end = std::min(tile_first + kKeyTile, keys.end);
       if (start < end)
         add_rows_cut_off(&pass.output[row * width_], width_,
-                         weights + row * key_tile + (start - tile_first), end - start,
+                         weights + row * kKeyTile + (start - tile_first), end - start,
                          &pass.tile[(start - tile_first) * width_]);
     }
   }
 
   template <typename Real>
   void spread_values(const RawTile& raw, std::vector<Real>& tile) const {
-    for (std::size_t key = 0; key < key_tile; ++key)
+    for (std::size_t key = 0; key < kKeyTile; ++key)
       for (std::size_t d = 0; d < D_; ++d)
         tile[key * width_ + d] =
             static_cast<Real>(raw.scales[key]) * static_cast<Real>(raw.rows[key * D_ + d]);
@@ -282,12 +282,12 @@ class Oracle {
     single.p.resize(block.padded() * stride);
     std::vector<float> key_norms(stride);
     for (std::size_t tile = 0; tile < block.tiles; ++tile) {
-      load(k_, kv_head, block.origin + tile * key_tile, raw);
+      load(k_, kv_head, block.origin + tile * kKeyTile, raw);
       multiply(block, tile, raw, exact);
       multiply(block, tile, raw, single);
       if (!shape_.lse) continue;
-      for (std::size_t key = 0; key < key_tile; ++key)
-        key_norms[tile * key_tile + key] =
+      for (std::size_t key = 0; key < kKeyTile; ++key)
+        key_norms[tile * kKeyTile + key] =
             norm(std::span(raw.rows).subspan(key * D_, D_), raw.scales[key]);
     }
 
@@ -322,32 +322,32 @@ class Oracle {
     const std::size_t stride = block.stride();
     Pass<float> variance;
     RawTile raw;
-    exact.tile.assign(key_tile * width_, 0.0);
-    single.tile.assign(key_tile * width_, 0.0F);
+    exact.tile.assign(kKeyTile * width_, 0.0);
+    single.tile.assign(kKeyTile * width_, 0.0F);
     exact.output.assign(block.padded() * width_, 0.0);
     single.output.assign(block.padded() * width_, 0.0F);
     variance.output = single.output;
-    std::vector<float> rounded(block.padded() * key_tile), squared(rounded.size());
+    std::vector<float> rounded(block.padded() * kKeyTile), squared(rounded.size());
     for (std::size_t tile = 0; tile < block.tiles; ++tile) {
-      const std::size_t first = block.origin + tile * key_tile;
+      const std::size_t first = block.origin + tile * kKeyTile;
       load(v_, kv_head, first, raw);
       spread_values(raw, exact.tile);
       spread_values(raw, single.tile);
       variance.tile = single.tile;
       for (float& value : variance.tile) value *= value;
       for (std::size_t row = 0; row < block.positions.size(); ++row)
-        for (std::size_t key = 0; key < key_tile; ++key) {
-          const float p = single.p[row * stride + tile * key_tile + key];
+        for (std::size_t key = 0; key < kKeyTile; ++key) {
+          const float p = single.p[row * stride + tile * kKeyTile + key];
           const float weight = error_weight(shape_.dtype, p);
-          rounded[row * key_tile + key] = rounded_probability(shape_.dtype, p);
-          squared[row * key_tile + key] = weight * weight;
+          rounded[row * kKeyTile + key] = rounded_probability(shape_.dtype, p);
+          squared[row * kKeyTile + key] = weight * weight;
         }
-      weigh(block, first, &exact.p[tile * key_tile], stride, exact);
-      weigh(block, first, squared.data(), key_tile, variance);
+      weigh(block, first, &exact.p[tile * kKeyTile], stride, exact);
+      weigh(block, first, squared.data(), kKeyTile, variance);
       if (shape_.dtype == DType::e4m3)
         weigh_cut_off(block, first, rounded.data(), single);
       else
-        weigh(block, first, rounded.data(), key_tile, single);
+        weigh(block, first, rounded.data(), kKeyTile, single);
     }
     for (std::size_t row = 0; row < block.positions.size(); ++row) {
       if (!(sums[row] > 0)) continue;  // what is masked as a whole is 0, as it stands

@@ -40,7 +40,7 @@ inline float rounded_probability(DType dtype, float p) {
 
 // Standard deviation of the relative error that rounding gives to p, in units of the unit roundoff;
 // see tolerance.hpp.
-constexpr double rounding_of_p = 0.425;
+constexpr double kRoundingOfP = 0.425;
 
 // Below its smallest normal number a format rounds by an absolute step and at last to zero. The
 // value whose relative error is as large as that absolute one stands in for such a p. bf16 reaches
@@ -48,7 +48,7 @@ constexpr double rounding_of_p = 0.425;
 inline float error_weight(DType dtype, float p) {
   if (dtype == DType::bf16) return p;
   const bool e4m3 = dtype == DType::e4m3;
-  constexpr auto kRounding = static_cast<float>(rounding_of_p);
+  constexpr auto kRounding = static_cast<float>(kRoundingOfP);
   const float smallest_normal = 0x1p-14F;  // of both; e4m3 with its gain
   const float relative = kRounding * (e4m3 ? 0x1p-4F : 0x1p-11F);
   const float absolute = (e4m3 ? 0x1p-18F : 0x1p-25F) / 1.7320508F;

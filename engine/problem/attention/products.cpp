@@ -22,7 +22,7 @@ void add_product(Real* out, std::size_t out_stride, const Real* left, std::size_
   // Wherever a Real may lie.
   using Memory __attribute__((vector_size(kLaneBytes), aligned(alignof(Real)), may_alias)) = Real;
   constexpr std::size_t lanes = kLaneBytes / sizeof(Real);
-  static_assert(product_rows == 4 && product_width % (2 * lanes) == 0);
+  static_assert(kProductRows == 4 && kProductWidth % (2 * lanes) == 0);
   for (std::size_t j = 0; j < width; j += 2 * lanes) {
     // Eight names and no array: g++ 12 keeps an array of sums in memory.
     Lanes a0{}, a1{}, b0{}, b1{}, c0{}, c1{}, d0{}, d1{};
@@ -54,7 +54,7 @@ void add_product(Real* out, std::size_t out_stride, const Real* left, std::size_
 
 }  // namespace
 
-extern const Products products;
-const Products products = {.in_double = add_product<double>, .in_single = add_product<float>};
+extern const Products kProducts;
+const Products kProducts = {.in_double = add_product<double>, .in_single = add_product<float>};
 
 }  // namespace fa_tune::problem::FA_PRODUCTS

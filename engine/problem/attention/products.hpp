@@ -7,9 +7,9 @@ namespace fa_tune::problem {
 // Small products of matrices, most of the oracle's work.
 
 // So many rows go through one call: their sums stay in registers.
-constexpr std::size_t product_rows = 4;
+constexpr std::size_t kProductRows = 4;
 // The width of `right` must be a multiple of this.
-constexpr std::size_t product_width = 16;
+constexpr std::size_t kProductWidth = 16;
 
 // out[r][j] += sum over i < inner of left[r][i] * right[i][j], for r < product_rows and j < width.
 // The sum over i is made from zero and then added. Strides are in elements; right has `width`.
@@ -25,10 +25,10 @@ struct Products {
 
 // All give the same bits: nothing is contracted.
 namespace plain {
-extern const Products products;
+extern const Products kProducts;
 }
 namespace avx2 {
-extern const Products products;  // there where FA_TUNE_AVX2 is defined
+extern const Products kProducts;  // there where FA_TUNE_AVX2 is defined
 }
 
 }  // namespace fa_tune::problem

@@ -29,7 +29,7 @@ std::vector<std::uint32_t> edges_of(const AttentionShape& shape) {
 }  // namespace
 
 double work_of_rows(const AttentionShape& shape) {
-  const std::int64_t pairs = std::max(shape.visible_pairs(), shape.Lq * RowSample::least_keys);
+  const std::int64_t pairs = std::max(shape.visible_pairs(), shape.Lq * RowSample::kLeastKeys);
   return static_cast<double>(shape.B * shape.H) * static_cast<double>(pairs * shape.D);
 }
 

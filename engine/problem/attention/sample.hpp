@@ -28,11 +28,11 @@ class RowSample {
  public:
   // 2^33 take six seconds of one core. So at most 2^21 elements are known, which is all of the
   // largest shape of the suites at D = 64.
-  static constexpr double usual_cap = 0x1p33;
-  static constexpr std::int64_t least_keys = 4096;
+  static constexpr double kUsualCap = 0x1p33;
+  static constexpr std::int64_t kLeastKeys = 4096;
 
   static RowSample all(const AttentionShape& shape);
-  static RowSample drawn(const AttentionShape& shape, std::uint64_t seed, double cap = usual_cap);
+  static RowSample drawn(const AttentionShape& shape, std::uint64_t seed, double cap = kUsualCap);
 
   std::size_t stride() const { return stride_; }  // 1: these are all
   std::size_t size() const { return positions_.size(); }

@@ -10,9 +10,9 @@ namespace fa_tune::problem {
 namespace {
 
 // The y and z sizes of a CUDA grid, where templates put heads and batches.
-constexpr std::int64_t max_grid_size = 65'535;
-constexpr std::int64_t max_length = std::int64_t{1} << 20;
-constexpr std::int64_t max_head_dim = 512;
+constexpr std::int64_t kMaxGridSize = 65'535;
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxHeadDim = 512;
 
 // A setting that a plain problem, or a shape stored before there was this one, does not have.
 template <typename T>
@@ -21,7 +21,7 @@ T given(const Constants& constants, const std::string& name, T otherwise) {
   return found == constants.end() ? otherwise : std::get<T>(found->second);
 }
 
-const std::vector<std::string> dtype_names = {"fp16", "bf16", "e4m3"};
+const std::vector<std::string> kDtypeNames = {"fp16", "bf16", "e4m3"};
 
 DType dtype_of(const std::string& name) {
   if (name == "e4m3") return DType::e4m3;
@@ -30,15 +30,15 @@ DType dtype_of(const std::string& name) {
 
 std::int64_t read_scale_rows(SettingReader& reader, DType dtype) {
   constexpr std::int64_t usual = 128;
-  const auto rows = reader.integer("scale_rows", 1, max_length);
+  const auto rows = reader.integer("scale_rows", 1, kMaxLength);
   if (dtype == DType::e4m3) return rows.value_or(usual);
   if (rows) reader.fail("'scale_rows' goes with dtype e4m3, whose elements have scales");
   return 0;
 }
 
 std::pair<std::int64_t, std::int64_t> read_window(SettingReader& reader) {
-  const auto left = reader.integer("window.0", -1, max_length);
-  const auto right = reader.integer("window.1", -1, max_length);
+  const auto left = reader.integer("window.0", -1, kMaxLength);
+  const auto right = reader.integer("window.1", -1, kMaxLength);
   if (reader.has("window") || reader.has("window.2") || left.has_value() != right.has_value())
     reader.fail("'window' must be a list of two: [left, right], -1 for no limit");
   return {left.value_or(-1), right.value_or(-1)};
@@ -129,20 +129,20 @@ AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>&
                                const std::string& where) {
   SettingReader reader(settings, where, "attention");
   AttentionShape shape;
-  shape.B = reader.required_integer("shape.B", 1, max_grid_size);
-  shape.H = reader.required_integer("shape.H", 1, max_grid_size);
-  shape.Hkv = reader.integer("shape.Hkv", 1, max_grid_size).value_or(shape.H);
+  shape.B = reader.required_integer("shape.B", 1, kMaxGridSize);
+  shape.H = reader.required_integer("shape.H", 1, kMaxGridSize);
+  shape.Hkv = reader.integer("shape.Hkv", 1, kMaxGridSize).value_or(shape.H);
   if (shape.H % shape.Hkv != 0)
     reader.fail("'shape.Hkv' is " + std::to_string(shape.Hkv) +
                 ": expected a divisor of shape.H, " + std::to_string(shape.H));
-  shape.D = reader.required_integer("shape.D", 1, max_head_dim);
-  if (const auto both = reader.integer("shape.L", 1, max_length)) {
+  shape.D = reader.required_integer("shape.D", 1, kMaxHeadDim);
+  if (const auto both = reader.integer("shape.L", 1, kMaxLength)) {
     if (reader.has("shape.Lq") || reader.has("shape.Lk"))
       reader.fail("'shape.L' stands for both lengths: give it alone, or shape.Lq and shape.Lk");
     shape.Lq = shape.Lk = *both;
   } else {
-    shape.Lq = reader.required_integer("shape.Lq", 1, max_length);
-    shape.Lk = reader.required_integer("shape.Lk", 1, max_length);
+    shape.Lq = reader.required_integer("shape.Lq", 1, kMaxLength);
+    shape.Lk = reader.required_integer("shape.Lk", 1, kMaxLength);
   }
   // Kernels index elements with 32-bit integers.
   const double elements = static_cast<double>(shape.B * shape.H) *
@@ -153,7 +153,7 @@ AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>&
   shape.causal = reader.flag("causal", false);
   if (reader.choice("causal_alignment", {"top_left", "bottom_right"}) == "bottom_right")
     shape.alignment = CausalAlignment::bottom_right;
-  shape.dtype = dtype_of(reader.choice("dtype", dtype_names));
+  shape.dtype = dtype_of(reader.choice("dtype", kDtypeNames));
   reader.choice("scale", {"default"});
   if (reader.choice("layout", {"BHSD", "BSHD"}) == "BSHD") shape.layout = Layout::BSHD;
   shape.lse = reader.flag("lse", false);

@@ -11,10 +11,10 @@ namespace fa_tune::problem {
 namespace {
 
 // Standard deviation of the relative error of a flat row's p, in units of the unit roundoff.
-constexpr double rounding_of_flat_p = 1;
-constexpr double flat_variation = 4;  // of a row's p, in the same units
-constexpr double element_factor = 8;
-constexpr double lse_precision = 0x1p-13;
+constexpr double kRoundingOfFlatP = 1;
+constexpr double kFlatVariation = 4;  // of a row's p, in the same units
+constexpr double kElementFactor = 8;
+constexpr double kLsePrecision = 0x1p-13;
 
 // How much more than its expectation a root mean square over so many rows may be.
 double rms_factor(double rows) { return 1.25 + 2 / std::sqrt(rows); }
@@ -22,8 +22,8 @@ double rms_factor(double rows) { return 1.25 + 2 / std::sqrt(rows); }
 double noise_of(const AttentionShape& shape, double exact, double spread, double variation) {
   if (spread == 0 && exact == 0) return 0;
   const double unit = precision_of(shape.dtype).unit_roundoff();
-  const bool flat = variation < flat_variation * unit;
-  return std::hypot((flat ? rounding_of_flat_p : rounding_of_p) * unit * spread,
+  const bool flat = variation < kFlatVariation * unit;
+  return std::hypot((flat ? kRoundingOfFlatP : kRoundingOfP) * unit * spread,
                     precision_of(shape.output_type()).half_ulp(exact) / std::numbers::sqrt3);
 }
 
@@ -68,7 +68,7 @@ std::vector<std::uint32_t> places_of(const RowSample& rows, const RowOrder& plac
 }  // namespace
 
 double largest_bound(const AttentionShape& shape, double size) {
-  return element_factor * noise_of(shape, size, size, 0);
+  return kElementFactor * noise_of(shape, size, size, 0);
 }
 
 double largest_growth(const AttentionShape& shape, const RowSample& rows,
@@ -94,7 +94,7 @@ Expectation attention_expectation(const AttentionShape& shape, const RowSample& 
         const double noise = growth * bound[i];
         exact_energy += truth.exact[i] * truth.exact[i];
         row_energy += noise * noise;
-        bound[i] = element_factor * noise;
+        bound[i] = kElementFactor * noise;
       }
       noise_energy += row_energy;
       squared_row_energies += row_energy * row_energy;
@@ -110,7 +110,7 @@ Expectation attention_expectation(const AttentionShape& shape, const RowSample& 
   if (noise_energy > 0) {
     const double rows_that_matter = noise_energy * noise_energy / squared_row_energies;
     made.rms_bound = rms_factor(rows_that_matter) * std::sqrt(noise_energy / exact_energy);
-    made.scaled_rms_bound = rms_factor(rows_seen) / element_factor;
+    made.scaled_rms_bound = rms_factor(rows_seen) / kElementFactor;
   }
   return made;
 }
@@ -136,7 +136,7 @@ Expectation lse_expectation(const AttentionShape& shape, const RowSample& rows,
   double exact_energy = 0, bound_energy = 0;
   for (std::size_t row = 0; row < made.exact.size(); ++row) {
     if (!std::isfinite(made.exact[row])) continue;
-    made.bound[row] = lse_precision + growth * made.bound[row];
+    made.bound[row] = kLsePrecision + growth * made.bound[row];
     exact_energy += made.exact[row] * made.exact[row];
     bound_energy += made.bound[row] * made.bound[row];
   }

@@ -15,9 +15,9 @@
 namespace fa_tune::problem {
 namespace {
 
-constexpr std::size_t block_rows = 64;  // of queries, and of keys
+constexpr std::size_t kBlockRows = 64;  // of queries, and of keys
 
-std::size_t blocks_of(std::size_t rows) { return (rows + block_rows - 1) / block_rows; }
+std::size_t blocks_of(std::size_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 
 // The least and the largest of some rows, column by column.
 struct Range {
@@ -46,7 +46,7 @@ std::vector<Range> ranges_of_keys(const AttentionShape& shape, const Elements& v
     v.read(rows(kv_head, key) * D, row);
     const float scale = v.scale(kv_head, key);
     for (float& value : row) value *= scale;
-    ranges[key / block_rows].add(row, row);
+    ranges[key / kBlockRows].add(row, row);
   }
   return ranges;
 }
@@ -59,15 +59,15 @@ void ranges_of_queries(const AttentionShape& shape, const std::vector<Range>& of
   Range range(D);
   std::size_t first = 0, end = 0;  // blocks of keys in it
   for (std::size_t block = 0; block < blocks_of(Lq); ++block) {
-    const std::size_t last = std::min(Lq, (block + 1) * block_rows) - 1;
+    const std::size_t last = std::min(Lq, (block + 1) * kBlockRows) - 1;
     // Rows see more the later they are, or what lies later.
     const auto from = static_cast<std::size_t>(
-        shape.visible(static_cast<std::int64_t>(block * block_rows)).first);
+        shape.visible(static_cast<std::int64_t>(block * kBlockRows)).first);
     const std::size_t to =
         blocks_of(static_cast<std::size_t>(shape.visible(static_cast<std::int64_t>(last)).end));
-    if (from / block_rows != first || to < end) {
+    if (from / kBlockRows != first || to < end) {
       range = Range(D);
-      end = first = from / block_rows;
+      end = first = from / kBlockRows;
     }
     for (; end < to; ++end) range.add(of_keys[end].least, of_keys[end].most);
     take(block, range);
@@ -132,7 +132,7 @@ ValueBounds output_limits(const AttentionShape& shape, const Instance& instance,
     const bool nothing = sees_nothing(shape, position);
     for (std::size_t head = 0; head < heads; ++head)
       limits.range_of_row[place(head, position)] = static_cast<std::uint32_t>(
-          nothing ? ranges - 1 : kv_head_of(shape, head) * blocks + position / block_rows);
+          nothing ? ranges - 1 : kv_head_of(shape, head) * blocks + position / kBlockRows);
   }
   return limits;
 }

@@ -19,8 +19,6 @@
 namespace fa_tune::problem {
 namespace {
 
-constexpr int kHidden = 3;
-
 // Of more data than this a truth takes seconds, most of them on the bus.
 constexpr std::int64_t kMostForAllKinds = std::int64_t{1} << 30;
 
@@ -30,7 +28,7 @@ std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
   return copy;
 }
 
-const std::string in_double_words =
+const std::string kInDoubleWords =
     " (the reference in double, by which the tolerance is measured; a `tolerance` in the space "
     "goes without it)";
 
@@ -107,7 +105,7 @@ std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {
   std::vector<Constants> shapes;
   if (spec_.hidden.empty()) return shapes;
   Random random(derive_seed(seed, "hidden shapes"));
-  for (int i = 0; i < kHidden; ++i) {
+  for (int i = 0; i < kHiddenShapes; ++i) {
     Constants drawn = shape();
     for (const auto& [name, least, most] : spec_.hidden)
       drawn[name] = least + static_cast<std::int64_t>(
@@ -190,9 +188,9 @@ std::vector<Expectation> CustomProblem::measured_by(
     call.sanitized = in_double.sanitized = false;
     draw_noise(call, in_double, instance, wide, noises);
   } catch (const NoTruth& none) {
-    throw NoTruth(none.what() + in_double_words);
+    throw NoTruth(none.what() + kInDoubleWords);
   } catch (const UserError& error) {
-    throw UserError(error.what() + in_double_words);
+    throw UserError(error.what() + kInDoubleWords);
   }
   std::vector<Expectation> expectations;
   for (const Tensor& tensor : instance.tensors) {
@@ -301,7 +299,7 @@ double CustomProblem::bytes(const Constants& shape) const {
 
 std::unique_ptr<Problem> make_custom_problem(
     const std::vector<std::pair<std::string, Value>>& settings, const std::string& where) {
-  const auto text = std::ranges::find(settings, std::string(space::custom_text),
+  const auto text = std::ranges::find(settings, std::string(space::kCustomText),
                                       &std::pair<std::string, Value>::first);
   const auto* held = text == settings.end() ? nullptr : std::get_if<std::string>(&text->second);
   if (held == nullptr)
@@ -309,7 +307,7 @@ std::unique_ptr<Problem> make_custom_problem(
                     "a custom problem comes with the text of its space, here it is missing");
   CustomSpec spec = read_custom(YamlNode::parse(*held, file_of(where)));
   for (const auto& [name, value] : settings) {
-    if (name == space::custom_text) continue;
+    if (name == space::kCustomText) continue;
     const std::string size = name.starts_with("sizes.") ? name.substr(6) : "";
     const auto found = spec.sizes[0].find(size);
     if (found == spec.sizes[0].end() || !std::holds_alternative<std::int64_t>(value))

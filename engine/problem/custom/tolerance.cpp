@@ -16,7 +16,7 @@ namespace fa_tune::problem {
 namespace {
 
 constexpr std::size_t kPiece = 32;
-constexpr double kElementFactor = 16;
+constexpr double kMostElementFactor = 16;
 constexpr double kRmsFactor = 4;
 // Elements whose errors are kept of each draw, to see how much draws differ.
 constexpr std::size_t kSampled = std::size_t{1} << 16;
@@ -212,8 +212,8 @@ double Noise::factor_of_all(std::span<const double> bounds) const {
   const double mean = rounding.mean + moved.mean, variance = rounding.variance + moved.variance;
   if (mean > 0 && std::isfinite(mean) && variance > 0)
     alone = std::min(alone, 2 * (mean * mean) / variance);
-  return std::min(kElementFactor,
-                  kRmsFactor + (kElementFactor - kRmsFactor) / std::sqrt(std::max(alone, 1.0)));
+  return std::min(kMostElementFactor,
+                  kRmsFactor + (kMostElementFactor - kRmsFactor) / std::sqrt(std::max(alone, 1.0)));
 }
 
 Expectation Noise::expectation() && {
@@ -241,9 +241,9 @@ Expectation Noise::expectation() && {
       const double energy = std::max(own[i], neighbours) + last_place * last_place;
       sums.exact += exact_[i] * exact_[i];
       sums.noise += energy;
-      own[i] = kElementFactor * std::sqrt(energy) + flushed(output_.type);
+      own[i] = kMostElementFactor * std::sqrt(energy) + flushed(output_.type);
     }
-    of_pieces[first / elements_of_piece] = sums;
+    of_pieces[first / kElementsOfPiece] = sums;
   });
   Energies all;
   for (const Energies& each : of_pieces) {
@@ -253,7 +253,7 @@ Expectation Noise::expectation() && {
   Expectation made{.tensor = output_.name, .exact = {}, .bound = std::move(own)};
   const double relative = factor_of_all({}) * std::sqrt(all.noise / all.exact);
   if (std::isfinite(relative)) made.rms_bound = relative;
-  made.scaled_rms_bound = factor_of_all(made.bound) / kElementFactor;
+  made.scaled_rms_bound = factor_of_all(made.bound) / kMostElementFactor;
   made.exact = std::move(exact_);
   made.measured = true;
   return made;

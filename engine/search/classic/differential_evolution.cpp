@@ -82,7 +82,7 @@ class DifferentialEvolution : public ClassicSearch {
     const auto& values = space().parts().parameters[gene].values;
     const bool ordered = !std::holds_alternative<std::string>(values.front());
     const space::Gene all[] = {own, best, a, b};
-    if (!ordered || std::ranges::find(all, space::inactive_gene) != std::end(all))
+    if (!ordered || std::ranges::find(all, space::kInactiveGene) != std::end(all))
       return all[random().below(std::size(all))];
     const double wish =
         own + kScale * (static_cast<double>(best) - own) + kScale * (static_cast<double>(a) - b);

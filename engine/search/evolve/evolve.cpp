@@ -134,7 +134,7 @@ class Evolve : public Strategy {
   std::optional<Candidate> free_child() {
     const auto parents = population_->parents();
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      Candidate child = operators_.child(random_.below(operator_names.size()), parents, random_);
+      Candidate child = operators_.child(random_.below(kOperatorNames.size()), parents, random_);
       if (!archive_.claimed(child.genome)) return child;
     }
     return std::nullopt;
@@ -163,7 +163,7 @@ class Evolve : public Strategy {
     const auto parents = population_->parents();
     for (const Member& parent : parents) add_around(pool, parent.genome, "mutate", {parent.number});
     for (int child = 0; child < kChildrenEach; ++child)
-      for (std::size_t which = 0; which < operator_names.size(); ++which)
+      for (std::size_t which = 0; which < kOperatorNames.size(); ++which)
         pool.add(operators_.child(which, parents, random_));
   }
 

@@ -44,7 +44,7 @@ Candidate Operators::random_child(Random& random) const {
 
 Candidate Operators::child(std::size_t which, const std::vector<Member>& parents,
                            Random& random) const {
-  const std::string_view name = operator_names.at(which);
+  const std::string_view name = kOperatorNames.at(which);
   if (parents.empty() || name == "random") return random_child(random);
   const Member& parent = choose_by_rank(parents, random);
   Candidate child{parent.genome, std::string(name), {parent.number}};

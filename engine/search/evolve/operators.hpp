@@ -19,7 +19,7 @@ namespace fa_tune::search {
 //   leap       two to four genes, one valid step after the other
 //   crossover  genes of two parents, repaired to the nearest valid config
 //   random     none: drawn from the whole space
-inline constexpr std::array<std::string_view, 5> operator_names = {"mutate", "link", "leap",
+inline constexpr std::array<std::string_view, 5> kOperatorNames = {"mutate", "link", "leap",
                                                                    "crossover", "random"};
 
 class Operators {

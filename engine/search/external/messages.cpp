@@ -59,7 +59,7 @@ Json elite_json(const TrialReport& report) {
 
 std::string hello_line(const space::Space& space, const ProposerBriefing& briefing) {
   return line_of({{"type", "hello"},
-                  {"v", proposer_protocol},
+                  {"v", kProposerProtocol},
                   {"space", space_json(space)},
                   {"device", Json::parse(briefing.device_json)},
                   {"objective", Json::parse(briefing.objective_json)},

@@ -16,7 +16,7 @@
 namespace fa_tune::search {
 
 // Raised when a proposer that obeys the old number could misread the new lines.
-inline constexpr int proposer_protocol = 2;
+inline constexpr int kProposerProtocol = 2;
 
 // What a proposer is told once about the run. The _json members are whole JSON texts.
 struct ProposerBriefing {

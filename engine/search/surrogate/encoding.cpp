@@ -77,7 +77,7 @@ Point Encoding::encode(const space::Genome& genome) const {
     const Dimension& dimension = dimensions_[i];
     const space::Gene digit = genome[dimension.gene];
     const space::Gene other = genome[dimension.other];
-    if (digit == space::inactive_gene || other == space::inactive_gene)
+    if (digit == space::kInactiveGene || other == space::kInactiveGene)
       point.push_back(kAbsentGene);
     else if (dimension.product)
       point.push_back(static_cast<float>(

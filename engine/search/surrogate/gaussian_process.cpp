@@ -54,9 +54,9 @@ GaussianProcess::GaussianProcess(const Encoding& encoding, std::size_t earlier_r
 
 void GaussianProcess::set_weights(KernelWeights weights) {
   weights_ = std::move(weights);
-  slope_ = exponentials(weights_.slope, KernelWeights::off);
-  step_ = exponentials(weights_.step, KernelWeights::off);
-  trust_ = exponentials(weights_.trust, KernelWeights::off);
+  slope_ = exponentials(weights_.slope, KernelWeights::kOff);
+  step_ = exponentials(weights_.step, KernelWeights::kOff);
+  trust_ = exponentials(weights_.trust, KernelWeights::kOff);
   active_.clear();
   for (std::size_t d = 0; d < slope_.size(); ++d)
     if (slope_[d] > 0 || step_[d] > 0) active_.push_back(d);

@@ -15,7 +15,7 @@ namespace fa_tune::search {
 // `slope` makes values that are far apart in their list unlike, `step` any two that differ; a
 // weight below `off` is none. m_j are what earlier runs say of a config.
 struct KernelWeights {
-  static constexpr double off = -20;
+  static constexpr double kOff = -20;
 
   std::vector<double> slope;
   std::vector<double> step;

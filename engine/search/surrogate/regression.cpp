@@ -40,8 +40,8 @@ Weights in_use(KernelWeights& weights, const Encoding& encoding) {
   Weights all;
   const auto& dimensions = encoding.dimensions();
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
-    if (weights.step[d] > KernelWeights::off) all.genes.push_back({&weights.step[d], kStep});
-    if (weights.slope[d] <= KernelWeights::off) continue;
+    if (weights.step[d] > KernelWeights::kOff) all.genes.push_back({&weights.step[d], kStep});
+    if (weights.slope[d] <= KernelWeights::kOff) continue;
     if (dimensions[d].product)
       all.products.push_back({&weights.slope[d], kProduct});
     else
@@ -84,10 +84,10 @@ const Weight& choose(const Weights& all, Random& random) {
 KernelWeights initial_weights(const Encoding& encoding, std::size_t earlier_runs) {
   KernelWeights weights;
   for (const Encoding::Dimension& dimension : encoding.dimensions()) {
-    weights.step.push_back(dimension.product ? KernelWeights::off : kStep.mean);
+    weights.step.push_back(dimension.product ? KernelWeights::kOff : kStep.mean);
     weights.slope.push_back(dimension.product   ? kProduct.mean
                             : dimension.ordered ? kSlope.mean
-                                                : KernelWeights::off);
+                                                : KernelWeights::kOff);
   }
   weights.trust.assign(earlier_runs, kTrust.mean);
   weights.noise = kNoise.mean;

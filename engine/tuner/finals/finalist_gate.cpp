@@ -68,7 +68,7 @@ FinalVerdict FinalistGate::try_out(const db::TrialRow& trial) {
   };
   if (!verdict.passed()) return failed(verdict.rejection());
   const auto bound = variant->bind(task_.problem->shape());
-  if (!bound) return failed({gate::Finding::not_bound, bound.error()});
+  if (!bound) return failed({gate::Finding::kNotBound, bound.error()});
   FinalVerdict passed{.measured = timer_.time(*bound, measure::Effort::final_)};
   if (!passed.measured) return passed;
   if (device_.info().times == device::TimeKind::measured) {

@@ -25,11 +25,11 @@ struct BatchPolicy {
   int ahead = 3;
   // A strategy that learns nothing loses nothing by it. This is enough for the compilers of a large
   // machine.
-  static constexpr int ahead_without_learning = 31;
+  static constexpr int kAheadWithoutLearning = 31;
 
   static BatchPolicy of(const search::Strategy& strategy) {
     BatchPolicy policy;
-    if (!strategy.learns()) policy.ahead = ahead_without_learning;
+    if (!strategy.learns()) policy.ahead = kAheadWithoutLearning;
     return policy;
   }
 };

@@ -77,12 +77,12 @@ class Workplace {
     const gate::Verdict verdict = gate::Gate(*device_, truth_).check(variant.binder(), cases_);
     if (!verdict.passed()) return verdict.rejection();
     const auto bound = variant.bind(task_.problem->shape());
-    if (!bound) return {gate::Finding::not_bound, bound.error()};
+    if (!bound) return {gate::Finding::kNotBound, bound.error()};
     if (const auto timed = timer_->time(*bound, measure::Effort::screen); !timed)
       return timed.error();
     if (const auto kept = kernel::keeps_state(*variant.compiled())) return {"keeps_state", *kept};
     if (auto seen = check.get(); seen.rejection) return *std::move(seen.rejection);
-    return {gate::Finding::passed, ""};
+    return {gate::Finding::kPassed, ""};
   }
 
  private:
@@ -113,10 +113,10 @@ struct Entry {
 
 bool passes(const Entry& entry) {
   const SelfTestRow& row = entry.row;
-  const bool passed = row.rejection.finding == gate::Finding::passed;
+  const bool passed = row.rejection.finding == gate::Finding::kPassed;
   if (row.sort == Sort::twin || row.sort == Sort::variant) return passed;
   // A fault that could not be built was never tried.
-  if ((row.rejection.finding == gate::Finding::not_bound) == entry.builds) return false;
+  if ((row.rejection.finding == gate::Finding::kNotBound) == entry.builds) return false;
   const bool told =
       (row.rejection.finding + ": " + row.rejection.message).find(entry.says) != std::string::npos;
   return !passed && (told || !entry.place->device().info().checks);

@@ -32,7 +32,7 @@ kernel::Template load_template(const space::SpaceFile& file, const std::string& 
   if (const auto own = file.own_templates.find(name); own != file.own_templates.end()) {
     kernel::Template::Given given{problem.kind(), {}, problem.argument_names()};
     for (const space::Parameter& parameter : file.parameters)
-      if (parameter.name != space::template_parameter) given.parameters.push_back(parameter.name);
+      if (parameter.name != space::kTemplateParameter) given.parameters.push_back(parameter.name);
     return kernel::Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
   }
   const std::filesystem::path path = root / "kernel_templates" / manifest;

@@ -37,7 +37,7 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.worst_ratio = verdict.worst_ratio;
   row.worst_rms = verdict.worst_rms;
   if (!verdict.passed()) {
-    const bool unbound = verdict.finding == gate::Finding::not_bound;
+    const bool unbound = verdict.finding == gate::Finding::kNotBound;
     fail(trial, unbound ? "launch" : "gate", verdict.rejection());
     return;
   }
@@ -46,7 +46,7 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   const Stopwatch measure_watch;
   const auto bound = variant.bind(task_.problem->shape());
   if (!bound) {
-    fail(trial, "launch", {gate::Finding::not_bound, bound.error()});
+    fail(trial, "launch", {gate::Finding::kNotBound, bound.error()});
     return;
   }
   const auto measured = timer_.time(*bound, measure::Effort::screen, kSlow * fastest_us_);
@@ -57,9 +57,9 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
     return;
   }
   row.stage = "screen";
-  if (!sees_timed_) row.message = not_at_timed_size;
+  if (!sees_timed_) row.message = kNotAtTimedSize;
   row.outcome = Outcome::passed;
-  row.finding = gate::Finding::passed;
+  row.finding = gate::Finding::kPassed;
   row.screen_time = db::ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
   row.detail_json = measure::detail_json_of(measured->timing);

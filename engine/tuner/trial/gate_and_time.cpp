@@ -26,7 +26,7 @@ std::expected<measure::Measurement, Rejection> gate_and_time(
   const gate::Verdict gated = gate::Gate(device, truth).check(bind, cases_of(tested, seed));
   if (!gated.passed()) return failed(gated.rejection(), " is not correct: " + gated.finding + ": ");
   const auto bound = bind(tested.problem().shape());
-  if (!bound) return failed({gate::Finding::not_bound, bound.error()}, ": ");
+  if (!bound) return failed({gate::Finding::kNotBound, bound.error()}, ": ");
   auto timed = timer.time(*bound, measure::Effort::screen);
   if (!timed) return failed(timed.error(), " could not be timed: " + timed.error().finding + ": ");
   return std::move(*timed);

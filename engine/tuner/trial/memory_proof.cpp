@@ -94,7 +94,7 @@ class Proof {
     const double free = share * us + (decoy->kind == device::TimeKind::measured ? free_us() : 0);
     if (!(more > free)) return std::nullopt;
     return Rejection{
-        gate::Finding::lives_on_memory,
+        gate::Finding::kLivesOnMemory,
         fmt::format("it takes {:.4g} us after a launch on the same inputs and {:.4g} us where its "
                     "outputs and workspaces were filled before: it finds there what it should do",
                     us, us + more)};
@@ -109,7 +109,7 @@ class Proof {
                                                    : measure::median(again.samples_us) / us;
     if (!((ratio - 1) * us > kDrift * us + free_us())) return std::nullopt;
     return Rejection{
-        gate::Finding::lives_on_memory,
+        gate::Finding::kLivesOnMemory,
         fmt::format("it took {:.4g} us while it was timed and {:.4g} us later on, after launches "
                     "whose outputs and workspaces were filled before",
                     us, us * ratio)};

@@ -25,8 +25,8 @@ constexpr std::array kNotTheKernels = {
 
 bool is_of_the_kernel(const gate::Verdict& verdict) {
   // A GPU has built and launched it.
-  if (verdict.finding == gate::Finding::not_bound) return false;
-  return verdict.finding != gate::Finding::fault ||
+  if (verdict.finding == gate::Finding::kNotBound) return false;
+  return verdict.finding != gate::Finding::kFault ||
          std::ranges::none_of(kNotTheKernels, [&](device::FaultKind kind) {
            return verdict.message.starts_with(to_text(kind) + ":");
          });

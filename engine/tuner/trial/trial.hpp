@@ -33,7 +33,7 @@ struct TrialSeeds {
 
 // The cases that the trials of a run are gated on. Finals gate the rest of the timed shape. Where
 // that is large an emulator meets it only in the finals, and trials that passed say so until then.
-inline constexpr const char* not_at_timed_size =
+inline constexpr const char* kNotAtTimedSize =
     "not gated at the timed size, which finals do: it is large for an emulator";
 std::vector<gate::GateCase> cases_of_trials(const TuningTask& task, const device::Device& device,
                                             TrialSeeds seeds);

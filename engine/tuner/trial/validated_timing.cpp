@@ -57,7 +57,7 @@ std::optional<Rejection> ValidatedTimer::prove(gate::TimedLaunch& timed,
                                                measure::Effort effort, bool slow) {
   const double us = measured.time_us.value;
   if (roofline_ && !(us >= roofline_->us))
-    return Rejection{gate::Finding::too_fast,
+    return Rejection{gate::Finding::kTooFast,
                      fmt::format("{:.3g} us, at least {:.3g} us are needed for {}", us,
                                  roofline_->us, roofline_->because)};
   // A prediction of a large launch runs some of the blocks only.

@@ -15,19 +15,19 @@ using namespace fa_tune::expression;
 
 namespace {
 
-const std::map<std::string, Value> values = {{"BLOCK_M", std::int64_t{64}},
-                                             {"WARPS", std::int64_t{4}},
-                                             {"zero", std::int64_t{0}},
-                                             {"huge", INT64_MAX},
-                                             {"tiny", INT64_MIN},
-                                             {"on", true},
-                                             {"off", false},
-                                             {"template", std::string("mma")},
-                                             {"device.sms", std::int64_t{132}}};
+const std::map<std::string, Value> kValues = {{"BLOCK_M", std::int64_t{64}},
+                                              {"WARPS", std::int64_t{4}},
+                                              {"zero", std::int64_t{0}},
+                                              {"huge", INT64_MAX},
+                                              {"tiny", INT64_MIN},
+                                              {"on", true},
+                                              {"off", false},
+                                              {"template", std::string("mma")},
+                                              {"device.sms", std::int64_t{132}}};
 
 const Value* scope(const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? nullptr : &found->second;
+  const auto found = kValues.find(name);
+  return found == kValues.end() ? nullptr : &found->second;
 }
 
 std::string result(const std::string& text) {

@@ -12,7 +12,7 @@
 
 namespace fa_tune::test {
 
-inline const problem::AttentionShape tiny_shape{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
+inline const problem::AttentionShape kTinyShape{.B = 1, .H = 2, .Lq = 16, .Lk = 16, .D = 8};
 
 // What a planted kernel gets: its shape and its memory, as raw as a GPU kernel's.
 struct AttentionCall {
@@ -80,7 +80,7 @@ inline gate::BoundKernel attention_kernel(FakeDevice& device, const problem::Att
 class AttentionGate {
  public:
   explicit AttentionGate(const problem::AttentionShape& timed,
-                         double work_cap = problem::RowSample::usual_cap)
+                         double work_cap = problem::RowSample::kUsualCap)
       : problem_(timed, work_cap), truth_(problem_) {}
 
   const problem::AttentionProblem& problem() const { return problem_; }

@@ -32,7 +32,7 @@ PlantedKernel keeping(Key key) {
 }  // namespace
 
 TEST_CASE("results kept by address or by a look at one input are found out as stale") {
-  AttentionGate gate(tiny_shape);
+  AttentionGate gate(kTinyShape);
   const auto by_address = [](const AttentionCall& call) {
     return std::pair(call.Q, call.shape.Lq * 1000 + call.shape.Lk);
   };
@@ -42,7 +42,7 @@ TEST_CASE("results kept by address or by a look at one input are found out as st
   const auto cases = gate.cases("quick");
   constexpr const char* kInputs[] = {"Q", "K", "V"};
   const Verdict address = gate.check(keeping(by_address), cases);
-  CHECK(address.finding == Finding::stale);
+  CHECK(address.finding == Finding::kStale);
   CHECK(address.cases == 1);
   CHECK(address.message.find(std::string("the output stayed as it was when ") +
                              kInputs[*cases[0].changed_input % 3] + " changed in its place: O[") ==
@@ -51,25 +51,25 @@ TEST_CASE("results kept by address or by a look at one input are found out as st
   const Verdict look = gate.check(keeping(by_look), cases);
   const auto other = std::ranges::find_if(
       cases, [](const GateCase& each) { return *each.changed_input % 3 != 0; });
-  CHECK(look.finding == Finding::stale);
+  CHECK(look.finding == Finding::kStale);
   CHECK(look.cases == 1 + (other - cases.begin()));
   CHECK(look.message.find(std::string("when ") + kInputs[*other->changed_input % 3] + " changed") !=
         std::string::npos);
 }
 
 TEST_CASE("an output that looks finished must not be taken for its own") {
-  AttentionGate gate(tiny_shape);
+  AttentionGate gate(kTinyShape);
   const Verdict verdict = gate.check(
       [](const AttentionCall& call) -> std::optional<Fault> {
         if (call.O[0] == 0xffff) call.attend({});
         return std::nullopt;
       },
       gate.cases("quick"));
-  CHECK(verdict.finding == Finding::stale);
+  CHECK(verdict.finding == Finding::kStale);
 }
 
 TEST_CASE("a changed case is the same case but for one input") {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   TruthCache truths(problem);
   const GateCase one{.shape = problem.shape(), .seed = 5, .changed_input = 4};
   const auto before = truths.get(one);
@@ -84,7 +84,7 @@ TEST_CASE("a changed case is the same case but for one input") {
 }
 
 TEST_CASE("a few elements of an input changed: the rest, and what it gives, is as it was") {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   TruthCache truths(problem);
   GateCase few{.shape = problem.shape(), .seed = 5, .changed_input = 0, .few_elements = true};
   const auto before = truths.get(few);
@@ -103,7 +103,7 @@ TEST_CASE("a few elements of an input changed: the rest, and what it gives, is a
 }
 
 TEST_CASE("a kernel that takes a part of its result for the sign of the rest is found out") {
-  AttentionGate gate(tiny_shape);
+  AttentionGate gate(kTinyShape);
   // One row is computed anew; if it is as it was all others are left.
   const Verdict verdict = gate.check(
       [](const AttentionCall& call) -> std::optional<Fault> {
@@ -114,7 +114,7 @@ TEST_CASE("a kernel that takes a part of its result for the sign of the rest is 
         return std::nullopt;
       },
       gate.cases("quick"));
-  CHECK((verdict.finding == Finding::stale || verdict.finding == Finding::wrong));
+  CHECK((verdict.finding == Finding::kStale || verdict.finding == Finding::kWrong));
   CHECK(verdict.message.find("4 elements of ") != std::string::npos);
 }
 
@@ -186,11 +186,11 @@ TEST_CASE("a workspace may be written, holds NaN before each launch, and has gua
         }).passed());
   CHECK(check_workspace([](float* w, float* y) {
           for (int i = 0; i < 4; ++i) y[i] = 1 + 0 * w[i];
-        }).finding == Finding::not_finite);
+        }).finding == Finding::kNotFinite);
   CHECK(check_workspace([](float* w, float* y) {
           w[4] = 0;
           for (int i = 0; i < 4; ++i) y[i] = 1;
-        }).finding == Finding::guard_damaged);
+        }).finding == Finding::kGuardDamaged);
 }
 
 }  // namespace fa_tune::test

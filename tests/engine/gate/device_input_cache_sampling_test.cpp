@@ -92,7 +92,7 @@ TEST_CASE("originals: a sampled output is compared on the device as it is on the
     };
     const std::uint16_t half = type == DType::bf16 ? to_bf16(0.5) : to_f16(0.5);
     const std::uint16_t three = type == DType::bf16 ? to_bf16(3.0) : to_f16(3.0);
-    agree(Finding::passed);
+    agree(Finding::kPassed);
     const auto with = [&](std::size_t row, std::uint16_t bits, const std::string& finding) {
       const auto before = sampled.bytes;
       sampled.set(row * Sampled::kLength + 17, bits);
@@ -100,14 +100,14 @@ TEST_CASE("originals: a sampled output is compared on the device as it is on the
       sampled.bytes = before;
     };
     // In a row that is known, in one that is not, and in the last.
-    with(19, half, Finding::wrong);
-    with(20, half, Finding::passed);
-    for (const std::size_t row : {19, 20, 8191}) with(row, 0xffff, Finding::not_finite);
-    for (const std::size_t row : {19, 20, 8191}) with(row, three, Finding::wrong);
+    with(19, half, Finding::kWrong);
+    with(20, half, Finding::kPassed);
+    for (const std::size_t row : {19, 20, 8191}) with(row, 0xffff, Finding::kNotFinite);
+    for (const std::size_t row : {19, 20, 8191}) with(row, three, Finding::kWrong);
     for (const std::size_t row : {19, 20, 8191})
-      with(row, static_cast<std::uint16_t>(three | 0x8000U), Finding::wrong);
-    with(23, half, Finding::wrong);
-    with(23, 0x8000, Finding::passed);
+      with(row, static_cast<std::uint16_t>(three | 0x8000U), Finding::kWrong);
+    with(23, half, Finding::kWrong);
+    with(23, 0x8000, Finding::kPassed);
     CHECK(*input_cache.within_limits({buffer, 0}, output,
                                      {sampled.truth, &sampled.truth->expectations[0]}));
     device->release(buffer);
@@ -129,7 +129,7 @@ TEST_CASE("originals: which rows are sampled is not left on the device") {
   const std::size_t before = device.buffers_held();
   const auto rows = input_cache.sampled_rows({buffer, 0}, output, expectation);
   REQUIRE(rows);
-  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::passed);
+  CHECK(compare_rows(output, rows->bytes(), *expectation).finding == Finding::kPassed);
   CHECK(device.buffers_held() == before);
 }
 

@@ -147,17 +147,17 @@ TEST_CASE("originals: a gate with them sees what one without sees") {
       });
     };
     const Verdict output = finding([](std::byte*, std::byte* y) { y[kPlace] ^= std::byte{1}; });
-    CHECK(output.finding == (wrong_run == 1 ? Finding::wrong : Finding::not_deterministic));
+    CHECK(output.finding == (wrong_run == 1 ? Finding::kWrong : Finding::kNotDeterministic));
     CHECK(output.message.find("y[123457]") != std::string::npos);
     const Verdict input = finding([](std::byte* x, std::byte*) { x[kPlace + 2] ^= std::byte{1}; });
-    CHECK(input.finding == (wrong_run == 1 ? Finding::not_deterministic : Finding::input_changed));
+    CHECK(input.finding == (wrong_run == 1 ? Finding::kNotDeterministic : Finding::kInputChanged));
     CHECK(finding([](std::byte*, std::byte* y) { y[4 * kElements] ^= std::byte{1}; }).finding ==
-          Finding::guard_damaged);
+          Finding::kGuardDamaged);
     CHECK(finding([](std::byte* x, std::byte*) { x[-1] ^= std::byte{1}; }).finding ==
-          Finding::guard_damaged);
+          Finding::kGuardDamaged);
   }
   CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[kPlace + 3] = std::byte{0xff}; })
-            .finding != Finding::passed);
+            .finding != Finding::kPassed);
 }
 
 namespace {
@@ -218,14 +218,14 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
       TimedLaunch launch(device, bound, truths.get(one), &input_cache);
       REQUIRE(device.launch(launch.launch()));
       const auto rejection = launch.check(truths.get(one));
-      return rejection ? rejection->finding : Finding::passed;
+      return rejection ? rejection->finding : Finding::kPassed;
     };
     CHECK(gated().passed());
-    CHECK(timed() == Finding::passed);
+    CHECK(timed() == Finding::kPassed);
     lazy = true;
-    CHECK(gated().finding == Finding::wrong);
+    CHECK(gated().finding == Finding::kWrong);
     CHECK(gated().message == "y[1] is never written");
-    CHECK(timed() == Finding::wrong);
+    CHECK(timed() == Finding::kWrong);
   }
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("originals: one that a kernel wrote over is found out, and nobody else
   const auto again = bench.input_cache.of({entry, &entry->instance}, 0);
   REQUIRE(bench.device.write((*again)->handle(), 4 * 1000 + 3, damage));
   CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[5] ^= std::byte{1}; }).finding ==
-        Finding::wrong);
+        Finding::kWrong);
   CHECK(bench.input_cache.intact());
 }
 

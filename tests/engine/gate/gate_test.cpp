@@ -54,7 +54,7 @@ Comparison compare_ones(const std::vector<float>& values) {
 
 TEST_CASE(
     "compare: an output of several pieces is looked at whole, and errors of all pieces count") {
-  constexpr std::size_t kElements = 2 * elements_of_piece + 100;
+  constexpr std::size_t kElements = 2 * kElementsOfPiece + 100;
   const Tensor output = {.name = "y",
                          .type = DType::f32,
                          .role = Role::output,
@@ -66,24 +66,24 @@ TEST_CASE(
                                 .rms_bound = 0.02};
   std::vector<float> values(kElements, 1.0F);
   const auto found = [&] { return compare(output, std::as_bytes(std::span(values)), expected); };
-  CHECK(found().finding == Finding::passed);
+  CHECK(found().finding == Finding::kPassed);
 
   values[5] = 1.05F;
-  values[elements_of_piece + 7] = 1.08F;
+  values[kElementsOfPiece + 7] = 1.08F;
   CHECK(found().worst_ratio == doctest::Approx(0.8).epsilon(0.01));
   const double energy = 0.05 * 0.05 + 0.08 * 0.08;
   // A quotient: Approx is coarse beside 1.
   CHECK(found().rms / std::sqrt(energy / kElements) == doctest::Approx(1).epsilon(0.001));
 
-  values[elements_of_piece + 7] = 1.5F;
+  values[kElementsOfPiece + 7] = 1.5F;
   values[kElements - 1] = 1.25F;
-  CHECK(found().finding == Finding::wrong);
+  CHECK(found().finding == Finding::kWrong);
   CHECK(found().message ==
         "y[1048583] = 1.5, expected 1, allowed 0.1; 2 of 2097252 elements are off");
 
   values[kElements - 2] = std::numeric_limits<float>::quiet_NaN();
-  values[elements_of_piece] = std::numeric_limits<float>::infinity();
-  CHECK(found().finding == Finding::not_finite);
+  values[kElementsOfPiece] = std::numeric_limits<float>::infinity();
+  CHECK(found().finding == Finding::kNotFinite);
   CHECK(found().message.starts_with("y[1048576] = inf, expected 1; 2 of 2097252"));
 }
 
@@ -97,24 +97,24 @@ TEST_CASE("a fault is the kernel's own, unless the kernel never ran") {
 }
 
 TEST_CASE("compare: element, whole, not finite; the message says which element and how far") {
-  CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::passed);
+  CHECK(compare_ones({1, 1, 1, 1}).finding == Finding::kPassed);
   CHECK(compare_ones({1.005F, 1, 1, 1}).worst_ratio == doctest::Approx(0.05).epsilon(0.01));
 
   const Comparison off = compare_ones({1, 1.25F, 1, 1});
-  CHECK(off.finding == Finding::wrong);
+  CHECK(off.finding == Finding::kWrong);
   CHECK(off.message == "y[0,1] = 1.25, expected 1, allowed 0.1; 1 of 4 elements are off");
 
   // Each within its bound, but all of them near it.
-  CHECK(compare_ones({1.09F, 1.09F, 1.09F, 1}).finding == Finding::imprecise);
+  CHECK(compare_ones({1.09F, 1.09F, 1.09F, 1}).finding == Finding::kImprecise);
   // Where nothing is allowed, nothing may be off.
-  CHECK(compare_ones({1, 1, 1, 1.0001F}).finding == Finding::wrong);
+  CHECK(compare_ones({1, 1, 1, 1.0001F}).finding == Finding::kWrong);
 
   const Comparison nan = compare_ones({1, 1, std::nanf(""), 1});
-  CHECK(nan.finding == Finding::not_finite);
+  CHECK(nan.finding == Finding::kNotFinite);
   CHECK(nan.message ==
         "y[1,0] = nan, expected 1; 1 of 4 elements are not finite, 0 of them never written");
   CHECK(compare_ones({std::numeric_limits<float>::infinity(), 1, 1, 1}).finding ==
-        Finding::not_finite);
+        Finding::kNotFinite);
 }
 
 TEST_CASE(
@@ -125,14 +125,14 @@ TEST_CASE(
     return compare(output, std::as_bytes(std::span(values)),
                    {.tensor = "y", .exact = {0, 0}, .bound = {1e-6, 1e-6}, .rms_bound = whole});
   };
-  CHECK(found({1e-9F, 0}, {}).finding == Finding::passed);
+  CHECK(found({1e-9F, 0}, {}).finding == Finding::kPassed);
   CHECK(found({1e-9F, 0}, {}).rms == 0);
-  CHECK(found({1e-5F, 0}, {}).finding == Finding::wrong);
-  CHECK(found({1e-9F, 0}, 0.1).finding == Finding::imprecise);
+  CHECK(found({1e-5F, 0}, {}).finding == Finding::kWrong);
+  CHECK(found({1e-9F, 0}, 0.1).finding == Finding::kImprecise);
 }
 
 TEST_CASE("gate_cases: every kind of input occurs, seeds differ, a seed names the cases") {
-  const AttentionGate gate(tiny_shape);
+  const AttentionGate gate(kTinyShape);
   for (const char* suite : {"quick", "ragged", "mission", "seven", "ten"}) {
     const auto cases = gate.cases(suite, 5);
     std::set<Inputs> kinds;
@@ -173,7 +173,7 @@ TEST_CASE("gate_cases: no size is kept from a kind of input for ever") {
 }
 
 TEST_CASE("a kernel that is gated on nothing has not passed") {
-  AttentionGate gate(tiny_shape);
+  AttentionGate gate(kTinyShape);
   CHECK_THROWS_AS(gate.check(HostAttention{}, {}), std::logic_error);
   CHECK_THROWS_AS(gate.cases("quik"), UserError);
 }
@@ -235,8 +235,8 @@ TEST_CASE("truth cache: a truth that is no number is a mistake, not a verdict") 
 }
 
 TEST_CASE("a kernel that cannot be bound fails with the binder's words") {
-  const AttentionGate gate(tiny_shape);
-  const AttentionProblem problem(tiny_shape);
+  const AttentionGate gate(kTinyShape);
+  const AttentionProblem problem(kTinyShape);
   TruthCache truth(problem);
   FakeDevice device;
   const Verdict verdict = Gate(device, truth)
@@ -245,7 +245,7 @@ TEST_CASE("a kernel that cannot be bound fails with the binder's words") {
                                     return std::unexpected("no room");
                                   },
                                   gate.cases("quick"));
-  CHECK(verdict.finding == Finding::not_bound);
+  CHECK(verdict.finding == Finding::kNotBound);
   CHECK(verdict.message == "no room");
   CHECK(verdict.rejection().finding == "not_bound");
   CHECK(verdict.rejection().message == "no room (" + verdict.where + ")");
@@ -253,7 +253,7 @@ TEST_CASE("a kernel that cannot be bound fails with the binder's words") {
 }
 
 TEST_CASE("the gate stops at the first failure and counts the cases; all pass: where is empty") {
-  AttentionGate gate(tiny_shape);
+  AttentionGate gate(kTinyShape);
   const auto cases = gate.cases("quick");
   const Verdict right = gate.check(HostAttention{}, cases);
   CHECK(right.passed());
@@ -270,13 +270,13 @@ TEST_CASE("the gate stops at the first failure and counts the cases; all pass: w
       },
       cases);
   CHECK(third.cases == 3);
-  CHECK(third.finding == Finding::not_finite);
+  CHECK(third.finding == Finding::kNotFinite);
   CHECK(third.where.find("Lq=77") != std::string::npos);
   CHECK(third.where.find("inputs=" + to_text(cases[2].inputs)) != std::string::npos);
 }
 
 TEST_CASE("a device that can is asked to watch the quick suite and to take other schedules") {
-  AttentionGate gate(tiny_shape);
+  AttentionGate gate(kTinyShape);
   struct Seen {
     bool sanitized;
     std::uint64_t schedule;
@@ -308,7 +308,7 @@ TEST_CASE("a device that can is asked to watch the quick suite and to take other
         return std::nullopt;
       },
       gate.cases("quick"));
-  CHECK(verdict.finding == Finding::not_deterministic);
+  CHECK(verdict.finding == Finding::kNotDeterministic);
   CHECK(verdict.message.find(" in schedule 0 and ") != std::string::npos);
   CHECK(verdict.message.ends_with(" in schedule 3"));
 }

@@ -16,7 +16,7 @@ namespace {
 
 using P = HostAttention::P;
 
-const std::vector<std::pair<std::string, HostAttention>> right_kernels = {
+const std::vector<std::pair<std::string, HostAttention>> kRightKernels = {
     {"naive: one tile, P normalized", {.p = P::normalized, .tile = 1 << 20, .exp2 = false}},
     {"P not rounded", {.p = P::exact, .tile = 1 << 20, .exp2 = false}},
     {"flash, tile 16", {.tile = 16}},
@@ -30,10 +30,10 @@ const std::vector<std::pair<std::string, HostAttention>> right_kernels = {
 
 // The first `count` of them.
 void expect_all_right(const AttentionShape& timed, const std::vector<std::string>& suites,
-                      std::size_t count = right_kernels.size()) {
+                      std::size_t count = kRightKernels.size()) {
   AttentionGate gate(timed);
   std::size_t passed = 0;
-  for (const auto& [name, kernel] : std::span(right_kernels).first(count)) {
+  for (const auto& [name, kernel] : std::span(kRightKernels).first(count)) {
     for (const std::string& suite : suites) {
       const Verdict verdict = gate.check(kernel, gate.cases(suite));
       INFO(name << ", suite " << suite << ": " << verdict.finding << " " << verdict.message
@@ -86,7 +86,7 @@ TEST_CASE("correct kernels pass: every feature alone") {
   shapes[5].lse = true;
   // The sum of rounded P is right for O, not for an LSE: the last of the kernels.
   for (const AttentionShape& shape : shapes)
-    expect_all_right(shape, {"quick"}, shape.lse ? right_kernels.size() - 1 : right_kernels.size());
+    expect_all_right(shape, {"quick"}, shape.lse ? kRightKernels.size() - 1 : kRightKernels.size());
 }
 
 TEST_CASE("correct kernels pass: all features together") {
@@ -104,7 +104,7 @@ TEST_CASE("correct kernels pass: all features together") {
                              .window_left = 100,
                              .softcap = 20,
                              .alibi = true};
-  expect_all_right(shape, {"quick"}, right_kernels.size() - 1);
+  expect_all_right(shape, {"quick"}, kRightKernels.size() - 1);
 }
 
 TEST_CASE("correct kernels pass: weights so equal that P normalized lies on a rounding boundary") {

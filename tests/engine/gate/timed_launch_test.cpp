@@ -12,7 +12,7 @@ using namespace fa_tune::gate;
 using namespace fa_tune::problem;
 
 TEST_CASE("a timed launch holds real data, frees it, and refuses unknown arguments") {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
   FakeDevice device;
   BoundKernel kernel{.kernel = device.add([&](const FakeDevice::Call& call) {
@@ -40,7 +40,7 @@ TEST_CASE("a timed launch holds real data, frees it, and refuses unknown argumen
 
 TEST_CASE(
     "launches beside one another have the very same buffers, for as long as one of them lives") {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   const Instance instance = problem.make(problem.shape(), Inputs::normal, 3);
   FakeDevice device;
   const BoundKernel one{
@@ -64,12 +64,12 @@ namespace {
 
 // A kernel under the clock: what is found wrong with it there, after `launches` of it.
 std::string found(const std::function<void(const AttentionCall&)>& kernel, int launches) {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   TruthCache truths(problem);
   const auto truth = truths.get({problem.shape(), Inputs::normal, 3});
   const auto other = truths.get({problem.shape(), Inputs::normal, 4});
   FakeDevice device;
-  BoundKernel bound = attention_kernel(device, tiny_shape, [&](const AttentionCall& call) {
+  BoundKernel bound = attention_kernel(device, kTinyShape, [&](const AttentionCall& call) {
     kernel(call);
     return std::optional<Fault>{};
   });
@@ -102,13 +102,13 @@ TEST_CASE("what the clock left behind is looked at, and that the work follows it
 }
 
 TEST_CASE("what a kernel finds round its tensors is the same in the gate and under the clock") {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   TruthCache truths(problem);
   const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 3};
   FakeDevice device;
   // 64 bytes before each tensor, and the first behind the output.
   std::vector<std::vector<std::byte>> seen;
-  const BoundKernel bound = attention_kernel(device, tiny_shape, [&](const AttentionCall& call) {
+  const BoundKernel bound = attention_kernel(device, kTinyShape, [&](const AttentionCall& call) {
     std::vector<std::byte> round;
     for (const auto* tensor : {call.Q, call.K, call.V, call.O}) {
       const auto* begin = reinterpret_cast<const std::byte*>(tensor);
@@ -129,12 +129,12 @@ TEST_CASE("what a kernel finds round its tensors is the same in the gate and und
 }
 
 TEST_CASE("notes that a kernel leaves in its inputs under the clock are found") {
-  const AttentionProblem problem(tiny_shape);
+  const AttentionProblem problem(kTinyShape);
   TruthCache truths(problem);
   const auto truth = truths.get({.shape = problem.shape(), .inputs = Inputs::normal, .seed = 3});
   FakeDevice device;
   bool notes = false;
-  const BoundKernel bound = attention_kernel(device, tiny_shape, [&](const AttentionCall& call) {
+  const BoundKernel bound = attention_kernel(device, kTinyShape, [&](const AttentionCall& call) {
     call.attend({});
     if (notes) call.K[5] ^= 1;
     return std::optional<Fault>{};

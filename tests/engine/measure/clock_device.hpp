@@ -15,10 +15,10 @@ class ClockDevice : public device::Device {
  public:
   explicit ClockDevice(std::function<double(const device::TimingPlan&, int)> clock)
       : clock_(std::move(clock)) {
-    info_.id = "fake:0";
+    device_info.id = "fake:0";
   }
 
-  const device::DeviceInfo& info() const override { return info_; }
+  const device::DeviceInfo& info() const override { return device_info; }
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage&) override {
     return device::KernelHandle{1};
   }
@@ -41,8 +41,8 @@ class ClockDevice : public device::Device {
     plans.push_back(plan);
     if (static_cast<int>(plans.size()) > fault_after) return std::unexpected(fault);
     device::Timing timing;
-    timing.kind = info_.times;
-    if (info_.times == device::TimeKind::predicted) {
+    timing.kind = device_info.times;
+    if (device_info.times == device::TimeKind::predicted) {
       timing.model = "fake";
       timing.samples_us = {clock_(plan, taken_++)};
       return timing;
@@ -61,7 +61,7 @@ class ClockDevice : public device::Device {
     return timing;
   }
 
-  device::DeviceInfo info_;
+  device::DeviceInfo device_info;
   std::vector<device::TimingPlan> plans;
   int fault_after = std::numeric_limits<int>::max();
   device::KernelHandle slower{99};  // by 3%

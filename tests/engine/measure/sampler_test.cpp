@@ -126,7 +126,7 @@ TEST_CASE("a slow kernel is not launched over and over only to settle") {
 TEST_CASE("a device that predicts is asked once") {
   for (const Effort effort : {Effort::screen, Effort::final_}) {
     ClockDevice device([](const TimingPlan&, int) { return 12.5; });
-    device.info_.times = TimeKind::predicted;
+    device.device_info.times = TimeKind::predicted;
     const auto result = measure::measure(device, {}, effort);
     REQUIRE(result);
     CHECK(device.plans.size() == 1);
@@ -153,7 +153,7 @@ TEST_CASE("a fault at any point is passed on") {
     CHECK(result.error().message == "planted");
   }
   ClockDevice predicting([](const TimingPlan&, int) { return 1.0; });
-  predicting.info_.times = TimeKind::predicted;
+  predicting.device_info.times = TimeKind::predicted;
   predicting.fault_after = 0;
   CHECK_FALSE(measure::measure(predicting, {}, Effort::screen));
 }
@@ -260,7 +260,7 @@ TEST_CASE("where something is restored, every sample is of one launch behind it"
   REQUIRE(measure_cold(cold, {}, restore));
   CHECK(cold.plans.back().restore.copies.size() == 1);
   ClockDevice predicting([](const TimingPlan& plan, int) { return plan.restore.empty() ? 1 : 9; });
-  predicting.info_.times = TimeKind::predicted;
+  predicting.device_info.times = TimeKind::predicted;
   CHECK(measure::measure(predicting, {}, Effort::screen, kAny, restore)->time_us.value == 9);
 }
 

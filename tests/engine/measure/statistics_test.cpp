@@ -22,7 +22,7 @@ std::vector<double> synthetic_times(std::uint64_t seed, int count) {
   for (int i = 0; i < count; ++i) samples.push_back(10 * (1 + 0.05 * std::exp(random.normal())));
   return samples;
 }
-constexpr double true_median = 10.5;
+constexpr double kTrueMedian = 10.5;
 
 }  // namespace
 
@@ -67,7 +67,7 @@ TEST_CASE("an interval stays within the samples and narrows as they grow in numb
   const Interval tight = estimate(many, 1, 500);
   CHECK(wide.low >= 10);
   CHECK((tight.high - tight.low) < (wide.high - wide.low) / 3);
-  CHECK(tight.value == doctest::Approx(true_median).epsilon(0.01));
+  CHECK(tight.value == doctest::Approx(kTrueMedian).epsilon(0.01));
 }
 
 TEST_CASE("a single outlier moves neither the median nor its interval much") {
@@ -108,7 +108,7 @@ TEST_CASE("a 95% interval covers the true median about as often as it says") {
     for (int seed = 0; seed < runs; ++seed) {
       const auto samples = synthetic_times(derive_seed(17, "coverage", seed * 1000 + count), count);
       const Interval e = estimate(samples, seed, 500);
-      if (e.low <= true_median && true_median <= e.high) ++covered;
+      if (e.low <= kTrueMedian && kTrueMedian <= e.high) ++covered;
     }
     CAPTURE(count);
     CAPTURE(covered);

@@ -22,7 +22,7 @@ namespace {
 std::vector<std::size_t> changed_genes(const Genome& one, const Genome& other) {
   std::vector<std::size_t> changed;
   for (std::size_t i = 0; i < one.size(); ++i)
-    if (one[i] != inactive_gene && other[i] != inactive_gene && one[i] != other[i])
+    if (one[i] != kInactiveGene && other[i] != kInactiveGene && one[i] != other[i])
       changed.push_back(i);
   return changed;
 }
@@ -30,7 +30,7 @@ std::vector<std::size_t> changed_genes(const Genome& one, const Genome& other) {
 std::size_t equal_genes(const Genome& one, const Genome& wish) {
   std::size_t equal = 0;
   for (std::size_t i = 0; i < one.size(); ++i)
-    equal += one[i] == wish[i] && one[i] != inactive_gene ? 1 : 0;
+    equal += one[i] == wish[i] && one[i] != kInactiveGene ? 1 : 0;
   return equal;
 }
 
@@ -102,8 +102,8 @@ std::vector<Genome> near(const std::vector<Genome>& all, const Genome& from,
   return result;
 }
 
-constexpr Neighborhood neighborhoods[] = {Neighborhood::adjacent, Neighborhood::one_gene,
-                                          Neighborhood::linked};
+constexpr Neighborhood kNeighborhoods[] = {Neighborhood::adjacent, Neighborhood::one_gene,
+                                           Neighborhood::linked};
 
 }  // namespace
 
@@ -127,7 +127,7 @@ TEST_CASE("genomes: random spaces agree with plain enumeration") {
     }
     CHECK(std::ranges::equal(listed, all));
     for (int i = 0; i < 12; ++i) {
-      const Neighborhood neighborhood = neighborhoods[i % 3];
+      const Neighborhood neighborhood = kNeighborhoods[i % 3];
       const Genome from = space.sample_genome(random);
       std::vector<Genome> neighbors = {Genome{1, 2, 3}};
       space.neighbors(from, neighborhood, neighbors);
@@ -139,7 +139,7 @@ TEST_CASE("genomes: random spaces agree with plain enumeration") {
       CHECK(neighbors == near(all, from, neighborhood, space.parts()));
     }
   }
-  for (const Neighborhood neighborhood : neighborhoods) CHECK(found[neighborhood] > 50);
+  for (const Neighborhood neighborhood : kNeighborhoods) CHECK(found[neighborhood] > 50);
 }
 
 TEST_CASE("genomes: moves are neighbours, and all of those in which no gene appears") {
@@ -160,7 +160,7 @@ TEST_CASE("genomes: moves are neighbours, and all of those in which no gene appe
     CHECK(again == some);
     const auto appears = [&](const Genome& to) {
       for (std::size_t i = 0; i < from.size(); ++i)
-        if (from[i] == inactive_gene && to[i] != inactive_gene) return true;
+        if (from[i] == kInactiveGene && to[i] != kInactiveGene) return true;
       return false;
     };
     std::map<std::pair<std::size_t, Gene>, int> drawn;
@@ -170,7 +170,7 @@ TEST_CASE("genomes: moves are neighbours, and all of those in which no gene appe
       if (!appears(to)) continue;
       ++with_more;
       for (std::size_t i = 0; i < from.size(); ++i)
-        if (from[i] != inactive_gene && to[i] != inactive_gene && from[i] != to[i])
+        if (from[i] != kInactiveGene && to[i] != kInactiveGene && from[i] != to[i])
           CHECK(++drawn[{i, to[i]}] <= kDraws);
     }
     for (const Genome& to : all)
@@ -191,7 +191,7 @@ TEST_CASE("genomes: what appears takes all its values, sooner or later") {
   Random random(5);
   std::vector<Genome> found;
   for (int i = 0; i < 2000; ++i) {
-    space.moves({0, inactive_gene, inactive_gene}, 1, random, found);
+    space.moves({0, kInactiveGene, kInactiveGene}, 1, random, found);
     REQUIRE(found.size() == 1);
     seen.insert(found.front());
   }
@@ -211,7 +211,7 @@ TEST_CASE("genomes: any digits may be asked about and wished for") {
     const std::vector<Genome> all = genomes_of(reference, space);
     Genome wish;
     for (std::size_t i = 0; i < parts.parameters.size(); ++i)
-      wish.push_back(random.below(8) == 0 ? inactive_gene : static_cast<Gene>(random.below(6)));
+      wish.push_back(random.below(8) == 0 ? kInactiveGene : static_cast<Gene>(random.below(6)));
     CHECK(space.valid(wish) == std::ranges::binary_search(all, wish));
     std::size_t most = 0;
     for (const Genome& genome : all) most = std::max(most, equal_genes(genome, wish));

@@ -52,7 +52,7 @@ bool is_uniform(const std::vector<double>& seen) {
 }
 
 // Hardly room for anything: constraints between many parameters have to be asked afterwards.
-constexpr SpaceLimits tight = {.key_words = 700, .branches = 100'000};
+constexpr SpaceLimits kTight = {.key_words = 700, .branches = 100'000};
 
 PartsWriter tangled() {
   PartsWriter writer("tangled");
@@ -151,7 +151,7 @@ TEST_CASE("large spaces: an order that remembers less is found where the written
 
 TEST_CASE("large spaces: without room for the diagram samples are as uniform") {
   const Space exact = tangled().build();
-  const Space space = Space::build(tangled().parts(), tight);
+  const Space space = Space::build(tangled().parts(), kTight);
   REQUIRE(exact.exact());
   REQUIRE_FALSE(space.exact());
   CHECK(space.hash() == exact.hash());
@@ -169,7 +169,7 @@ TEST_CASE("large spaces: without room for the diagram samples are as uniform") {
 
 TEST_CASE("large spaces: without room membership and neighbours are exact, repair is valid") {
   const Space exact = tangled().build();
-  const Space space = Space::build(tangled().parts(), tight);
+  const Space space = Space::build(tangled().parts(), kTight);
   Random random(10);
   std::vector<Genome> near;
   std::vector<Genome> expected;
@@ -197,7 +197,7 @@ TEST_CASE("large spaces: one of which no config is found is refused with the con
   for (int i = 0; i < 6; ++i)
     writer.parameter("P" + std::to_string(i), {2, 3, 5, 7, 11, 13, 17, 19});
   writer.constraint("P0 * P1 * P2 * P3 * P4 * P5 % 104729 == 104728");
-  const std::string error = error_of([&] { (void)Space::build(writer.parts(), tight); });
+  const std::string error = error_of([&] { (void)Space::build(writer.parts(), kTight); });
   CHECK(error.starts_with("s.yaml:7:1: space 's' is too large to be searched for valid configs"));
 }
 

@@ -16,7 +16,7 @@ using namespace fa_tune::space;
 
 namespace {
 
-const std::string good = R"(space: l4
+const std::string kGood = R"(space: l4
 target: l4                      # a device profile
 problem:
   kind: attention
@@ -43,7 +43,7 @@ budget: {trials: 120, minutes: 3}
 SpaceFile parse(const std::string& text) { return parse_space_file(text, "l4.yaml"); }
 
 std::string replaced(const std::string& from, const std::string& to) {
-  std::string text = good;
+  std::string text = kGood;
   text.replace(text.find(from), from.size(), to);
   return text;
 }
@@ -64,7 +64,7 @@ Space space_of(const SpaceFile& file) {
 }  // namespace
 
 TEST_CASE("space file: a problem's lists and real numbers become settings") {
-  std::string text = good;
+  std::string text = kGood;
   text.replace(text.find("  causal: false"), 15, "  window: [64, -1]\n  softcap: 0.5");
   const SpaceFile file = parse(text);
   const auto has = [&](const std::string& name, const Value& value) {
@@ -76,7 +76,7 @@ TEST_CASE("space file: a problem's lists and real numbers become settings") {
 }
 
 TEST_CASE("space file: what a good one says") {
-  const SpaceFile file = parse(good);
+  const SpaceFile file = parse(kGood);
   CHECK(file.name == "l4");
   CHECK(file.target == "l4");
   CHECK(file.target_mark.line == 2);
@@ -99,7 +99,7 @@ TEST_CASE("space file: what a good one says") {
   CHECK(file.presets[0].name == "fa2");
   CHECK(file.budget_trials == 120);
   CHECK(file.budget_seconds == 180.0);
-  CHECK(file.text == good);
+  CHECK(file.text == kGood);
   // plain: 3 sizes x 2 and 16 without swizzle; mma the same with three stages
   CHECK(space_of(file).count() == 7 + 21);
   CHECK(parse(replaced("minutes: 3", "seconds: 1.5")).budget_seconds == 1.5);
@@ -173,7 +173,7 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
   const test::ScratchFolder folder;
   const std::filesystem::path& root = folder.path();
   std::filesystem::create_directories(root / "search_spaces" / "devices");
-  write_file(root / "search_spaces" / "l4.yaml", good);
+  write_file(root / "search_spaces" / "l4.yaml", kGood);
   write_file(root / "search_spaces" / "h100.yaml", replaced("space: l4", "space: h100"));
   write_file(root / "mine.yaml", replaced("space: l4", "space: mine"));
   CHECK(load_space_file("l4", root).name == "l4");
@@ -190,8 +190,8 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
 
 TEST_CASE("space file: cut at every byte it is read or refused, never worse") {
   int refused = 0;
-  for (std::size_t size = 0; size < good.size(); ++size) {
-    const std::string error = error_of([&] { space_of(parse(good.substr(0, size))); });
+  for (std::size_t size = 0; size < kGood.size(); ++size) {
+    const std::string error = error_of([&] { space_of(parse(kGood.substr(0, size))); });
     CHECK(error.find('\n') == std::string::npos);
     if (error != "no error") ++refused;
   }
@@ -207,7 +207,7 @@ TEST_CASE("space file: thousands of mutations of a good one, always the same") {
   int accepted = 0;
   int refused = 0;
   for (int i = 0; i < 4000; ++i) {
-    std::string text = good;
+    std::string text = kGood;
     for (std::uint64_t edits = 1 + random.below(3); edits > 0; --edits) {
       const std::uint64_t at = random.below(text.size());
       switch (random.below(5)) {

@@ -13,7 +13,7 @@ using namespace fa_tune::space;
 
 namespace {
 
-const std::string settings_file = R"(# What it is for.
+const std::string kSettingsFile = R"(# What it is for.
 space: s
 target: l4
 
@@ -34,7 +34,7 @@ constraints:
 )";
 
 SpaceFile changed(const std::vector<std::string>& changes) {
-  return with_settings(parse_space_file(settings_file, "s.yaml"), changes);
+  return with_settings(parse_space_file(kSettingsFile, "s.yaml"), changes);
 }
 
 std::string setting(const SpaceFile& file, const std::string& path) {
@@ -73,7 +73,7 @@ TEST_CASE("settings: replace and join what the file says, and leave the rest of 
   CHECK(file.constraints.size() == 1);
   // What is kept with a run reads as the same.
   CHECK(parse_space_file(file.text, "stored").problem_settings == file.problem_settings);
-  CHECK(with_settings(parse_space_file(settings_file, "s.yaml"), {}).text == settings_file);
+  CHECK(with_settings(parse_space_file(kSettingsFile, "s.yaml"), {}).text == kSettingsFile);
 }
 
 TEST_CASE("settings: one length stands for both") {
@@ -95,11 +95,11 @@ TEST_CASE("settings: what is no change is answered with one that is") {
 }
 
 TEST_CASE("settings: the section may be the file's last, and its first") {
-  const std::string last = settings_file.substr(settings_file.find("templates:")) +
+  const std::string last = kSettingsFile.substr(kSettingsFile.find("templates:")) +
                            "space: s\ntarget: l4\nproblem:\n  kind: k\n  n: 4\n";
   CHECK(setting(with_settings(parse_space_file(last, "s"), {"n=5"}), "n") == "5");
   const std::string first = "problem: {kind: k, n: 4}\n" +
-                            settings_file.substr(settings_file.find("templates:")) +
+                            kSettingsFile.substr(kSettingsFile.find("templates:")) +
                             "space: s\ntarget: l4\n";
   CHECK(setting(with_settings(parse_space_file(first, "s"), {"n=5"}), "n") == "5");
 }

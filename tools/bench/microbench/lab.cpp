@@ -10,8 +10,8 @@
 namespace fa_tune::bench {
 namespace {
 
-constexpr std::size_t most_warps = 32;
-constexpr std::uint64_t all_data = std::uint64_t{1} << 29;
+constexpr std::size_t kMostWarps = 32;
+constexpr std::uint64_t kAllData = std::uint64_t{1} << 29;
 
 template <class T>
 T checked(std::expected<T, device::Fault> outcome, const char* doing) {
@@ -24,9 +24,9 @@ T checked(std::expected<T, device::Fault> outcome, const char* doing) {
 Lab::Lab(device::Device& device, kernel::Compiler& compiler)
     : device_(device),
       compiler_(compiler),
-      times_(device.allocate(4 * most_warps * sizeof(std::uint64_t))),
-      data_(device.allocate(all_data)),
-      data_bytes_(all_data) {
+      times_(device.allocate(4 * kMostWarps * sizeof(std::uint64_t))),
+      data_(device.allocate(kAllData)),
+      data_bytes_(kAllData) {
   fill({0, 0x3c003c00, 0x3c003c00});
 }
 

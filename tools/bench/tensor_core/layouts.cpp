@@ -22,7 +22,7 @@ struct Load {
 };
 
 // PTX ISA, "wmma.load": registers of each fragment.
-constexpr Load loads[] = {
+constexpr Load kLoads[] = {
     {"a", "m16n16k16", "f16", 16, 256, 8, 16, 16},  {"b", "m16n16k16", "f16", 16, 256, 8, 16, 16},
     {"c", "m16n16k16", "f16", 16, 256, 4, 16, 16},  {"c", "m16n16k16", "f32", 32, 256, 8, 16, 16},
     {"a", "m32n8k16", "f16", 16, 512, 8, 16, 32},   {"b", "m32n8k16", "f16", 16, 128, 8, 8, 16},
@@ -131,7 +131,7 @@ ordered_json layout_of(device::Device& device, kernel::Compiler& compiler, const
 
 ordered_json wmma_layouts(device::Device& device, kernel::Compiler& compiler) {
   ordered_json result = ordered_json::array();
-  for (const Load& load : loads) {
+  for (const Load& load : kLoads) {
     for (const bool row : {true, false}) {
       const char* layout = row ? "row" : "col";
       ordered_json each = {{"load", instruction(load, layout)}};

@@ -32,9 +32,9 @@ namespace {
 using nlohmann::ordered_json;
 using Register = Registers::Register;
 
-constexpr std::size_t most_cases = 200;
-constexpr std::size_t warps_per_block = 4;
-constexpr std::size_t warps_per_launch = 4096;
+constexpr std::size_t kMostCases = 200;
+constexpr std::size_t kWarpsPerBlock = 4;
+constexpr std::size_t kWarpsPerLaunch = 4096;
 
 struct RunCounts {
   std::uint64_t dot_adds = 0;
@@ -64,12 +64,12 @@ ordered_json case_of(const Format& format, const Operands& operands, std::size_t
 // The operands of every warp of one launch.
 std::vector<Operands> draw_launch(const Format& format, Random& random) {
   std::vector<Operands> all;
-  all.reserve(warps_per_launch);
-  for (std::size_t warp = 0; warp < warps_per_launch; ++warp) {
-    const std::size_t block = warp / warps_per_block;
+  all.reserve(kWarpsPerLaunch);
+  for (std::size_t warp = 0; warp < kWarpsPerLaunch; ++warp) {
+    const std::size_t block = warp / kWarpsPerBlock;
     const auto draw = static_cast<Draw>(block % static_cast<std::size_t>(Draw::count));
     all.push_back(draw_operands(format, draw, random));
-    if (format.wgmma) all.back().b = all[block * warps_per_block].b;
+    if (format.wgmma) all.back().b = all[block * kWarpsPerBlock].b;
     cancel(format, all.back(), random);
   }
   return all;
@@ -100,8 +100,8 @@ std::vector<std::array<Register, 4>> run(device::Device& device, device::KernelH
                                            pack<Word>(all, format.sums(), &Registers::c)};
   device::Launch launch;
   launch.kernel = kernel;
-  launch.config.grid = {static_cast<std::uint32_t>(all.size() / warps_per_block), 1, 1};
-  launch.config.block = {static_cast<std::uint32_t>(32 * warps_per_block), 1, 1};
+  launch.config.grid = {static_cast<std::uint32_t>(all.size() / kWarpsPerBlock), 1, 1};
+  launch.config.block = {static_cast<std::uint32_t>(32 * kWarpsPerBlock), 1, 1};
   std::vector<device::BufferHandle> buffers;
   for (const auto& input : inputs) {
     buffers.push_back(device.allocate(input.size()));
@@ -136,7 +136,7 @@ void compare(const Format& format, const Operands& operands, const std::array<Re
       auto& count = counts.by_draw[to_text(operands.draw)];
       count = count.is_null() ? 1 : count.get<int>() + 1;
       // Few of each kind, so that one does not hide the others.
-      if (counts.cases.size() < most_cases && count.get<std::size_t>() <= most_cases / 8) {
+      if (counts.cases.size() < kMostCases && count.get<std::size_t>() <= kMostCases / 8) {
         counts.cases.push_back(
             case_of(format, operands, row, column, found[row][column], expected[row][column]));
       }

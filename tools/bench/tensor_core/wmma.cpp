@@ -54,8 +54,8 @@ struct Part {
   const char* word;
   const char* constraint;
 
-  Part(std::string name_, int elements, const char* type, bool factor)
-      : name(std::move(name_)),
+  Part(std::string title, int elements, const char* type, bool factor)
+      : name(std::move(title)),
         count(factor && is(type, "f16")
                   ? 8
                   : elements * bytes_of(type) / 32 / (is(type, "f64") ? 8 : 4)),

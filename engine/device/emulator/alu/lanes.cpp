@@ -20,12 +20,12 @@ using Choose = Handler (*)(const LaneKey& key);
 struct Families {
   Choose integer, bits, real, half, compare, convert, carry, twice, video, masks, fp8;
 };
-constexpr Families plain_families = {
+constexpr Families kPlainFamilies = {
     plain::integer_handler, plain::bits_handler,    plain::real_handler,  plain::half_handler,
     plain::compare_handler, plain::convert_handler, plain::carry_handler, plain::double_handler,
     plain::video_handler,   plain::masks_handler,   plain::fp8_handler};
 #ifdef FA_TUNE_AVX2
-constexpr Families avx2_families = {
+constexpr Families kAvx2Families = {
     avx2::integer_handler, avx2::bits_handler,    avx2::real_handler,  avx2::half_handler,
     avx2::compare_handler, avx2::convert_handler, avx2::carry_handler, avx2::double_handler,
     avx2::video_handler,   avx2::masks_handler,   avx2::fp8_handler};
@@ -98,9 +98,9 @@ Choose Families::*family_of(const LaneKey& key) {
 
 Handler lanes_handler(const LaneKey& key, [[maybe_unused]] bool avx2) {
 #ifdef FA_TUNE_AVX2
-  if (avx2) return (avx2_families.*family_of(key))(key);
+  if (avx2) return (kAvx2Families.*family_of(key))(key);
 #endif
-  return (plain_families.*family_of(key))(key);
+  return (kPlainFamilies.*family_of(key))(key);
 }
 
 Handler lanes_handler(const LaneKey& key) { return lanes_handler(key, use_avx2()); }

@@ -80,7 +80,7 @@ void run_insert(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* b = source<U>(lanes, op.r[2]);
   const auto* from = source<u32>(lanes, op.r[3]);
   const auto* length = source<u32>(lanes, op.r[4]);
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     target.out[i] =
         insert<U>(static_cast<U>(a[i]), static_cast<U>(b[i]), from[i] & 0xffU, length[i] & 0xffU);
   }
@@ -138,10 +138,10 @@ void run_lop3(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* b = source<u32>(lanes, op.r[2]);
   const auto* c = source<u32>(lanes, op.r[3]);
   u32 term[8];
-  for (u32 i = 0; i < 8; ++i) term[i] = (op.immediate >> i & 1) != 0 ? full_mask : 0;
+  for (u32 i = 0; i < 8; ++i) term[i] = (op.immediate >> i & 1) != 0 ? kFullMask : 0;
   u32* out = target.out;
   FA_VECTOR_LOOP
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     const u32 x = a[i];
     const u32 y = b[i];
     const u32 z = c[i];
@@ -230,25 +230,25 @@ void run_unpack16(LaneFile& lanes, const Op& op, u32 mask) {
   const u32 by = op.m[0];
   u32* out = target.out;
   FA_VECTOR_LOOP
-  for (int i = 0; i < warp_size; ++i) out[i] = a[i] >> by & 0xffffU;
+  for (int i = 0; i < kWarpSize; ++i) out[i] = a[i] >> by & 0xffffU;
   target.finish();
 }
 void run_unpack32(LaneFile& lanes, const Op& op, u32 mask) {
   Target<u32> target(lanes, op, mask);
   const auto* a = source<u64>(lanes, op.r[1]);
-  for (int i = 0; i < warp_size; ++i) target.out[i] = static_cast<u32>(a[i] >> op.m[0]);
+  for (int i = 0; i < kWarpSize; ++i) target.out[i] = static_cast<u32>(a[i] >> op.m[0]);
   target.finish();
 }
 void run_unpack64_16(LaneFile& lanes, const Op& op, u32 mask) {
   Target<u32> target(lanes, op, mask);
   const auto* a = source<u64>(lanes, op.r[1]);
-  for (int i = 0; i < warp_size; ++i) target.out[i] = static_cast<u16>(a[i] >> op.m[0]);
+  for (int i = 0; i < kWarpSize; ++i) target.out[i] = static_cast<u16>(a[i] >> op.m[0]);
   target.finish();
 }
 // Four values of 16 bits to one of 64.
 void run_pack4(LaneFile& lanes, const Op& op, u32 mask) {
   Target<u64> target(lanes, op, mask);
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     u64 value = 0;
     for (std::size_t part = 0; part < 4; ++part) {
       const u64 piece = source<u32>(lanes, op.r[1 + part])[i] & 0xffffU;

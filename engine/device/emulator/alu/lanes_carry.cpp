@@ -29,9 +29,9 @@ void run_carry(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* c = What == LaneOp::mad_lo_carry || What == LaneOp::mad_hi_carry
                       ? source<U>(lanes, op.r[3])
                       : nullptr;
-  const u32 in = op.r[4] == no_operand ? 0 : lanes.predicates[op.r[4]];
+  const u32 in = op.r[4] == kNoOperand ? 0 : lanes.predicates[op.r[4]];
   u32 out = 0;
-  for (u32 i = 0; i < warp_size; ++i) {
+  for (u32 i = 0; i < kWarpSize; ++i) {
     U x = static_cast<U>(a[i]);
     U y = static_cast<U>(b[i]);
     if constexpr (What == LaneOp::mad_lo_carry) {
@@ -62,7 +62,7 @@ void run_carry(LaneFile& lanes, const Op& op, u32 mask) {
     out |= static_cast<u32>(over) << i;
   }
   target.finish();
-  if (op.r[5] == no_operand) return;
+  if (op.r[5] == kNoOperand) return;
   u32& word = lanes.predicates[op.r[5]];
   word = (word & ~mask) | (out & mask);
 }

@@ -12,7 +12,7 @@ namespace {
   return negated ? ~value : value;
 }
 [[gnu::always_inline]] inline void set_predicate(LaneFile& lanes, u16 index, u32 value, u32 mask) {
-  if (index == no_operand) return;
+  if (index == kNoOperand) return;
   u32& word = lanes.predicates[index];
   word = (word & ~mask) | (value & mask);
 }
@@ -36,7 +36,7 @@ template <class T, class F>
   const auto* a = source<T>(lanes, first);
   const auto* b = source<T>(lanes, second);
   u32 bits = 0;
-  for (u32 i = 0; i < warp_size; ++i) {
+  for (u32 i = 0; i < kWarpSize; ++i) {
     bits |= static_cast<u32>(F{}(Cell<T>::get(a[i]), Cell<T>::get(b[i]))) << i;
   }
   return bits;
@@ -55,7 +55,7 @@ void run_set(LaneFile& lanes, const Op& op, u32 mask) {
   const u32 bits = combined(lanes, op, op.r[3], compare_all<T, F>(lanes, op.r[1], op.r[2]));
   Target<u32> target(lanes, op, mask);
   const u32 yes = static_cast<u32>(op.immediate);
-  for (u32 i = 0; i < warp_size; ++i) target.out[i] = (bits >> i & 1U) != 0 ? yes : 0U;
+  for (u32 i = 0; i < kWarpSize; ++i) target.out[i] = (bits >> i & 1U) != 0 ? yes : 0U;
   target.finish();
 }
 
@@ -66,7 +66,7 @@ void run_set_pair(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* a = source<u32>(lanes, op.r[1]);
   const auto* b = source<u32>(lanes, op.r[2]);
   const u32 yes = static_cast<u32>(op.immediate) & 0xffffU;
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     const bool low = F{}(Cell<T>::get(a[i] & 0xffffU), Cell<T>::get(b[i] & 0xffffU));
     const bool high = F{}(Cell<T>::get(a[i] >> 16), Cell<T>::get(b[i] >> 16));
     target.out[i] = (low ? yes : 0U) | (high ? yes << 16 : 0U);
@@ -79,7 +79,7 @@ void run_setp_pair(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* b = source<u32>(lanes, op.r[3]);
   u32 low = 0;
   u32 high = 0;
-  for (u32 i = 0; i < warp_size; ++i) {
+  for (u32 i = 0; i < kWarpSize; ++i) {
     low |= static_cast<u32>(F{}(Cell<T>::get(a[i] & 0xffffU), Cell<T>::get(b[i] & 0xffffU))) << i;
     high |= static_cast<u32>(F{}(Cell<T>::get(a[i] >> 16), Cell<T>::get(b[i] >> 16))) << i;
   }
@@ -218,7 +218,7 @@ void run_select(LaneFile& lanes, const Op& op, u32 mask) {
   const u32 chosen = predicate(lanes, op.r[3], op.m[0] != 0);
   auto* out = target.out;
   FA_VECTOR_LOOP
-  for (u32 i = 0; i < warp_size; ++i) {
+  for (u32 i = 0; i < kWarpSize; ++i) {
     const U yes = static_cast<U>(a[i]);
     const U no = static_cast<U>(b[i]);
     out[i] = (chosen >> i & 1U) != 0 ? yes : no;
@@ -245,7 +245,7 @@ void run_testp(LaneFile& lanes, const Op& op, u32 mask) {
   constexpr U least_normal = sizeof(U) == 8 ? static_cast<U>(0x0010000000000000U) : 0x00800000U;
   const auto* a = source<U>(lanes, op.r[1]);
   u32 bits = 0;
-  for (u32 i = 0; i < warp_size; ++i) {
+  for (u32 i = 0; i < kWarpSize; ++i) {
     const U magnitude = static_cast<U>(a[i]) & static_cast<U>(static_cast<U>(~U{0}) >> 1);
     bool holds = false;
     switch (op.m[0]) {

@@ -211,21 +211,21 @@ FA_INLINE u64 convert_lane(u64 bits, const General& key) {
 // m[4]: bit 0: the source register has 64 bits; bit 1: the target has.
 void run_general(LaneFile& lanes, const Op& op, u32 mask) {
   const General key = general(op);
-  u64 result[warp_size];
-  for (int i = 0; i < warp_size; ++i) {
+  u64 result[kWarpSize];
+  for (int i = 0; i < kWarpSize; ++i) {
     const u64 bits =
         (op.m[4] & 1U) != 0 ? source<u64>(lanes, op.r[1])[i] : u64{source<u32>(lanes, op.r[1])[i]};
     result[i] = convert_lane(bits, key);
   }
   if ((op.m[4] & 2U) != 0) {
     Target<u64> target(lanes, op, mask);
-    for (int i = 0; i < warp_size; ++i) target.out[i] = result[i];
+    for (int i = 0; i < kWarpSize; ++i) target.out[i] = result[i];
     target.finish();
   } else {
     // A register of 16 or 32 bits: m[5] is its width in bytes.
     const u64 kept = op.m[5] == 2 ? 0xffffU : 0xffffffffU;
     Target<u32> target(lanes, op, mask);
-    for (int i = 0; i < warp_size; ++i) target.out[i] = static_cast<u32>(result[i] & kept);
+    for (int i = 0; i < kWarpSize; ++i) target.out[i] = static_cast<u32>(result[i] & kept);
     target.finish();
   }
 }
@@ -236,7 +236,7 @@ void run_pair(LaneFile& lanes, const Op& op, u32 mask) {
   Target<u32> target(lanes, op, mask);
   const auto* a = source<float>(lanes, op.r[1]);
   const auto* b = source<float>(lanes, op.r[2]);
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     const u64 high = convert_lane(a[i], key);
     const u64 low = convert_lane(b[i], key);
     target.out[i] = static_cast<u32>(high << 16 | low);

@@ -9,14 +9,14 @@ namespace fa_tune::emulator::FA_LANES {
 namespace {
 
 struct E4m3Format {
-  static constexpr int fraction = 3;
-  static constexpr int least = -6;      // exponent of the smallest normal number
-  static constexpr u32 largest = 0x7e;  // 448
+  static constexpr int kFraction = 3;
+  static constexpr int kLeast = -6;      // exponent of the smallest normal number
+  static constexpr u32 kLargest = 0x7e;  // 448
 };
 struct E5m2Format {
-  static constexpr int fraction = 2;
-  static constexpr int least = -14;
-  static constexpr u32 largest = 0x7b;  // 57344
+  static constexpr int kFraction = 2;
+  static constexpr int kLeast = -14;
+  static constexpr u32 kLargest = 0x7b;  // 57344
 };
 
 // To nearest even; relu: below zero and -0 to +0.
@@ -27,18 +27,18 @@ FA_INLINE u32 byte_from(float value) {
   const u32 sign = bits >> 24 & 0x80U;
   if (magnitude > 0x7f800000U) return 0x7fU;
   if (Relu && sign != 0) return 0;
-  constexpr u32 shift = 23 - Format::fraction;
-  constexpr u32 bias = static_cast<u32>(127 + Format::least - 1) << 23;
+  constexpr u32 shift = 23 - Format::kFraction;
+  constexpr u32 bias = static_cast<u32>(127 + Format::kLeast - 1) << 23;
   u32 result = 0;
-  if (magnitude < static_cast<u32>(127 + Format::least) << 23) {
+  if (magnitude < static_cast<u32>(127 + Format::kLeast) << 23) {
     // The grid is as wide as a float's unit at 2^(23 + least - fraction): adding that rounds.
     const float anchor =
-        float_of(static_cast<u32>(127 + 23 + Format::least - Format::fraction) << 23);
+        float_of(static_cast<u32>(127 + 23 + Format::kLeast - Format::kFraction) << 23);
     result = bits_of(float_of(magnitude) + anchor) - bits_of(anchor);
   } else {
     const u32 moved = magnitude - bias;
     result = (moved + (1U << (shift - 1)) - 1 + (moved >> shift & 1U)) >> shift;
-    if (magnitude >= 0x7f800000U || result > Format::largest) result = Format::largest;
+    if (magnitude >= 0x7f800000U || result > Format::kLargest) result = Format::kLargest;
   }
   return result | sign;
 }
@@ -46,7 +46,7 @@ FA_INLINE u32 byte_from(float value) {
 // As an f16.
 template <class Format>
 FA_INLINE u32 half_of(u32 byte) {
-  if constexpr (Format::fraction == 2) {
+  if constexpr (Format::kFraction == 2) {
     const u32 half = byte << 8 & 0xff00U;
     return (half & 0x7fffU) > 0x7c00U ? 0x7fffU : half;
   } else {

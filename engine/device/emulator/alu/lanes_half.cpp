@@ -8,8 +8,8 @@ namespace fa_tune::emulator::FA_LANES {
 namespace {
 
 struct HalfFormat {
-  static constexpr u32 nan = 0x7fff;
-  static constexpr u32 one = 0x3c00;
+  static constexpr u32 kNan = 0x7fff;
+  static constexpr u32 kOne = 0x3c00;
   FA_INLINE static float to(u32 bits) { return half_to(bits); }
   FA_INLINE static u32 from(float value) { return half_from(value); }
   FA_INLINE static u32 fma(u32 a, u32 b, u32 c) {
@@ -20,8 +20,8 @@ struct HalfFormat {
 
 // With subnormal operands and results as zeros of their sign (.ftz).
 struct FlushedHalf {
-  static constexpr u32 nan = HalfFormat::nan;
-  static constexpr u32 one = HalfFormat::one;
+  static constexpr u32 kNan = HalfFormat::kNan;
+  static constexpr u32 kOne = HalfFormat::kOne;
   FA_INLINE static u32 given(u32 bits) { return (bits & 0x7c00U) == 0 ? bits & 0x8000U : bits; }
   FA_INLINE static float to(u32 bits) { return half_to(given(bits)); }
   FA_INLINE static u32 from(float value) { return given(half_from(value)); }
@@ -31,8 +31,8 @@ struct FlushedHalf {
 };
 
 struct BfloatFormat {
-  static constexpr u32 nan = 0x7fff;
-  static constexpr u32 one = 0x3f80;
+  static constexpr u32 kNan = 0x7fff;
+  static constexpr u32 kOne = 0x3f80;
   FA_INLINE static float to(u32 bits) { return bfloat_to(bits); }
   FA_INLINE static u32 from(float value) { return bfloat_from(value); }
   // f32 has the exponent range of bf16, so the product needs a double.
@@ -57,9 +57,9 @@ struct FlushedBfloat : BfloatFormat {
 
 template <class Format>
 FA_INLINE u32 relu(u32 bits) {
-  const bool is_nan = (bits & 0x7fffU) > (Format::one == 0x3c00 ? 0x7c00U : 0x7f80U);
+  const bool is_nan = (bits & 0x7fffU) > (Format::kOne == 0x3c00 ? 0x7c00U : 0x7f80U);
   const u32 positive = (bits & 0x8000U) != 0 ? 0U : bits;
-  return is_nan ? Format::nan : positive;
+  return is_nan ? Format::kNan : positive;
 }
 template <class Format>
 FA_INLINE u32 clamp(u32 bits) {
@@ -87,15 +87,15 @@ FA_INLINE u32 extreme(u32 first_bits, u32 second_bits) {
   u32 result = first ? a : b;
   result = x != x ? b : result;
   result = y != y ? a : result;
-  if (Nan) return ((x != x) | (y != y)) ? Format::nan : result;
-  return ((x != x) & (y != y)) ? Format::nan : result;
+  if (Nan) return ((x != x) | (y != y)) ? Format::kNan : result;
+  return ((x != x) & (y != y)) ? Format::kNan : result;
 }
 
 // Of the magnitudes, with the sign of the product (.xorsign.abs).
 template <class Format, bool Max, bool Nan>
 FA_INLINE u32 extreme_magnitude(u32 a, u32 b) {
   const u32 result = extreme<Format, Max, Nan>(a & 0x7fffU, b & 0x7fffU);
-  return result == Format::nan ? result : result | ((a ^ b) & 0x8000U);
+  return result == Format::kNan ? result : result | ((a ^ b) & 0x8000U);
 }
 
 // The same function on a value alone or on each of a pair.

@@ -42,7 +42,7 @@ struct Bfloat {
 
 // How a T sits in a register: in a word of 32 bits, zero-extended, or in one of 64.
 template <class T>
-inline constexpr bool is_wide = sizeof(T) == 8;
+inline constexpr bool kIsWide = sizeof(T) == 8;
 
 template <class T>
 struct Cell {
@@ -67,7 +67,7 @@ struct Cell {
   }
 };
 template <class T>
-requires is_wide<T>
+requires kIsWide<T>
 struct Cell<T> {
   using Word = Word64;
   [[gnu::always_inline]] static T get(Word word) {
@@ -91,11 +91,11 @@ struct Target {
   using Word = typename Cell<T>::Word;
   [[gnu::always_inline]] Target(LaneFile& lanes, const Op& op, std::uint32_t mask)
       : slot_(reinterpret_cast<Word*>(target_slot(lanes, op.r[0]))), mask_(mask) {
-    out = mask == full_mask ? slot_ : buffer_;
+    out = mask == kFullMask ? slot_ : buffer_;
   }
   [[gnu::always_inline]] void finish() {
-    if (mask_ == full_mask) return;
-    for (unsigned lane = 0; lane < warp_size; ++lane) {
+    if (mask_ == kFullMask) return;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       slot_[lane] = (mask_ >> lane & 1U) != 0 ? buffer_[lane] : slot_[lane];
     }
   }
@@ -104,7 +104,7 @@ struct Target {
  private:
   Word* slot_;
   std::uint32_t mask_;
-  alignas(64) Word buffer_[warp_size];
+  alignas(64) Word buffer_[kWarpSize];
 };
 
 // Handlers from a function of one, two or three values.
@@ -115,7 +115,7 @@ Handler one(F) {
     const auto* a = source<A>(lanes, op.r[1]);
     auto* out = target.out;
     FA_VECTOR_LOOP
-    for (int i = 0; i < warp_size; ++i) out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i])));
+    for (int i = 0; i < kWarpSize; ++i) out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i])));
     target.finish();
   };
 }
@@ -128,7 +128,7 @@ Handler two(F) {
     const auto* b = source<B>(lanes, op.r[2]);
     auto* out = target.out;
     FA_VECTOR_LOOP
-    for (int i = 0; i < warp_size; ++i) {
+    for (int i = 0; i < kWarpSize; ++i) {
       out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i]), Cell<B>::get(b[i])));
     }
     target.finish();
@@ -144,7 +144,7 @@ Handler three(F) {
     const auto* c = source<C>(lanes, op.r[3]);
     auto* out = target.out;
     FA_VECTOR_LOOP
-    for (int i = 0; i < warp_size; ++i) {
+    for (int i = 0; i < kWarpSize; ++i) {
       out[i] = Cell<D>::put(F{}(Cell<A>::get(a[i]), Cell<B>::get(b[i]), Cell<C>::get(c[i])));
     }
     target.finish();

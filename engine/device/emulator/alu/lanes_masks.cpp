@@ -8,7 +8,7 @@ namespace {
 
 // prmt.mode: the bytes of {b, a} that each selector takes, highest first in the text of the ISA.
 // Here byte 0 comes first; modes in the order f4e, b4e, rc8, ecl, ecr, rc16.
-constexpr u8 permutations[6][4][4] = {
+constexpr u8 kPermutations[6][4][4] = {
     {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}},
     {{0, 7, 6, 5}, {1, 0, 7, 6}, {2, 1, 0, 7}, {3, 2, 1, 0}},
     {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}},
@@ -22,9 +22,9 @@ void run_permute_mode(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* a = source<u32>(lanes, op.r[1]);
   const auto* b = source<u32>(lanes, op.r[2]);
   const auto* c = source<u32>(lanes, op.r[3]);
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     const u64 bytes = static_cast<u64>(b[i]) << 32 | a[i];
-    const u8* from = permutations[op.m[0]][c[i] & 3U];
+    const u8* from = kPermutations[op.m[0]][c[i] & 3U];
     u32 result = 0;
     for (u32 j = 0; j < 4; ++j)
       result |= (static_cast<u32>(bytes >> (8 * from[j])) & 0xffU) << (8 * j);
@@ -78,8 +78,8 @@ void run_pack_saturated(LaneFile& lanes, const Op& op, u32 mask) {
   };
   const auto* a = source<u32>(lanes, op.r[1]);
   const auto* b = source<u32>(lanes, op.r[2]);
-  const u32* c = op.r[3] == no_operand ? nullptr : source<u32>(lanes, op.r[3]);
-  for (int i = 0; i < warp_size; ++i) {
+  const u32* c = op.r[3] == kNoOperand ? nullptr : source<u32>(lanes, op.r[3]);
+  for (int i = 0; i < kWarpSize; ++i) {
     u32 result = clamped(a[i]) << bits | clamped(b[i]);
     if (c != nullptr && bits < 16) result |= c[i] << (2 * bits);
     target.out[i] = result;
@@ -89,9 +89,9 @@ void run_pack_saturated(LaneFile& lanes, const Op& op, u32 mask) {
 
 void run_pack_bytes(LaneFile& lanes, const Op& op, u32 mask) {
   Target<u32> target(lanes, op, mask);
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     u32 result = 0;
-    for (u32 j = 0; j < 4 && op.r[1 + j] != no_operand; ++j) {
+    for (u32 j = 0; j < 4 && op.r[1 + j] != kNoOperand; ++j) {
       result |= (source<u32>(lanes, op.r[1 + j])[i] & 0xffU) << (8 * j);
     }
     target.out[i] = result;
@@ -101,7 +101,7 @@ void run_pack_bytes(LaneFile& lanes, const Op& op, u32 mask) {
 void run_unpack_byte(LaneFile& lanes, const Op& op, u32 mask) {
   Target<u32> target(lanes, op, mask);
   const auto* a = source<u32>(lanes, op.r[1]);
-  for (int i = 0; i < warp_size; ++i) target.out[i] = a[i] >> op.m[0] & 0xffU;
+  for (int i = 0; i < kWarpSize; ++i) target.out[i] = a[i] >> op.m[0] & 0xffU;
   target.finish();
 }
 
@@ -113,7 +113,7 @@ void run_lop3_test(LaneFile& lanes, const Op& op, u32 mask) {
   const auto* a = source<u32>(lanes, op.r[1]);
   const auto* b = source<u32>(lanes, op.r[2]);
   const auto* c = source<u32>(lanes, op.r[3]);
-  for (u32 i = 0; i < warp_size; ++i) {
+  for (u32 i = 0; i < kWarpSize; ++i) {
     u32 result = 0;
     for (u32 term = 0; term < 8; ++term) {
       const u32 x = (term & 4U) != 0 ? a[i] : ~a[i];

@@ -31,9 +31,9 @@ FA_INLINE u32 truncated_square(u32 t) {
 FA_INLINE u32 ex2_mantissa(u32 f) {
   const u32 row = f >> 17;
   const u32 t = f & 0x1ffffU;
-  const u64 fine = static_cast<u64>(ex2_c1[row]) * t +
-                   static_cast<u64>(ex2_c2[row]) * truncated_square(t) + 6114U;
-  return (ex2_c0[row] + static_cast<u32>(fine >> 13)) >> 2;
+  const u64 fine = static_cast<u64>(kEx2C1[row]) * t +
+                   static_cast<u64>(kEx2C2[row]) * truncated_square(t) + 6114U;
+  return (kEx2C0[row] + static_cast<u32>(fine >> 13)) >> 2;
 }
 
 // MUFU.EX2. The argument becomes a number of 23 fraction bits, cut off; a negative one is
@@ -60,10 +60,10 @@ FA_INLINE float special_rcp(float x) {
   const u32 bits = bits_of(x);
   const u32 row = bits >> 16 & 0x7fU;
   const u32 t = bits & 0xffffU;
-  const s64 fine = static_cast<s64>(rcp_c1[row]) * static_cast<s32>(t) +
-                   static_cast<s64>(rcp_c2[row]) * static_cast<s32>(truncated_square(t << 1)) +
+  const s64 fine = static_cast<s64>(kRcpC1[row]) * static_cast<s32>(t) +
+                   static_cast<s64>(kRcpC2[row]) * static_cast<s32>(truncated_square(t << 1)) +
                    2023;
-  const s32 mantissa = (rcp_c0[row] + static_cast<s32>(fine >> 13)) >> 2;
+  const s32 mantissa = (kRcpC0[row] + static_cast<s32>(fine >> 13)) >> 2;
   const s32 exponent = static_cast<s32>(bits >> 23 & 0xffU);
   const s32 magnitude = 0x3f000000 + mantissa + (127 - exponent) * (1 << 23);
   u32 result = magnitude < 0x00800000 ? 0U : static_cast<u32>(magnitude);
@@ -88,9 +88,9 @@ FA_INLINE float special_rsqrt(float x) {
   const u32 t = bits & 0x1ffffU;
   const s32 exponent = static_cast<s32>(bits >> 23 & 0xffU) - 127;
   const bool odd = (exponent & 1) != 0;
-  const s32 c0 = odd ? rsqrt_odd_c0[row] : rsqrt_even_c0[row];
-  const s32 c1 = odd ? rsqrt_odd_c1[row] : rsqrt_even_c1[row];
-  const s32 c2 = odd ? rsqrt_odd_c2[row] : rsqrt_even_c2[row];
+  const s32 c0 = odd ? kRsqrtOddC0[row] : kRsqrtEvenC0[row];
+  const s32 c1 = odd ? kRsqrtOddC1[row] : kRsqrtEvenC1[row];
+  const s32 c2 = odd ? kRsqrtOddC2[row] : kRsqrtEvenC2[row];
   s32 mantissa = root_mantissa(c0, c1, c2, t, 14);
   mantissa = !odd && (bits & 0x7fffffU) == 0 ? 0x800000 : mantissa;
   u32 result = static_cast<u32>(0x3f000000 + mantissa - (exponent >> 1) * (1 << 23));
@@ -109,8 +109,8 @@ FA_INLINE float special_sqrt(float x) {
   const s32 exponent = static_cast<s32>(bits >> 23 & 0xffU) - 127;
   const bool odd = (exponent & 1) != 0;
   const s32 mantissa =
-      odd ? root_mantissa(sqrt_odd_c0[row], sqrt_odd_c1[row], sqrt_odd_c2[row], t, 14)
-          : root_mantissa(sqrt_even_c0[row], sqrt_even_c1[row], sqrt_even_c2[row], t, 15);
+      odd ? root_mantissa(kSqrtOddC0[row], kSqrtOddC1[row], kSqrtOddC2[row], t, 14)
+          : root_mantissa(kSqrtEvenC0[row], kSqrtEvenC1[row], kSqrtEvenC2[row], t, 15);
   u32 result = static_cast<u32>(0x3f800000 + mantissa + (exponent >> 1) * (1 << 23));
   const u32 sign = bits & 0x80000000U;
   result = bits == 0x7f800000U ? bits : result;

@@ -61,7 +61,7 @@ void run_video(LaneFile& lanes, const Op& op, u32 mask) {
   const s32 top =
       to_signed ? static_cast<s32>((1U << (bits - 1)) - 1) : static_cast<s32>((1U << bits) - 1);
   const s32 bottom = to_signed ? -top - 1 : 0;
-  for (int i = 0; i < warp_size; ++i) {
+  for (int i = 0; i < kWarpSize; ++i) {
     u32 result = op.m[3] == 2 ? c[i] : 0;
     for (u32 j = 0; j < 32 / bits; ++j) {
       s32 value = combine(static_cast<Video>(op.m[0]), static_cast<Compare>(op.m[4]),

@@ -32,7 +32,7 @@ void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // shared memory of a CTA of the cluster, which complete as bytes of an mbarrier there. Fields:
 //   r[0] target address      r[3] mbarrier's address     m[1] bit i: r[i] has 64 bits
 //   r[11..14] values         m[3] Type                   m[4] how many     m[5] bytes of a register
-inline constexpr std::size_t async_store_value = 11;  // of Op::r, the first
+inline constexpr std::size_t kAsyncStoreValue = 11;  // of Op::r, the first
 void run_async_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // Bits of r[i] of a lane, of m[1]'s width; i is 0 to 3.

@@ -13,7 +13,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t bulk_unit = 16;  // bytes: every address and size is a multiple
+constexpr std::uint32_t kBulkUnit = 16;  // bytes: every address and size is a multiple
 
 // What a copy from shared memory carries once it has read it.
 struct BulkPayload {
@@ -32,9 +32,9 @@ class BulkCopy {
 
   // False after a report.
   bool start() {
-    if (bytes_ % bulk_unit != 0) {
+    if (bytes_ % kBulkUnit != 0) {
       warp_.cta->report(DiagnosticKind::misaligned, warp_, op_, lane_,
-                        fmt::format("copies {} bytes, no multiple of {}", bytes_, bulk_unit));
+                        fmt::format("copies {} bytes, no multiple of {}", bytes_, kBulkUnit));
       return false;
     }
     count_bulk(warp_, bytes_);
@@ -45,12 +45,12 @@ class BulkCopy {
   const std::byte* source(const Warp&) const {
     const bool from_global = static_cast<Route>(op_.m[0]) == Route::load;
     const Access access{
-        .space = from_global ? Space::global : Space::shared, .bytes = bytes_, .align = bulk_unit};
+        .space = from_global ? Space::global : Space::shared, .bytes = bytes_, .align = kBulkUnit};
     return resolve_one(warp_, op_, lane_, access, source_);
   }
   std::byte* target(Space space, std::uint64_t address) const {
     return resolve_one(warp_, op_, lane_,
-                       {.space = space, .bytes = bytes_, .write = true, .align = bulk_unit},
+                       {.space = space, .bytes = bytes_, .write = true, .align = kBulkUnit},
                        address);
   }
   void put(std::byte* to, const std::byte* from) const {
@@ -77,7 +77,7 @@ class BulkCopy {
         {&warp_,
          &op_,
          lane_,
-         AsyncOperation::no_group,
+         AsyncOperation::kNoGroup,
          [copy = *this, targets] {
            const std::byte* from = copy.source(copy.warp_);
            for (const BulkTarget& each : targets) {
@@ -152,14 +152,14 @@ std::uint64_t bulk_operand(const LaneFile& lanes, const Op& op, std::size_t i, i
 
 std::vector<BulkTarget> bulk_targets(const LaneFile& lanes, const Op& op, int lane) {
   const BulkTarget given{bulk_operand(lanes, op, 0, lane), bulk_operand(lanes, op, 3, lane)};
-  if (op.r[4] == no_operand) return {given};
+  if (op.r[4] == kNoOperand) return {given};
   std::vector<BulkTarget> targets;
   const std::uint32_t ctas = slot(lanes, op.r[4])[lane] & 0xffffU;
   for (std::uint32_t rest = ctas; rest != 0; rest &= rest - 1) {
     const auto rank = static_cast<std::uint64_t>(std::countr_zero(rest));
-    const std::uint64_t high = (rank + 1) << cluster_rank_at;
+    const std::uint64_t high = (rank + 1) << kClusterRankAt;
     targets.push_back(
-        {(given.address & shared_offset_mask) | high, (given.barrier & shared_offset_mask) | high});
+        {(given.address & kSharedOffsetMask) | high, (given.barrier & kSharedOffsetMask) | high});
   }
   return targets;
 }
@@ -189,7 +189,7 @@ void run_bulk_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 
 void run_bulk_commit(LaneFile& lanes, const Op&, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
-  for (std::size_t lane = 0; lane < warp_size; ++lane)
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane)
     warp.bulk_committed[lane] += mask >> lane & 1U;
 }
 

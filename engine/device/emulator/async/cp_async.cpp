@@ -56,14 +56,14 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
                static_cast<std::uint64_t>(op.immediate);
   }
   std::uint32_t reading = mask;
-  if (op.r[3] != no_operand) {
+  if (op.r[3] != kNoOperand) {
     const std::uint32_t word = lanes.predicates[op.r[3]];
     reading &= op.m[5] != 0 ? word : ~word;
   }
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const auto i = static_cast<std::size_t>(lane);
-    if (op.r[2] != no_operand) copy.valid[i] = slot(lanes, op.r[2])[lane];
+    if (op.r[2] != kNoOperand) copy.valid[i] = slot(lanes, op.r[2])[lane];
     if (copy.valid[i] > op.m[1]) {
       cta.report(DiagnosticKind::out_of_bounds, warp, op, lane,
                  fmt::format("reads {} bytes of a copy of {}", copy.valid[i], op.m[1]));
@@ -87,7 +87,7 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     if (reading != 0) count_access(*record, reading, from, sources);
     record->totals.async_lines += count_lines(reading, sources, targets);
   }
-  for (std::size_t i = 0; i < warp_size; ++i) {
+  for (std::size_t i = 0; i < kWarpSize; ++i) {
     copy.from[i] = read[i];
     copy.to[i] = written[i];
     if ((reading >> i & 1U) == 0) {
@@ -124,7 +124,7 @@ void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const std::uint64_t end = warp.copies_begun;
     std::byte* const where = pointers[i];
     warp.cta->cluster().start(
-        {&warp, &op, lane, AsyncOperation::no_group, [&warp, &op, lane, where, end] {
+        {&warp, &op, lane, AsyncOperation::kNoGroup, [&warp, &op, lane, where, end] {
            commit_copies(warp, lane, end);
            change_mbarrier(warp, op, lane, where,
                            [](Mbarrier& barrier) { return barrier.arrive(1); });
@@ -134,7 +134,7 @@ void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 
 void run_async_commit(LaneFile& lanes, const Op&, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
-  for (std::size_t lane = 0; lane < warp_size; ++lane) warp.committed[lane] += mask >> lane & 1U;
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) warp.committed[lane] += mask >> lane & 1U;
 }
 
 void run_async_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {

@@ -14,7 +14,7 @@ namespace fa_tune::emulator {
 // expected count.
 class Mbarrier {
  public:
-  static constexpr std::uint32_t most_count = (1U << 20) - 1;
+  static constexpr std::uint32_t kMostCount = (1U << 20) - 1;
 
   // A new one. `count` is 1 to most_count.
   static Mbarrier initialized(std::uint32_t count);

@@ -30,7 +30,7 @@ bool create(Warp& warp, const Op& op, int lane, std::byte* where) {
     bits = 0;
   } else {
     const std::uint32_t count = slot(warp, op.r[0])[lane];
-    if (count == 0 || count > Mbarrier::most_count) {
+    if (count == 0 || count > Mbarrier::kMostCount) {
       warp.cta->report(DiagnosticKind::sync, warp, op, lane,
                        fmt::format("an mbarrier for {} arrivals; 1 to 2^20 - 1 go", count));
       return false;
@@ -69,7 +69,7 @@ void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       if (!create(warp, op, lane, where)) return;
       continue;
     }
-    const std::uint32_t value = op.r[1] == no_operand ? 1 : slot(lanes, op.r[1])[lane];
+    const std::uint32_t value = op.r[1] == kNoOperand ? 1 : slot(lanes, op.r[1])[lane];
     const bool arrives = what == MbarrierOp::arrive || what == MbarrierOp::arrive_drop;
     if (Sanitizer* sanitizer = warp.cta->sanitizer(); sanitizer != nullptr && arrives) {
       sanitizer->arrive_mbarrier(warp, where);
@@ -87,7 +87,7 @@ void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       }
     });
     if (!before) return;
-    if (op.r[0] != no_operand) target_slot64(lanes, op.r[0])[lane] = *before;
+    if (op.r[0] != kNoOperand) target_slot64(lanes, op.r[0])[lane] = *before;
   }
 }
 
@@ -192,14 +192,14 @@ void run_map_address(LaneFile& lanes, const Op& op, std::uint32_t mask) {
                        fmt::format("block {} of a cluster of {}", rank, size));
       return;
     }
-    const std::uint64_t high = std::uint64_t{rank + 1} << cluster_rank_at;
+    const std::uint64_t high = std::uint64_t{rank + 1} << kClusterRankAt;
     if (op.m[5] == 8) {
       const std::uint64_t address = slot64(lanes, op.r[1])[lane];
       target_slot64(lanes, op.r[0])[lane] =
-          (address & ~std::uint64_t{UINT32_MAX ^ shared_offset_mask}) | high;
+          (address & ~std::uint64_t{UINT32_MAX ^ kSharedOffsetMask}) | high;
     } else {
       target_slot(lanes, op.r[0])[lane] =
-          (slot(lanes, op.r[1])[lane] & shared_offset_mask) | static_cast<std::uint32_t>(high);
+          (slot(lanes, op.r[1])[lane] & kSharedOffsetMask) | static_cast<std::uint32_t>(high);
     }
   }
 }
@@ -210,7 +210,7 @@ void run_cta_rank(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address =
         op.m[5] == 8 ? std::uint64_t{slot64(lanes, op.r[1])[lane]} : slot(lanes, op.r[1])[lane];
-    const auto above = static_cast<std::uint32_t>(address) >> cluster_rank_at;
+    const auto above = static_cast<std::uint32_t>(address) >> kClusterRankAt;
     target_slot(lanes, op.r[0])[lane] = above == 0 ? own : above - 1;
   }
 }

@@ -26,7 +26,7 @@ bool watch(Warp& warp, const Op& op, int lane, const std::byte* to, const std::b
 
 bool start(Warp& warp, const Op& op, int lane) {
   const BulkTarget target{bulk_operand(warp, op, 0, lane), bulk_operand(warp, op, 3, lane)};
-  const auto payload = stored_bytes(warp, op, lane, async_store_value);
+  const auto payload = stored_bytes(warp, op, lane, kAsyncStoreValue);
   const auto bytes = static_cast<std::uint32_t>(op.m[4] * size_of(static_cast<Type>(op.m[3])));
   const std::byte* to = place_of(warp, op, lane, target.address, bytes);
   if (to == nullptr) return false;
@@ -35,7 +35,7 @@ bool start(Warp& warp, const Op& op, int lane) {
   warp.cta->cluster().start({&warp,
                              &op,
                              lane,
-                             AsyncOperation::no_group,
+                             AsyncOperation::kNoGroup,
                              [&warp, &op, lane, target, payload, bytes] {
                                std::byte* place = place_of(warp, op, lane, target.address, bytes);
                                if (place == nullptr) return;

@@ -15,9 +15,9 @@ enum class TensorElement : std::uint8_t { u8, u16, u32, s32, u64, s64, f16, f32,
 // What the emulator puts into the 128 bytes of a CUtensorMap. The driver's own form is secret and a
 // kernel may not look inside, so this one serves as well.
 struct TensorMapBits {
-  static constexpr std::uint64_t expected_magic = 0x70616d20726f736eU;
+  static constexpr std::uint64_t kExpectedMagic = 0x70616d20726f736eU;
 
-  std::uint64_t magic = expected_magic;
+  std::uint64_t magic = kExpectedMagic;
   std::uint64_t address = 0;               // of the first element
   std::array<std::uint64_t, 4> strides{};  // bytes, of dimensions 1 and up
   std::array<std::uint32_t, 5> last{};     // elements of each dimension, less one

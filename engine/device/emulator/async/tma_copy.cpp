@@ -15,8 +15,8 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t piece = 16;       // bytes that change places as one
-constexpr std::uint32_t box_align = 128;  // of a box in shared memory
+constexpr std::uint32_t kPiece = 16;      // bytes that change places as one
+constexpr std::uint32_t kBoxAlign = 128;  // of a box in shared memory
 
 Type type_of(TensorElement element) {
   // In the order of the enumeration.
@@ -80,7 +80,7 @@ class TensorCopy {
       std::byte* to = shared(Space::cluster, each.address, true);
       if (to == nullptr) return;
       each_piece(each.address, [&](std::uint32_t in_box, std::uint32_t in_shared) {
-        std::memcpy(to + in_shared, bytes.data() + in_box, piece);
+        std::memcpy(to + in_shared, bytes.data() + in_box, kPiece);
       });
       if (!complete_bulk(warp_, op_, lane_, each, box_.bytes())) return;
     }
@@ -93,7 +93,7 @@ class TensorCopy {
     if (from == nullptr) return bytes;
     bytes.resize(box_.bytes());
     each_piece(shared_address, [&](std::uint32_t in_box, std::uint32_t in_shared) {
-      std::memcpy(bytes.data() + in_box, from + in_shared, piece);
+      std::memcpy(bytes.data() + in_box, from + in_shared, kPiece);
     });
     return bytes;
   }
@@ -118,7 +118,7 @@ class TensorCopy {
  private:
   std::byte* shared(Space space, std::uint64_t address, bool write) const {
     return resolve_one(warp_, op_, lane_,
-                       {.space = space, .bytes = box_.bytes(), .write = write, .align = box_align},
+                       {.space = space, .bytes = box_.bytes(), .write = write, .align = kBoxAlign},
                        address);
   }
   std::byte* global(const TensorBox::Row& row, bool write) const {
@@ -163,8 +163,8 @@ class TensorCopy {
   // f(place in the box, place in shared memory), both from their begin.
   template <class F>
   void each_piece(std::uint64_t shared_address, F f) const {
-    const auto begin = static_cast<std::uint32_t>(shared_address) & shared_offset_mask;
-    for (std::uint32_t at = 0; at < box_.bytes(); at += piece) {
+    const auto begin = static_cast<std::uint32_t>(shared_address) & kSharedOffsetMask;
+    for (std::uint32_t at = 0; at < box_.bytes(); at += kPiece) {
       f(at, swizzled(begin + at, swizzle_bits_) - begin);
     }
   }
@@ -207,7 +207,7 @@ void start_load(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
   }
   if (!copy.watch_load(targets)) return;
   copy.cluster().start(
-      {&warp, &op, lane, AsyncOperation::no_group, [copy, targets] { copy.load(targets); }, {}});
+      {&warp, &op, lane, AsyncOperation::kNoGroup, [copy, targets] { copy.load(targets); }, {}});
 }
 
 void start_store(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {

@@ -7,11 +7,11 @@ namespace {
 // Appends the places of `ref`, whose register the allocator put at `place`.
 void append(const Ref& ref, std::uint16_t place, const std::vector<VirtualRegister>& registers,
             const Program& program, std::vector<std::uint16_t>& to) {
-  if (place == no_operand) return;
+  if (place == kNoOperand) return;
   if (ref.kind == Ref::Kind::reg) {
     to.push_back(place);
     if (width_of(registers[ref.id].type) == 8) to.push_back(static_cast<std::uint16_t>(place + 1));
-  } else if (ref.kind == Ref::Kind::predicate && place > predicate_true) {
+  } else if (ref.kind == Ref::Kind::predicate && place > kPredicateTrue) {
     to.push_back(static_cast<std::uint16_t>(program.slots + place));
   }
 }
@@ -49,7 +49,7 @@ ValueDefUse value_def_use_of(const std::vector<Draft>& drafts, std::size_t regis
   std::vector<std::uint32_t> writes;
   const auto append_value = [&](const Ref& ref, std::vector<std::uint32_t>& to) {
     if (ref.kind == Ref::Kind::reg) to.push_back(ref.id);
-    if (ref.kind == Ref::Kind::predicate && ref.id > predicate_true) {
+    if (ref.kind == Ref::Kind::predicate && ref.id > kPredicateTrue) {
       to.push_back(static_cast<std::uint32_t>(registers) + ref.id);
     }
   };

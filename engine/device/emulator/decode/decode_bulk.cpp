@@ -15,10 +15,10 @@ struct Reduction {
   std::string_view name;
   Atomic what;
 };
-constexpr Reduction reductions[] = {{"add", Atomic::add},   {"min", Atomic::min},
-                                    {"max", Atomic::max},   {"inc", Atomic::inc},
-                                    {"dec", Atomic::dec},   {"and", Atomic::bit_and},
-                                    {"or", Atomic::bit_or}, {"xor", Atomic::bit_xor}};
+constexpr Reduction kReductions[] = {{"add", Atomic::add},   {"min", Atomic::min},
+                                     {"max", Atomic::max},   {"inc", Atomic::inc},
+                                     {"dec", Atomic::dec},   {"and", Atomic::bit_and},
+                                     {"or", Atomic::bit_or}, {"xor", Atomic::bit_xor}};
 
 // Types of plain bulk reductions, to global memory and to a peer's shared memory.
 bool reduces(Atomic what, Type type, bool to_global) {
@@ -76,9 +76,9 @@ bool Decoder::bulk() {
   Atomic what = Atomic::add;
   Type type = Type::none;
   if (reducing) {
-    const auto* found = std::find_if(std::begin(reductions), std::end(reductions),
+    const auto* found = std::find_if(std::begin(kReductions), std::end(kReductions),
                                      [&](const Reduction& each) { return has(each.name); });
-    if (found == std::end(reductions)) return false;
+    if (found == std::end(kReductions)) return false;
     what = found->what;
     if (!tensor) {
       type = last_type();
@@ -123,9 +123,9 @@ Draft& Decoder::bulk_draft(const BulkOperands& operands, std::uint8_t dimensions
   unsigned wide = 0;
   for (std::size_t i = 0; i < operands.addresses.size(); ++i) {
     if (operands.addresses[i] == nullptr) continue;
-    bool is_wide = false;
-    refs[i] = whole_address(*operands.addresses[i], is_wide);
-    wide |= (is_wide ? 1U : 0U) << i;
+    bool kIsWide = false;
+    refs[i] = whole_address(*operands.addresses[i], kIsWide);
+    wide |= (kIsWide ? 1U : 0U) << i;
   }
   if (operands.size != nullptr) refs[2] = source(*operands.size, Type::u32);
   if (operands.mask != nullptr) refs[4] = source(*operands.mask, Type::u16);
@@ -210,7 +210,7 @@ bool Decoder::async_store() {
   for (const Operand& part : parts) refs.push_back(source(part, type));
   Draft& draft = emit(Kind::memory, Pipe::load_store, run_async_store, {}, {to});
   read(draft, 3, barrier);
-  for (std::size_t i = 0; i < count; ++i) read(draft, async_store_value + i, refs[i]);
+  for (std::size_t i = 0; i < count; ++i) read(draft, kAsyncStoreValue + i, refs[i]);
   draft.op.m[1] = static_cast<std::uint8_t>((wide_to ? 1U : 0U) | (wide_barrier ? 8U : 0U));
   draft.op.m[3] = static_cast<std::uint8_t>(type);
   draft.op.m[4] = static_cast<std::uint8_t>(count);

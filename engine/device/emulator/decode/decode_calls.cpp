@@ -169,7 +169,7 @@ Ref Decoder::fixed_predicate() {
 }
 
 void Decoder::set_flag(Ref flag, bool value) {
-  const Ref from = {Ref::Kind::predicate, value ? predicate_true : predicate_false};
+  const Ref from = {Ref::Kind::predicate, value ? kPredicateTrue : kPredicateFalse};
   emit(Kind::lanes, Pipe::control, lanes_handler({.op = LaneOp::predicate_mov}), {flag},
        {from, from});
 }
@@ -235,7 +235,7 @@ bool Decoder::call() {
     return true;
   }
   const Ref address = source(*parts.target, Type::u64);
-  Ref rest = {Ref::Kind::predicate, predicate_true};
+  Ref rest = {Ref::Kind::predicate, kPredicateTrue};
   bool negated = false;
   if (statement_->guard >= 0) {
     rest = predicate_register(statement_->guard);
@@ -246,7 +246,7 @@ bool Decoder::call() {
     const Ref is = new_predicate();
     const Ref others = new_predicate();
     const Ref wanted = constant(function_address(*each), 8);
-    guard_ = Ref{Ref::Kind::predicate, predicate_true};
+    guard_ = Ref{Ref::Kind::predicate, kPredicateTrue};
     Draft& draft =
         emit(Kind::lanes, Pipe::alu, lanes_handler(key), {is, others}, {address, wanted, rest});
     draft.op.m[0] = static_cast<std::uint8_t>(Combine::with_and);
@@ -256,7 +256,7 @@ bool Decoder::call() {
     rest = others;
     negated = false;
   }
-  guard_ = Ref{Ref::Kind::predicate, predicate_true};
+  guard_ = Ref{Ref::Kind::predicate, kPredicateTrue};
   Draft& draft = emit(Kind::memory, Pipe::control, run_wrong_call, {}, {rest});
   draft.op.m[0] = negated ? 1 : 0;
   guard_.reset();

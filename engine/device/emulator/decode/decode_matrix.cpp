@@ -42,7 +42,7 @@ bool go_together(Element a, Element b, Accumulator sums) {
 
 namespace {
 
-constexpr std::pair<std::string_view, std::pair<int, int>> shapes[] = {
+constexpr std::pair<std::string_view, std::pair<int, int>> kShapes[] = {
     {"m8n8k4", {8, 4}},   {"m8n8k16", {8, 16}},   {"m16n8k4", {16, 4}},
     {"m16n8k8", {16, 8}}, {"m16n8k16", {16, 16}}, {"m16n8k32", {16, 32}},
 };
@@ -101,9 +101,9 @@ bool Decoder::mma() {
   if (words_.size() < 8 || !has("sync") || !has("aligned") || !has("row") || !has("col")) {
     return false;
   }
-  const auto shape = std::find_if(std::begin(shapes), std::end(shapes),
+  const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes),
                                   [&](const auto& each) { return has(each.first); });
-  if (shape == std::end(shapes)) return false;
+  if (shape == std::end(kShapes)) return false;
   const auto [m, k] = shape->second;
   const auto types = std::span(words_).last(4);
   for (std::size_t i = words_.size() - 4; i < words_.size(); ++i) understood_[i] = true;

@@ -12,7 +12,7 @@ struct Named {
   std::string_view name;
   MbarrierOp what;
 };
-constexpr Named operations[] = {
+constexpr Named kOperations[] = {
     {"init", MbarrierOp::init},           {"inval", MbarrierOp::inval},
     {"arrive", MbarrierOp::arrive},       {"arrive_drop", MbarrierOp::arrive_drop},
     {"expect_tx", MbarrierOp::expect_tx}, {"complete_tx", MbarrierOp::complete_tx},
@@ -39,9 +39,9 @@ bool Decoder::mbarrier() {
     emit(Kind::memory, Pipe::alu, run_pending_count, {count}, {state});
     return true;
   }
-  const auto* found = std::find_if(std::begin(operations), std::end(operations),
+  const auto* found = std::find_if(std::begin(kOperations), std::end(kOperations),
                                    [&](const Named& each) { return each.name == what; });
-  if (found == std::end(operations)) return false;
+  if (found == std::end(kOperations)) return false;
   const bool arrives = found->what == MbarrierOp::arrive || found->what == MbarrierOp::arrive_drop;
   const bool with_bytes = arrives && has("expect_tx");
   if (arrives) has("noComplete");

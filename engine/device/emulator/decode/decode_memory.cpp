@@ -7,7 +7,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::int64_t all_groups = -1;
+constexpr std::int64_t kAllGroups = -1;
 
 // The types that memory holds: not those of an instruction's arithmetic alone.
 bool is_plain(Type type) { return type <= Type::f64; }
@@ -169,7 +169,7 @@ bool Decoder::async() {
   const bool all = has("wait_all");
   if (all || has("wait_group")) {
     want_operands(all ? 0 : 1, all ? 0 : 1);
-    std::int64_t left = all_groups;
+    std::int64_t left = kAllGroups;
     if (!all) {
       if (operand(0).kind != Operand::Kind::integer || operand(0).value < 0) {
         malformed("a number of groups is expected");

@@ -271,8 +271,8 @@ bool Decoder::address_conversion() {
   const Space where = space();
   if (last_type() != Type::u64 || where == Space::generic) return false;
   std::uint64_t window = 0;
-  if (where == Space::shared) window = shared_window;
-  if (where == Space::local) window = local_window;
+  if (where == Space::shared) window = kSharedWindow;
+  if (where == Space::local) window = kLocalWindow;
   LaneKey key{.op = to ? LaneOp::sub : LaneOp::add, .type = Type::u64};
   want_operands(2, 2);
   const Ref result = target(operand(0), Type::u64);

@@ -11,7 +11,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr int k_bits = 256;
+constexpr int kKBits = 256;
 
 // "m64n128k16": n and k, or zeros.
 std::pair<int, int> shape_of(std::string_view word) {
@@ -73,7 +73,7 @@ bool Decoder::wgmma_product() {
   const auto sums = accumulator_of(types[0]);
   if (!a || !b || !sums || !go_together(*a, *b, *sums)) return false;
   const bool whole_numbers = *sums == Accumulator::s32;
-  if (k * bits_of(*a) != k_bits || !has_columns(n, whole_numbers)) return false;
+  if (k * bits_of(*a) != kKBits || !has_columns(n, whole_numbers)) return false;
   WgmmaForm form;
   form.kind = {*a, *b, *sums, k, TensorRule::hopper_wgmma, has("satfinite")};
   if (form.kind.saturate && !whole_numbers) return false;
@@ -101,9 +101,9 @@ bool Decoder::wgmma_product() {
   }
   const Ref right = source(operand(2), Type::b64);
   bool negated = false;
-  Ref adds{Ref::Kind::predicate, predicate_true};
+  Ref adds{Ref::Kind::predicate, kPredicateTrue};
   if (operand(3).kind == Operand::Kind::integer) {
-    if (operand(3).value == 0) adds.id = predicate_false;
+    if (operand(3).value == 0) adds.id = kPredicateFalse;
   } else {
     adds = predicate_source(operand(3), negated);
   }

@@ -12,13 +12,13 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t most_static_shared = 1 << 20;
-constexpr std::size_t most_instructions = 4'000'000;
-constexpr std::size_t most_names = 0xffff;
-constexpr std::uint64_t most_local_bytes = 512 * 1024;  // a thread's, CUDA C++ guide
+constexpr std::uint64_t kMostStaticShared = 1 << 20;
+constexpr std::size_t kMostInstructions = 4'000'000;
+constexpr std::size_t kMostNames = 0xffff;
+constexpr std::uint64_t kMostLocalBytes = 512 * 1024;  // a thread's, CUDA C++ guide
 // What alloca may take, a thread; the driver's own limit is a setting whose default is of this
 // size.
-constexpr std::uint64_t dynamic_stack_bytes = 16 * 1024;
+constexpr std::uint64_t kDynamicStackBytes = 16 * 1024;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Program Decoder::decode(std::string_view kernel) {
   }
   know_functions();
   const std::vector<Function*> functions = collect(*entry);
-  program_.special_slots.fill(no_operand);
+  program_.special_slots.fill(kNoOperand);
   place_symbols(*entry, functions);
   for (const Function* each : functions) {
     if (each != entry) return_slots_[each] = new_register(Type::b32, true).id;
@@ -75,7 +75,7 @@ std::uint64_t Decoder::function_address(const Function& function) const {
     if (&each == &function) break;
     ++index;
   }
-  return code_window + 16 * index;
+  return kCodeWindow + 16 * index;
 }
 
 void Decoder::place_frames(const std::vector<Function*>& functions) {
@@ -87,7 +87,7 @@ void Decoder::place_frames(const std::vector<Function*>& functions) {
     const std::uint64_t begin = aligned_up(end, each.frame_align);
     begins[static_cast<int>(i)] = begin;
     end = begin + each.frame_bytes;
-    if (end > most_local_bytes) fail_load(each.line, "more local memory than a thread has");
+    if (end > kMostLocalBytes) fail_load(each.line, "more local memory than a thread has");
   }
   for (Symbol& symbol : module_.symbols) {
     if (symbol.space != Space::local) continue;
@@ -98,12 +98,12 @@ void Decoder::place_frames(const std::vector<Function*>& functions) {
     } else if (symbol.used) {
       symbol.address = aligned_up(end, static_cast<std::uint64_t>(symbol.align));
       end = symbol.address + symbol.size;
-      if (end > most_local_bytes) fail_load(symbol.line, "more local memory than a thread has");
+      if (end > kMostLocalBytes) fail_load(symbol.line, "more local memory than a thread has");
     }
   }
   stack_begin_ = aligned_up(end, 16);
   program_.local_bytes =
-      static_cast<std::uint32_t>(stack_begin_ + (uses_stack_ ? dynamic_stack_bytes : 0));
+      static_cast<std::uint32_t>(stack_begin_ + (uses_stack_ ? kDynamicStackBytes : 0));
 }
 
 // The addresses among a variable's initial values, once everything is placed.
@@ -127,7 +127,7 @@ void Decoder::write_references(const Symbol& symbol) {
 }
 
 void Decoder::place_symbols(Function& entry, const std::vector<Function*>& functions) {
-  std::uint64_t end = shared_reserved;
+  std::uint64_t end = kSharedReserved;
   std::uint64_t dynamic_align = 16;
   for (Symbol& symbol : module_.symbols) {
     if (!symbol.used || symbol.space != Space::shared) continue;
@@ -138,10 +138,10 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
     }
     symbol.address = aligned_up(end, align);
     end = symbol.address + symbol.size;
-    if (end > most_static_shared) {
+    if (end > kMostStaticShared) {
       fail_load(symbol.line,
                 fmt::format("'{}' makes {} bytes of shared memory, more than any GPU has",
-                            symbol.name, end - shared_reserved));
+                            symbol.name, end - kSharedReserved));
     }
   }
   const std::uint64_t dynamic_begin = aligned_up(end, dynamic_align);
@@ -160,7 +160,7 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
     if (symbol.used && !symbol.references.empty()) write_references(symbol);
   }
   program_.kernel = entry.name;
-  program_.static_shared_bytes = static_cast<std::uint32_t>(end - shared_reserved);
+  program_.static_shared_bytes = static_cast<std::uint32_t>(end - kSharedReserved);
   program_.dynamic_shared_begin = static_cast<std::uint32_t>(dynamic_begin);
   program_.parameter_bytes = static_cast<std::uint32_t>(entry.parameter_bytes);
   for (const Symbol* parameter : entry.parameters) {
@@ -183,7 +183,7 @@ void Decoder::function(const Function& function) {
   for (const Statement& each : function.statements) {
     places_.push_back(static_cast<std::uint32_t>(drafts_.size()));
     statement(each);
-    if (drafts_.size() > most_instructions) fail_load(each.line, "too many instructions");
+    if (drafts_.size() > kMostInstructions) fail_load(each.line, "too many instructions");
   }
   // A text may leave out the last 'ret'; labels at the very end point to this one.
   places_.push_back(static_cast<std::uint32_t>(drafts_.size()));
@@ -294,12 +294,12 @@ Draft& Decoder::emit(Kind kind, Pipe pipe, Handler run) {
   if (known != names_.end()) {
     draft.op.name = known->second;
   } else {
-    if (program_.names.size() >= most_names) malformed("too many different instructions");
+    if (program_.names.size() >= kMostNames) malformed("too many different instructions");
     draft.op.name = static_cast<std::uint16_t>(program_.names.size());
     names_[statement_->opcode] = draft.op.name;
     program_.names.emplace_back(statement_->opcode);
   }
-  draft.guard = {Ref::Kind::predicate, predicate_true};
+  draft.guard = {Ref::Kind::predicate, kPredicateTrue};
   if (guard_) {
     draft.guard = *guard_;
   } else if (statement_->guard >= 0) {

@@ -13,7 +13,7 @@ struct NamedSpecial {
   std::string_view name;
   Special special;
 };
-constexpr NamedSpecial specials[] = {
+constexpr NamedSpecial kSpecials[] = {
     {"%tid.x", Special::tid_x},
     {"%tid.y", Special::tid_y},
     {"%tid.z", Special::tid_z},
@@ -94,20 +94,20 @@ Ref Decoder::constant(std::uint64_t bits, int bytes) {
   const int width = bytes == 8 ? 8 : 4;
   const auto [place, is_new] = constants_.try_emplace({bits, width}, 0);
   if (is_new) {
-    place->second = static_cast<std::uint32_t>(program_.constants.size() / warp_size);
+    place->second = static_cast<std::uint32_t>(program_.constants.size() / kWarpSize);
     const auto low = static_cast<std::uint32_t>(bits);
     const auto high = static_cast<std::uint32_t>(bits >> 32);
-    for (int lane = 0; lane < warp_size; ++lane) {
+    for (int lane = 0; lane < kWarpSize; ++lane) {
       program_.constants.push_back(low);
       if (width == 8) program_.constants.push_back(high);
     }
-    if (program_.constants.size() / warp_size >= 0x7ff0) malformed("too many different constants");
+    if (program_.constants.size() / kWarpSize >= 0x7ff0) malformed("too many different constants");
   }
   return {Ref::Kind::constant, place->second};
 }
 
 std::uint64_t Decoder::symbol_address(const Symbol& symbol) const {
-  return symbol.space == Space::param ? param_window + symbol.address : symbol.address;
+  return symbol.space == Space::param ? kParamWindow + symbol.address : symbol.address;
 }
 
 std::uint64_t Decoder::constant_bits(const Operand& operand, Type type) const {
@@ -140,8 +140,8 @@ std::uint64_t Decoder::constant_bits(const Operand& operand, Type type) const {
 }
 
 Ref Decoder::special(const Operand& operand, Type type) {
-  if (operand.name == "WARP_SZ") return constant(warp_size, size_of(type));
-  for (const NamedSpecial& known : specials) {
+  if (operand.name == "WARP_SZ") return constant(kWarpSize, size_of(type));
+  for (const NamedSpecial& known : kSpecials) {
     if (known.name != operand.name) continue;
     if (size_of(type) > 4) malformed(fmt::format("{} has 32 bits", operand.name));
     const auto [place, is_new] = specials_.try_emplace(known.special, 0);
@@ -217,7 +217,7 @@ Ref Decoder::target(const Operand& operand, Type type) {
 Ref Decoder::predicate_source(const Operand& operand, bool& negated) {
   negated = operand.negated;
   if (operand.kind == Operand::Kind::integer) {
-    return {Ref::Kind::predicate, operand.value != 0 ? predicate_true : predicate_false};
+    return {Ref::Kind::predicate, operand.value != 0 ? kPredicateTrue : kPredicateFalse};
   }
   if (operand.kind != Operand::Kind::reg) malformed("a predicate is expected");
   return predicate_register(operand.index);

@@ -14,8 +14,8 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t most_slots = 0x7ff0;
-constexpr std::size_t most_pairs = std::size_t{1} << 32;
+constexpr std::uint32_t kMostSlots = 0x7ff0;
+constexpr std::size_t kMostPairs = std::size_t{1} << 32;
 
 class Bits {
  public:
@@ -93,7 +93,7 @@ class Allocator {
   template <class F>
   void each_read(const Draft& draft, F f) const {
     if (draft.guard.kind == Ref::Kind::predicate) f(value_of(draft.guard));
-    const bool partial = draft.guard.id != predicate_true;
+    const bool partial = draft.guard.id != kPredicateTrue;
     for (std::size_t i = 0; i < draft.refs.size(); ++i) {
       const Ref& ref = draft.refs[i];
       if (ref.kind != Ref::Kind::reg && ref.kind != Ref::Kind::predicate) continue;
@@ -127,7 +127,7 @@ class Allocator {
     }
     // Liveness takes memory for every pair of block and value; no real kernel is near this.
     const auto leaders = static_cast<std::size_t>(std::count(leads.begin(), leads.end(), true));
-    if (leaders * values() > most_pairs) {
+    if (leaders * values() > kMostPairs) {
       throw LoadError{
           {DiagnosticKind::load_failed, "the kernel is too large: blocks times registers"}};
     }
@@ -144,7 +144,7 @@ class Allocator {
       const bool stays = last.kind == Kind::branch || last.kind == Kind::branch_indexed ||
                          last.kind == Kind::ret || last.kind == Kind::exit ||
                          last.kind == Kind::trap;
-      const bool guarded = drafts_[block.end - 1].guard.id != predicate_true;
+      const bool guarded = drafts_[block.end - 1].guard.id != kPredicateTrue;
       if ((!stays || guarded) && block.end < ops.size()) {
         block.next.push_back(block_at[block.end]);
       }
@@ -201,8 +201,8 @@ class Allocator {
       intervals_[registers_.size() + predicate].begin = 0;
       intervals_[registers_.size() + predicate].end = drafts_.size();
     };
-    fix(predicate_false);
-    fix(predicate_true);
+    fix(kPredicateFalse);
+    fix(kPredicateTrue);
     for (const std::uint32_t predicate : fixed_predicates_) fix(predicate);
   }
 
@@ -240,19 +240,19 @@ class Allocator {
     Pool narrow;
     Pool wide;
     Pool predicate;
-    places_.assign(values(), no_operand);
+    places_.assign(values(), kNoOperand);
     std::vector<std::uint32_t> place(values(), 0);
     for (const Interval& interval : order) {
       place[interval.value] = pool_of(interval.value, narrow, wide, predicate).take(interval);
     }
-    if (narrow.size + 2 * wide.size > most_slots || predicate.size > most_slots) {
+    if (narrow.size + 2 * wide.size > kMostSlots || predicate.size > kMostSlots) {
       throw LoadError{{DiagnosticKind::load_failed, "the kernel has too many live registers"}};
     }
     for (const Interval& interval : order) {
       const std::size_t value = interval.value;
-      const bool is_wide = value < registers_.size() && width_of(registers_[value].type) == 8;
+      const bool kIsWide = value < registers_.size() && width_of(registers_[value].type) == 8;
       places_[value] =
-          static_cast<std::uint16_t>(is_wide ? narrow.size + 2 * place[value] : place[value]);
+          static_cast<std::uint16_t>(kIsWide ? narrow.size + 2 * place[value] : place[value]);
     }
     program_.slots = narrow.size + 2 * wide.size;
     program_.predicates = predicate.size;
@@ -271,10 +271,10 @@ class Allocator {
         const Ref& ref = drafts_[i].refs[j];
         switch (ref.kind) {
           case Ref::Kind::none:
-            op.r[j] = no_operand;
+            op.r[j] = kNoOperand;
             break;
           case Ref::Kind::constant:
-            op.r[j] = static_cast<std::uint16_t>(constant_bit | ref.id);
+            op.r[j] = static_cast<std::uint16_t>(kConstantBit | ref.id);
             break;
           default:
             op.r[j] = places_[value_of(ref)];

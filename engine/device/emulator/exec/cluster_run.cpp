@@ -10,7 +10,7 @@ namespace {
 
 // Turns of all warps without progress, before other clusters have theirs. Some, since a warp that
 // yields may wait for a clock.
-constexpr std::uint32_t most_idle_rounds = 64;
+constexpr std::uint32_t kMostIdleRounds = 64;
 
 // Null unless the launch is checked.
 std::unique_ptr<Sanitizer> sanitizer_of(const LaunchContext& context) {
@@ -105,7 +105,7 @@ ClusterRun::Pause ClusterRun::take_turns(std::uint64_t most) {
         report_stuck();
         return Pause::ended;
       }
-      if (idle_rounds >= most_idle_rounds) return Pause::waiting;
+      if (idle_rounds >= kMostIdleRounds) return Pause::waiting;
     }
   }
 }

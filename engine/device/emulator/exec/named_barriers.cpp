@@ -21,13 +21,13 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
     return;
   }
   Barrier& barrier = barriers_[id];
-  const std::uint32_t expected = op.r[2] == no_operand ? 0 : slot(warp, op.r[2])[lane];
-  if (expected % warp_size != 0) {
+  const std::uint32_t expected = op.r[2] == kNoOperand ? 0 : slot(warp, op.r[2])[lane];
+  if (expected % kWarpSize != 0) {
     cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
     return;
   }
-  if (expected > cta_.warps().size() * warp_size) {
+  if (expected > cta_.warps().size() * kWarpSize) {
     cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("waits for {} threads at barrier {}; the block has {}", expected, id,
                             cta_.context().config.block.count()));
@@ -45,7 +45,7 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
   barrier.expected = expected;
   // An aligned barrier counts whole warps, also a last one that is not full.
   barrier.arrived +=
-      op.m[2] != 0 ? warp_size : static_cast<std::uint32_t>(std::popcount(path.mask));
+      op.m[2] != 0 ? kWarpSize : static_cast<std::uint32_t>(std::popcount(path.mask));
   if (expected != 0 && barrier.arrived > expected) {
     cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("{} threads have come to barrier {}, which waits for {}",
@@ -99,7 +99,7 @@ void NamedBarriers::release(std::uint8_t id) {
       const Op& op = cta_.context().program->ops[path.pc];
       if (op.m[0] == 2) {
         std::uint32_t* out = target_slot(warp, op.r[0]);
-        for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+        for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
           if ((path.mask >> lane & 1U) != 0) out[lane] = barrier.votes;
         }
       } else if (op.m[0] > 2) {

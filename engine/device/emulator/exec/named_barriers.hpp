@@ -31,7 +31,7 @@ class NamedBarriers {
   void release(std::uint8_t id);
 
   Cta& cta_;
-  std::array<Barrier, barriers_a_cta> barriers_{};
+  std::array<Barrier, kBarriersACta> barriers_{};
 };
 
 }  // namespace fa_tune::emulator

@@ -18,7 +18,7 @@ std::string waiting_for(Cta& cta, const Warp& warp, const Op& op) {
   std::string text = fmt::format("waiting in {} (line {})", program.names[op.name], op.line);
   if (warp.awaited == 0) return text;
   text += fmt::format(" for the mbarrier at 0x{:x}", warp.awaited);
-  const std::uint64_t offset = (warp.awaited & shared_offset_mask) - shared_reserved;
+  const std::uint64_t offset = (warp.awaited & kSharedOffsetMask) - kSharedReserved;
   std::uint64_t bits = 0;
   if (offset + sizeof(bits) > shared.size()) return text;
   std::memcpy(&bits, shared.data() + offset, sizeof(bits));

@@ -15,7 +15,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t slice = 4096;  // instructions of a path while its warp is diverged
+constexpr std::uint64_t kSlice = 4096;  // instructions of a path while its warp is diverged
 
 std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
   const std::uint32_t guard = warp.predicates[op.guard];
@@ -38,9 +38,9 @@ std::uint32_t guarded(const Warp& warp, const Op& op, std::uint32_t mask) {
 // Whether every lane names all lanes as members: the common case, in a loop that becomes vector
 // code.
 bool all_name_all(const std::uint32_t* masks) {
-  std::uint32_t named_by_all = full_mask;
-  for (int lane = 0; lane < warp_size; ++lane) named_by_all &= masks[lane];
-  return named_by_all == full_mask;
+  std::uint32_t named_by_all = kFullMask;
+  for (int lane = 0; lane < kWarpSize; ++lane) named_by_all &= masks[lane];
+  return named_by_all == kFullMask;
 }
 
 // Joins paths of equal pc with `chosen`; true if there was one.
@@ -130,7 +130,7 @@ void WarpExecutor::take_turn(Warp& warp, std::uint64_t turn) {
     }
     if (warp.paths.size() < 2) {
       warp.slice_begin = cta_.executed();
-    } else if (cta_.executed() - warp.slice_begin > slice || warp.polls.turn_is_over()) {
+    } else if (cta_.executed() - warp.slice_begin > kSlice || warp.polls.turn_is_over()) {
       warp.slice_begin = cta_.executed();
       ++warp.slices;
     }
@@ -151,7 +151,7 @@ void WarpExecutor::run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel) 
   const std::uint32_t mask = path.mask;
   const bool diverged = warp.paths.size() > 1;
   const std::uint32_t reconvergence = diverged ? next_reconvergence(warp, chosen) : ~0U;
-  if (diverged) fuel = std::min(fuel, slice);
+  if (diverged) fuel = std::min(fuel, kSlice);
   const std::uint64_t fuel_begin = fuel;
   std::uint32_t pc = path.pc;
   do {
@@ -231,7 +231,7 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
       return;
     case Kind::call: {
       std::uint32_t* back = target_slot(warp, op.r[0]);
-      for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
         if ((path.mask >> lane & 1U) != 0) back[lane] = path.pc + 1;
       }
       path.pc = op.target;
@@ -272,7 +272,7 @@ bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op
     std::uint32_t members = 0;
     std::uint32_t outside = 0;  // lanes that do not name themselves
     const std::uint32_t* masks = slot(warp, op.r[15]);
-    for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
       const std::uint32_t here = 0U - (path.mask >> lane & 1U);
       members |= masks[lane] & here;
       outside |= ~masks[lane] & (1U << lane) & here;
@@ -292,7 +292,7 @@ bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op
 
 void WarpExecutor::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets) {
   std::map<std::uint32_t, std::uint32_t> masks;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if ((warp.paths[chosen].mask >> lane & 1U) != 0) masks[targets[lane]] |= 1U << lane;
   }
   if (masks.size() > 1 && record_ != nullptr) record_->totals.divergent += 1;
@@ -311,8 +311,8 @@ void WarpExecutor::scatter(Warp& warp, std::size_t chosen, std::span<const std::
 void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) {
   const auto& table = context_.program->branch_tables[op.target];
   const std::uint32_t* index = slot(warp, op.r[0]);
-  std::array<std::uint32_t, warp_size> targets{};
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  std::array<std::uint32_t, kWarpSize> targets{};
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if ((warp.paths[chosen].mask >> lane & 1U) == 0) continue;
     if (index[lane] >= table.size()) {
       cta_.report(DiagnosticKind::trap, warp, op, static_cast<int>(lane),
@@ -325,7 +325,7 @@ void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) 
 }
 
 void WarpExecutor::return_lanes(Warp& warp, std::size_t chosen, const Op& op) {
-  scatter(warp, chosen, std::span(slot(warp, op.r[0]), warp_size));
+  scatter(warp, chosen, std::span(slot(warp, op.r[0]), kWarpSize));
 }
 
 void WarpExecutor::exit_lanes(Warp& warp, std::size_t chosen) {

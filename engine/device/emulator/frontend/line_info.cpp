@@ -11,7 +11,7 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::size_t longest_chain = 64;
+constexpr std::size_t kLongestChain = 64;
 
 // "mma.cu": folders make a line of a report long and say little.
 std::string_view file_name(const Module& module, std::uint64_t number) {
@@ -25,7 +25,7 @@ std::string_view file_name(const Module& module, std::uint64_t number) {
 // kernel's own file.
 std::string text_of(const Module& module, int index) {
   std::vector<const SourcePlace*> chain = {&module.places[static_cast<std::size_t>(index)]};
-  while (chain.back()->inlined_at >= 0 && chain.size() < longest_chain)
+  while (chain.back()->inlined_at >= 0 && chain.size() < kLongestChain)
     chain.push_back(&module.places[static_cast<std::size_t>(chain.back()->inlined_at)]);
   const SourcePlace& place = *chain.front();
   std::string text = fmt::format("{}:{}", file_name(module, place.file), place.line);
@@ -46,7 +46,7 @@ SourceLines source_lines_of(const Module& module, const std::vector<int>& places
   std::map<std::string, std::uint32_t> by_text;
   for (const int place : places) {
     if (place < 0) {
-      lines.of_ops.push_back(SourceLines::unknown);
+      lines.of_ops.push_back(SourceLines::kUnknown);
       continue;
     }
     const auto [known, is_new] = by_place.try_emplace(place, 0);

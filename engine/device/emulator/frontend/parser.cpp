@@ -9,8 +9,8 @@ namespace fa_tune::emulator {
 namespace {
 
 // A text may declare what it likes; a thread or a CTA has no more than this.
-constexpr std::uint64_t most_bytes_of_a_variable = std::uint64_t{1} << 32;
-constexpr std::uint64_t most_frame_bytes = 512 * 1024;
+constexpr std::uint64_t kMostBytesOfAVariable = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMostFrameBytes = 512 * 1024;
 
 std::optional<Space> space_of(std::string_view directive) {
   if (directive == ".global") return Space::global;
@@ -170,7 +170,7 @@ std::vector<const Symbol*> Parser::formal_parameters(Function& function, bool is
     symbol.size = static_cast<std::uint64_t>(size_of(type));
     symbol.align = std::max(symbol.align, size_of(type));
     if (accept('[')) {
-      if (!peek().is(']')) symbol.size *= std::min(expect_integer(), most_bytes_of_a_variable);
+      if (!peek().is(']')) symbol.size *= std::min(expect_integer(), kMostBytesOfAVariable);
       expect(']');
     }
     std::uint64_t& end = is_entry ? function.parameter_bytes : frame_;
@@ -179,7 +179,7 @@ std::vector<const Symbol*> Parser::formal_parameters(Function& function, bool is
     }
     symbol.address = aligned_up(end, static_cast<std::uint64_t>(symbol.align));
     end = symbol.address + symbol.size;
-    if (end > most_frame_bytes) fail_load(line, "too many parameters");
+    if (end > kMostFrameBytes) fail_load(line, "too many parameters");
     if (!is_entry) symbol.function = static_cast<int>(module_.functions.size()) - 1;
     frame_align_ = std::max(frame_align_, static_cast<std::uint64_t>(symbol.align));
     found.push_back(&declare(symbol));
@@ -250,12 +250,12 @@ void Parser::variables(Space space, bool is_extern, Function* function) {
     while (accept('[')) {
       const std::uint64_t count = peek().is(']') ? 0 : expect_integer();
       expect(']');
-      if (count > most_bytes_of_a_variable || symbol.size > most_bytes_of_a_variable) {
+      if (count > kMostBytesOfAVariable || symbol.size > kMostBytesOfAVariable) {
         fail_load(symbol.line, fmt::format("'{}' is too large", symbol.name));
       }
       symbol.size *= count;
     }
-    if (symbol.size > most_bytes_of_a_variable ||
+    if (symbol.size > kMostBytesOfAVariable ||
         !std::has_single_bit(static_cast<unsigned>(symbol.align))) {
       fail_load(symbol.line, fmt::format("'{}' has an impossible size or alignment", symbol.name));
     }
@@ -263,7 +263,7 @@ void Parser::variables(Space space, bool is_extern, Function* function) {
       symbol.space = Space::local;
       symbol.address = aligned_up(frame_, static_cast<std::uint64_t>(symbol.align));
       frame_ = symbol.address + symbol.size;
-      if (frame_ > most_frame_bytes) fail_load(symbol.line, "more local memory than a thread has");
+      if (frame_ > kMostFrameBytes) fail_load(symbol.line, "more local memory than a thread has");
       symbol.function = static_cast<int>(module_.functions.size()) - 1;
       frame_align_ = std::max(frame_align_, static_cast<std::uint64_t>(symbol.align));
     }

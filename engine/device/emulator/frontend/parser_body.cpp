@@ -7,8 +7,8 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::size_t most_registers = 1'000'000;
-constexpr int deepest_nesting = 64;
+constexpr std::size_t kMostRegisters = 1'000'000;
+constexpr int kDeepestNesting = 64;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void Parser::body(Function& function) {
       fail_load(token.line, fmt::format("the text ends inside '{}'", function.name));
     }
     if (accept('{')) {
-      if (++open > deepest_nesting) fail_load(token.line, "'{' nested too deep");
+      if (++open > kDeepestNesting) fail_load(token.line, "'{' nested too deep");
       Scope scope;
       scope.id = static_cast<int>(function.scope_parents.size());
       function.scope_parents.push_back(scopes_.back().id);
@@ -83,7 +83,7 @@ void Parser::registers(Function& function) {
     } else {
       scope.registers[name] = first;
     }
-    if (count > most_registers || function.registers.size() + count > most_registers) {
+    if (count > kMostRegisters || function.registers.size() + count > kMostRegisters) {
       fail_load(line, "more registers than a kernel can use");
     }
     function.registers.insert(function.registers.end(), static_cast<std::size_t>(count), *type);

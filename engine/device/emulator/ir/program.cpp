@@ -6,7 +6,7 @@ namespace fa_tune::emulator {
 
 const std::string& SourceLines::of(std::size_t op) const {
   static const std::string none;
-  if (op >= of_ops.size() || of_ops[op] == unknown) return none;
+  if (op >= of_ops.size() || of_ops[op] == kUnknown) return none;
   return texts[of_ops[op]];
 }
 

@@ -13,8 +13,8 @@
 
 namespace fa_tune::emulator {
 
-inline constexpr int warp_size = 32;
-inline constexpr std::uint32_t full_mask = 0xffffffffU;
+inline constexpr int kWarpSize = 32;
+inline constexpr std::uint32_t kFullMask = 0xffffffffU;
 
 // Registers of a warp as structures of arrays. A slot is 32 words of 32 bits, a word a lane; a
 // value of 16 bits is stored zero-extended; a value of 64 bits takes two slots as 32 words of 64
@@ -25,11 +25,11 @@ struct LaneFile {
   std::uint32_t* predicates = nullptr;
 };
 
-inline constexpr std::uint16_t no_operand = 0xffff;
-inline constexpr std::uint16_t constant_bit = 0x8000;
+inline constexpr std::uint16_t kNoOperand = 0xffff;
+inline constexpr std::uint16_t kConstantBit = 0x8000;
 // Predicates 0 and 1 are false and true and are never written.
-inline constexpr std::uint16_t predicate_false = 0;
-inline constexpr std::uint16_t predicate_true = 1;
+inline constexpr std::uint16_t kPredicateFalse = 0;
+inline constexpr std::uint16_t kPredicateTrue = 1;
 
 struct Op;
 // Executes one instruction for the lanes of `mask`, which is never 0. Other lanes keep their
@@ -82,7 +82,7 @@ struct Op {
   std::array<std::uint16_t, 16> r{};
   std::uint32_t line = 0;    // of the PTX text
   std::uint32_t target = 0;  // of a branch or a call: an instruction; of brx: an index of tables
-  std::uint16_t guard = predicate_true;
+  std::uint16_t guard = kPredicateTrue;
   std::uint16_t name = 0;  // in Program::names
   Kind kind = Kind::lanes;
   Pipe pipe = Pipe::alu;
@@ -92,10 +92,10 @@ struct Op {
 };
 
 inline const std::uint32_t* slot(const LaneFile& lanes, std::uint16_t index) {
-  return lanes.base[index >> 15] + std::size_t{index & 0x7fffU} * warp_size;
+  return lanes.base[index >> 15] + std::size_t{index & 0x7fffU} * kWarpSize;
 }
 inline std::uint32_t* target_slot(LaneFile& lanes, std::uint16_t index) {
-  return lanes.base[0] + std::size_t{index} * warp_size;
+  return lanes.base[0] + std::size_t{index} * kWarpSize;
 }
 using Word64 [[gnu::may_alias]] = std::uint64_t;
 inline const Word64* slot64(const LaneFile& lanes, std::uint16_t index) {
@@ -152,7 +152,7 @@ enum class Special : std::uint8_t {
 // Where the instructions of a program come from in CUDA C++, if the compiler was told to say so
 // (NVRTC's and nvcc's --generate-line-info).
 struct SourceLines {
-  static constexpr std::uint32_t unknown = 0xffffffffU;
+  static constexpr std::uint32_t kUnknown = 0xffffffffU;
 
   // "mma.cu:123" or "math.cuh:40 in mma.cu:123", for code that was inlined there: the innermost
   // call that the kernel's own file makes. Each once.
@@ -195,20 +195,20 @@ struct Program {
 
 // Windows of the generic address space. Every one is 4 GiB, so that the low half of an address is
 // the address within the space. Global allocations lie elsewhere.
-inline constexpr std::uint64_t shared_window = 0x0000'0100'0000'0000;
-inline constexpr std::uint64_t local_window = 0x0000'0200'0000'0000;
-inline constexpr std::uint64_t param_window = 0x0000'0300'0000'0000;
-inline constexpr std::uint64_t code_window = 0x0000'0400'0000'0000;  // functions; no memory
-inline constexpr std::uint64_t global_begin = 0x0000'7000'0000'0000;
+inline constexpr std::uint64_t kSharedWindow = 0x0000'0100'0000'0000;
+inline constexpr std::uint64_t kLocalWindow = 0x0000'0200'0000'0000;
+inline constexpr std::uint64_t kParamWindow = 0x0000'0300'0000'0000;
+inline constexpr std::uint64_t kCodeWindow = 0x0000'0400'0000'0000;  // functions; no memory
+inline constexpr std::uint64_t kGlobalBegin = 0x0000'7000'0000'0000;
 inline bool in_window(std::uint64_t address, std::uint64_t window) {
   return (address >> 32) == (window >> 32);
 }
 // Within the shared window, and in 32-bit addresses of shared::cluster, the top byte of 32 is 0 for
 // the CTA's own memory, else 1 and the rank of another CTA of the cluster.
-inline constexpr int cluster_rank_at = 24;
-inline constexpr std::uint32_t shared_offset_mask = (1U << cluster_rank_at) - 1;
+inline constexpr int kClusterRankAt = 24;
+inline constexpr std::uint32_t kSharedOffsetMask = (1U << kClusterRankAt) - 1;
 // Bytes of shared memory at the front of a CTA that the system keeps for itself, as since sm_80.
-inline constexpr std::uint32_t shared_reserved = 1024;
+inline constexpr std::uint32_t kSharedReserved = 1024;
 
 // "mma.cu:123 (PTX line 40)" or, without line information, "PTX line 40": where an instruction
 // of the program stands.

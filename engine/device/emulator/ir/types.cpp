@@ -5,8 +5,8 @@
 namespace fa_tune::emulator {
 
 std::optional<Type> type_of(std::string_view word) {
-  for (std::size_t i = 1; i < type_facts.size(); ++i) {
-    if (type_facts[i].name == word) return static_cast<Type>(i);
+  for (std::size_t i = 1; i < kTypeFacts.size(); ++i) {
+    if (kTypeFacts[i].name == word) return static_cast<Type>(i);
   }
   return std::nullopt;
 }

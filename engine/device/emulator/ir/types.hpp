@@ -49,7 +49,7 @@ struct TypeFacts {
 };
 
 // In the order of the enumeration.
-inline constexpr std::array<TypeFacts, 26> type_facts = {{
+inline constexpr std::array<TypeFacts, 26> kTypeFacts = {{
     {"none", 0, false, false},  {"pred", 0, false, false},  {"b8", 1, false, false},
     {"b16", 2, false, false},   {"b32", 4, false, false},   {"b64", 8, false, false},
     {"u8", 1, false, false},    {"u16", 2, false, false},   {"u32", 4, false, false},
@@ -63,7 +63,7 @@ inline constexpr std::array<TypeFacts, 26> type_facts = {{
 // Here, so that loads and stores need no call for it; and never a function of its own, which the
 // linker might take from a source that is compiled for AVX2 (see lanes_map.hpp).
 [[gnu::always_inline]] constexpr const TypeFacts& facts_of(Type type) {
-  return type_facts[static_cast<std::size_t>(type)];
+  return kTypeFacts[static_cast<std::size_t>(type)];
 }
 [[gnu::always_inline]] constexpr std::string_view name_of(Type type) { return facts_of(type).name; }
 [[gnu::always_inline]] constexpr int size_of(Type type) { return facts_of(type).size; }

@@ -5,16 +5,16 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t field_mask = 0x3fff;  // fields of a descriptor count 16 bytes
-constexpr std::uint32_t unit = 16;
-constexpr std::uint32_t rows_a_core = 8;
+constexpr std::uint32_t kFieldMask = 0x3fff;  // fields of a descriptor count 16 bytes
+constexpr std::uint32_t kUnit = 16;
+constexpr std::uint32_t kRowsACore = 8;
 
 }  // namespace
 
 MatrixDescriptor MatrixDescriptor::from(std::uint64_t bits) {
   MatrixDescriptor descriptor;
   const auto field = [&](int at) {
-    return (static_cast<std::uint32_t>(bits >> at) & field_mask) * unit;
+    return (static_cast<std::uint32_t>(bits >> at) & kFieldMask) * kUnit;
   };
   descriptor.start = field(0);
   descriptor.leading = field(16);
@@ -34,20 +34,20 @@ std::uint32_t MatrixDescriptor::swizzle(std::uint32_t address) const {
 // bytes: `leading` bytes between those side by side along k. With one, rows are as long as it
 // spans.
 std::uint32_t MatrixDescriptor::along_k(std::uint32_t row, std::uint32_t chunk) const {
-  const std::uint32_t down = start + row / rows_a_core * stride;
-  if (swizzle_bits == 0) return down + row % rows_a_core * unit + chunk * leading;
-  return swizzle(down + row % rows_a_core * (unit << swizzle_bits) + chunk * unit);
+  const std::uint32_t down = start + row / kRowsACore * stride;
+  if (swizzle_bits == 0) return down + row % kRowsACore * kUnit + chunk * leading;
+  return swizzle(down + row % kRowsACore * (kUnit << swizzle_bits) + chunk * kUnit);
 }
 
 // Without a swizzle `stride` lies between core matrices along m or n and `leading` between those
 // along k; with one `leading` lies between the swizzle's spans along m or n and `stride` along k.
 std::uint32_t MatrixDescriptor::across_k(std::uint32_t chunk, std::uint32_t k) const {
-  const std::uint32_t core = k / rows_a_core;
-  const std::uint32_t row = k % rows_a_core;
-  if (swizzle_bits == 0) return start + chunk * stride + core * leading + row * unit;
+  const std::uint32_t core = k / kRowsACore;
+  const std::uint32_t row = k % kRowsACore;
+  if (swizzle_bits == 0) return start + chunk * stride + core * leading + row * kUnit;
   const std::uint32_t chunks = 1U << swizzle_bits;
-  return swizzle(start + chunk / chunks * leading + core * stride + row * (unit << swizzle_bits) +
-                 chunk % chunks * unit);
+  return swizzle(start + chunk / chunks * leading + core * stride + row * (kUnit << swizzle_bits) +
+                 chunk % chunks * kUnit);
 }
 
 void SlotSet::clear() { std::fill(words_.begin(), words_.end(), 0); }

@@ -17,25 +17,25 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t row_bytes = 16;
-constexpr std::uint32_t rows = 8;
+constexpr std::uint32_t kRowBytes = 16;
+constexpr std::uint32_t kRows = 8;
 
 // The row addresses of ldmatrix and stmatrix as pointers: matrix j's row i is that of lane 8j + i.
 bool resolve_rows(Warp& warp, const Op& op, bool write, Pointers& pointers) {
   const std::uint32_t matrices = op.m[4];
-  const std::uint32_t givers = matrices == 4 ? full_mask : (1U << (matrices * rows)) - 1;
-  const Access access{static_cast<Space>(op.m[0]), row_bytes, write};
+  const std::uint32_t givers = matrices == 4 ? kFullMask : (1U << (matrices * kRows)) - 1;
+  const Access access{static_cast<Space>(op.m[0]), kRowBytes, write};
   Addresses addresses;
   compute_addresses(warp, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, givers, access, addresses, pointers)) return false;
   if (Counters* counters = warp.cta->counters()) {
-    count_shared(*counters, givers, row_bytes, addresses);
+    count_shared(*counters, givers, kRowBytes, addresses);
   }
   return true;
 }
 
 const std::uint32_t* source_or(LaneFile& lanes, std::uint16_t operand, const std::uint32_t* other) {
-  return operand == no_operand ? other : slot(lanes, operand);
+  return operand == kNoOperand ? other : slot(lanes, operand);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void count_tensor(LaneFile& lanes, const Op& op) {
 }
 
 bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
-  if (mask == full_mask) return true;
+  if (mask == kFullMask) return true;
   warp.cta->report(
       DiagnosticKind::barrier, warp, op, std::countr_zero(mask),
       fmt::format("only {} threads of the warp are left; it wants all 32", std::popcount(mask)));
@@ -56,7 +56,7 @@ bool whole_warp(Warp& warp, const Op& op, std::uint32_t mask) {
 }
 
 void transpose_8x8(const std::uint32_t* from, std::uint32_t* to) {
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     // Element c of row r is half c % 2 of lane 4r + c / 2.
     const std::uint32_t column = lane / 4;
     const std::uint32_t row = 2 * (lane % 4);
@@ -76,8 +76,8 @@ void run_ldmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!resolve_rows(warp, op, false, pointers)) return;
   for (std::size_t j = 0; j < op.m[4]; ++j) {
     std::uint32_t* out = target_slot(lanes, op.r[j]);
-    const std::byte* const* row = pointers.data() + j * rows;
-    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    const std::byte* const* row = pointers.data() + j * kRows;
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
       const std::size_t pair = 2 * (lane % 4);
       const std::size_t other = lane / 4;
       if (op.m[5] == 0) {
@@ -101,8 +101,8 @@ void run_stmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!resolve_rows(warp, op, true, pointers)) return;
   for (std::size_t j = 0; j < op.m[4]; ++j) {
     const std::uint32_t* from = slot(lanes, op.r[j]);
-    std::byte* const* row = pointers.data() + j * rows;
-    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    std::byte* const* row = pointers.data() + j * kRows;
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
       const std::size_t pair = 2 * (lane % 4);
       const std::size_t other = lane / 4;
       if (op.m[5] == 0) {
@@ -119,7 +119,7 @@ void run_stmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 
 void run_movmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!whole_warp(warp_of(lanes), op, mask)) return;
-  std::uint32_t from[warp_size];
+  std::uint32_t from[kWarpSize];
   std::memcpy(from, slot(lanes, op.r[1]), sizeof(from));
   transpose_8x8(from, target_slot(lanes, op.r[0]));
 }
@@ -127,14 +127,14 @@ void run_movmatrix(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!whole_warp(warp_of(lanes), op, mask)) return;
   // What an instruction of fewer rows does not have is zero and goes nowhere.
-  constexpr static std::uint32_t zero[warp_size] = {};
-  std::uint32_t nowhere[warp_size];
+  constexpr static std::uint32_t zero[kWarpSize] = {};
+  std::uint32_t nowhere[kWarpSize];
   Lanes d[4];
   ConstLanes a[4];
   ConstLanes b[2];
   ConstLanes c[4];
   for (std::size_t i = 0; i < 4; ++i) {
-    d[i] = op.r[i] == no_operand ? nowhere : target_slot(lanes, op.r[i]);
+    d[i] = op.r[i] == kNoOperand ? nowhere : target_slot(lanes, op.r[i]);
     a[i] = source_or(lanes, op.r[4 + i], zero);
     c[i] = source_or(lanes, op.r[10 + i], zero);
   }
@@ -149,7 +149,7 @@ void run_mma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 void run_mma_f64(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!whole_warp(warp_of(lanes), op, mask)) return;
   const auto source = [&](std::size_t i) {
-    return op.r[i] == no_operand ? nullptr
+    return op.r[i] == kNoOperand ? nullptr
                                  : reinterpret_cast<const Double*>(slot64(lanes, op.r[i]));
   };
   Lanes64 d[4];
@@ -158,7 +158,7 @@ void run_mma_f64(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   ConstLanes64 c[4];
   for (std::size_t i = 0; i < 4; ++i) {
     d[i] =
-        op.r[i] == no_operand ? nullptr : reinterpret_cast<Double*>(target_slot64(lanes, op.r[i]));
+        op.r[i] == kNoOperand ? nullptr : reinterpret_cast<Double*>(target_slot64(lanes, op.r[i]));
     a[i] = source(4 + i);
     c[i] = source(10 + i);
   }

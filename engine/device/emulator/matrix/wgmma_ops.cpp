@@ -10,14 +10,14 @@
 namespace fa_tune::emulator {
 namespace {
 
-using Words = std::array<std::uint32_t, warp_size>;
+using Words = std::array<std::uint32_t, kWarpSize>;
 
-constexpr std::uint32_t chunk_bytes = 16;
-constexpr std::uint32_t chunks_a_row = 2;  // k takes 32 bytes, whatever the elements
-constexpr std::uint32_t rows_a_warp = 16;
-constexpr std::uint32_t warps_a_group = 4;
-constexpr std::uint32_t k_of_halves = 16;
-constexpr int most_tiles = 32;
+constexpr std::uint32_t kChunkBytes = 16;
+constexpr std::uint32_t kChunksARow = 2;  // k takes 32 bytes, whatever the elements
+constexpr std::uint32_t kRowsAWarp = 16;
+constexpr std::uint32_t kWarpsAGroup = 4;
+constexpr std::uint32_t kKOfHalves = 16;
+constexpr int kMostTiles = 32;
 
 const WgmmaForm& form_of(const Warp& warp, const Op& op) {
   return warp.cta->context().program->wgmma[op.target];
@@ -26,8 +26,8 @@ const WgmmaForm& form_of(const Warp& warp, const Op& op) {
 // The chunk of shared memory at an address of it, or null.
 const std::byte* chunk_at(Warp& warp, std::uint32_t address) {
   const std::span<std::byte> memory = warp.cta->shared();
-  const std::uint32_t offset = address - shared_reserved;
-  if (offset > memory.size() || memory.size() - offset < chunk_bytes) return nullptr;
+  const std::uint32_t offset = address - kSharedReserved;
+  if (offset > memory.size() || memory.size() - offset < kChunkBytes) return nullptr;
   return memory.data() + offset;
 }
 
@@ -43,14 +43,14 @@ struct Side {
   bool each_chunk(F f) const {
     if (transposed) {
       for (std::uint32_t chunk = first / 8; chunk < (first + rows) / 8; ++chunk) {
-        for (std::uint32_t k = 0; k < k_of_halves; ++k) {
+        for (std::uint32_t k = 0; k < kKOfHalves; ++k) {
           if (!f(matrix.across_k(chunk, k))) return false;
         }
       }
       return true;
     }
     for (std::uint32_t row = first; row < first + rows; ++row) {
-      for (std::uint32_t chunk = 0; chunk < chunks_a_row; ++chunk) {
+      for (std::uint32_t chunk = 0; chunk < kChunksARow; ++chunk) {
         if (!f(matrix.along_k(row, chunk))) return false;
       }
     }
@@ -63,18 +63,18 @@ struct Side {
     std::uint32_t* const halves[] = {low, high};
     if (!transposed) {
       for (std::uint32_t r = 0; r < 8; ++r) {
-        for (std::uint32_t chunk = 0; chunk < chunks_a_row; ++chunk) {
+        for (std::uint32_t chunk = 0; chunk < kChunksARow; ++chunk) {
           std::memcpy(halves[chunk] + std::size_t{4} * r,
-                      chunk_at(warp, matrix.along_k(row + r, chunk)), chunk_bytes);
+                      chunk_at(warp, matrix.along_k(row + r, chunk)), kChunkBytes);
         }
       }
       return;
     }
-    std::uint16_t elements[k_of_halves][8];
-    for (std::uint32_t k = 0; k < k_of_halves; ++k) {
-      std::memcpy(elements[k], chunk_at(warp, matrix.across_k(row / 8, k)), chunk_bytes);
+    std::uint16_t elements[kKOfHalves][8];
+    for (std::uint32_t k = 0; k < kKOfHalves; ++k) {
+      std::memcpy(elements[k], chunk_at(warp, matrix.across_k(row / 8, k)), kChunkBytes);
     }
-    for (std::uint32_t half = 0; half < chunks_a_row; ++half) {
+    for (std::uint32_t half = 0; half < kChunksARow; ++half) {
       for (std::uint32_t r = 0; r < 8; ++r) {
         for (std::uint32_t t = 0; t < 4; ++t) {
           const std::uint32_t k = 8 * half + 2 * t;
@@ -87,7 +87,7 @@ struct Side {
 
 Side side_a(const Warp& warp, const WgmmaForm& form, std::uint64_t descriptor) {
   return {MatrixDescriptor::from(descriptor), form.a_transposed,
-          warp.index % warps_a_group * rows_a_warp, rows_a_warp};
+          warp.index % kWarpsAGroup * kRowsAWarp, kRowsAWarp};
 }
 Side side_b(const WgmmaForm& form, std::uint64_t descriptor) {
   return {MatrixDescriptor::from(descriptor), form.b_transposed, 0,
@@ -117,18 +117,18 @@ void complete(Warp& warp, WgmmaFlight::Operation& operation) {
   if (form.a_negated) {
     for (Words& words : a) negate(words.data(), words.size(), form.kind.a);
   }
-  alignas(64) std::uint32_t b[most_tiles * 2][warp_size];
+  alignas(64) std::uint32_t b[kMostTiles * 2][kWarpSize];
   const Side side = side_b(form, operation.b);
   const auto tiles = static_cast<std::size_t>(form.tiles);
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     side.gather(warp, 8 * static_cast<std::uint32_t>(tile), b[2 * tile], b[2 * tile + 1]);
   }
-  if (form.b_negated) negate(b[0], 2 * tiles * warp_size, form.kind.b);
-  static constexpr std::uint32_t zeros[warp_size] = {};
+  if (form.b_negated) negate(b[0], 2 * tiles * kWarpSize, form.kind.b);
+  static constexpr std::uint32_t zeros[kWarpSize] = {};
   ConstLanes a_lanes[4];
-  ConstLanes b_lanes[most_tiles * 2];
-  Lanes d_lanes[most_tiles * 4];
-  ConstLanes c_lanes[most_tiles * 4];
+  ConstLanes b_lanes[kMostTiles * 2];
+  Lanes d_lanes[kMostTiles * 4];
+  ConstLanes c_lanes[kMostTiles * 4];
   for (std::size_t i = 0; i < 4; ++i) a_lanes[i] = a[i].data();
   for (std::size_t i = 0; i < 2 * tiles; ++i) b_lanes[i] = b[i];
   for (std::size_t i = 0; i < form.sums.size(); ++i) {
@@ -145,7 +145,7 @@ void complete_all(Warp& warp) {
 
 // Bounds, and what a checked launch wants to know.
 bool admit(Warp& warp, const Op& op, const Side& side, const CompletionToken* completion) {
-  const Access access{.space = Space::shared, .bytes = chunk_bytes};
+  const Access access{.space = Space::shared, .bytes = kChunkBytes};
   return side.each_chunk([&](std::uint32_t address) {
     const std::byte* memory = chunk_at(warp, address);
     if (memory == nullptr) {
@@ -153,11 +153,11 @@ bool admit(Warp& warp, const Op& op, const Side& side, const CompletionToken* co
           DiagnosticKind::out_of_bounds, warp, op, 0,
           fmt::format(
               "reads a matrix at shared address 0x{:x}; outside the block's {} bytes at 0x{:x}",
-              address, warp.cta->shared().size(), shared_reserved));
+              address, warp.cta->shared().size(), kSharedReserved));
       return false;
     }
     return completion == nullptr || warp.cta->sanitizer()->async_shared(
-                                        warp, op, 0, *completion, memory, chunk_bytes, access);
+                                        warp, op, 0, *completion, memory, kChunkBytes, access);
   });
 }
 
@@ -202,7 +202,7 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!admit(warp, op, side_b(form, operation.b), told)) return;
   if (form.a_in_registers) {
     for (std::size_t i = 0; i < 4; ++i) {
-      std::copy_n(slot(lanes, op.r[i]), warp_size, operation.registers[i].begin());
+      std::copy_n(slot(lanes, op.r[i]), kWarpSize, operation.registers[i].begin());
     }
   } else {
     operation.a = slot64(lanes, op.r[4])[0];

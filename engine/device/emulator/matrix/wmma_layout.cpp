@@ -8,7 +8,7 @@ struct NamedShape {
   std::string_view name;
   WmmaShape shape;
 };
-constexpr NamedShape wmma_shapes[] = {{"m16n16k16", {16, 16, 16}},
+constexpr NamedShape kWmmaShapes[] = {{"m16n16k16", {16, 16, 16}},
                                       {"m32n8k16", {32, 8, 16}},
                                       {"m8n32k16", {8, 32, 16}},
                                       {"m16n16k8", {16, 16, 8}},
@@ -68,7 +68,7 @@ WmmaFragment WmmaFragment::unpack(const Op& op) {
 }
 
 std::optional<WmmaShape> wmma_shape(std::string_view name) {
-  for (const NamedShape& each : wmma_shapes) {
+  for (const NamedShape& each : kWmmaShapes) {
     if (each.name == name) return each.shape;
   }
   return {};

@@ -52,16 +52,16 @@ class Mover {
 
   bool locate(std::uint32_t size, const auto& place, Pointers& pointers) {
     Addresses addresses;
-    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
       const WmmaFragment::Place at = place(static_cast<int>(lane));
       addresses[lane] = address(lane, at.line, at.place);
       // An address of 32 bits stays one.
       if (op_.m[2] == 4) addresses[lane] &= 0xFFFFFFFFU;
     }
     const Access access{static_cast<Space>(op_.m[0]), size, store_};
-    if (!resolve(warp_, op_, full_mask, access, addresses, pointers)) return false;
+    if (!resolve(warp_, op_, kFullMask, access, addresses, pointers)) return false;
     if (Record* record = warp_.cta->record()) {
-      count_access(*record, full_mask, access, addresses);
+      count_access(*record, kFullMask, access, addresses);
     }
     return true;
   }
@@ -95,7 +95,7 @@ class Mover {
     }
     for (int j = 0; j < count; ++j) {
       auto* at = reinterpret_cast<std::byte*>(words(i + j));
-      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
         copy(pointers[lane] + static_cast<std::size_t>(j) * size, at + lane * size, size);
       }
     }
@@ -115,7 +115,7 @@ class Mover {
             pointers)) {
       return false;
     }
-    for (std::size_t lane = 0; lane < warp_size; ++lane) copy(pointers[lane], words(i) + lane, 4);
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) copy(pointers[lane], words(i) + lane, 4);
     return true;
   }
 
@@ -130,9 +130,9 @@ class Mover {
             pointers)) {
       return false;
     }
-    std::uint32_t turned[warp_size];
+    std::uint32_t turned[kWarpSize];
     if (store_) transpose_8x8(words(i), turned);
-    for (std::size_t lane = 0; lane < warp_size; ++lane) copy(pointers[lane], turned + lane, 4);
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) copy(pointers[lane], turned + lane, 4);
     if (!store_) transpose_8x8(turned, words(i));
     return true;
   }
@@ -140,7 +140,7 @@ class Mover {
   // Four bytes of four places that lie apart. There is no such store.
   bool bytes(int i) {
     const WmmaFragment::Place first = fragment_.place_of(i);
-    std::uint32_t result[warp_size] = {};
+    std::uint32_t result[kWarpSize] = {};
     for (int j = 0; j < 4; ++j) {
       Pointers pointers;
       if (!locate(
@@ -151,7 +151,7 @@ class Mover {
               pointers)) {
         return false;
       }
-      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
         result[lane] |= std::to_integer<std::uint32_t>(*pointers[lane]) << (8 * j);
       }
     }
@@ -178,7 +178,7 @@ void run_wmma_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   for (int i = fragment.distinct; i < fragment.registers; ++i) {
     const auto from = static_cast<std::size_t>(i % fragment.distinct);
     std::memcpy(target_slot(lanes, op.r[static_cast<std::size_t>(i)]), slot(lanes, op.r[from]),
-                warp_size * 4);
+                kWarpSize * 4);
   }
 }
 

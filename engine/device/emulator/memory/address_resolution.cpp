@@ -18,15 +18,15 @@ namespace {
 
 // A generic address's space, and the address within it.
 Space space_of(std::uint64_t& address) {
-  if (in_window(address, shared_window)) {
-    address -= shared_window;
+  if (in_window(address, kSharedWindow)) {
+    address -= kSharedWindow;
     return Space::cluster;
   }
-  if (in_window(address, local_window)) {
-    address -= local_window;
+  if (in_window(address, kLocalWindow)) {
+    address -= kLocalWindow;
     return Space::local;
   }
-  return in_window(address, param_window) ? Space::param : Space::global;
+  return in_window(address, kParamWindow) ? Space::param : Space::global;
 }
 
 // The allocation that holds the byte at a global address, or none.
@@ -71,21 +71,21 @@ class Resolver {
  private:
   std::byte* shared(Cta& owner, int lane, std::uint64_t address) {
     // A 64-bit register may still carry the window.
-    if (in_window(address, shared_window)) address -= shared_window;
+    if (in_window(address, kSharedWindow)) address -= kSharedWindow;
     const std::span<std::byte> memory = owner.shared();
-    const std::uint64_t offset = address - shared_reserved;
+    const std::uint64_t offset = address - kSharedReserved;
     if (offset < memory.size() && memory.size() - offset >= access_.bytes) {
       return memory.data() + offset;
     }
     report(DiagnosticKind::out_of_bounds, lane, Space::shared, address,
-           fmt::format("outside the block's {} bytes at 0x{:x}", memory.size(), shared_reserved));
+           fmt::format("outside the block's {} bytes at 0x{:x}", memory.size(), kSharedReserved));
     return nullptr;
   }
 
   // An address of shared::cluster: see cluster_rank_at.
   std::byte* peer(int lane, std::uint64_t address) {
-    if (in_window(address, shared_window)) address -= shared_window;
-    const std::uint64_t above = address >> cluster_rank_at;
+    if (in_window(address, kSharedWindow)) address -= kSharedWindow;
+    const std::uint64_t above = address >> kClusterRankAt;
     if (above == 0) return shared(cta_, lane, address);
     const auto ctas = cta_.cluster().ctas();
     if (above > ctas.size()) {
@@ -100,12 +100,12 @@ class Resolver {
                          owner.rank()));
       return nullptr;
     }
-    return shared(owner, lane, address & shared_offset_mask);
+    return shared(owner, lane, address & kSharedOffsetMask);
   }
 
   std::byte* local(int lane, std::uint64_t address) {
     const std::uint64_t size = cta_.context().program->local_bytes;
-    if (in_window(address, local_window)) address -= local_window;
+    if (in_window(address, kLocalWindow)) address -= kLocalWindow;
     if (address < size && size - address >= access_.bytes) {
       return warp_.local + static_cast<std::uint64_t>(lane) * size + address;
     }
@@ -116,7 +116,7 @@ class Resolver {
 
   std::byte* parameter(int lane, std::uint64_t address) {
     const std::span<const std::byte> memory = cta_.context().parameters;
-    const std::uint64_t offset = address - param_window;
+    const std::uint64_t offset = address - kParamWindow;
     if (!access_.write && offset < memory.size() && memory.size() - offset >= access_.bytes) {
       return const_cast<std::byte*>(memory.data() + offset);
     }
@@ -162,12 +162,12 @@ class Resolver {
 // All lanes within one stretch of memory: one test for the whole warp, without branches.
 bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t begin,
                 std::uint64_t size, std::uint32_t bytes, std::byte* memory, Pointers& out) {
-  if (size < bytes || mask != full_mask) return false;
+  if (size < bytes || mask != kFullMask) return false;
   const std::uint64_t last = size - bytes;
   // As an integer: an offset that is wrong must not be added to a pointer.
   const auto where = reinterpret_cast<std::uintptr_t>(memory);
   std::uint64_t wrong = 0;
-  for (std::size_t i = 0; i < warp_size; ++i) {
+  for (std::size_t i = 0; i < kWarpSize; ++i) {
     const std::uint64_t offset = addresses[i] - begin;
     wrong |= static_cast<std::uint64_t>(offset > last) | (addresses[i] & (bytes - 1));
     out[i] = reinterpret_cast<std::byte*>(where + offset);
@@ -182,11 +182,11 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
   const auto offset = static_cast<std::uint64_t>(op.immediate);
   if (base_bytes == 8) {
     const Word64* words = slot64(lanes, base);
-    for (std::size_t i = 0; i < warp_size; ++i) out[i] = words[i] + offset;
+    for (std::size_t i = 0; i < kWarpSize; ++i) out[i] = words[i] + offset;
   } else if (base_bytes == 4) {
     const std::uint32_t* words = slot(lanes, base);
     const auto low = static_cast<std::uint32_t>(offset);
-    for (std::size_t i = 0; i < warp_size; ++i) {
+    for (std::size_t i = 0; i < kWarpSize; ++i) {
       out[i] = static_cast<std::uint32_t>(words[i] + low);
     }
   } else {
@@ -201,11 +201,11 @@ bool find(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
   Cta& cta = *warp.cta;
   if (access.space == Space::shared || access.space == Space::cluster) {
     const std::span<std::byte> memory = cta.shared();
-    if (all_within(mask, addresses, shared_reserved, memory.size(), access.bytes, memory.data(),
+    if (all_within(mask, addresses, kSharedReserved, memory.size(), access.bytes, memory.data(),
                    out)) {
       return true;
     }
-  } else if (mask == full_mask &&
+  } else if (mask == kFullMask &&
              (access.space == Space::global || access.space == Space::generic)) {
     const Allocation* const allocation = allocation_at(cta, addresses[0]);
     if (allocation != nullptr && (allocation->writable || !access.write) &&
@@ -246,9 +246,9 @@ void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
   // shares all of them with another.
   const std::uint32_t piece = std::clamp(bytes, 4U, 16U);
   const std::uint32_t pieces = 128 / piece;
-  for (std::uint32_t begin = 0; begin < warp_size; begin += pieces) {
-    std::array<std::array<std::uint64_t, warp_size>, warp_size> held;  // different pieces by banks
-    std::array<std::uint32_t, warp_size> counts{};
+  for (std::uint32_t begin = 0; begin < kWarpSize; begin += pieces) {
+    std::array<std::array<std::uint64_t, kWarpSize>, kWarpSize> held;  // different pieces by banks
+    std::array<std::uint32_t, kWarpSize> counts{};
     std::uint32_t worst = 0;
     for (std::uint32_t lane = begin; lane < begin + pieces; ++lane) {
       if ((mask >> lane & 1U) == 0) continue;
@@ -268,9 +268,9 @@ void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
 
 std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to) {
   constexpr std::uint64_t line = 128;
-  std::array<std::pair<std::uint64_t, std::uint64_t>, warp_size> pairs{};
+  std::array<std::pair<std::uint64_t, std::uint64_t>, kWarpSize> pairs{};
   std::size_t count = 0;
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
     if ((mask >> lane & 1U) != 0) pairs[count++] = {from[lane] / line, to[lane] / line};
   }
   const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(count);
@@ -299,9 +299,9 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
       counters.local_accesses += 1;
       return;
     case Space::global: {
-      std::array<std::uint64_t, warp_size> sectors{};
+      std::array<std::uint64_t, kWarpSize> sectors{};
       std::size_t count = 0;
-      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
         if ((mask >> lane & 1U) != 0) sectors[count++] = within[lane] / 32;
       }
       std::sort(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count));

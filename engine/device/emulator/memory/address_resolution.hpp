@@ -42,7 +42,7 @@ class PollHash {
 
 // Whether the first lane of `mask` accesses global memory, where another block may write.
 inline bool is_global(const Addresses& addresses, std::uint32_t mask) {
-  return addresses[static_cast<std::size_t>(std::countr_zero(mask))] >= global_begin;
+  return addresses[static_cast<std::size_t>(std::countr_zero(mask))] >= kGlobalBegin;
 }
 
 // A read by which a warp may wait for another block has found `found`, a PollHash.

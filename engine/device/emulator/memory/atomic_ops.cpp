@@ -134,7 +134,7 @@ std::uint64_t update(std::byte* pointer, Atomic what, Type type, bool flush, std
 }
 
 bool in_shared(const Access& access, std::uint64_t address) {
-  if (access.space == Space::generic) return in_window(address, shared_window);
+  if (access.space == Space::generic) return in_window(address, kSharedWindow);
   return access.space == Space::shared || access.space == Space::cluster;
 }
 
@@ -170,7 +170,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const auto type = static_cast<Type>(op.m[3]);
   const auto what = static_cast<Atomic>(op.m[6]);
   const auto operand = [&](std::uint16_t index, int lane) -> std::uint64_t {
-    if (index == no_operand) return 0;
+    if (index == kNoOperand) return 0;
     return op.m[5] == 8 ? std::uint64_t{slot64(lanes, index)[lane]} : slot(lanes, index)[lane];
   };
   PollHash found(mask);
@@ -182,7 +182,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const bool flush = type == Type::f32 && what == Atomic::add &&
                        !in_shared(access, addresses[static_cast<std::size_t>(lane)]);
     const std::uint64_t old = update_sized(pointer, op.m[1], what, type, flush, b, c);
-    if (op.r[0] == no_operand) continue;
+    if (op.r[0] == kNoOperand) continue;
     found.add(addresses[static_cast<std::size_t>(lane)]);
     found.add(old);
     if (op.m[5] == 8) {
@@ -191,7 +191,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       target_slot(lanes, op.r[0])[lane] = static_cast<std::uint32_t>(old);
     }
   }
-  if (op.r[0] != no_operand && is_global(addresses, mask)) note_poll(warp, op, found.value());
+  if (op.r[0] != kNoOperand && is_global(addresses, mask)) note_poll(warp, op, found.value());
 }
 
 // cas and exch of 128 bits: r[0], r[1]: the old value's halves, or none; r[2], r[3]: b; r[4], r[5]:
@@ -220,7 +220,7 @@ void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       std::memcpy(pointer, changed.data(), sizeof(changed));
     }
     for (std::size_t i = 0; i < 2; ++i) {
-      if (op.r[i] != no_operand) target_slot64(lanes, op.r[i])[lane] = old[i];
+      if (op.r[i] != kNoOperand) target_slot64(lanes, op.r[i])[lane] = old[i];
     }
   }
 }

@@ -22,11 +22,11 @@ void gather(const Pointers& pointers, std::size_t offset, std::uint32_t mask, W*
     std::memcpy(&value, pointers[lane] + offset, sizeof(E));
     out[lane] = static_cast<W>(static_cast<std::int64_t>(value));
   };
-  if (mask == full_mask) {  // by far the most: without a test a lane
-    for (std::size_t lane = 0; lane < warp_size; ++lane) load(lane);
+  if (mask == kFullMask) {  // by far the most: without a test a lane
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) load(lane);
     return;
   }
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
     if ((mask >> lane & 1U) != 0) load(lane);
   }
 }
@@ -51,7 +51,7 @@ void gather_as(Type type, const Pointers& pointers, std::size_t offset, std::uin
 
 template <class W, class E>
 void scatter(const W* values, const Pointers& pointers, std::size_t offset, std::uint32_t mask) {
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
     if ((mask >> lane & 1U) == 0) continue;
     const E value = static_cast<E>(values[lane]);
     std::memcpy(pointers[lane] + offset, &value, sizeof(E));
@@ -88,7 +88,7 @@ std::uint64_t poll_hash(const LaneFile& lanes, const Op& op, std::uint32_t mask,
     const int lane = std::countr_zero(rest);
     found.add(addresses[static_cast<std::size_t>(lane)]);
     for (std::size_t i = 0; i < op.m[4]; ++i) {
-      if (op.r[i] == no_operand) continue;
+      if (op.r[i] == kNoOperand) continue;
       found.add(op.m[5] == 8 ? std::uint64_t{slot64(lanes, op.r[i])[lane]}
                              : slot(lanes, op.r[i])[lane]);
     }
@@ -100,17 +100,17 @@ std::uint64_t poll_hash(const LaneFile& lanes, const Op& op, std::uint32_t mask,
 // lanes at once in loops that become vector code. `memory` is null where the case is another.
 struct Words {
   std::byte* memory = nullptr;
-  std::uint32_t offsets[warp_size];
+  std::uint32_t offsets[kWarpSize];
 };
 
 void find_words(const Warp& warp, const Op& op, std::uint32_t mask, bool write, Words& words) {
-  if (mask != full_mask || op.m[2] == 0 || op.m[5] != 4) return;
+  if (mask != kFullMask || op.m[2] == 0 || op.m[5] != 4) return;
   if (size_of(static_cast<Type>(op.m[3])) != 4) return;
   if (warp.cta->counters() != nullptr || warp.cta->sanitizer() != nullptr) return;
   if (!write && looks_elsewhere(op)) return;
   const auto space = static_cast<Space>(op.m[0]);
   std::byte* memory = nullptr;
-  std::uint64_t begin = shared_reserved;
+  std::uint64_t begin = kSharedReserved;
   std::uint64_t size = 0;
   if (space == Space::shared) {
     const std::span<std::byte> shared = warp.cta->shared();
@@ -130,14 +130,14 @@ void find_words(const Warp& warp, const Op& op, std::uint32_t mask, bool write, 
   std::uint32_t wrong = 0;
   if (op.m[2] == 8) {
     const Word64* base = slot64(warp, op.r[8]);
-    for (int lane = 0; lane < warp_size; ++lane) {
+    for (int lane = 0; lane < kWarpSize; ++lane) {
       const std::uint64_t offset = base[lane] + shift;
       words.offsets[lane] = static_cast<std::uint32_t>(offset);
       wrong |= static_cast<std::uint32_t>(offset >> 32);
     }
   } else {
     const std::uint32_t* base = slot(warp, op.r[8]);
-    for (int lane = 0; lane < warp_size; ++lane) {
+    for (int lane = 0; lane < kWarpSize; ++lane) {
       words.offsets[lane] = base[lane] + static_cast<std::uint32_t>(shift);
     }
     if (space != Space::shared) return;
@@ -157,9 +157,9 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   find_words(warp, op, mask, false, words);
   if (words.memory != nullptr) {
     for (std::size_t i = 0; i < op.m[4]; ++i) {
-      if (op.r[i] == no_operand) continue;
-      std::uint32_t loaded[warp_size];
-      for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      if (op.r[i] == kNoOperand) continue;
+      std::uint32_t loaded[kWarpSize];
+      for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
         std::memcpy(&loaded[lane], words.memory + words.offsets[lane] + 4 * i, 4);
       }
       std::memcpy(target_slot(lanes, op.r[i]), loaded, sizeof(loaded));
@@ -173,7 +173,7 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const auto type = static_cast<Type>(op.m[3]);
   const auto step = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i < op.m[4]; ++i) {
-    if (op.r[i] == no_operand) continue;
+    if (op.r[i] == kNoOperand) continue;
     if (op.m[5] == 8) {
       gather_as(type, pointers, i * step, mask, target_slot64(lanes, op.r[i]));
       continue;
@@ -200,7 +200,7 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Words words;
   find_words(warp, op, mask, true, words);
   if (words.memory != nullptr) {
-    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
       std::byte* to = words.memory + words.offsets[lane];
       for (std::size_t i = 0; i < op.m[4]; ++i) {
         std::memcpy(to + 4 * i, slot(lanes, op.r[i]) + lane, 4);
@@ -253,24 +253,24 @@ void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const Word64* addresses = slot64(lanes, op.r[1]);
   std::uint32_t holds = 0;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     const std::uint64_t address = addresses[lane];
     bool is = false;
     switch (static_cast<Space>(op.m[0])) {
       case Space::shared:
-        is = in_window(address, shared_window) && (address - shared_window) >> cluster_rank_at == 0;
+        is = in_window(address, kSharedWindow) && (address - kSharedWindow) >> kClusterRankAt == 0;
         break;
       case Space::cluster:
-        is = in_window(address, shared_window);
+        is = in_window(address, kSharedWindow);
         break;
       case Space::local:
-        is = in_window(address, local_window);
+        is = in_window(address, kLocalWindow);
         break;
       case Space::param:
-        is = in_window(address, param_window);
+        is = in_window(address, kParamWindow);
         break;
       default:
-        is = address >= global_begin;
+        is = address >= kGlobalBegin;
         break;
     }
     holds |= static_cast<std::uint32_t>(is) << lane;

@@ -14,14 +14,14 @@ namespace fa_tune::emulator {
 namespace {
 
 // A key of `flags_` for a place in shared memory; global addresses lie elsewhere.
-constexpr std::uint64_t shared_key = std::uint64_t{1} << 63;
+constexpr std::uint64_t kSharedKey = std::uint64_t{1} << 63;
 
 std::uint32_t warps_of(const LaunchContext& context) {
-  return static_cast<std::uint32_t>((context.config.block.count() + warp_size - 1) / warp_size);
+  return static_cast<std::uint32_t>((context.config.block.count() + kWarpSize - 1) / kWarpSize);
 }
 
 std::size_t shared_bytes(const LaunchContext& context) {
-  return context.program->dynamic_shared_begin - shared_reserved +
+  return context.program->dynamic_shared_begin - kSharedReserved +
          context.config.dynamic_shared_bytes;
 }
 
@@ -54,7 +54,7 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
   }
   if (checks_.initialized) {
     local_written_.assign(clocks_.warps(),
-                          InitShadow(std::size_t{context.program->local_bytes} * warp_size));
+                          InitShadow(std::size_t{context.program->local_bytes} * kWarpSize));
   }
 }
 
@@ -106,11 +106,11 @@ bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Acces
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t bit = rest & (0U - rest);
     const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(rest))];
-    if (in_window(address, shared_window)) {
+    if (in_window(address, kSharedWindow)) {
       shared |= bit;
-    } else if (in_window(address, local_window)) {
+    } else if (in_window(address, kLocalWindow)) {
       local |= bit;
-    } else if (address >= global_begin) {
+    } else if (address >= kGlobalBegin) {
       global |= bit;
     }
   }
@@ -124,8 +124,8 @@ bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Acces
 
 Sanitizer::SharedPlace Sanitizer::place(const Warp& warp, std::uint64_t address) const {
   const auto low = static_cast<std::uint32_t>(address);
-  const std::uint32_t above = low >> cluster_rank_at;
-  return {above == 0 ? warp.cta->rank() : above - 1, (low & shared_offset_mask) - shared_reserved};
+  const std::uint32_t above = low >> kClusterRankAt;
+  return {above == 0 ? warp.cta->rank() : above - 1, (low & kSharedOffsetMask) - kSharedReserved};
 }
 
 bool Sanitizer::access_shared(const Current& at) {
@@ -155,7 +155,7 @@ bool Sanitizer::access_shared(const Current& at) {
     }
     if (!checks_.races) continue;
     if (strong) {
-      synchronize(at, shared_key | std::uint64_t{rank} << 32 | offset, false);
+      synchronize(at, kSharedKey | std::uint64_t{rank} << 32 | offset, false);
       stamp.time = clocks_.time(warp);
     }
     stamp.lane = static_cast<std::uint8_t>(lane);
@@ -235,7 +235,7 @@ bool Sanitizer::race_global(const Current& at, int lane, std::uint64_t address) 
   const Access& access = *at.access;
   const std::uint32_t thread =
       at.warp->cta->rank() * static_cast<std::uint32_t>(context_.config.block.count()) +
-      at.warp->index * warp_size + static_cast<std::uint32_t>(lane);
+      at.warp->index * kWarpSize + static_cast<std::uint32_t>(lane);
   const GlobalStamp stamp{global_.actor(), global_.time(), index_of(*at.op),
                           static_cast<std::uint16_t>(thread), access.strong()};
   GlobalConflict conflict;
@@ -272,7 +272,7 @@ void Sanitizer::synchronize(const Current& at, std::uint64_t key, bool global) {
 // Whether a store writes what is there already; compute-sanitizer calls such a race harmless too.
 bool Sanitizer::is_benign(const Conflict& conflict) {
   const Current& at = current_;
-  if (conflict.writes && conflict.before_writes && conflict.before.time != Stamp::unfinished &&
+  if (conflict.writes && conflict.before_writes && conflict.before.time != Stamp::kUnfinished &&
       conflict.before.agent < clocks_.warps() && !at.asynchronous) {
     const auto lane = static_cast<int>(conflict.lane);
     const int before = conflict.before.lane;

@@ -158,11 +158,11 @@ class Sanitizer final : private RaceFilter {
   std::optional<Diagnostic> unwritten_;  // the first read of what nobody had written
 
   VectorClocks clocks_;
-  std::vector<SharedShadow> cells_;                          // a CTA
-  std::vector<InitShadow> shared_written_;                   // a CTA
-  std::vector<InitShadow> local_written_;                    // a warp
-  std::vector<PendingCopies> copies_;                        // a warp
-  std::vector<std::array<Clock, barriers_a_cta>> barriers_;  // a CTA
+  std::vector<SharedShadow> cells_;                         // a CTA
+  std::vector<InitShadow> shared_written_;                  // a CTA
+  std::vector<InitShadow> local_written_;                   // a warp
+  std::vector<PendingCopies> copies_;                       // a warp
+  std::vector<std::array<Clock, kBarriersACta>> barriers_;  // a CTA
   std::unordered_map<const std::byte*, PhaseClocks> mbarriers_;
   Clock cluster_coming_;
   Clock cluster_over_;

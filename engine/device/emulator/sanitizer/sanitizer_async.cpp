@@ -49,7 +49,7 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completio
     // What is read must have been made visible to the asynchronous proxy; what is written must only
     // not be in use.
     const bool right = access.write ? cells_[rank].write(viewer(own), stamp, offset, bytes, *this)
-                                    : cells_[rank].read({Viewer::nobody, &clocks_.proxied(own)},
+                                    : cells_[rank].read({Viewer::kNobody, &clocks_.proxied(own)},
                                                         stamp, offset, bytes, *this);
     if (!right) return false;
   }
@@ -57,7 +57,7 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completio
   InitShadow& map = shared_written_[rank];
   if (access.reads() && !unwritten_ && !map.all(offset, bytes)) {
     const Current at = current_;
-    note_unwritten(at, lane, Space::shared, shared_reserved + offset, map.missing(offset, bytes));
+    note_unwritten(at, lane, Space::shared, kSharedReserved + offset, map.missing(offset, bytes));
   }
   if (access.write) map.mark(offset, bytes);
   return true;

@@ -83,7 +83,7 @@ bool Sanitizer::begin_copy(Warp& warp, const Op& op, std::uint32_t mask, const A
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
     copy.offsets[lane] = place(warp, to[lane]).offset;
     if (!checks_.races) continue;
-    const Stamp stamp{Stamp::unfinished, copy.op, static_cast<std::uint16_t>(own),
+    const Stamp stamp{Stamp::kUnfinished, copy.op, static_cast<std::uint16_t>(own),
                       static_cast<std::uint8_t>(lane), false};
     SharedShadow& cells = cells_[warp.cta->rank()];
     if (!cells.write(viewer(own), stamp, copy.offsets[lane], copy.bytes, *this)) return false;
@@ -120,7 +120,7 @@ void Sanitizer::end_copy(const Warp& warp, const PendingCopies::Copy& copy, std:
   if (!checks_.races) return;
   const auto own = static_cast<std::uint16_t>(number(warp));
   const auto small = static_cast<std::uint8_t>(lane);
-  cells_[rank].finish({Stamp::unfinished, copy.op, own, small, false},
+  cells_[rank].finish({Stamp::kUnfinished, copy.op, own, small, false},
                       {time, copy.op, agent, small, false}, offset, copy.bytes);
 }
 

@@ -49,7 +49,7 @@ void Sanitizer::report_race(const Conflict& conflict) {
   std::string who;
   if (before.agent < clocks_.warps()) {
     const std::uint32_t rank = before.agent / warps_a_cta_;
-    who = thread_text(before.agent % warps_a_cta_ * warp_size + before.lane);
+    who = thread_text(before.agent % warps_a_cta_ * kWarpSize + before.lane);
     if (rank != at.warp->cta->rank()) {
       who = "block " + triple(block_of(context_.config, cluster_, rank)) + ", " + who;
     }
@@ -66,7 +66,7 @@ void Sanitizer::report_race(const Conflict& conflict) {
   if (unfenced) {
     what = fmt::format("{} {} it {}, with no fence.proxy.async after that", who,
                        past(conflict.before_writes), where_text(before.op));
-  } else if (before.time == Stamp::unfinished) {
+  } else if (before.time == Stamp::kUnfinished) {
     what = fmt::format("{} is copying to it {}, and has not waited for the copy", who,
                        where_text(before.op));
   } else {
@@ -76,7 +76,7 @@ void Sanitizer::report_race(const Conflict& conflict) {
   at.warp->cta->report(
       DiagnosticKind::race, *at.warp, *at.op, lane,
       fmt::format("{} {} bytes at shared address 0x{:x}, byte {} of the block's {}; {}",
-                  verb(conflict.writes), at.access->bytes, conflict.offset + shared_reserved,
+                  verb(conflict.writes), at.access->bytes, conflict.offset + kSharedReserved,
                   conflict.offset, at.owner->shared().size(), what));
 }
 

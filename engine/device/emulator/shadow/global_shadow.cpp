@@ -20,7 +20,7 @@ void set_threads(std::array<std::uint16_t, 4>& threads, std::uint16_t bytes, std
 
 GlobalConflict GlobalShadow::conflict_with(const Part& part, bool writes, std::uint64_t address) {
   GlobalConflict conflict{part.stamp, writes, address};
-  conflict.before.thread = part.threads[address % chunk / 4];
+  conflict.before.thread = part.threads[address % kChunk / 4];
   return conflict;
 }
 
@@ -34,14 +34,14 @@ void GlobalShadow::enter(std::uint32_t actor) {
 void GlobalShadow::put_aside() { aside_[actor_] = std::exchange(own_, {}); }
 
 GlobalShadow::Chunk& GlobalShadow::at(std::uint64_t address) {
-  const std::uint64_t number = address / (chunk * chunks_a_page);
+  const std::uint64_t number = address / (kChunk * kChunksAPage);
   if (number != last_number_) {
     std::unique_ptr<Page>& page = pages_[number];
     if (!page) page = std::make_unique<Page>();
     last_ = page.get();
     last_number_ = number;
   }
-  return (*last_)[address / chunk % chunks_a_page];
+  return (*last_)[address / kChunk % kChunksAPage];
 }
 
 bool GlobalShadow::ordered(const GlobalStamp& before) const {

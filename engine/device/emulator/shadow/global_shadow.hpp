@@ -53,8 +53,8 @@ class GlobalShadow {
   void learn(std::uint64_t address);
 
  private:
-  static constexpr std::uint64_t chunk = 16;
-  static constexpr std::uint64_t chunks_a_page = 256;
+  static constexpr std::uint64_t kChunk = 16;
+  static constexpr std::uint64_t kChunksAPage = 256;
 
   struct Part {
     GlobalStamp stamp;
@@ -69,7 +69,7 @@ class GlobalShadow {
     std::uint16_t read_weakly_by_many = 0;
     GlobalStamp many;
   };
-  using Page = std::array<Chunk, chunks_a_page>;
+  using Page = std::array<Chunk, kChunksAPage>;
   using Times = std::unordered_map<std::uint32_t, std::uint32_t>;  // by actor
 
   Chunk& at(std::uint64_t address);

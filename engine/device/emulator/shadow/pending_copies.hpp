@@ -16,8 +16,8 @@ class PendingCopies {
     std::uint32_t op = 0;                            // index of the instruction
     std::uint32_t lanes = 0;                         // that have not waited
     std::uint32_t bytes = 0;                         // a lane
-    std::array<std::uint32_t, warp_size> offsets{};  // in the CTA's shared memory
-    std::array<std::uint32_t, warp_size> groups{};   // the lane's commits before it
+    std::array<std::uint32_t, kWarpSize> offsets{};  // in the CTA's shared memory
+    std::array<std::uint32_t, kWarpSize> groups{};   // the lane's commits before it
   };
 
   void begin(const Copy& copy) { copies_.push_back(copy); }
@@ -35,7 +35,7 @@ class PendingCopies {
   template <class Covers, class Done>
   void end(std::uint32_t mask, Covers&& covers, Done&& done) {
     for (Copy& copy : copies_) {
-      for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
         const std::uint32_t bit = 1U << lane;
         if ((copy.lanes & mask & bit) == 0 || !covers(copy, lane)) continue;
         copy.lanes &= ~bit;

@@ -20,7 +20,7 @@ bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lan
 
 SharedShadow::SharedShadow(std::size_t bytes, std::uint32_t readers)
     : slots_(std::bit_ceil(std::clamp(readers, 1U, 64U))) {
-  const std::size_t count = (bytes + chunk - 1) / chunk;
+  const std::size_t count = (bytes + kChunk - 1) / kChunk;
   chunks_.cells.resize(count);
   chunks_.reads.resize(count * slots_);
 }
@@ -78,21 +78,21 @@ bool SharedShadow::check_write(const Viewer& viewer, const Stamp& stamp, const P
 template <class Act>
 bool SharedShadow::each_cell(std::size_t offset, std::size_t bytes, Act&& act) {
   if (bytes < unit_) narrow(bytes);
-  if (bytes < chunk) {
-    const std::size_t index = offset / chunk;
+  if (bytes < kChunk) {
+    const std::size_t index = offset / kChunk;
     if (!chunks_.cells[index].parted) part(index);
     for (std::size_t at = offset; at < offset + bytes; at += unit_) {
       if (!act(Place{&parts_, at / unit_, at, unit_})) return false;
     }
     return true;
   }
-  for (std::size_t at = offset; at < offset + bytes; at += chunk) {
-    const std::size_t index = at / chunk;
+  for (std::size_t at = offset; at < offset + bytes; at += kChunk) {
+    const std::size_t index = at / kChunk;
     if (!chunks_.cells[index].parted) {
-      if (!act(Place{&chunks_, index, at, chunk})) return false;
+      if (!act(Place{&chunks_, index, at, kChunk})) return false;
       continue;
     }
-    for (std::size_t inner = at; inner < at + chunk; inner += unit_) {
+    for (std::size_t inner = at; inner < at + kChunk; inner += unit_) {
       if (!act(Place{&parts_, inner / unit_, inner, unit_})) return false;
     }
   }
@@ -117,8 +117,8 @@ bool SharedShadow::write(const Viewer& viewer, const Stamp& stamp, std::size_t o
   });
   if (!right) return false;
   // Whole chunks that were in parts are whole again.
-  if (bytes >= chunk) {
-    for (std::size_t index = offset / chunk; index < (offset + bytes) / chunk; ++index) {
+  if (bytes >= kChunk) {
+    for (std::size_t index = offset / kChunk; index < (offset + bytes) / kChunk; ++index) {
       Cell& cell = chunks_.cells[index];
       if (cell.parted) cell = {stamp, false, 0};
     }
@@ -138,13 +138,13 @@ void SharedShadow::finish(const Stamp& stamp, const Stamp& done, std::size_t off
 }
 
 void SharedShadow::narrow(std::size_t unit) {
-  const std::size_t bytes = chunks_.cells.size() * chunk;
+  const std::size_t bytes = chunks_.cells.size() * kChunk;
   Cells finer;
   finer.cells.resize(bytes / unit);
   finer.reads.resize(bytes / unit * slots_);
   std::swap(parts_, finer);
   const std::size_t before = std::exchange(unit_, unit);
-  if (before == chunk) return;
+  if (before == kChunk) return;
   for (std::size_t i = 0; i < parts_.cells.size(); ++i) {
     const std::size_t from = i * unit / before;
     parts_.cells[i] = finer.cells[from];
@@ -157,7 +157,7 @@ void SharedShadow::narrow(std::size_t unit) {
 void SharedShadow::part(std::size_t index) {
   Cell& whole = chunks_.cells[index];
   whole.parted = true;
-  for (std::size_t i = index * chunk / unit_; i < (index + 1) * chunk / unit_; ++i) {
+  for (std::size_t i = index * kChunk / unit_; i < (index + 1) * kChunk / unit_; ++i) {
     parts_.cells[i].write = whole.write;
     parts_.cells[i].readers = whole.readers;
     for (std::uint64_t rest = whole.readers; rest != 0; rest &= rest - 1) {

@@ -11,7 +11,7 @@ namespace fa_tune::emulator {
 // Who made an access and when. `time` is its agent's; `unfinished` means that nobody knows yet when
 // it ends.
 struct Stamp {
-  static constexpr std::uint32_t unfinished = ~0U;
+  static constexpr std::uint32_t kUnfinished = ~0U;
   std::uint32_t time = 0;
   std::uint32_t op = 0;     // index of the instruction
   std::uint16_t agent = 0;  // of VectorClocks
@@ -41,7 +41,7 @@ class RaceFilter {
 
 // Who makes or starts an access, and the clock with which earlier accesses are compared.
 struct Viewer {
-  static constexpr std::uint16_t nobody = 0xffff;  // its own warp is one among others
+  static constexpr std::uint16_t kNobody = 0xffff;  // its own warp is one among others
   std::uint16_t agent = 0;
   const Times* known = nullptr;
 };
@@ -71,7 +71,7 @@ class SharedShadow {
   void finish(const Stamp& stamp, const Stamp& done, std::size_t offset, std::size_t bytes);
 
  private:
-  static constexpr std::size_t chunk = 16;
+  static constexpr std::size_t kChunk = 16;
 
   struct Cell {
     Stamp write;
@@ -104,7 +104,7 @@ class SharedShadow {
   bool each_cell(std::size_t offset, std::size_t bytes, Act&& act);
 
   std::uint32_t slots_ = 0;  // a power of two
-  std::size_t unit_ = chunk;
+  std::size_t unit_ = kChunk;
   Cells chunks_;
   Cells parts_;  // of unit_ bytes each; none while nothing is narrower than a chunk
 };

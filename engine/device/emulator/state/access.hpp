@@ -15,8 +15,8 @@
 
 namespace fa_tune::emulator {
 
-using Addresses = std::array<std::uint64_t, warp_size>;
-using Pointers = std::array<std::byte*, warp_size>;
+using Addresses = std::array<std::uint64_t, kWarpSize>;
+using Pointers = std::array<std::byte*, kWarpSize>;
 
 // How many bytes, and whether they are to be written.
 struct Access {

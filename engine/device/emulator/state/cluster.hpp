@@ -17,7 +17,7 @@ struct AsyncOperation {
   const Op* op = nullptr;
   int lane = 0;
   std::uint32_t group = 0;  // of the thread's bulk groups; none for what completes on an mbarrier
-  static constexpr std::uint32_t no_group = ~0U;
+  static constexpr std::uint32_t kNoGroup = ~0U;
   // All that is left of it.
   std::function<void()> complete;
   // Reads the source and leaves the rest to `complete`; empty where the two are never apart.

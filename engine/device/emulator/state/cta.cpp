@@ -13,10 +13,10 @@ Cta::Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, San
     : context_(context), cluster_(cluster), rank_(rank), sanitizer_(sanitizer) {
   const Program& program = *context.program;
   const std::uint64_t threads = context.config.block.count();
-  warps_.resize((threads + warp_size - 1) / warp_size);
+  warps_.resize((threads + kWarpSize - 1) / kWarpSize);
   // Slots, then predicates, rounded up to a slot.
   register_words_ =
-      (std::size_t{program.slots} + (program.predicates + warp_size) / warp_size) * warp_size;
+      (std::size_t{program.slots} + (program.predicates + kWarpSize) / kWarpSize) * kWarpSize;
   // On a cache line: a slot is two of them.
   constexpr std::size_t line_words = 16;
   registers_.resize(register_words_ * warps_.size() + program.constants.size() + line_words);
@@ -25,17 +25,17 @@ Cta::Cta(const LaunchContext& context, Cluster& cluster, std::uint32_t rank, San
   std::uint32_t* begin = registers_.data() + (line_words - misplaced) % line_words;
   constants_ = begin + register_words_ * warps_.size();
   std::copy(program.constants.begin(), program.constants.end(), constants_);
-  shared_.resize(program.dynamic_shared_begin - shared_reserved +
+  shared_.resize(program.dynamic_shared_begin - kSharedReserved +
                  context.config.dynamic_shared_bytes);
-  local_.resize(std::size_t{program.local_bytes} * warp_size * warps_.size());
+  local_.resize(std::size_t{program.local_bytes} * kWarpSize * warps_.size());
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     Warp& warp = warps_[i];
     warp.cta = this;
     warp.index = static_cast<std::uint32_t>(i);
     warp.base[0] = begin + i * register_words_;
     warp.base[1] = constants_;
-    warp.predicates = warp.base[0] + std::size_t{program.slots} * warp_size;
-    warp.local = local_.data() + i * warp_size * program.local_bytes;
+    warp.predicates = warp.base[0] + std::size_t{program.slots} * kWarpSize;
+    warp.local = local_.data() + i * kWarpSize * program.local_bytes;
   }
 }
 
@@ -61,10 +61,10 @@ void Cta::start_warp(Warp& warp) {
   const Program& program = *context_.program;
   const std::uint64_t threads = context_.config.block.count();
   std::memset(warp.base[0], 0xff, register_words_ * sizeof(std::uint32_t));
-  warp.predicates[predicate_false] = 0;
-  warp.predicates[predicate_true] = full_mask;
-  const std::uint64_t left = threads - std::uint64_t{warp.index} * warp_size;
-  warp.live = left >= warp_size ? full_mask : (1U << left) - 1;
+  warp.predicates[kPredicateFalse] = 0;
+  warp.predicates[kPredicateTrue] = kFullMask;
+  const std::uint64_t left = threads - std::uint64_t{warp.index} * kWarpSize;
+  warp.live = left >= kWarpSize ? kFullMask : (1U << left) - 1;
   warp.paths.assign(1, {program.entry, warp.live, DivergentPath::State::ready, 0});
   warp.slices = 0;
   warp.slice_begin = 0;
@@ -79,7 +79,7 @@ void Cta::start_warp(Warp& warp) {
   if (!program.wgmma.empty()) warp.flight.start(program.slots);
   for (std::size_t i = 0; i < program.special_slots.size(); ++i) {
     const std::uint16_t index = program.special_slots[i];
-    if (index != no_operand) fill_special(warp, static_cast<Special>(i), target_slot(warp, index));
+    if (index != kNoOperand) fill_special(warp, static_cast<Special>(i), target_slot(warp, index));
   }
 }
 
@@ -87,8 +87,8 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
   const LaunchConfig& config = context_.config;
   const Program& program = *context_.program;
   const auto warps = static_cast<std::uint32_t>(warps_.size());
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    const std::uint32_t thread = warp.index * warp_size + lane;
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    const std::uint32_t thread = warp.index * kWarpSize + lane;
     const std::uint32_t bit = 1U << lane;
     const auto value = [&]() -> std::uint32_t {
       switch (special) {
@@ -180,7 +180,7 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
 Diagnostic Cta::describe(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
                          const std::string& what) const {
   const Dim3& block = context_.config.block;
-  const std::uint32_t thread = warp.index * warp_size + static_cast<std::uint32_t>(lane);
+  const std::uint32_t thread = warp.index * kWarpSize + static_cast<std::uint32_t>(lane);
   return {kind, fmt::format("{}, {}: {}, block ({},{},{}), thread ({},{},{}): {}",
                             context_.program->kernel, line_text(*context_.program, op),
                             context_.program->names[op.name], block_index_.x, block_index_.y,

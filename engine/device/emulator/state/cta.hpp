@@ -44,10 +44,10 @@ struct PendingCopy {
   std::uint64_t number = 0;  // of the warp's copies
   std::uint32_t mask = 0;
   std::uint32_t bytes = 0;
-  std::array<const std::byte*, warp_size> from{};
-  std::array<std::byte*, warp_size> to{};
-  std::array<std::uint32_t, warp_size> valid{};  // bytes to read; the rest becomes zero
-  std::array<std::uint32_t, warp_size> group{};
+  std::array<const std::byte*, kWarpSize> from{};
+  std::array<std::byte*, kWarpSize> to{};
+  std::array<std::uint32_t, kWarpSize> valid{};  // bytes to read; the rest becomes zero
+  std::array<std::uint32_t, kWarpSize> group{};
 };
 
 struct Warp : LaneFile {
@@ -60,14 +60,14 @@ struct Warp : LaneFile {
   std::byte* local = nullptr;     // local_bytes a lane, lane after lane
   std::vector<PendingCopy> copies;
   std::uint64_t copies_begun = 0;
-  std::array<std::uint32_t, warp_size> committed{};       // groups a lane has committed
-  std::array<std::uint32_t, warp_size> bulk_committed{};  // the same of bulk groups
+  std::array<std::uint32_t, kWarpSize> committed{};       // groups a lane has committed
+  std::array<std::uint32_t, kWarpSize> bulk_committed{};  // the same of bulk groups
   // What an instruction of Kind::wait found: go on, go on after the others' turn, or try again.
   enum class Outcome : std::uint8_t { go_on, yield, wait };
   Outcome outcome = Outcome::go_on;
   std::uint64_t awaited = 0;  // address of the mbarrier that an instruction waits for, or 0
   std::uint32_t in_cluster_phase = 0;  // lanes that have arrived at the cluster's barrier
-  std::array<std::uint32_t, warp_size> cluster_phase{};  // that a lane arrived in
+  std::array<std::uint32_t, kWarpSize> cluster_phase{};  // that a lane arrived in
   WgmmaFlight flight;
   Polls polls;
 };
@@ -75,7 +75,7 @@ struct Warp : LaneFile {
 // Handlers are given the registers of a warp, which are a part of it.
 inline Warp& warp_of(LaneFile& lanes) { return static_cast<Warp&>(lanes); }
 
-inline constexpr std::size_t barriers_a_cta = 16;
+inline constexpr std::size_t kBarriersACta = 16;
 
 // What a launch is to be checked for beyond bounds and alignment: see Checks of Device.
 struct CheckSet {

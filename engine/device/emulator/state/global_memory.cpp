@@ -11,25 +11,25 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t alignment = 256;
+constexpr std::uint64_t kAlignment = 256;
 // Far more than an index that is off by a tile or a row can cross.
-constexpr std::uint64_t gap = std::uint64_t{64} << 20;
+constexpr std::uint64_t kGap = std::uint64_t{64} << 20;
 // As many released allocations are remembered.
-constexpr std::size_t most_released = 4096;
+constexpr std::size_t kMostReleased = 4096;
 
 }  // namespace
 
 const Allocation& GlobalMemory::allocate(std::uint64_t size, bool writable) {
-  if (next_ == 0) next_ = global_begin;
+  if (next_ == 0) next_ = kGlobalBegin;
   Allocation allocation;
   allocation.address = next_;
   allocation.size = size;
   allocation.writable = writable;
-  allocation.storage = std::make_unique_for_overwrite<std::byte[]>(size + alignment);
+  allocation.storage = std::make_unique_for_overwrite<std::byte[]>(size + kAlignment);
   const auto raw = reinterpret_cast<std::uintptr_t>(allocation.storage.get());
-  allocation.bytes = allocation.storage.get() + (alignment - raw % alignment) % alignment;
+  allocation.bytes = allocation.storage.get() + (kAlignment - raw % kAlignment) % kAlignment;
   std::memset(allocation.bytes, 0xff, size);
-  next_ += (size + gap) / alignment * alignment + alignment;
+  next_ += (size + kGap) / kAlignment * kAlignment + kAlignment;
   const std::uint64_t address = allocation.address;
   return allocations_.emplace(address, std::move(allocation)).first->second;
 }
@@ -38,7 +38,7 @@ void GlobalMemory::release(std::uint64_t address) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return;
   released_.push_back({address, found->second.size});
-  if (released_.size() > most_released) released_.pop_front();
+  if (released_.size() > kMostReleased) released_.pop_front();
   allocations_.erase(found);
 }
 
@@ -83,7 +83,7 @@ std::string GlobalMemory::describe(std::uint64_t address) const {
   }
   const auto after = allocations_.upper_bound(address);
   std::string text = "there is no allocation near it";
-  std::uint64_t distance = gap / 2;
+  std::uint64_t distance = kGap / 2;
   if (after != allocations_.begin()) {
     const Allocation& before = std::prev(after)->second;
     const std::uint64_t offset = address - before.address;

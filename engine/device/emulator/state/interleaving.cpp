@@ -3,9 +3,9 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint64_t plain_turn = 1 << 20;
-constexpr std::uint64_t all_early = 1;
-constexpr std::uint64_t all_late = 2;
+constexpr std::uint64_t kPlainTurn = 1 << 20;
+constexpr std::uint64_t kAllEarly = 1;
+constexpr std::uint64_t kAllLate = 2;
 
 // SplitMix64 (Steele, Lea, Flood 2014): one step, and the mixing of its state.
 constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
@@ -31,15 +31,15 @@ std::uint32_t Interleaving::below(std::uint32_t n) {
 }
 
 bool Interleaving::early() {
-  if (number_ == all_early) return true;
-  if (number_ == 0 || number_ == all_late) return false;
+  if (number_ == kAllEarly) return true;
+  if (number_ == 0 || number_ == kAllLate) return false;
   return (draw() >> 63) != 0;
 }
 
 // Mostly short, so that warps overtake each other everywhere; sometimes long, so that one runs far
 // ahead.
 std::uint64_t Interleaving::turn() {
-  if (number_ == 0) return plain_turn;
+  if (number_ == 0) return kPlainTurn;
   const std::uint64_t drawn = draw();
   return 1 + (drawn >> 32) % ((drawn & 7) == 0 ? 4096 : 64);
 }

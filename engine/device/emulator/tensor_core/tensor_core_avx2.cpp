@@ -43,11 +43,11 @@ template <int f, int k_, int at_once_>
 struct Plan {
   static constexpr int F = f;
   static constexpr int k = k_;
-  static constexpr int at_once = at_once_;
+  static constexpr int kAtOnce = at_once_;
   // Whether a sum may need 32 bits beside its sign.
-  static constexpr bool wide = F == 25 && at_once > 8;
+  static constexpr bool kWide = F == 25 && kAtOnce > 8;
   // f32 results keep as many fraction bits as terms do, if those are fewer.
-  static constexpr int cleared = F < 23 ? (1 << (23 - F)) - 1 : 0;
+  static constexpr int kCleared = F < 23 ? (1 << (23 - F)) - 1 : 0;
 };
 
 // Sums of eight dot-adds: (-1)^sign * magnitude * 2^(exponent - F).
@@ -64,7 +64,7 @@ template <class P>
 __m256i largest_exponents(const Operands& operands, int row, int first) {
   __m256i largest = _mm256_set1_epi16(2 * kZeroExponent);
 #pragma GCC unroll 32
-  for (int k = first; k < first + P::at_once; ++k) {
+  for (int k = first; k < first + P::kAtOnce; ++k) {
     const auto pair = static_cast<int>(operands.a_exponents[row / 2][k]);
     const __m256i sum = _mm256_add_epi16(_mm256_set1_epi32(pair), load256(operands.b_exponents[k]));
     largest = _mm256_max_epi16(largest, sum);
@@ -113,7 +113,7 @@ Sums add_terms(const Operands& operands, int row, int first, __m256i largest, __
 
   const __m256 scale = _mm256_castsi256_ps(
       _mm256_slli_epi32(_mm256_sub_epi32(_mm256_set1_epi32(127 + P::F), sums.exponent), 23));
-  constexpr int kNarrow = P::wide ? 8 : P::at_once;
+  constexpr int kNarrow = P::kWide ? 8 : P::kAtOnce;
   __m256i low_terms = add_products<kNarrow>(operands, row, first, scale);
   const __m256i c_sign = _mm256_srai_epi32(c, 31);
   const __m256i away = _mm256_sub_epi32(sums.exponent, c_exponent);
@@ -125,11 +125,11 @@ Sums add_terms(const Operands& operands, int row, int first, __m256i largest, __
       _mm256_add_epi32(low_terms, _mm256_sub_epi32(_mm256_xor_si256(c_aligned, c_sign), c_sign));
   __m256i total = low_terms;
   __m256i negative = low_terms;
-  if constexpr (P::wide) {
+  if constexpr (P::kWide) {
     // Where two numbers of one sign gave the other, the sum is beyond 31 bits and its sign is
     // theirs.
     const __m256i high_terms =
-        add_products<P::at_once - kNarrow>(operands, row, first + kNarrow, scale);
+        add_products<P::kAtOnce - kNarrow>(operands, row, first + kNarrow, scale);
     total = _mm256_add_epi32(low_terms, high_terms);
     const __m256i wrapped =
         _mm256_and_si256(_mm256_xor_si256(total, low_terms), _mm256_xor_si256(total, high_terms));
@@ -152,7 +152,7 @@ __m256i with_sign(__m256 magnitude, const Sums& sums) {
 // Where all products are zero the sum is c itself, as far as its bits are kept; a zero is +0.
 template <class P>
 __m256i or_c(__m256i result, __m256i c, const Sums& sums) {
-  if constexpr (P::cleared != 0) c = _mm256_andnot_si256(_mm256_set1_epi32(P::cleared), c);
+  if constexpr (P::kCleared != 0) c = _mm256_andnot_si256(_mm256_set1_epi32(P::kCleared), c);
   const __m256i zero = _mm256_cmpeq_epi32(_mm256_slli_epi32(c, 1), _mm256_setzero_si256());
   return _mm256_blendv_epi8(result, _mm256_andnot_si256(zero, c), sums.c_only);
 }
@@ -161,7 +161,7 @@ __m256i or_c(__m256i result, __m256i c, const Sums& sums) {
 template <class P>
 __m256i to_f32(const Sums& sums, __m256i c) {
   __m256 number = _mm256_cvtepi32_ps(sums.magnitude);
-  if constexpr (P::wide) {
+  if constexpr (P::kWide) {
     // Two halves, as AVX2 converts signed numbers only.
     const __m256 high = _mm256_cvtepi32_ps(_mm256_srli_epi32(sums.magnitude, 16));
     const __m256 low =
@@ -170,8 +170,8 @@ __m256i to_f32(const Sums& sums, __m256i c) {
   }
   const __m256 unit = power_of_two(_mm256_sub_epi32(sums.exponent, _mm256_set1_epi32(P::F)));
   __m256i result = with_sign(_mm256_mul_ps(number, unit), sums);
-  if constexpr (P::cleared != 0) {
-    result = _mm256_andnot_si256(_mm256_set1_epi32(P::cleared), result);
+  if constexpr (P::kCleared != 0) {
+    result = _mm256_andnot_si256(_mm256_set1_epi32(P::kCleared), result);
   }
   return or_c<P>(result, c, sums);
 }
@@ -221,7 +221,7 @@ template <class P>
       const int lane = 4 * ((pair + i) % 8);
       sum[i] = join(load128(c_registers[0] + lane), load128(c_registers[1] + lane));
     }
-    for (int first = 0; first < P::k; first += P::at_once) {
+    for (int first = 0; first < P::k; first += P::kAtOnce) {
       const __m256i largest = largest_exponents<P>(operands, pair, first);
       for (int i = 0; i < 2; ++i) {
         const Sums sums =
@@ -249,7 +249,7 @@ template <class P>
       sum[i] =
           _mm_packus_epi32(_mm_and_si128(words, _mm_set1_epi32(0xFFFF)), _mm_srli_epi32(words, 16));
     }
-    for (int first = 0; first < P::k; first += P::at_once) {
+    for (int first = 0; first < P::k; first += P::kAtOnce) {
       const __m256i largest = largest_exponents<P>(operands, pair, first);
       for (int i = 0; i < 2; ++i) {
         const __m256i c = _mm256_castps_si256(_mm256_cvtph_ps(sum[i]));

@@ -155,7 +155,7 @@ class BlockMaker {
     std::vector<std::size_t> order;
     order.reserve(count);
     std::vector<double> done(count, -1);  // when its result is there; -1: not placed
-    std::array<double, unit_count> free{};
+    std::array<double, kUnitCount> free{};
     double now = 0;
     std::vector<std::size_t> window;
     std::size_t next = 0;

@@ -20,7 +20,7 @@ enum class Unit : std::uint8_t {
   control,
   count,
 };
-inline constexpr std::size_t unit_count = static_cast<std::size_t>(Unit::count);
+inline constexpr std::size_t kUnitCount = static_cast<std::size_t>(Unit::count);
 const char* name_of(Unit unit);
 
 // What an instruction does beyond keeping its unit busy.

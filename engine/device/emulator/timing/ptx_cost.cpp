@@ -48,7 +48,7 @@ bool is_integer(std::string_view type) {
   return !type.empty() && (type[0] == 's' || type[0] == 'u' || type[0] == 'b') && type != "bf16" &&
          type != "bf16x2";
 }
-bool is_wide(std::string_view type) { return type.ends_with("64"); }
+bool kIsWide(std::string_view type) { return type.ends_with("64"); }
 
 class Translator {
  public:
@@ -119,14 +119,14 @@ class Translator {
     Cost cost = arithmetic(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
     if (one_of(f.root, {"mul", "mad", "mul24", "mad24", "dp4a", "dp2a"})) {
       cost.unit = Unit::fma;
-      const bool wide = is_wide(f.type) && !f.has(".wide");
+      const bool wide = kIsWide(f.type) && !f.has(".wide");
       cost.issues = wide ? 3 : 1;
       cost.busy *= cost.issues;
       return cost;
     }
-    cost.either = one_of(f.root, {"add", "sub", "neg"}) || (f.root == "shl" && !is_wide(f.type));
+    cost.either = one_of(f.root, {"add", "sub", "neg"}) || (f.root == "shl" && !kIsWide(f.type));
     if (one_of(f.root, {"div", "rem"})) cost.issues = kDivisionIssues;
-    if (is_wide(f.type) && f.root != "setp") cost.issues = 2;
+    if (kIsWide(f.type) && f.root != "setp") cost.issues = 2;
     if (one_of(f.root, {"popc", "clz", "bfind", "brev"})) {
       return arithmetic(Unit::special, p.special_per_clock_sm, p.special_latency);
     }
@@ -176,8 +176,8 @@ class Translator {
   }
 
   std::optional<std::uint32_t> constant_of(std::uint16_t place) const {
-    if (place == no_operand || place < constant_bit) return std::nullopt;
-    return program_.constants[std::size_t{place & 0x7fffU} * warp_size];
+    if (place == kNoOperand || place < kConstantBit) return std::nullopt;
+    return program_.constants[std::size_t{place & 0x7fffU} * kWarpSize];
   }
 
   // A generic address: no space is named.
@@ -193,7 +193,7 @@ class Translator {
     if (op.kind == Kind::barrier) {
       cost.role = Role::barrier;
       cost.barrier = static_cast<std::uint8_t>(constant_of(op.r[1]).value_or(0) & 15U);
-      cost.depth = static_cast<int>(constant_of(op.r[2]).value_or(0) / warp_size);
+      cost.depth = static_cast<int>(constant_of(op.r[2]).value_or(0) / kWarpSize);
       cost.waits = op.m[0] != 1;
     } else if (f.root == "cp" && f.has("wait")) {
       cost.role = f.has("bulk") ? Role::bulk_wait : Role::async_wait;
@@ -304,15 +304,15 @@ class Translator {
     if (one_of(f.root, {"add", "sub"}) && is_integer(f.type) && def_use.reads(i).size() == 1) {
       return all_users(i, is_address_user);
     }
-    if ((f.root == "shl" && is_wide(f.type)) || (f.root == "mul" && f.has(".wide"))) {
+    if ((f.root == "shl" && kIsWide(f.type)) || (f.root == "mul" && f.has(".wide"))) {
       return only_user(i, [&](std::uint32_t user) {
-        return form(user).root == "add" && is_wide(form(user).type);
+        return form(user).root == "add" && kIsWide(form(user).type);
       });
     }
     if (f.root == "selp" && def_use.reads(i).size() == 1) {
       return all_users(i, [&](std::uint32_t user) { return form(user).root == "cp"; });
     }
-    if (f.root == "shr" && program_.ops[i].r[2] >= constant_bit) {
+    if (f.root == "shr" && program_.ops[i].r[2] >= kConstantBit) {
       return all_users(i, [&](std::uint32_t user) {
         return form(user).root == "cvt" && form(user).type == "u32" && form(user).has(".u16");
       });
@@ -331,7 +331,7 @@ class Translator {
     for (std::size_t i = begin; i <= end; ++i) {
       const Op& op = program_.ops[i];
       const bool simple = op.kind == Kind::lanes && (op.pipe == Pipe::alu || form(i).root == "cvt");
-      if (!simple || op.guard != predicate_true) continue;
+      if (!simple || op.guard != kPredicateTrue) continue;
       const auto reads = program_.value_def_use.reads(i);
       const auto writes = program_.value_def_use.writes(i);
       const bool same = std::all_of(reads.begin(), reads.end(),

@@ -341,7 +341,7 @@ class Simulation {
   std::uint64_t warps_begun_ = 0;
   std::size_t next_partition_ = 0;
   std::array<double, kPartitions> scheduler_free_{};
-  std::array<std::array<double, unit_count>, kPartitions> unit_free_{};
+  std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
   double spill_clocks_ = 0;
   double memory_free_ = 0;
   double l2_free_ = 0;
@@ -349,8 +349,8 @@ class Simulation {
   double end_ = 0;
   double issues_ = 0;
   std::uint64_t instructions_ = 0;
-  std::array<double, unit_count> busy_{};
-  std::array<double, wait_count> waits_{};
+  std::array<double, kUnitCount> busy_{};
+  std::array<double, kWaitCount> waits_{};
 };
 
 }  // namespace

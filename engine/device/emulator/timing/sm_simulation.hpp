@@ -22,7 +22,7 @@ enum class Wait : std::uint8_t {
   issue,       // another warp had the scheduler
   count,
 };
-inline constexpr std::size_t wait_count = static_cast<std::size_t>(Wait::count);
+inline constexpr std::size_t kWaitCount = static_cast<std::size_t>(Wait::count);
 const char* name_of(Wait wait);
 
 // The part of a launch that one SM runs.
@@ -40,10 +40,10 @@ struct SmTime {
   double instructions = 0;  // issued in the part that was simulated
   double share = 1;         // of the work that was simulated; clocks are for the whole
   // Of the part that was simulated.
-  std::array<double, unit_count> busy{};   // clocks of one unit; of four where there are four
+  std::array<double, kUnitCount> busy{};   // clocks of one unit; of four where there are four
   double issues = 0;                       // slots
   double l2_busy = 0;                      // clocks in which sectors came or went
-  std::array<double, wait_count> waits{};  // clocks, summed over warps
+  std::array<double, kWaitCount> waits{};  // clocks, summed over warps
 };
 
 // Runs the recorded CTAs through a simulated SM: warps issue in the order of the machine code, one

@@ -176,7 +176,7 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   const double sm_us = sm.clocks * us_per_clock;
   const double whole = us_per_clock / std::max(sm.share, 1e-9);  // of a clock that was simulated
   std::vector<Part> units;
-  for (std::size_t i = 0; i < unit_count; ++i) {
+  for (std::size_t i = 0; i < kUnitCount; ++i) {
     const auto unit = static_cast<Unit>(i);
     const double copies = unit == Unit::memory ? 1 : kPartitions;
     units.push_back({name_of(unit), sm.busy[i] / copies * whole});
@@ -185,7 +185,7 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   units.push_back({"l2", sm.l2_busy * whole});
   units.push_back({"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)});
   std::vector<Part> waits;
-  for (std::size_t i = 0; i < wait_count; ++i) {
+  for (std::size_t i = 0; i < kWaitCount; ++i) {
     const double warps = std::max(sm.warps, 1.0);
     waits.push_back({name_of(static_cast<Wait>(i)), sm.waits[i] / warps * us_per_clock});
   }

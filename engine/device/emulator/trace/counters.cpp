@@ -10,7 +10,7 @@ struct Field {
   std::uint64_t Counters::*value;
 };
 
-constexpr Field fields[] = {
+constexpr Field kFields[] = {
     {"warp_instructions", &Counters::warp_instructions},
     {"tensor", &Counters::tensor},
     {"fma_f32", &Counters::fma_f32},
@@ -39,19 +39,19 @@ constexpr Field fields[] = {
     {"blocks", &Counters::blocks},
     {"warps", &Counters::warps},
 };
-static_assert(sizeof(fields) / sizeof(fields[0]) * sizeof(std::uint64_t) == sizeof(Counters),
+static_assert(sizeof(kFields) / sizeof(kFields[0]) * sizeof(std::uint64_t) == sizeof(Counters),
               "every counter is added and scaled");
 
 }  // namespace
 
 Counters& Counters::operator+=(const Counters& other) {
-  for (const Field& field : fields) this->*field.value += other.*field.value;
+  for (const Field& field : kFields) this->*field.value += other.*field.value;
   return *this;
 }
 
 Counters Counters::scaled(double factor) const {
   Counters result;
-  for (const Field& field : fields) {
+  for (const Field& field : kFields) {
     result.*field.value =
         static_cast<std::uint64_t>(std::llround(static_cast<double>(this->*field.value) * factor));
   }
@@ -60,7 +60,7 @@ Counters Counters::scaled(double factor) const {
 
 std::vector<std::pair<std::string, std::uint64_t>> named_counters(const Counters& counters) {
   std::vector<std::pair<std::string, std::uint64_t>> named;
-  for (const Field& field : fields) named.emplace_back(field.name, counters.*field.value);
+  for (const Field& field : kFields) named.emplace_back(field.name, counters.*field.value);
   return named;
 }
 

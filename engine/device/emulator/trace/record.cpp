@@ -7,14 +7,14 @@ namespace fa_tune::emulator {
 namespace {
 
 // More than any simulation of an SM looks at; bounds what is kept of a kernel without end.
-constexpr std::size_t most_ranges = 200'000;
-constexpr std::size_t first_size = 4096;  // a power of two
+constexpr std::size_t kMostRanges = 200'000;
+constexpr std::size_t kFirstSize = 4096;  // a power of two
 
-constexpr std::uint64_t Counters::*pipe_counters[] = {
+constexpr std::uint64_t Counters::*kPipeCounters[] = {
     &Counters::tensor,  &Counters::fma_f32, &Counters::half,
     &Counters::alu,     &Counters::special, &Counters::convert,
     &Counters::control, &Counters::shuffle, &Counters::load_store};
-static_assert(std::size(pipe_counters) == static_cast<std::size_t>(Pipe::load_store) + 1,
+static_assert(std::size(kPipeCounters) == static_cast<std::size_t>(Pipe::load_store) + 1,
               "a counter for each pipe, in their order");
 
 }  // namespace
@@ -30,7 +30,7 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   return *this;
 }
 
-SectorSet::SectorSet() : places_(first_size) {}
+SectorSet::SectorSet() : places_(kFirstSize) {}
 
 void SectorSet::clear() {
   ++epoch_;
@@ -71,7 +71,7 @@ void Record::begin_block(std::uint64_t block, std::size_t warps) {
 void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
   attribute();
   totals.warp_instructions += 1;
-  totals.*pipe_counters[static_cast<std::size_t>(op.pipe)] += 1;
+  totals.*kPipeCounters[static_cast<std::size_t>(op.pipe)] += 1;
   const auto pc = static_cast<std::uint32_t>(&op - first_op_);
   ops_[pc].executions += 1;
   // What stays within its lane adds nothing else to the totals.
@@ -86,7 +86,7 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
     PcRange& latest = trace.ranges.back();
     if (latest.end == pc) {
       trace.instructions += 1;
-      if (trace.ranges.size() < most_ranges) {
+      if (trace.ranges.size() < kMostRanges) {
         latest.end = pc + 1;
         trace.kept += 1;
       }
@@ -98,7 +98,7 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
     if (waits && latest.end == pc + 1) return;
   }
   trace.instructions += 1;
-  if (trace.ranges.size() >= most_ranges) return;
+  if (trace.ranges.size() >= kMostRanges) return;
   trace.ranges.push_back({pc, pc + 1});
   trace.kept += 1;
 }

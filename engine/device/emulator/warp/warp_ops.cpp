@@ -12,15 +12,15 @@ namespace fa_tune::emulator {
 namespace {
 
 void set_predicate(LaneFile& lanes, std::uint16_t index, std::uint32_t value, std::uint32_t mask) {
-  if (index == no_operand) return;
+  if (index == kNoOperand) return;
   std::uint32_t& word = lanes.predicates[index];
   word = (word & ~mask) | (value & mask);
 }
 
 void write(LaneFile& lanes, std::uint16_t index, const std::uint32_t* values, std::uint32_t mask) {
-  if (index == no_operand) return;
+  if (index == kNoOperand) return;
   std::uint32_t* out = target_slot(lanes, index);
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     out[lane] = (mask >> lane & 1U) != 0 ? values[lane] : out[lane];
   }
 }
@@ -31,7 +31,7 @@ std::uint32_t shuffle_lanes(LaneFile& lanes, const Op& op, std::uint32_t* result
   const std::uint32_t* b = slot(lanes, op.r[3]);
   const std::uint32_t* c = slot(lanes, op.r[4]);
   std::uint32_t in_range = 0;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     const std::uint32_t by = b[lane] & 31U;
     const std::uint32_t segment = c[lane] >> 8 & 31U;
     const std::uint32_t last = (lane & segment) | (c[lane] & 31U & ~segment);
@@ -53,7 +53,7 @@ std::uint32_t shuffle_lanes(LaneFile& lanes, const Op& op, std::uint32_t* result
 // d, predicate or none, a, lane or distance, clamp and segment mask; m[0]: Shuffle. The formulas
 // are those of the PTX ISA, shfl.sync.
 void run_shuffle(LaneFile& lanes, const Op& op, std::uint32_t mask) {
-  std::uint32_t result[warp_size];
+  std::uint32_t result[kWarpSize];
   std::uint32_t in_range = 0;
   switch (static_cast<Shuffle>(op.m[0])) {
     case Shuffle::up:
@@ -78,9 +78,9 @@ void run_vote(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const std::uint32_t word = lanes.predicates[op.r[1]];
   const std::uint32_t holds = (op.m[1] != 0 ? ~word : word);
   const std::uint32_t* members = slot(lanes, op.r[15]);
-  std::uint32_t ballots[warp_size];
+  std::uint32_t ballots[kWarpSize];
   std::uint32_t result = 0;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     const std::uint32_t voters = members[lane] & mask;
     const std::uint32_t yes = holds & voters;
     ballots[lane] = yes;
@@ -111,13 +111,13 @@ void run_match(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const auto value = [&](std::uint32_t lane) -> std::uint64_t {
     return op.m[1] == 8 ? std::uint64_t{slot64(lanes, op.r[2])[lane]} : slot(lanes, op.r[2])[lane];
   };
-  std::uint32_t result[warp_size] = {};
+  std::uint32_t result[kWarpSize] = {};
   std::uint32_t same = 0;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if ((mask >> lane & 1U) == 0) continue;
     const std::uint32_t voters = members[lane] & mask;
     std::uint32_t equal = 0;
-    for (std::uint32_t other = 0; other < warp_size; ++other) {
+    for (std::uint32_t other = 0; other < kWarpSize; ++other) {
       if ((voters >> other & 1U) != 0 && value(other) == value(lane)) equal |= 1U << other;
     }
     const bool all = equal == voters;
@@ -155,8 +155,8 @@ void run_redux(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     }
     return x;
   };
-  std::uint32_t result[warp_size] = {};
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+  std::uint32_t result[kWarpSize] = {};
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if ((mask >> lane & 1U) == 0) continue;
     std::uint32_t voters = members[lane] & mask;
     std::uint32_t total = a[std::countr_zero(voters)];
@@ -171,14 +171,14 @@ void run_redux(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 // d or none, predicate: one lane of the members is chosen, the lowest.
 void run_elect(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const auto leader = static_cast<std::uint32_t>(std::countr_zero(mask));
-  std::uint32_t result[warp_size];
+  std::uint32_t result[kWarpSize];
   std::fill(std::begin(result), std::end(result), leader);
   write(lanes, op.r[0], result, mask);
   set_predicate(lanes, op.r[1], 1U << leader, mask);
 }
 
 void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask) {
-  std::uint32_t result[warp_size];
+  std::uint32_t result[kWarpSize];
   std::fill(std::begin(result), std::end(result), mask);
   write(lanes, op.r[0], result, mask);
 }

@@ -80,7 +80,7 @@ inline Kernel scale_kernel() {
             for (int i = 0; i < n; ++i) y[i] = factor * x[i];
           },
           5,
-          success,
+          kSuccess,
           false};
 }
 

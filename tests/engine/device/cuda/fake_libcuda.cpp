@@ -19,7 +19,7 @@ void fake_cuda_reset() {
 
 Result cuInit(unsigned) {
   const Result failed = enter("cuInit", false);
-  return failed != success ? failed : state().init;
+  return failed != kSuccess ? failed : state().init;
 }
 Result cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -29,11 +29,11 @@ Result cuGetErrorName(Result code, const char** name) {
   static std::string text;
   text = "FAKE_ERROR_" + std::to_string(code);
   *name = text.c_str();
-  return success;
+  return kSuccess;
 }
 Result cuGetErrorString(Result, const char** text) {
   *text = "told by the fake driver";
-  return success;
+  return kSuccess;
 }
 
 Result cuDeviceGetCount(int* count) {
@@ -55,26 +55,26 @@ Result cuDeviceGetUuid_v2(char* uuid, DeviceOrdinal device) {
 Result cuDeviceGetAttribute(int* value, int attribute, DeviceOrdinal) {
   const Result failed = enter("cuDeviceGetAttribute", false);
   switch (attribute) {
-    case device_clock_rate:
+    case kDeviceClockRate:
       *value = state().highest_khz;
       break;
-    case device_multiprocessor_count:
+    case kDeviceMultiprocessorCount:
       *value = 132;
       break;
-    case device_l2_cache_size:
+    case kDeviceL2CacheSize:
       *value = state().l2_bytes;
       break;
-    case device_compute_capability_major:
+    case kDeviceComputeCapabilityMajor:
       *value = 9;
       break;
-    case device_compute_capability_minor:
+    case kDeviceComputeCapabilityMinor:
       *value = 0;
       break;
-    case device_max_shared_per_block_optin:
+    case kDeviceMaxSharedPerBlockOptin:
       *value = state().max_shared;
       break;
     default:
-      return error_invalid_value;
+      return kErrorInvalidValue;
   }
   return failed;
 }
@@ -86,7 +86,7 @@ Result cuDevicePrimaryCtxRetain(Context* context, DeviceOrdinal) {
   if (const Result failed = enter("cuDevicePrimaryCtxRetain", false)) return failed;
   ++state().live["context"];
   *context = &the_context;
-  return success;
+  return kSuccess;
 }
 Result cuDevicePrimaryCtxRelease_v2(DeviceOrdinal) {
   --state().live["context"];
@@ -95,22 +95,22 @@ Result cuDevicePrimaryCtxRelease_v2(DeviceOrdinal) {
 Result cuCtxSetCurrent(Context context) {
   if (const Result failed = enter("cuCtxSetCurrent", false)) return failed;
   state().has_context = context != nullptr;
-  return success;
+  return kSuccess;
 }
 
 Result cuModuleLoadDataEx(Module* module, const void* image, unsigned options, const int* names,
                           void** values) {
   const Result failed = enter("cuModuleLoadDataEx");
-  if (failed != success) {
+  if (failed != kSuccess) {
     for (unsigned i = 0; i + 1 < options; ++i) {
-      if (names[i] != jit_error_log_buffer) continue;
+      if (names[i] != kJitErrorLogBuffer) continue;
       const auto size = reinterpret_cast<std::size_t>(values[i + 1]);
       std::snprintf(static_cast<char*>(values[i]), size, "%s", state().jit_log.c_str());
     }
     return failed;
   }
   *module = make<ModuleTag>("module", static_cast<const char*>(image));
-  return success;
+  return kSuccess;
 }
 Result cuModuleUnload(Module module) {
   drop("module", module);
@@ -122,46 +122,46 @@ Result cuModuleGetFunction(Function* function, Module module, const char* name) 
   auto& made = module->functions.emplace_back(std::make_unique<FunctionTag>());
   made->name = name;
   *function = made.get();
-  return success;
+  return kSuccess;
 }
 Result cuModuleGetGlobal_v2(DevicePointer* pointer, std::size_t* bytes, Module, const char* name) {
   if (const Result failed = enter("cuModuleGetGlobal_v2")) return failed;
   const auto found = state().variables.find(name);
-  if (found == state().variables.end()) return error_not_found;
+  if (found == state().variables.end()) return kErrorNotFound;
   *pointer = reinterpret_cast<DevicePointer>(found->second.data());
   *bytes = found->second.size();
-  return success;
+  return kSuccess;
 }
 Result cuFuncGetAttribute(int* value, int attribute, Function function) {
   if (const Result failed = enter("cuFuncGetAttribute")) return failed;
-  if (attribute != function_max_dynamic_shared) return error_invalid_value;
+  if (attribute != kFunctionMaxDynamicShared) return kErrorInvalidValue;
   *value = function->max_dynamic;
-  return success;
+  return kSuccess;
 }
 Result cuFuncSetAttribute(Function function, int attribute, int value) {
   if (const Result failed = enter("cuFuncSetAttribute")) return failed;
-  if (attribute == function_non_portable_cluster_size) return success;
-  if (attribute != function_max_dynamic_shared || value > state().max_shared) {
-    return error_invalid_value;
+  if (attribute == kFunctionNonPortableClusterSize) return kSuccess;
+  if (attribute != kFunctionMaxDynamicShared || value > state().max_shared) {
+    return kErrorInvalidValue;
   }
   function->max_dynamic = value;
-  return success;
+  return kSuccess;
 }
 Result cuFuncGetParamInfo(Function function, std::size_t index, std::size_t* offset,
                           std::size_t* size) {
   if (const Result failed = enter("cuFuncGetParamInfo")) return failed;
   const auto& sizes = state().kernels.at(function->name).parameter_sizes;
-  if (index >= sizes.size()) return error_invalid_value;
+  if (index >= sizes.size()) return kErrorInvalidValue;
   *offset = 8 * index;
   *size = sizes[index];
-  return success;
+  return kSuccess;
 }
 
 Result cuStreamCreate(Stream* stream, unsigned flags) {
   if (const Result failed = enter("cuStreamCreate")) return failed;
-  if (flags != stream_non_blocking) return error_invalid_value;
+  if (flags != kStreamNonBlocking) return kErrorInvalidValue;
   *stream = make<StreamTag>("stream");
-  return success;
+  return kSuccess;
 }
 Result cuStreamDestroy_v2(Stream stream) {
   drop("stream", stream);
@@ -172,20 +172,20 @@ Result cuStreamBeginCapture_v2(Stream stream, int) {
   if (stream->capturing) return 901;
   stream->capturing = true;
   stream->nodes.clear();
-  return success;
+  return kSuccess;
 }
 Result cuStreamEndCapture(Stream stream, Graph* graph) {
   const Result failed = enter("cuStreamEndCapture");
   if (!stream->capturing) return 903;
   stream->capturing = false;
-  if (failed != success) return failed;
+  if (failed != kSuccess) return failed;
   *graph = make<GraphTag>("graph", std::move(stream->nodes));
-  return success;
+  return kSuccess;
 }
 Result cuEventCreate(Event* event, unsigned) {
   if (const Result failed = enter("cuEventCreate")) return failed;
   *event = make<EventTag>("event");
-  return success;
+  return kSuccess;
 }
 Result cuEventDestroy_v2(Event event) {
   drop("event", event);
@@ -195,21 +195,21 @@ Result cuEventRecord(Event event, Stream stream) {
   if (const Result failed = enter("cuEventRecord")) return failed;
   if (stream->capturing) return 907;
   event->at_us = state().clock_us;
-  return success;
+  return kSuccess;
 }
 Result cuEventQuery(Event) {
   if (const Result failed = enter("cuEventQuery")) return failed;
   State& s = state();
-  if (s.pending != success) {
+  if (s.pending != kSuccess) {
     s.dead = s.pending;
     return s.dead;
   }
-  return s.hung ? error_not_ready : success;
+  return s.hung ? kErrorNotReady : kSuccess;
 }
 Result cuEventElapsedTime(float* milliseconds, Event start, Event end) {
   if (const Result failed = enter("cuEventElapsedTime")) return failed;
   *milliseconds = static_cast<float>((end->at_us - start->at_us) / 1e3);
-  return success;
+  return kSuccess;
 }
 
 Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void** parameters,
@@ -217,12 +217,12 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
   if (const Result failed = enter("cuLaunchKernelEx")) return failed;
   State& s = state();
   const auto threads = std::uint64_t{settings->block_x} * settings->block_y * settings->block_z;
-  if (threads == 0 || threads > 1024) return error_invalid_value;
-  if (static_cast<int>(settings->shared_bytes) > function->max_dynamic) return error_invalid_value;
+  if (threads == 0 || threads > 1024) return kErrorInvalidValue;
+  if (static_cast<int>(settings->shared_bytes) > function->max_dynamic) return kErrorInvalidValue;
 
   Node node{function->name, *settings, {}, {}};
   fake::LaunchRecord record{function->name, *settings, {1, 1, 1}, settings->stream->capturing};
-  if (settings->attribute_count == 1 && settings->attributes->id == launch_cluster_dimension) {
+  if (settings->attribute_count == 1 && settings->attributes->id == kLaunchClusterDimension) {
     std::copy_n(settings->attributes->value.cluster, 3, record.cluster);
   }
   s.launches.push_back(record);
@@ -233,19 +233,19 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
   }
   if (!settings->stream->capturing) return run(node);
   settings->stream->nodes.push_back(std::move(node));
-  return success;
+  return kSuccess;
 }
 Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long) {
   if (const Result failed = enter("cuGraphInstantiateWithFlags")) return failed;
   *exec = make<GraphExecTag>("exec", graph->nodes);
-  return success;
+  return kSuccess;
 }
 Result cuGraphLaunch(GraphExec exec, Stream) {
   if (const Result failed = enter("cuGraphLaunch")) return failed;
   ++state().graph_launches;
   state().clock_us += state().graph_gap_us;
   for (const Node& node : exec->nodes) run(node);
-  return success;
+  return kSuccess;
 }
 Result cuGraphExecDestroy(GraphExec exec) {
   drop("exec", exec);

@@ -21,7 +21,7 @@ struct Kernel {
   std::vector<std::size_t> parameter_sizes;
   std::function<void(const LaunchSettings&, void** parameters)> body;
   double us = 5;
-  Result error = success;  // what its launch ends with
+  Result error = kSuccess;  // what its launch ends with
   bool hangs = false;
 };
 
@@ -35,7 +35,7 @@ struct LaunchRecord {
 struct State {
   // Set by the test.
   int gpus = 1;
-  Result init = success;
+  Result init = kSuccess;
   std::map<std::string, Kernel> kernels;
   std::size_t memory = std::size_t{1} << 30;
   int max_shared = 232448;
@@ -56,8 +56,8 @@ struct State {
 
   // The fake's own.
   std::map<std::string, int> call_counts;
-  Result dead = success;
-  Result pending = success;
+  Result dead = kSuccess;
+  Result pending = kSuccess;
   bool hung = false;
   bool has_context = false;
   double clock_us = 0;

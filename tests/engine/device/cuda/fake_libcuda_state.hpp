@@ -84,7 +84,7 @@ inline Result enter(const char* name, bool needs_context = true) {
   s.calls.emplace_back(name);
   const int of_name = ++s.call_counts[name];
   const int of_all = ++s.call_counts["*"];
-  if (s.dead != success) return s.dead;
+  if (s.dead != kSuccess) return s.dead;
   if (const char* plan = std::getenv("FAKE_CUDA_FAIL"); plan != nullptr) {
     const std::string text = plan;
     const std::size_t first = text.find(':');
@@ -99,13 +99,13 @@ inline Result enter(const char* name, bool needs_context = true) {
     }
   }
   if (needs_context && !s.has_context) return 201;
-  return success;
+  return kSuccess;
 }
 
 inline Result run(const Node& node) {
   if (node.memory) {
     node.memory();
-    return success;
+    return kSuccess;
   }
   State& s = state();
   const fake::Kernel& kernel = s.kernels.at(node.kernel);
@@ -115,12 +115,12 @@ inline Result run(const Node& node) {
   ++s.kernels_run;
   s.clock_us += kernel.us;
   if (kernel.hangs) s.hung = true;
-  if (kernel.error != success) {
+  if (kernel.error != kSuccess) {
     s.pending = kernel.error;
   } else if (kernel.body) {
     kernel.body(node.settings, parameters.data());
   }
-  return success;
+  return kSuccess;
 }
 
 // Work on memory: now, or when the graph that is captured is launched.
@@ -129,7 +129,7 @@ inline Result run_or_capture(Stream stream, std::function<void()> memory) {
     stream->nodes.push_back({{}, {}, {}, {}, std::move(memory)});
   else
     memory();
-  return success;
+  return kSuccess;
 }
 
 inline bool inside(DevicePointer pointer, std::size_t bytes) {

@@ -19,7 +19,7 @@ struct Mapping {
   bool sticky;
 };
 
-constexpr Mapping mappings[] = {
+constexpr Mapping kMappings[] = {
     {1, FaultKind::resources, false},      {2, FaultKind::resources, false},
     {701, FaultKind::resources, false},    {720, FaultKind::resources, false},
     {912, FaultKind::resources, false},    {700, FaultKind::out_of_bounds, true},
@@ -32,12 +32,12 @@ constexpr Mapping mappings[] = {
     {999, FaultKind::device_lost, true},   {12345, FaultKind::device_lost, true},
 };
 
-Kernel nothing() { return {{}, nullptr, 5, cuda::success, false}; }
+Kernel nothing() { return {{}, nullptr, 5, cuda::kSuccess, false}; }
 
 }  // namespace
 
 TEST_CASE("each error of a launch has its kind; sticky ones lose the device, others do not") {
-  for (const Mapping& mapping : mappings) {
+  for (const Mapping& mapping : kMappings) {
     CAPTURE(mapping.code);
     const FakeDriver driver;
     driver->kernels["k"] = nothing();

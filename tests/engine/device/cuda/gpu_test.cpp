@@ -19,7 +19,7 @@ using namespace fa_tune::measure;
 namespace {
 
 // For any GPU since Turing. scale: y[i] = factor * x[i]. Others do what they are called.
-const char* const text = R"(
+const char* const kText = R"(
 .version 6.3
 .target sm_75
 .address_size 64
@@ -69,7 +69,7 @@ again:
 }
 )";
 
-KernelImage ptx(const std::string& kernel) { return {BinaryKind::ptx, "sm_75", kernel, text, {}}; }
+KernelImage ptx(const std::string& kernel) { return {BinaryKind::ptx, "sm_75", kernel, kText, {}}; }
 
 template <typename T>
 std::vector<std::byte> scalar(T value) {

@@ -11,10 +11,10 @@ using namespace fa_tune::cuda::fake;
 
 namespace {
 
-const std::filesystem::path root = FA_TUNE_ROOT;
+const std::filesystem::path kRoot = FA_TUNE_ROOT;
 
 std::string opened(const std::string& name) {
-  return open_device(name, load_profile("l4", root), root)->info().id;
+  return open_device(name, load_profile("l4", kRoot), kRoot)->info().id;
 }
 
 }  // namespace

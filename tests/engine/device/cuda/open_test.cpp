@@ -76,7 +76,7 @@ TEST_CASE("all GPUs are listed without a context on any") {
 TEST_CASE("two devices in one thread do not take each other's context") {
   const FakeDriver driver;
   driver->gpus = 2;
-  driver->kernels["k"] = {{}, nullptr, 5, cuda::success, false};
+  driver->kernels["k"] = {{}, nullptr, 5, cuda::kSuccess, false};
   const auto first = cuda::open_cuda(0);
   {
     const auto second = cuda::open_cuda(1);

@@ -13,7 +13,7 @@ using namespace fa_tune::cuda::fake;
 
 namespace {
 
-Kernel lasting(double us) { return {{}, nullptr, us, cuda::success, false}; }
+Kernel lasting(double us) { return {{}, nullptr, us, cuda::kSuccess, false}; }
 
 }  // namespace
 
@@ -56,7 +56,7 @@ TEST_CASE("what is to be done before each launch is, in the graph and without on
                             std::memset(bytes, 7, 12);
                           },
                           5,
-                          cuda::success,
+                          cuda::kSuccess,
                           false};
   REQUIRE(device->fill({{first, 0, 12, 1}}));
   const Launch launch{*device->load(image_of("k")), {}, {own}};
@@ -87,7 +87,7 @@ TEST_CASE("what is restored before each launch is in no sample, and each sample 
                             std::memset(bytes, 7, 8);
                           },
                           5,
-                          cuda::success,
+                          cuda::kSuccess,
                           false};
   driver->kernels["fa_tune_lead"] = lasting(30);
   driver->kernels["fa_tune_lead"].parameter_sizes = {8};

@@ -15,7 +15,7 @@ using namespace fa_tune::cuda::fake;
 
 namespace {
 
-Kernel kernel_of(double us) { return {{}, nullptr, us, cuda::success, false}; }
+Kernel kernel_of(double us) { return {{}, nullptr, us, cuda::kSuccess, false}; }
 
 // The fake driver with a kernel of 10 us, and SMs whose clock is at `mhz` in the n-th interval
 // between two marks.

@@ -10,7 +10,7 @@
 namespace fa_tune::test {
 
 // Interleavings that every correct kernel is run in; see Interleaving.
-inline constexpr std::uint64_t schedules = 6;
+inline constexpr std::uint64_t kSchedules = 6;
 
 class HopperBench {
  public:
@@ -65,7 +65,7 @@ inline std::vector<std::uint32_t> counting(std::size_t count) {
   return words;
 }
 
-inline const std::string hopper_registers = R"(
+inline const std::string kHopperRegisters = R"(
   .reg .pred %p<8>;
   .reg .b16 %rs<4>;
   .reg .b32 %r<40>;
@@ -73,7 +73,7 @@ inline const std::string hopper_registers = R"(
 )";
 
 // %r1: the thread; %p1: it is not the first. The first makes the mbarrier `bar` for one arrival.
-inline const std::string make_barrier = R"(
+inline const std::string kMakeBarrier = R"(
   mov.u32 %r1, %tid.x;
   setp.ne.u32 %p1, %r1, 0;
   @%p1 bra MADE;
@@ -83,7 +83,7 @@ MADE:
   bar.sync 0;
 )";
 
-inline const std::string wait_for_barrier = R"(
+inline const std::string kWaitForBarrier = R"(
 WAIT:
   mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
   @!%p2 bra WAIT;

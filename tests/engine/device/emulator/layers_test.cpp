@@ -11,8 +11,8 @@
 
 namespace {
 
-const std::string root = std::string(FA_TUNE_ROOT) + "/engine/device/emulator";
-const std::string own = "#include \"engine/device/emulator/";
+const std::string kRoot = std::string(FA_TUNE_ROOT) + "/engine/device/emulator";
+const std::string kOwn = "#include \"engine/device/emulator/";
 
 struct Include {
   std::string folder;
@@ -22,7 +22,7 @@ struct Include {
 // Of every source: its folder, and what it includes of the engine.
 std::vector<Include> includes(int& files) {
   std::vector<Include> found;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot)) {
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
     ++files;
     std::ifstream stream(entry.path());
@@ -36,7 +36,7 @@ std::vector<Include> includes(int& files) {
 
 // The folders as the README's table of parts has them, the lowest first.
 std::vector<std::string> folders() {
-  std::istringstream readme(fa_tune::read_file(root + "/README.md"));
+  std::istringstream readme(fa_tune::read_file(kRoot + "/README.md"));
   std::vector<std::string> names;
   for (std::string line; std::getline(readme, line);) {
     if (line.starts_with("## ") && !names.empty()) break;
@@ -55,7 +55,7 @@ TEST_CASE("the emulator depends on nothing else of the engine") {
   int files = 0;
   for (const Include& each : includes(files)) {
     INFO(each.folder, ": ", each.line);
-    CHECK(each.line.starts_with(own));
+    CHECK(each.line.starts_with(kOwn));
   }
   CHECK(files > 100);
 }
@@ -67,7 +67,7 @@ TEST_CASE("no folder of the emulator includes one above it") {
   };
   int files = 0;
   for (const Include& each : includes(files)) {
-    const std::string path = each.line.substr(own.size());
+    const std::string path = each.line.substr(kOwn.size());
     INFO(each.folder, ": ", each.line);
     CHECK(level(each.folder) < std::ssize(order));
     CHECK(level(path.substr(0, path.find('/'))) <= level(each.folder));

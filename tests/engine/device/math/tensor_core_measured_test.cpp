@@ -20,7 +20,7 @@ struct Case {
 };
 
 // Signs of zeros; sums below the smallest normal number; fp8 with f16 sums by mma.sync.
-constexpr Case cases[] = {
+constexpr Case kCases[] = {
     {{Element::f16, Element::f16, Accumulator::f16, 8, TensorRule::hopper},
      {0x80dc, 0x0, 0x0, 0x9c00, 0x90, 0x42cd, 0x83e8, 0x8000},
      {0x8000, 0x63ff, 0x8000, 0x0, 0x0, 0x0, 0x35f, 0x0},
@@ -161,7 +161,7 @@ struct Case64 {
 };
 
 // Which NaN comes out.
-constexpr Case64 cases64[] = {
+constexpr Case64 kCases64[] = {
     {8,
      4,
      {0x48c82ad12d051859, 0xc3a3ec0afc7a7e12, 0x7ffd94aa54015b4c, 0xbfe0262361f5e551},
@@ -226,7 +226,7 @@ void fill(const Case& test, Warp& warp) {
 }  // namespace
 
 TEST_CASE("answers of an H100 where they are not what the published rule says") {
-  for (const Case& test : cases) {
+  for (const Case& test : kCases) {
     CAPTURE(static_cast<int>(test.kind.a));
     CAPTURE(static_cast<int>(test.kind.rule));
     CAPTURE(test.a[0]);
@@ -243,7 +243,7 @@ TEST_CASE("answers of an H100 where they are not what the published rule says") 
 }
 
 TEST_CASE("NaN of an H100's f64 products") {
-  for (const Case64& test : cases64) {
+  for (const Case64& test : kCases64) {
     CAPTURE(test.answer);
     Double a[4][32] = {};
     Double b[2][32] = {};

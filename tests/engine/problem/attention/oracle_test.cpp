@@ -19,7 +19,7 @@ using namespace fa_tune::problem;
 
 namespace {
 
-constexpr Inputs all_inputs[] = {Inputs::normal,  Inputs::tripled,      Inputs::small,
+constexpr Inputs kAllInputs[] = {Inputs::normal,  Inputs::tripled,      Inputs::small,
                                  Inputs::negated, Inputs::large_logits, Inputs::distinct_rows};
 
 // Element i of Q, K or V (tensors 0, 1, 2); with e4m3 its scale is in tensor 4, 5 or 6.
@@ -123,7 +123,7 @@ std::pair<double, double> worst_differences(const AttentionShape& s, Inputs inpu
 TEST_CASE("oracle: agrees with the formula in long double, for every kind of input and mask") {
   for (const bool causal : {false, true}) {
     for (const auto alignment : {CausalAlignment::top_left, CausalAlignment::bottom_right}) {
-      for (const Inputs inputs : all_inputs) {
+      for (const Inputs inputs : kAllInputs) {
         const AttentionShape s{.B = 2,
                                .H = 3,
                                .Lq = 37,
@@ -173,7 +173,7 @@ TEST_CASE("oracle: agrees with the formula in long double, for every feature alo
 }
 
 TEST_CASE("tolerance: the trusted computation passes, and the noise predicts its error") {
-  for (const Inputs inputs : all_inputs) {
+  for (const Inputs inputs : kAllInputs) {
     const AttentionShape s{.B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 32};
     const AttentionProblem problem(s);
     const Instance in = problem.make(problem.shape(), inputs, 5);
@@ -198,7 +198,7 @@ TEST_CASE("tolerance: the trusted computation passes, and the noise predicts its
 }
 
 TEST_CASE("tolerance: the same of e4m3") {
-  for (const Inputs inputs : all_inputs) {
+  for (const Inputs inputs : kAllInputs) {
     const AttentionShape s{
         .B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 64, .dtype = DType::e4m3, .scale_rows = 32};
     const AttentionProblem problem(s);
@@ -266,7 +266,7 @@ TEST_CASE("attention: a scale is one block's, and no two are much alike") {
 }
 
 TEST_CASE("tolerance: the trusted LSE passes, a missed key of a hundredth does not") {
-  for (const Inputs inputs : all_inputs) {
+  for (const Inputs inputs : kAllInputs) {
     const AttentionShape s{
         .B = 1, .H = 4, .Lq = 96, .Lk = 150, .D = 128, .lse = true, .softcap = 50, .alibi = true};
     const AttentionProblem problem(s);
@@ -283,7 +283,7 @@ TEST_CASE("tolerance: the trusted LSE passes, a missed key of a hundredth does n
 }
 
 TEST_CASE("tolerance: of an LSE in e4m3") {
-  for (const Inputs inputs : all_inputs) {
+  for (const Inputs inputs : kAllInputs) {
     if (inputs == Inputs::tripled || inputs == Inputs::large_logits)
       continue;  // scores 9 times as large, or 40
     const AttentionShape s{.B = 1,

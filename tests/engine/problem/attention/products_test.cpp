@@ -23,10 +23,10 @@ std::vector<Real> multiplied(Product<Real> product, std::size_t inner, std::size
     return values;
   };
   const std::size_t left_stride = inner + 3, out_stride = width + 5;
-  const auto left = draw(product_rows * left_stride), right = draw(inner * width);
-  auto out = draw(product_rows * out_stride);
+  const auto left = draw(kProductRows * left_stride), right = draw(inner * width);
+  auto out = draw(kProductRows * out_stride);
   std::vector<long double> exact(out.begin(), out.end());
-  for (std::size_t r = 0; r < product_rows; ++r)
+  for (std::size_t r = 0; r < kProductRows; ++r)
     for (std::size_t j = 0; j < width; ++j)
       for (std::size_t i = 0; i < inner; ++i)
         exact[r * out_stride + j] += static_cast<long double>(left[r * left_stride + i]) *
@@ -44,12 +44,12 @@ std::vector<Real> multiplied(Product<Real> product, std::size_t inner, std::size
 TEST_CASE("products: are the formula's, and the same bits on every processor") {
   for (const std::size_t inner : {1U, 7U, 32U, 96U})
     for (const std::size_t width : {16U, 32U, 112U}) {
-      const auto in_double = multiplied(plain::products.in_double, inner, width);
-      const auto in_single = multiplied(plain::products.in_single, inner, width);
+      const auto in_double = multiplied(plain::kProducts.in_double, inner, width);
+      const auto in_single = multiplied(plain::kProducts.in_single, inner, width);
 #ifdef FA_TUNE_AVX2
       if (!__builtin_cpu_supports("avx2")) continue;
-      CHECK(multiplied(avx2::products.in_double, inner, width) == in_double);
-      CHECK(multiplied(avx2::products.in_single, inner, width) == in_single);
+      CHECK(multiplied(avx2::kProducts.in_double, inner, width) == in_double);
+      CHECK(multiplied(avx2::kProducts.in_single, inner, width) == in_single);
 #endif
     }
 }

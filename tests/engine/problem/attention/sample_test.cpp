@@ -19,7 +19,7 @@ using namespace fa_tune::problem;
 
 namespace {
 
-constexpr Inputs sampled_inputs[] = {Inputs::normal,  Inputs::tripled,      Inputs::small,
+constexpr Inputs kSampledInputs[] = {Inputs::normal,  Inputs::tripled,      Inputs::small,
                                      Inputs::negated, Inputs::large_logits, Inputs::distinct_rows};
 
 AttentionShape square(std::int64_t B, std::int64_t H, std::int64_t L, std::int64_t D) {
@@ -182,7 +182,7 @@ TEST_CASE("sample: an expectation names its rows where they lie, with what is ri
 
 TEST_CASE("limits: hold whatever a correct kernel may give, and little more") {
   for (const AttentionShape& shape : small_shapes()) {
-    for (const Inputs inputs : sampled_inputs) {
+    for (const Inputs inputs : kSampledInputs) {
       const AttentionProblem problem(shape);
       const Instance in = problem.make(problem.shape(), inputs, 5);
       const AttentionTruth truth = attention_oracle(shape, in, RowSample::all(shape));

@@ -259,9 +259,9 @@ TEST_CASE("custom: what is constant is in the kernel's variable, for each launch
                 "    - {name: w, type: f32, shape: [20], constant: true}\n    - {name: n,"}})
         .finding;
   };
-  CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::passed);
-  CHECK(finding("step(x[i], y[i], a) + w[i % 19]", "+ y[i] + w[i % 20]") == Finding::wrong);
-  CHECK(finding("step(x[i], y[i], a)", "+ y[i] + w[i % 20]") == Finding::wrong);
+  CHECK(finding("step(x[i], y[i], a) + w[i % 20]", "+ y[i] + w[i % 20]") == Finding::kPassed);
+  CHECK(finding("step(x[i], y[i], a) + w[i % 19]", "+ y[i] + w[i % 20]") == Finding::kWrong);
+  CHECK(finding("step(x[i], y[i], a)", "+ y[i] + w[i % 20]") == Finding::kWrong);
   CHECK(test::has(
       test::CustomSpace().refused({{"    - {name: n,",
                                     "    - {name: w, type: f32, shape: [20000], constant: true}\n"

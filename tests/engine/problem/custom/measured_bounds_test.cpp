@@ -90,7 +90,7 @@ std::vector<Count> tries(const Field& field, int seeds) {
       if (verdict.passed()) continue;
       ++counts[i].refused;
       counts[i].last = verdict.finding + ": " + verdict.message + " (" + verdict.where + ")";
-      CHECK_MESSAGE(verdict.finding != Finding::not_bound, verdict.message);
+      CHECK_MESSAGE(verdict.finding != Finding::kNotBound, verdict.message);
     }
   }
   return counts;

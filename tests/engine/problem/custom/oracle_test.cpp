@@ -53,7 +53,7 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
   };
   const auto refused = [&](const std::string& to, const std::string& kind) {
     const Verdict found = verdict(to);
-    CHECK_MESSAGE(found.finding == Finding::wrong, found.finding);
+    CHECK_MESSAGE(found.finding == Finding::kWrong, found.finding);
     CHECK_MESSAGE(test::has(found.where, kind), found.where);
   };
   refused("x[i] > 150 ? 0 : step(x[i], y[i], a)", "inputs=extreme");
@@ -66,9 +66,9 @@ TEST_CASE("custom: numbers that are rarely met are, and other scalars than the s
     return verdict("step(x[i], y[i], T(2.5))", {{"value: 2.5", "value: 2.5, vary: " + vary}})
         .finding;
   };
-  CHECK(said("false") == Finding::passed);
-  CHECK(said("[2.5, 2.5]") == Finding::passed);
-  CHECK(said("[2, 3]") == Finding::wrong);
+  CHECK(said("false") == Finding::kPassed);
+  CHECK(said("[2.5, 2.5]") == Finding::kPassed);
+  CHECK(said("[2, 3]") == Finding::kWrong);
   const auto of = [](const char* value, const char* fill) {
     const test::CustomSpace place;
     test::write_text(place.folder() / "plain.cu",
@@ -174,10 +174,10 @@ TEST_CASE("custom: how far off a kernel may be is measured, or said") {
   test::CustomSpace strict;
   test::write_text(strict.folder() / "step.cuh",
                    test::replace(test::kCustomStep, {{"a * x + y", "a * x + y + T(1e-4)"}}));
-  CHECK(strict.gate().finding == Finding::wrong);
+  CHECK(strict.gate().finding == Finding::kWrong);
   CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-3}\n  reference:"}}).passed());
   CHECK(strict.gate({{"  reference:", "  tolerance: {absolute: 1e-5}\n  reference:"}}).finding ==
-        Finding::wrong);
+        Finding::kWrong);
 }
 
 TEST_CASE("custom: results that are all zero may be off by what is measured, or stated") {
@@ -193,9 +193,9 @@ TEST_CASE("custom: results that are all zero may be off by what is measured, or 
     space.emplace_back("  reference:", "  tolerance: " + std::string(tolerance) + "\n  reference:");
     return place.gate(space).finding;
   };
-  CHECK(stated("{absolute: 1e-6}") == Finding::passed);
-  CHECK(stated("{absolute: 1e-12}") == Finding::wrong);
-  CHECK(place.gate(output).finding == Finding::wrong);
+  CHECK(stated("{absolute: 1e-6}") == Finding::kPassed);
+  CHECK(stated("{absolute: 1e-12}") == Finding::kWrong);
+  CHECK(place.gate(output).finding == Finding::kWrong);
 }
 
 TEST_CASE("custom: a correct kernel may compute e^x another way") {
@@ -246,7 +246,7 @@ TEST_CASE("custom: expected values may stand in a file instead of a reference") 
 
   right[700] += 1;
   save("right.npy", right);
-  CHECK(place.gate(in_files).finding == Finding::wrong);
+  CHECK(place.gate(in_files).finding == Finding::kWrong);
   // A file is the one that the space was read with, or none.
   const SpaceFile before = place.file(in_files);
   right[700] -= 1;

@@ -110,11 +110,11 @@ TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
   CHECK(launch.block == Dim3{64, 1, 1});
   CHECK(launch.grid == Dim3{8, 1, 1});  // 1000 over 64 x 2, rounded up
   CHECK(task.templates[0].options() == std::vector<std::string>{"--use_fast_math"});
-  CHECK(place.gate(task) == Finding::passed);
+  CHECK(place.gate(task) == Finding::kPassed);
   const T1Place short_sum(test::Replacements{{"k <= 2 * radius", "k < 2 * radius"}});
-  CHECK(short_sum.gate(short_sum.task()) == Finding::wrong);
+  CHECK(short_sum.gate(short_sum.task()) == Finding::kWrong);
   const T1Place overwritten(test::Replacements{{"sum[i] += s", "sum[i] = s"}});
-  CHECK(overwritten.gate(overwritten.task()) == Finding::wrong);
+  CHECK(overwritten.gate(overwritten.task()) == Finding::kWrong);
 }
 
 TEST_CASE("T1: a symbol in constant memory is filled") {
@@ -130,11 +130,11 @@ TEST_CASE("T1: a symbol in constant memory is filled") {
        R"(   {"Name": "w", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
     "MemType": "Constant", "FillType": "Random", "Size": "2 * max(radius) + 1"},
    {"Name": "n",)"}};
-  CHECK(place.gate(place.task(with_w)) == Finding::passed);
+  CHECK(place.gate(place.task(with_w)) == Finding::kPassed);
   place.write("window.cu",
               "__constant__ float w[7];\n" +
                   test::replace(kWindow, {{"s += in[i + k]", "s += w[0] * in[i + k]"}}));
-  CHECK(place.gate(place.task(with_w)) == Finding::wrong);
+  CHECK(place.gate(place.task(with_w)) == Finding::kWrong);
 }
 
 TEST_CASE("T1: what Kernel Tuner defines is there, and headers of a host's") {
@@ -153,7 +153,7 @@ static_assert(grid_size_y == 1);
   place.write("plain.cu", "#include <math.h>\n#ifndef kernel_tuner\n#error\n#endif\n" +
                               std::string(kPlainWindow));
   const TuningTask task = place.task();
-  CHECK(place.gate(task) == Finding::passed);
+  CHECK(place.gate(task) == Finding::kPassed);
   // What a source does not name is not defined, so that it may be a name of its own.
   place.write("window.cu",
               test::replace(kWindow, {{"float s = 0", "int grid_size = 1; float s = 0"}}));
@@ -166,7 +166,7 @@ static_assert(grid_size_y == 1);
 TEST_CASE("T1: data of a Generator are random") {
   const T1Place place;
   CHECK(place.gate(place.task({{R"("FillType": "Random")", R"("FillType": "Generator",
-    "DataSource": "i")"}})) == Finding::passed);
+    "DataSource": "i")"}})) == Finding::kPassed);
 }
 
 TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {

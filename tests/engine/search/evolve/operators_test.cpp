@@ -32,7 +32,7 @@ Config config(std::int64_t a, std::int64_t b, std::int64_t c) {
 }
 
 std::size_t which(std::string_view name) {
-  return static_cast<std::size_t>(std::ranges::find(operator_names, name) - operator_names.begin());
+  return static_cast<std::size_t>(std::ranges::find(kOperatorNames, name) - kOperatorNames.begin());
 }
 
 int different(const Genome& a, const Genome& b) {
@@ -53,7 +53,7 @@ TEST_CASE("every operator's children are valid, and differ from their parent as 
     return parents[child.parents.front() - 1].genome;
   };
   for (int i = 0; i < 200; ++i) {
-    for (std::size_t op = 0; op < operator_names.size(); ++op)
+    for (std::size_t op = 0; op < kOperatorNames.size(); ++op)
       CHECK(space.valid(operators.child(op, parents, random).genome));
     const Candidate mutant = operators.child(which("mutate"), parents, random);
     CHECK(mutant.operation == "mutate");
@@ -71,7 +71,7 @@ TEST_CASE("without parents every child is random") {
   const Space space = tied();
   const Operators operators(space);
   Random random(4);
-  for (std::size_t op = 0; op < operator_names.size(); ++op) {
+  for (std::size_t op = 0; op < kOperatorNames.size(); ++op) {
     const Candidate child = operators.child(op, {}, random);
     CHECK(child.operation == "random");
     CHECK(child.parents.empty());

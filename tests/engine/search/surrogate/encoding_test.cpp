@@ -42,7 +42,7 @@ TEST_CASE("a dimension for each gene that can differ, and for products of number
 
 TEST_CASE("coordinates go from 0 to 1; equal products meet; what is absent is unlike all values") {
   const Encoding encoding(mixed());
-  const Point low = encoding.encode({0, 0, 0, 0, inactive_gene});
+  const Point low = encoding.encode({0, 0, 0, 0, kInactiveGene});
   const Point high = encoding.encode({1, 2, 3, 0, 2});
   for (const std::size_t d : {0, 1, 2, 4}) {
     CHECK(low[d] == 0.0F);
@@ -50,8 +50,8 @@ TEST_CASE("coordinates go from 0 to 1; equal products meet; what is absent is un
   }
   CHECK(high[3] == 1.0F);
   CHECK(low[3] < 0.0F);
-  const Point one = encoding.encode({0, 0, 2, 0, inactive_gene});    // 16 x 32
-  const Point other = encoding.encode({0, 1, 1, 0, inactive_gene});  // 32 x 16
+  const Point one = encoding.encode({0, 0, 2, 0, kInactiveGene});    // 16 x 32
+  const Point other = encoding.encode({0, 1, 1, 0, kInactiveGene});  // 32 x 16
   CHECK(one[4] == doctest::Approx(other[4]));
 }
 

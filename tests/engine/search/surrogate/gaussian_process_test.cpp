@@ -42,9 +42,9 @@ struct Textbook {
     long double squares = 0;
     for (std::size_t d = 0; d < a.point.size(); ++d) {
       const long double apart = static_cast<long double>(a.point[d]) - b.point[d];
-      if (weights.slope[d] > KernelWeights::off)
+      if (weights.slope[d] > KernelWeights::kOff)
         squares += std::exp(static_cast<long double>(weights.slope[d])) * apart * apart;
-      if (weights.step[d] > KernelWeights::off && a.point[d] != b.point[d])
+      if (weights.step[d] > KernelWeights::kOff && a.point[d] != b.point[d])
         squares += std::exp(static_cast<long double>(weights.step[d]));
     }
     const long double r = std::sqrt(5 * squares);

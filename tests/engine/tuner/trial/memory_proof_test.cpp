@@ -79,10 +79,10 @@ TEST_CASE("memory: the gate changes a few elements, and sees who looked at other
     test::Bench bench(field.task(), field.predictor());
     return bench.gate(field.task().templates[0], field.config(cheat), "quick").finding;
   };
-  for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::passed);
+  for (const int honest : {0, 5, 6}) CHECK(gated(honest) == Finding::kPassed);
   for (const int cheat : {1, 3, 4}) {
     CAPTURE(cheat);
-    CHECK(gated(cheat) == Finding::stale);
+    CHECK(gated(cheat) == Finding::kStale);
   }
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("memory: a kernel that keeps state is bound by nobody, whatever comman
                         "__global__ void scale_add(const T* x, T* y, T a, int n) {\n  static "
                         "__device__ int launches;\n"
                         "  if (atomicAdd(&launches, 1) < 0) return;");
-  CHECK(verdict.finding == Finding::not_bound);
+  CHECK(verdict.finding == Finding::kNotBound);
   CHECK(verdict.message.starts_with("keeps device memory from launch to launch: "));
 }
 

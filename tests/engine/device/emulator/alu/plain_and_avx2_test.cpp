@@ -16,7 +16,7 @@ using namespace fa_tune::emulator;
 
 namespace {
 
-constexpr std::size_t slots = 16;
+constexpr std::size_t kSlots = 16;
 
 // Interesting bit patterns turn up far more often than chance would have them.
 std::uint32_t pattern(Random& random) {
@@ -30,7 +30,7 @@ std::uint32_t pattern(Random& random) {
   return static_cast<std::uint32_t>(draw >> 32);
 }
 
-constexpr std::uint64_t seeds = 6;
+constexpr std::uint64_t kSeeds = 6;
 
 // What a handler begins with. Drawn once for each seed: that takes longer than a handler.
 struct Start {
@@ -39,14 +39,14 @@ struct Start {
     for (std::uint32_t& word : predicates) word = pattern(random);
   }
   Random random;
-  std::array<std::uint32_t, slots * warp_size> registers{};
+  std::array<std::uint32_t, kSlots * kWarpSize> registers{};
   std::array<std::uint32_t, 8> predicates{};
 };
 
 const Start& start_of(std::uint64_t seed) {
   static const std::vector<Start> all = [] {
     std::vector<Start> drawn;
-    for (std::uint64_t each = 0; each < seeds; ++each) drawn.emplace_back(each);
+    for (std::uint64_t each = 0; each < kSeeds; ++each) drawn.emplace_back(each);
     return drawn;
   }();
   return all.at(seed);
@@ -56,7 +56,7 @@ const Start& start_of(std::uint64_t seed) {
 std::vector<std::uint32_t> run(Handler handler, const LaneKey& key, std::uint64_t seed) {
   const Start& start = start_of(seed);
   Random random = start.random;
-  std::vector<std::uint32_t> registers(slots * warp_size + 16);
+  std::vector<std::uint32_t> registers(kSlots * kWarpSize + 16);
   const auto address = reinterpret_cast<std::uintptr_t>(registers.data());
   std::uint32_t* begin = registers.data() + (64 - address % 64) % 64 / 4;
   std::copy(start.registers.begin(), start.registers.end(), begin);
@@ -104,9 +104,9 @@ std::vector<std::uint32_t> run(Handler handler, const LaneKey& key, std::uint64_
             static_cast<std::uint8_t>(std::max(2, size_of(key.type))),
             0};
   }
-  const std::uint32_t mask = seed % 2 == 0 ? full_mask : pattern(random) | 1U;
+  const std::uint32_t mask = seed % 2 == 0 ? kFullMask : pattern(random) | 1U;
   handler(lanes, op, mask);
-  std::vector<std::uint32_t> result(begin, begin + slots * warp_size);
+  std::vector<std::uint32_t> result(begin, begin + kSlots * kWarpSize);
   result.insert(result.end(), predicates.begin(), predicates.end());
   return result;
 }
@@ -121,7 +121,7 @@ TEST_CASE("both variants of every lane handler agree") {
     REQUIRE((plain == nullptr) == (fast == nullptr));
     if (plain == nullptr || plain == fast) return;
     ++compared;
-    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       if (run(plain, key, seed) == run(fast, key, seed)) continue;
       CAPTURE(static_cast<int>(key.op));
       CAPTURE(name_of(key.type));

@@ -13,25 +13,25 @@ using namespace fa_tune::device;
 
 namespace {
 
-const std::string two_buffers = ".param .u64 out, .param .u64 in";
-const std::string start = hopper_registers + R"(
+const std::string kTwoBuffers = ".param .u64 out, .param .u64 in";
+const std::string kStart = kHopperRegisters + R"(
   .shared .align 8 .b64 bar;
   .shared .align 128 .b8 box[4096];
   ld.param.u64 %rd1, [out];
   ld.param.u64 %rd2, [in];
-)" + make_barrier;
+)" + kMakeBarrier;
 
 // The first thread expects `expected` bytes and copies `bytes` from `in` plus `offset`.
 std::string load(const std::string& expected, const std::string& bytes, const std::string& from,
                  const std::string& to = "box") {
-  return kernel(two_buffers, start + R"(
+  return kernel(kTwoBuffers, kStart + R"(
   @%p1 bra WAIT;
   mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], )" +
                                  expected + R"(;
   mov.u32 %r2, )" + to + R"(;
   mov.u32 %r3, bar;
   cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [)" +
-                                 from + "], " + bytes + ", [%r3];\n" + wait_for_barrier +
+                                 from + "], " + bytes + ", [%r3];\n" + kWaitForBarrier +
                                  dump(4096));
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("a bulk copy brings bytes into shared memory before its mbarrier lets 
     HopperBench bench(load("2048", "2048", where));
     const BufferHandle out = bench.buffer(std::vector<std::uint32_t>(1024));
     bench.launch.arguments = {out, bench.buffer(counting(1024))};
-    for (bench.launch.schedule = 0; bench.launch.schedule < schedules; ++bench.launch.schedule) {
+    for (bench.launch.schedule = 0; bench.launch.schedule < kSchedules; ++bench.launch.schedule) {
       CHECK(bench.run() == "");
       const auto words = bench.read<std::uint32_t>(out, 1024);
       const std::uint32_t first = where == "%rd2" ? 1 : 257;
@@ -79,7 +79,7 @@ TEST_CASE("bulk copies are known on Hopper alone") {
 
 TEST_CASE("a bulk copy goes to every block that its mask names") {
   // Of four blocks the second copies for all but the third.
-  const std::string ptx = kernel(two_buffers, start + R"(
+  const std::string ptx = kernel(kTwoBuffers, kStart + R"(
   mov.u32 %r4, %cluster_ctarank;
   setp.eq.u32 %p3, %r4, 2;
   @%p1 bra READY;
@@ -98,7 +98,7 @@ READY:
     [%r2], [%rd2], 4096, [%r3], %rs1;
 LOADED:
   @%p3 bra DONE;
-)" + wait_for_barrier + R"(
+)" + kWaitForBarrier + R"(
 DONE:
   mul.wide.u32 %rd4, %r4, 4096;
   add.u64 %rd1, %rd1, %rd4;
@@ -111,7 +111,7 @@ DONE:
   bench.launch.arguments = {out, bench.buffer(counting(1024))};
   bench.launch.config.grid = {4, 1, 1};
   bench.launch.config.cluster = {4, 1, 1};
-  for (bench.launch.schedule = 0; bench.launch.schedule < schedules; ++bench.launch.schedule) {
+  for (bench.launch.schedule = 0; bench.launch.schedule < kSchedules; ++bench.launch.schedule) {
     CHECK(bench.run() == "");
     const auto words = bench.read<std::uint32_t>(out, 4096);
     bool right = true;
@@ -129,7 +129,7 @@ namespace {
 
 // Block 1 of a cluster sends its box, 7 + i, to block 0, whose box is 100 + i, by `opcode`.
 std::string to_peer(const std::string& opcode) {
-  return kernel(two_buffers, start + R"(
+  return kernel(kTwoBuffers, kStart + R"(
   mov.u32 %r4, %cluster_ctarank;
   mul.lo.u32 %r5, %r4, 93;
   sub.u32 %r5, 100, %r5;
@@ -152,7 +152,7 @@ READY:
   mapa.shared::cluster.u32 %r8, %r3, 0;
   )" + opcode + R"( [%r7], [%r2], 4096, [%r8];
   bra DONE;
-)" + wait_for_barrier + dump(4096) +
+)" + kWaitForBarrier + dump(4096) +
                                  R"(
 DONE:
   barrier.cluster.arrive;
@@ -200,7 +200,7 @@ TEST_CASE("a bulk copy or reduction reaches the shared memory of a peer") {
   };
   for (const Case& each : cases) {
     INFO(each.opcode);
-    for (std::uint64_t schedule = 0; schedule < schedules; ++schedule) {
+    for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
       const auto words = sent_to_peer(each.opcode, schedule);
       bool right = true;
       for (std::uint32_t i = 0; i < 1024; ++i) right &= words[i] == each.expected(100 + i, 7 + i);
@@ -213,7 +213,7 @@ namespace {
 
 // The first thread sends box, 7 + i, to `out` by `opcode`, and does `after`.
 std::string store(const std::string& opcode, const std::string& after) {
-  return kernel(two_buffers, start + fill(4096, 7) + R"(
+  return kernel(kTwoBuffers, kStart + fill(4096, 7) + R"(
   @%p1 bra DONE;
   mov.u32 %r2, box;
   )" + opcode + R"( [%rd1], [%r2], 4096;
@@ -241,7 +241,7 @@ TEST_CASE("a bulk store writes global memory, and reductions add to it") {
   for (const Case& each : cases) {
     INFO(each.opcode);
     HopperBench bench(store(each.opcode, "cp.async.bulk.wait_group 0;"));
-    for (bench.launch.schedule = 0; bench.launch.schedule < schedules; ++bench.launch.schedule) {
+    for (bench.launch.schedule = 0; bench.launch.schedule < kSchedules; ++bench.launch.schedule) {
       const BufferHandle out = bench.buffer(counting(1024));
       bench.launch.arguments = {out, out};
       CHECK(bench.run() == "");
@@ -302,7 +302,7 @@ TEST_CASE("a wait for the reading of a source is enough to write it again, and n
   };
   const std::string copy = "cp.async.bulk.global.shared::cta.bulk_group";
   int late = 0;
-  for (std::uint64_t schedule = 0; schedule < schedules; ++schedule) {
+  for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
     CHECK(run(store(copy, after("cp.async.bulk.wait_group 0;")), schedule) == std::pair{7U, 7U});
     const auto read = run(store(copy, after("cp.async.bulk.wait_group.read 0;")), schedule);
     CHECK(read.first == 7);

@@ -40,7 +40,7 @@ TEST_CASE("an mbarrier counts arrivals and bytes, and a phase ends when none is 
 TEST_CASE("memory that nobody initialized is no mbarrier") {
   CHECK_FALSE(Mbarrier::from(0));
   CHECK_FALSE(Mbarrier::from(~std::uint64_t{0}));
-  CHECK(Mbarrier::from(Mbarrier::initialized(Mbarrier::most_count).bits()));
+  CHECK(Mbarrier::from(Mbarrier::initialized(Mbarrier::kMostCount).bits()));
 }
 
 TEST_CASE("a schedule is drawn from its number and its cluster") {

@@ -13,10 +13,10 @@ namespace {
 // Each thread stores `bytes` at box + bytes * thread; `expected` bytes are waited for.
 std::string storing(const std::string& store, int bytes, int expected, int offset = 0) {
   return kernel(".param .u64 out",
-                hopper_registers +
+                kHopperRegisters +
                     ".shared .align 16 .b8 box[2048]; .shared .align 8 .b64 bar;\n"
                     "ld.param.u64 %rd1, [out];\n" +
-                    make_barrier + "@%p1 bra READY;\nmbarrier.arrive.expect_tx.shared::cta.b64 " +
+                    kMakeBarrier + "@%p1 bra READY;\nmbarrier.arrive.expect_tx.shared::cta.b64 " +
                     "%rd2, [bar], " + std::to_string(expected) +
                     ";\nREADY:\nbar.sync 0;\n"
                     "mul.lo.u32 %r2, %r1, " +
@@ -25,7 +25,7 @@ std::string storing(const std::string& store, int bytes, int expected, int offse
                     ";\nmov.u32 %r3, bar; add.u32 %r4, %r1, 7; cvt.u64.u32 %rd3, %r1;\n"
                     "shl.b64 %rd4, %rd3, 32;\n"
                     "st.async.shared::cluster.mbarrier::complete_tx::bytes" +
-                    store + ";\n" + wait_for_barrier + dump(2048));
+                    store + ";\n" + kWaitForBarrier + dump(2048));
 }
 
 std::vector<std::uint32_t> stored(const std::string& ptx, std::uint64_t schedule) {
@@ -46,7 +46,7 @@ std::string outcome(const std::string& ptx) {
 }  // namespace
 
 TEST_CASE("st.async brings values of every width, which its mbarrier counts") {
-  for (std::uint64_t schedule = 0; schedule < schedules; ++schedule) {
+  for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
     const auto single = stored(storing(".u32 [%r2], %r4, [%r3]", 4, 512), schedule);
     const auto pair = stored(storing(".v2.b32 [%r2], {%r4, %r1}, [%r3]", 8, 1024), schedule);
     const auto four =

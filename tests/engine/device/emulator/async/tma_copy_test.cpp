@@ -17,7 +17,7 @@ namespace {
 
 using Coordinates = std::vector<int>;
 
-constexpr int box_bytes = 16384;
+constexpr int kBoxBytes = 16384;
 
 std::string numbers(const Coordinates& coordinates) {
   std::string text;
@@ -25,37 +25,37 @@ std::string numbers(const Coordinates& coordinates) {
   return "{" + text + "}";
 }
 
-const std::string start = hopper_registers + R"(
+const std::string kStart = kHopperRegisters + R"(
   .shared .align 8 .b64 bar;
   .shared .align 1024 .b8 box[16384];
   ld.param.u64 %rd1, [out];
   mov.b64 %rd2, map;
   cvta.param.u64 %rd2, %rd2;
-)" + make_barrier;
-const std::string parameters = ".param .u64 out, .param .align 64 .b8 map[128]";
+)" + kMakeBarrier;
+const std::string kParameters = ".param .u64 out, .param .align 64 .b8 map[128]";
 
 // Loads the box at `coordinates` and copies all of the shared memory behind `box` to `out`.
 std::string load(const Coordinates& coordinates, std::size_t bytes, const std::string& to = "box") {
-  return kernel(parameters, start + R"(
+  return kernel(kParameters, kStart + R"(
   @%p1 bra WAIT;
   prefetch.tensormap [%rd2];
   mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], )" +
-                                std::to_string(bytes) + R"(;
+                                 std::to_string(bytes) + R"(;
   mov.u32 %r2, )" + to + R"(;
   mov.u32 %r3, bar;
   cp.async.bulk.tensor.)" + std::to_string(coordinates.size()) +
-                                R"(d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+                                 R"(d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
     [%r2], [%rd2, )" + numbers(coordinates) +
-                                "], [%r3];\n" + wait_for_barrier + dump(box_bytes));
+                                 "], [%r3];\n" + kWaitForBarrier + dump(kBoxBytes));
 }
 
 // Stores the box's words, 1 + i, at `coordinates` by `opcode`.
 std::string store(const Coordinates& coordinates, const std::string& opcode) {
-  return kernel(parameters, start + fill(box_bytes, 1) + R"(
+  return kernel(kParameters, kStart + fill(kBoxBytes, 1) + R"(
   @%p1 bra DONE;
   mov.u32 %r2, box;
   )" + opcode + R"( [%rd2, )" + numbers(coordinates) +
-                                R"(], [%r2];
+                                 R"(], [%r2];
   cp.async.bulk.commit_group;
   cp.async.bulk.wait_group 0;
 DONE:
@@ -133,15 +133,15 @@ Tensor tensor(TensorMap::Element element, std::vector<std::uint64_t> dims,
 
 void check_load(const Tensor& tensor, const Coordinates& at, std::uint64_t schedule = 0) {
   HopperBench bench(load(at, tensor.box_size()));
-  const BufferHandle out = bench.buffer(std::vector<std::uint8_t>(box_bytes));
+  const BufferHandle out = bench.buffer(std::vector<std::uint8_t>(kBoxBytes));
   TensorMap map = tensor.map;
   map.buffer = bench.buffer(tensor.bytes);
   bench.launch.arguments = {out};
   bench.add_map(map);
   bench.launch.schedule = schedule;
   CHECK(bench.run() == "");
-  const auto found = bench.read<std::uint8_t>(out, box_bytes);
-  std::vector<std::uint8_t> expected(box_bytes, 0xff);
+  const auto found = bench.read<std::uint8_t>(out, kBoxBytes);
+  std::vector<std::uint8_t> expected(kBoxBytes, 0xff);
   tensor.each(at, [&](std::size_t number, bool inside, std::size_t place) {
     for (std::size_t i = 0; i < tensor.width(); ++i) {
       expected[moved(number * tensor.width() + i, tensor.map.swizzle)] =
@@ -179,7 +179,7 @@ TEST_CASE("a tensor copy of every rank brings a box, and zeros for what lies out
 
 TEST_CASE("a tensor copy swizzles by the address in shared memory, in every schedule") {
   using S = TensorMap::Swizzle;
-  for (std::uint64_t schedule = 0; schedule < schedules; ++schedule) {
+  for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
     check_load(tensor(TensorMap::Element::f16, {200, 90}, {64, 40}, S::bytes128), {10, 60},
                schedule);
     check_load(tensor(TensorMap::Element::f32, {200, 90}, {16, 50}, S::bytes64), {-3, 5}, schedule);
@@ -203,7 +203,7 @@ TEST_CASE("what lies outside reads as NaN where the map asks for it") {
   Tensor outside = tensor(TensorMap::Element::f32, {8, 8}, {16, 8});
   outside.map.nan_fill = true;
   HopperBench bench(load({-4, 0}, outside.box_size()));
-  const BufferHandle out = bench.buffer(std::vector<float>(box_bytes / 4));
+  const BufferHandle out = bench.buffer(std::vector<float>(kBoxBytes / 4));
   outside.map.buffer = bench.buffer(std::vector<float>(1024, 1.5F));
   bench.launch.arguments = {out};
   bench.add_map(outside.map);
@@ -233,7 +233,7 @@ TEST_CASE("a tensor store takes a box back, swizzled as it is, and leaves out wh
     INFO(numbers(each.at));
     HopperBench bench(store(each.at, "cp.async.bulk.tensor." + std::to_string(each.at.size()) +
                                          "d.global.shared::cta.tile.bulk_group"));
-    for (bench.launch.schedule = 0; bench.launch.schedule < schedules; ++bench.launch.schedule) {
+    for (bench.launch.schedule = 0; bench.launch.schedule < kSchedules; ++bench.launch.schedule) {
       TensorMap map = each.tensor.map;
       map.buffer = bench.buffer(each.tensor.bytes);
       bench.launch.arguments = {map.buffer};
@@ -295,7 +295,7 @@ TEST_CASE("a tensor copy in the wrong is named") {
     HopperBench bench(ptx);
     TensorMap map = tensor.map;
     map.buffer = bench.buffer(tensor.bytes);
-    bench.launch.arguments = {bench.buffer(std::vector<std::uint8_t>(box_bytes))};
+    bench.launch.arguments = {bench.buffer(std::vector<std::uint8_t>(kBoxBytes))};
     if (with_map) {
       bench.add_map(map);
     } else {

@@ -27,7 +27,7 @@ class Hopper : public HopperBench {
   BufferHandle buffer_;
 };
 
-const std::string registers = R"(
+const std::string kRegisters = R"(
   .reg .pred %p<8>;
   .reg .b32 %r<32>;
   .reg .b64 %rd<16>;
@@ -36,7 +36,7 @@ const std::string registers = R"(
 // A warp produces `rounds` numbers one by one through one slot of shared memory, another adds them
 // up: two mbarriers, full and empty.
 std::string producer_consumer(const std::string& wait_for_empty) {
-  return kernel(".param .u64 out", registers + R"(
+  return kernel(".param .u64 out", kRegisters + R"(
   .shared .align 8 .b64 full;
   .shared .align 8 .b64 empty;
   .shared .align 4 .b32 box[32];
@@ -85,17 +85,17 @@ CONSUME:
 )");
 }
 
-const std::string try_wait = R"(
+const std::string kTryWait = R"(
   mbarrier.try_wait.parity.shared.b64 %p3, [empty], %r7;
   @!%p3 bra WAIT_EMPTY;)";
-const std::string test_wait = R"(
+const std::string kTestWait = R"(
   mbarrier.test_wait.parity.shared.b64 %p3, [empty], %r7;
   @!%p3 bra WAIT_EMPTY;)";
 
 // Each CTA of a cluster adds its rank to every other's counter, and each thread of it reads back
 // what its right neighbour holds.
 std::string neighbours(const std::string& last_barrier) {
-  return kernel(".param .u64 out", registers + R"(
+  return kernel(".param .u64 out", kRegisters + R"(
   .shared .align 4 .b32 counter;
   ld.param.u64 %rd1, [out];
   mov.u32 %r1, %tid.x;
@@ -135,12 +135,12 @@ NEXT:
 )");
 }
 
-const std::string cluster_sync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+const std::string kClusterSync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 
 }  // namespace
 
 TEST_CASE("a producer and a consumer hand numbers over through mbarriers, in every schedule") {
-  for (const std::string& wait : {try_wait, test_wait}) {
+  for (const std::string& wait : {kTryWait, kTestWait}) {
     Hopper hopper(producer_consumer(wait), 32);
     hopper.launch.config.block = {64, 1, 1};
     for (std::uint64_t schedule = 0; schedule < 12; ++schedule) {
@@ -166,7 +166,7 @@ TEST_CASE("schedules show what only luck orders") {
 }
 
 TEST_CASE("a wait for a phase that nobody completes is named") {
-  std::string ptx = producer_consumer(try_wait);
+  std::string ptx = producer_consumer(kTryWait);
   ptx.replace(ptx.find("[full], 32"), 10, "[full], 33");
   Hopper hopper(ptx, 32);
   hopper.launch.config.block = {64, 1, 1};
@@ -180,7 +180,7 @@ TEST_CASE("a wait for a phase that nobody completes is named") {
 TEST_CASE("an mbarrier in the wrong is named") {
   const auto outcome = [](const std::string& body) {
     Hopper hopper(kernel(".param .u64 out",
-                         registers + ".shared .align 8 .b64 bar;\nmov.u32 %r1, 1;\n" + body),
+                         kRegisters + ".shared .align 8 .b64 bar;\nmov.u32 %r1, 1;\n" + body),
                   32);
     hopper.launch.config.block = {32, 1, 1};
     return hopper.run();
@@ -200,7 +200,7 @@ TEST_CASE("an mbarrier in the wrong is named") {
 }
 
 TEST_CASE("an arrival when copies are done comes after the copies") {
-  const std::string ptx = kernel(".param .u64 out", registers + R"(
+  const std::string ptx = kernel(".param .u64 out", kRegisters + R"(
   .shared .align 8 .b64 bar;
   .shared .align 16 .b32 box[128];
   ld.param.u64 %rd1, [out];
@@ -250,7 +250,7 @@ WAIT:
 }
 
 TEST_CASE("CTAs of a cluster reach each other's shared memory") {
-  Hopper hopper(neighbours(cluster_sync), 256);
+  Hopper hopper(neighbours(kClusterSync), 256);
   hopper.launch.config.grid = {4, 1, 1};
   hopper.launch.config.block = {64, 1, 1};
   for (std::uint64_t schedule = 0; schedule < 6; ++schedule) {
@@ -279,7 +279,7 @@ TEST_CASE("the shared memory of a CTA that has ended is gone") {
 }
 
 TEST_CASE("a cluster that cannot be is refused, and a missing arrival is named") {
-  Hopper hopper(neighbours(cluster_sync), 256);
+  Hopper hopper(neighbours(kClusterSync), 256);
   hopper.launch.config.block = {64, 1, 1};
   hopper.launch.config.grid = {3, 1, 1};
   hopper.launch.config.cluster = {2, 1, 1};
@@ -288,7 +288,7 @@ TEST_CASE("a cluster that cannot be is refused, and a missing arrival is named")
   hopper.launch.config.cluster = {32, 1, 1};
   CHECK(hopper.run().find("allows 16") != std::string::npos);
 
-  Hopper stuck(kernel(".param .u64 out", registers + R"(
+  Hopper stuck(kernel(".param .u64 out", kRegisters + R"(
   mov.u32 %r1, %cluster_ctarank;
   setp.eq.u32 %p1, %r1, 0;
   barrier.cluster.arrive;
@@ -314,7 +314,7 @@ DONE:
   Hopper wrong(kernel(".param .u64 out", "barrier.cluster.wait;"), 32);
   wrong.launch.config.block = {32, 1, 1};
   CHECK(wrong.run().find("has not arrived") != std::string::npos);
-  Hopper twice(kernel(".param .u64 out", registers + R"(
+  Hopper twice(kernel(".param .u64 out", kRegisters + R"(
   mov.u32 %r1, %tid.x;
   setp.lt.u32 %p1, %r1, 32;
   @%p1 bra TWICE;

@@ -12,14 +12,14 @@ namespace {
 
 using u32 = std::uint32_t;
 
-constexpr const char* declarations =
+constexpr const char* kDeclarations =
     ".reg .b32 %r<20>; .reg .b64 %rd<8>; .reg .pred %p<8>;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n"
     "add.u64 %rd3, %rd1, %rd2;\n";
 
 // out[tid] = %r0 after `body`, for `threads` threads of one block.
 std::vector<u32> each(const std::string& body, u32 threads = 32) {
-  Bench bench(kernel(".param .u64 out", declarations + body + "\nst.global.u32 [%rd3], %r0;"),
+  Bench bench(kernel(".param .u64 out", kDeclarations + body + "\nst.global.u32 [%rd3], %r0;"),
               threads);
   bench.launch.config.block = {threads, 1, 1};
   const auto outcome = bench.run();
@@ -29,7 +29,9 @@ std::vector<u32> each(const std::string& body, u32 threads = 32) {
   return bench.words();
 }
 
-std::string with(const std::string& body) { return kernel(".param .u64 out", declarations + body); }
+std::string with(const std::string& body) {
+  return kernel(".param .u64 out", kDeclarations + body);
+}
 
 }  // namespace
 
@@ -87,7 +89,7 @@ TEST_CASE("functions are called with their arguments, also by some lanes only") 
       "ld.param.u32 %a1, [x]; setp.gt.u32 %q, %a1, 10; @%q bra BIG; add.u32 %a2, %a1, %a1;\n"
       "st.param.b32 [result+0], %a2; ret;\nBIG: st.param.b32 [result+0], 99; ret; }\n";
   const std::string body =
-      std::string(declarations) +
+      std::string(kDeclarations) +
       "mov.u32 %r0, 5; mov.u32 %r9, 1000; setp.lt.u32 %p1, %r1, 16; @!%p1 bra END;\n"
       "{ .param .b32 p0; st.param.b32 [p0+0], %r1; .param .b32 r0;\n"
       "call.uni (r0), twice, (p0); ld.param.b32 %r0, [r0+0]; }\n"

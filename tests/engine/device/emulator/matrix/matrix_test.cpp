@@ -34,7 +34,7 @@ std::string list(const std::string& name, int count) {
   return text + "}";
 }
 
-constexpr const char* lane_address =
+constexpr const char* kLaneAddress =
     ".reg .b64 %rd<8>; .reg .b32 %t<4>; .reg .b32 %a<8>; .reg .b32 %b<4>; .reg .b32 %d<8>;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %t1, %tid.x; mul.wide.u32 %rd2, %t1, 4;\n"
     "add.u64 %rd3, %rd1, %rd2;\n";
@@ -45,7 +45,7 @@ struct Form {
   int m = 16;
 };
 
-const Form forms[] = {
+const Form kForms[] = {
     {"m16n8k8.row.col.f32.f16.f16.f32", {Element::f16, Element::f16, Accumulator::f32, 8}},
     {"m16n8k16.row.col.f32.f16.f16.f32", {Element::f16, Element::f16, Accumulator::f32, 16}},
     {"m16n8k8.row.col.f16.f16.f16.f16", {Element::f16, Element::f16, Accumulator::f16, 8}},
@@ -149,7 +149,7 @@ std::string kernel_of(const Form& form, const std::string& d) {
   const int a = a_registers(form);
   const int b = b_registers(form);
   const int c = sums(form);
-  std::string body = lane_address + load("a", a, 0) + load("b", b, a) + load("d", c, a + b);
+  std::string body = kLaneAddress + load("a", a, 0) + load("b", b, a) + load("d", c, a + b);
   body += fmt::format("mma.sync.aligned.{} {}, {}, {}, {};\n", form.opcode, list(d, c),
                       list("a", a), list("b", b), list("d", c));
   for (int i = 0; i < c; ++i) {
@@ -171,7 +171,7 @@ std::vector<u32> run(const std::string& ptx, const std::vector<u32>& words, std:
 }  // namespace
 
 TEST_CASE("each form of mma multiplies matrices in the layouts of the ISA") {
-  for (const Form& form : forms) {
+  for (const Form& form : kForms) {
     CAPTURE(std::string(form.opcode));
     const Matrices matrices = small_numbers(form.kind, 17);
     const auto words = words_of(form, matrices);
@@ -181,7 +181,7 @@ TEST_CASE("each form of mma multiplies matrices in the layouts of the ISA") {
 }
 
 TEST_CASE("the result of mma may lie in the registers of a") {
-  for (const Form& form : forms) {
+  for (const Form& form : kForms) {
     if (a_registers(form) < sums(form)) continue;
     CAPTURE(std::string(form.opcode));
     const Matrices matrices = small_numbers(form.kind, 18);
@@ -253,7 +253,7 @@ TEST_CASE("mma of f64, also into the registers of its operands") {
 }
 
 TEST_CASE("stmatrix puts matrices where ldmatrix finds them, and movmatrix transposes") {
-  const std::string body = std::string(lane_address) + load("a", 4, 0) + R"(
+  const std::string body = std::string(kLaneAddress) + load("a", 4, 0) + R"(
 .shared .align 16 .b8 tile[1024];
 mov.u32 %t2, tile; and.b32 %t3, %t1, 31; shl.b32 %t3, %t3, 4; add.u32 %t2, %t2, %t3;
 )";
@@ -322,7 +322,7 @@ TEST_CASE("matrix instructions want every thread of the warp") {
         "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%t2], {%a0};"}) {
     CAPTURE(text);
     const Fault fault = fault_of(
-        kernel(".param .u64 out", std::string(lane_address) +
+        kernel(".param .u64 out", std::string(kLaneAddress) +
                                       ".shared .align 16 .b8 tile[1024]; mov.u32 %t2, tile;\n"
                                       ".reg .pred %p<2>; setp.eq.u32 %p1, %t1, 7; @%p1 exit;\n" +
                                       text));
@@ -362,7 +362,7 @@ TEST_CASE("forms of mma that do not exist are named when the kernel is loaded") 
         "m16n8k16.row.col.satfinite.f32.f16.f16.f32", "m8n8k16.row.col.f32.e4m3.e4m3.f32"}) {
     CAPTURE(opcode);
     const Fault fault = fault_of(
-        kernel(".param .u64 out", std::string(lane_address) + "mma.sync.aligned." + opcode +
+        kernel(".param .u64 out", std::string(kLaneAddress) + "mma.sync.aligned." + opcode +
                                       " {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, "
                                       "{%d0, %d1, %d2, %d3};"));
     CHECK(fault.kind == FaultKind::unknown_instruction);

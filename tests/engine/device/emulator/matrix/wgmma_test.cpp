@@ -114,7 +114,7 @@ struct Product {
     }
     const std::string type = d == "f32" ? "f32" : "b32";
     std::string text =
-        hopper_registers + fmt::format(R"(
+        kHopperRegisters + fmt::format(R"(
   .reg .{} %d<128>;
   .shared .align 1024 .b8 left[16384];
   .shared .align 1024 .b8 right[16384];

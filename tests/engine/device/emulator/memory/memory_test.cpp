@@ -12,19 +12,19 @@ namespace {
 
 using u32 = std::uint32_t;
 
-constexpr const char* declarations =
+constexpr const char* kDeclarations =
     ".reg .b16 %h<8>; .reg .b32 %r<24>; .reg .b64 %rd<16>; .reg .pred %p<8>;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n"
     "add.u64 %rd3, %rd1, %rd2;\n";
 
 std::string with(const std::string& body, const std::string& before = "") {
-  return kernel(".param .u64 out", declarations + body, before);
+  return kernel(".param .u64 out", kDeclarations + body, before);
 }
 
 std::vector<u32> run(const std::string& body, std::vector<u32> words = std::vector<u32>(32),
                      const std::string& before = "", std::vector<Argument> more = {},
                      const std::string& parameters = ".param .u64 out") {
-  Bench bench(kernel(parameters, declarations + body, before), words.size());
+  Bench bench(kernel(parameters, kDeclarations + body, before), words.size());
   bench.write(words);
   for (const Argument& argument : more) bench.launch.arguments.push_back(argument);
   const auto outcome = bench.run();

@@ -10,17 +10,17 @@ using namespace fa_tune::device;
 
 namespace {
 
-const std::string start = hopper_registers + R"(
+const std::string kStart = kHopperRegisters + R"(
   .shared .align 8 .b64 bar;
   .shared .align 128 .b8 box[4096];
   ld.param.u64 %rd1, [out];
   ld.param.u64 %rd2, [in];
-)" + make_barrier;
+)" + kMakeBarrier;
 
 // What a kernel of two buffers is accused of, in one of the schedules; empty: of nothing.
 std::string accused(const std::string& body) {
-  const std::string ptx = kernel(".param .u64 out, .param .u64 in", start + body);
-  for (std::uint64_t schedule = 0; schedule < schedules; ++schedule) {
+  const std::string ptx = kernel(".param .u64 out, .param .u64 in", kStart + body);
+  for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
     HopperBench bench(ptx);
     bench.launch.arguments = {bench.buffer(std::vector<std::uint32_t>(1024)),
                               bench.buffer(counting(1024))};
@@ -39,7 +39,7 @@ void found(const std::string& body, const std::string& kind, const std::string& 
   CHECK(said.find(part) != std::string::npos);
 }
 
-const std::string load = R"(
+const std::string kLoad = R"(
   @%p1 bra LOADED;
   mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], 2048;
   mov.u32 %r2, box;
@@ -48,28 +48,28 @@ const std::string load = R"(
 LOADED:
 )";
 // Every thread's own word of the box.
-const std::string own_word = "shl.b32 %r4, %r1, 2; mov.u32 %r5, box; add.u32 %r5, %r5, %r4;\n";
-const std::string store = R"(
+const std::string kOwnWord = "shl.b32 %r4, %r1, 2; mov.u32 %r5, box; add.u32 %r5, %r5, %r4;\n";
+const std::string kStore = R"(
   @%p1 bra STORED;
   mov.u32 %r2, box;
   cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 512;
   cp.async.bulk.commit_group;
 )";
-const std::string wait_store = "cp.async.bulk.wait_group.read 0;\n";
-const std::string fence = "fence.proxy.async.shared::cta;\n";
+const std::string kWaitStore = "cp.async.bulk.wait_group.read 0;\n";
+const std::string kFence = "fence.proxy.async.shared::cta;\n";
 
 }  // namespace
 
 TEST_CASE("what a bulk load brings is there for who waits for its mbarrier") {
-  const std::string read = own_word + "ld.shared.u32 %r6, [%r5];\n";
-  CHECK(accused(load + wait_for_barrier + read) == "");
-  found(load + read + wait_for_barrier, "race", "cp.async.bulk.shared::cluster.global");
+  const std::string read = kOwnWord + "ld.shared.u32 %r6, [%r5];\n";
+  CHECK(accused(kLoad + kWaitForBarrier + read) == "");
+  found(kLoad + read + kWaitForBarrier, "race", "cp.async.bulk.shared::cluster.global");
   // One thread waits, and a barrier tells the others.
-  const std::string alone = "@%p1 bra ALL;\n" + wait_for_barrier + "ALL: bar.sync 0;\n";
-  CHECK(accused(load + alone + read) == "");
+  const std::string alone = "@%p1 bra ALL;\n" + kWaitForBarrier + "ALL: bar.sync 0;\n";
+  CHECK(accused(kLoad + alone + read) == "");
   // The box is filled again while others may still read.
   found(
-      load + wait_for_barrier + read +
+      kLoad + kWaitForBarrier + read +
           "@%p1 bra OVER;\n"
           "mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], 2048;\n"
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2], 2048, "
@@ -80,28 +80,28 @@ TEST_CASE("what a bulk load brings is there for who waits for its mbarrier") {
 }
 
 TEST_CASE("a bulk store sees what a proxy fence has made visible") {
-  const std::string write = own_word + "st.shared.u32 [%r5], %r1;\n";
+  const std::string write = kOwnWord + "st.shared.u32 [%r5], %r1;\n";
   const std::string end = "STORED:\n";
-  CHECK(accused(write + fence + "bar.sync 0;\n" + store + wait_store + end) == "");
-  found(write + "bar.sync 0;\n" + store + wait_store + end, "race",
+  CHECK(accused(write + kFence + "bar.sync 0;\n" + kStore + kWaitStore + end) == "");
+  found(write + "bar.sync 0;\n" + kStore + kWaitStore + end, "race",
         "with no fence.proxy.async after that");
   // One thread's fence after the barrier covers what it then knows of.
-  CHECK(accused(write + "bar.sync 0;\n" + fence + store + wait_store + end) == "");
-  found(write + fence + store + wait_store + end, "race", "nothing orders the two");
+  CHECK(accused(write + "bar.sync 0;\n" + kFence + kStore + kWaitStore + end) == "");
+  found(write + kFence + kStore + kWaitStore + end, "race", "nothing orders the two");
 }
 
 TEST_CASE("the source of a bulk store is free when its group has been read") {
-  const std::string write = own_word + "st.shared.u32 [%r5], %r1;\n";
-  const std::string before = write + fence + "bar.sync 0;\n" + store;
-  CHECK(accused(before + wait_store + "STORED: bar.sync 0;\n" + write) == "");
-  found(before + "STORED: bar.sync 0;\n" + write + "@%p1 exit;\n" + wait_store, "race",
+  const std::string write = kOwnWord + "st.shared.u32 [%r5], %r1;\n";
+  const std::string before = write + kFence + "bar.sync 0;\n" + kStore;
+  CHECK(accused(before + kWaitStore + "STORED: bar.sync 0;\n" + write) == "");
+  found(before + "STORED: bar.sync 0;\n" + write + "@%p1 exit;\n" + kWaitStore, "race",
         "an asynchronous operation read it in cp.async.bulk.global.shared::cta");
   found(before + "STORED:\n", "sync", "exits while what it has begun is under way");
 }
 
 TEST_CASE("a bulk store of what nobody has written") {
-  found(own_word + "setp.eq.u32 %p3, %r1, 5; @!%p3 st.shared.u32 [%r5], %r1;\n" + fence +
-            "bar.sync 0;\n" + store + wait_store + "STORED:\n",
+  found(kOwnWord + "setp.eq.u32 %p3, %r1, 5; @!%p3 st.shared.u32 [%r5], %r1;\n" + kFence +
+            "bar.sync 0;\n" + kStore + kWaitStore + "STORED:\n",
         "uninitialized", "of which nobody has written 4, the first byte 20");
 }
 

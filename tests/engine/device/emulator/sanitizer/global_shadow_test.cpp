@@ -6,7 +6,7 @@ using namespace fa_tune::emulator;
 
 namespace {
 
-constexpr std::uint64_t base = 0x7000'0000'1000;
+constexpr std::uint64_t kBase = 0x7000'0000'1000;
 
 struct Scene {
   GlobalShadow races;
@@ -14,10 +14,10 @@ struct Scene {
 
   GlobalStamp stamp(bool strong) const { return {races.actor(), races.time(), 5, 1, strong}; }
   bool read(std::uint64_t offset, std::uint32_t bytes, bool strong = false) {
-    return races.read(base + offset, bytes, stamp(strong), conflict);
+    return races.read(kBase + offset, bytes, stamp(strong), conflict);
   }
   bool write(std::uint64_t offset, std::uint32_t bytes, bool strong = false) {
-    return races.write(base + offset, bytes, stamp(strong), conflict);
+    return races.write(kBase + offset, bytes, stamp(strong), conflict);
   }
 };
 
@@ -74,17 +74,17 @@ TEST_CASE("a fence and a strong write order what came before for who reads it") 
   CHECK(scene.write(0, 4));
   scene.races.fence();
   CHECK(scene.write(ticket, 4, true));
-  scene.races.publish(base + ticket, false);
+  scene.races.publish(kBase + ticket, false);
   CHECK(scene.write(4, 4));  // after the fence: not published
   scene.races.enter(1);
   CHECK(scene.write(32, 4));
   CHECK(scene.write(ticket, 4, true));
-  scene.races.learn(base + ticket);
-  scene.races.publish(base + ticket, false);  // no fence: publishes nothing
+  scene.races.learn(kBase + ticket);
+  scene.races.publish(kBase + ticket, false);  // no fence: publishes nothing
   CHECK(scene.read(0, 4));
   CHECK_FALSE(scene.read(4, 4));
   scene.races.enter(2);
-  scene.races.learn(base + ticket);
+  scene.races.learn(kBase + ticket);
   CHECK(scene.write(0, 4) == false);  // CTA 1 has read it, and published nothing
   CHECK_FALSE(scene.read(32, 4));
 }
@@ -93,12 +93,12 @@ TEST_CASE("what has been learned is passed on") {
   Scene scene;
   scene.races.enter(0);
   CHECK(scene.write(0, 4));
-  scene.races.publish(base + 64, true);
+  scene.races.publish(kBase + 64, true);
   scene.races.enter(1);
-  scene.races.learn(base + 64);
-  scene.races.publish(base + 80, true);
+  scene.races.learn(kBase + 64);
+  scene.races.publish(kBase + 80, true);
   scene.races.enter(2);
-  scene.races.learn(base + 80);
+  scene.races.learn(kBase + 80);
   CHECK(scene.read(0, 4));
   CHECK(scene.write(0, 4));
 }

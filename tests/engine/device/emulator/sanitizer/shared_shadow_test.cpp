@@ -139,7 +139,7 @@ TEST_CASE("what an agent writes is known to those who learned its time") {
 
 TEST_CASE("an unfinished write races with everyone until it ends") {
   SharedScene scene(2);
-  const Stamp copy{Stamp::unfinished, 4, 0, 2, false};
+  const Stamp copy{Stamp::kUnfinished, 4, 0, 2, false};
   CHECK(scene.cells.write(scene.viewer(0), copy, 64, 16, scene.filter));
   CHECK_FALSE(scene.read(0, 2, 64, 16));
   scene.barrier();
@@ -156,7 +156,7 @@ TEST_CASE("what threads write is for the asynchronous proxy only behind a fence"
   const std::uint16_t agent = scene.clocks.add_agent();
   const auto fetch = [&](std::uint16_t warp) {
     const Stamp stamp{scene.clocks.advance(agent), 9, agent, 0, false};
-    return scene.cells.read({Viewer::nobody, &scene.clocks.proxied(warp)}, stamp, 0, 16,
+    return scene.cells.read({Viewer::kNobody, &scene.clocks.proxied(warp)}, stamp, 0, 16,
                             scene.filter);
   };
   CHECK(scene.write(1, 0, 0, 16));

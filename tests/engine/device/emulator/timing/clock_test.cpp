@@ -17,7 +17,7 @@ using namespace fa_tune::emulator;
 
 namespace {
 
-constexpr const char* declarations =
+constexpr const char* kDeclarations =
     ".reg .b32 %r<40>; .reg .f32 %f<40>; .reg .b64 %rd<20>; .reg .pred %p<4>;\n"
     ".shared .align 16 .b8 s[16384];\n";
 
@@ -31,7 +31,7 @@ std::string repeated(const std::string& text, int times) {
 struct Ran {
   Ran(const std::string& body, std::uint32_t threads, std::uint32_t blocks = 1) {
     const auto& allocation = memory.allocate(1 << 20);
-    auto loaded = load_program(test::kernel(".param .u64 out", declarations + body), "k",
+    auto loaded = load_program(test::kernel(".param .u64 out", kDeclarations + body), "k",
                                TensorRule::ampere, memory);
     const std::string message = loaded ? "" : loaded.error().message;
     REQUIRE(message == "");
@@ -65,14 +65,14 @@ struct Ran {
   emulator::LaunchConfig launch;
 };
 
-const std::string dependent_fma = "fma.rn.f32 %f1, %f1, %f2, %f3;";
+const std::string kDependentFma = "fma.rn.f32 %f1, %f1, %f2, %f3;";
 
 }  // namespace
 
 TEST_CASE("a chain costs its latencies, independent work its issue slots") {
   const emulator::DeviceProfile profile = test::small_profile();
   // 100 fma that wait for each other: 4 clocks each, and a few for the end of the kernel.
-  const double chain = Ran(repeated(dependent_fma, 100), 32).clocks(profile);
+  const double chain = Ran(repeated(kDependentFma, 100), 32).clocks(profile);
   CHECK(chain >= 396);
   CHECK(chain <= 410);
   // Ten chains of ten: an fma a clock.
@@ -97,7 +97,7 @@ TEST_CASE("a chain costs its latencies, independent work its issue slots") {
 
 TEST_CASE("warps of one partition share it, of four do not") {
   const emulator::DeviceProfile profile = test::small_profile();
-  const std::string body = repeated(dependent_fma, 200);
+  const std::string body = repeated(kDependentFma, 200);
   const double one = Ran(body, 32).clocks(profile);
   CHECK(Ran(body, 128).clocks(profile) == doctest::Approx(one).epsilon(0.02));
   // Four warps a partition fill the latency of 4; eight take twice as long.
@@ -126,7 +126,7 @@ TEST_CASE("bank conflicts cost their wavefronts") {
 
 TEST_CASE("a barrier waits for the slowest warp") {
   const emulator::DeviceProfile profile = test::small_profile();
-  const std::string slow = repeated(dependent_fma, 300);
+  const std::string slow = repeated(kDependentFma, 300);
   const std::string body = "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra J;\n" + slow +
                            "J: bar.sync 0;\n" + slow;
   const Ran ran(body, 64);
@@ -181,7 +181,7 @@ TEST_CASE("loads move up to hide their latency, not over a store or a barrier") 
 
 TEST_CASE("a grid pays by the busiest SM, in rounds of what it holds") {
   const emulator::DeviceProfile profile = test::small_profile();
-  const std::string body = repeated(dependent_fma, 500);
+  const std::string body = repeated(kDependentFma, 500);
   emulator::KernelResources fat;
   fat.registers = 255;  // one block of 256 threads an SM
   const auto us = [&](std::uint32_t blocks) {
@@ -200,7 +200,7 @@ TEST_CASE("where each block has an SM to itself the longest counts, wherever it 
   // One of four blocks goes round twice.
   const auto us = [&](const std::string& twice) {
     return Ran("mov.u32 %r0, %ctaid.x; setp." + twice +
-                   "; mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nL:\n" + repeated(dependent_fma, 500) +
+                   "; mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nL:\n" + repeated(kDependentFma, 500) +
                    "sub.u32 %r1, %r1, 1; setp.ne.u32 %p2, %r1, 0; @%p2 bra L;",
                32, 4)
                .time(profile)
@@ -216,7 +216,7 @@ TEST_CASE("where each block has an SM to itself the longest counts, wherever it 
 
 TEST_CASE("fewer resources and spills never make it faster") {
   const emulator::DeviceProfile profile = test::small_profile();
-  const Ran ran(repeated(dependent_fma + " bar.sync 0;", 20), 128, 64);
+  const Ran ran(repeated(kDependentFma + " bar.sync 0;", 20), 128, 64);
   double before = 0;
   for (int registers = 32; registers <= 255; registers += 16) {
     emulator::KernelResources resources;
@@ -236,7 +236,7 @@ TEST_CASE("fewer resources and spills never make it faster") {
 }
 
 TEST_CASE("a slower device is slower") {
-  const Ran ran(repeated(dependent_fma + " ex2.approx.ftz.f32 %f1, %f1; bar.sync 0;", 50), 256, 16);
+  const Ran ran(repeated(kDependentFma + " ex2.approx.ftz.f32 %f1, %f1; bar.sync 0;", 50), 256, 16);
   const double base = ran.time(test::small_profile()).us;
   const auto with = [&](double emulator::DeviceProfile::*field, double factor) {
     emulator::DeviceProfile profile = test::small_profile();
@@ -295,7 +295,7 @@ TEST_CASE("the detail and the table say what was found") {
 
 TEST_CASE("lanes that part are simulated one way after the other") {
   const emulator::DeviceProfile profile = test::small_profile();
-  const std::string slow = repeated(dependent_fma, 100);
+  const std::string slow = repeated(kDependentFma, 100);
   const auto body = [&](const std::string& condition) {
     return "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, " + condition + "; @%p1 bra A;\n" + slow +
            "bra.uni B;\nA: " + slow + "\nB: bar.warp.sync 0xffffffff;";
