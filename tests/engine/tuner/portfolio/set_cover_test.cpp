@@ -13,7 +13,7 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-constexpr std::optional<double> kNo = std::nullopt;
+constexpr std::optional<double> kNone = std::nullopt;
 
 bool serves_all(const Costs& costs, const std::vector<std::size_t>& kernels) {
   for (std::size_t shape = 0; shape < costs[0].size(); ++shape)
@@ -50,7 +50,7 @@ Costs random_costs(std::size_t kernels, std::size_t shapes, std::uint64_t seed) 
 TEST_CASE("cover: the greedy choice is not the fewest, and the fewest is found") {
   // The first serves most, but the other two serve all.
   const Costs costs = {
-      {kNo, 0., 0., 0., 0., kNo}, {0., 0., 0., kNo, kNo, kNo}, {kNo, kNo, kNo, 0., 0., 0.}};
+      {kNone, 0., 0., 0., 0., kNone}, {0., 0., 0., kNone, kNone, kNone}, {kNone, kNone, kNone, 0., 0., 0.}};
   const SetCover cover = fewest_cover(costs);
   CHECK(cover.kernels == std::vector<std::size_t>{1, 2});
   CHECK(cover.serving == std::vector<std::size_t>{1, 1, 1, 2, 2, 2});
@@ -89,7 +89,7 @@ TEST_CASE("cover: given up, it says how few there could be") {
 }
 
 TEST_CASE("cover: a shape that nobody serves is a mistake") {
-  CHECK_THROWS_AS(fewest_cover({{0., kNo}}), std::logic_error);
+  CHECK_THROWS_AS(fewest_cover({{0., kNone}}), std::logic_error);
   CHECK(fewest_cover({}).kernels.empty());
 }
 
