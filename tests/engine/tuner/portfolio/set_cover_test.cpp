@@ -49,8 +49,9 @@ Costs random_costs(std::size_t kernels, std::size_t shapes, std::uint64_t seed) 
 
 TEST_CASE("cover: the greedy choice is not the fewest, and the fewest is found") {
   // The first serves most, but the other two serve all.
-  const Costs costs = {
-      {kNone, 0., 0., 0., 0., kNone}, {0., 0., 0., kNone, kNone, kNone}, {kNone, kNone, kNone, 0., 0., 0.}};
+  const Costs costs = {{kNone, 0., 0., 0., 0., kNone},
+                       {0., 0., 0., kNone, kNone, kNone},
+                       {kNone, kNone, kNone, 0., 0., 0.}};
   const SetCover cover = fewest_cover(costs);
   CHECK(cover.kernels == std::vector<std::size_t>{1, 2});
   CHECK(cover.serving == std::vector<std::size_t>{1, 1, 1, 2, 2, 2});
