@@ -48,7 +48,7 @@ bool is_integer(std::string_view type) {
   return !type.empty() && (type[0] == 's' || type[0] == 'u' || type[0] == 'b') && type != "bf16" &&
          type != "bf16x2";
 }
-bool kIsWide(std::string_view type) { return type.ends_with("64"); }
+bool is_wide(std::string_view type) { return type.ends_with("64"); }
 
 class Translator {
  public:
@@ -119,14 +119,14 @@ class Translator {
     Cost cost = arithmetic(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
     if (one_of(f.root, {"mul", "mad", "mul24", "mad24", "dp4a", "dp2a"})) {
       cost.unit = Unit::fma;
-      const bool wide = kIsWide(f.type) && !f.has(".wide");
+      const bool wide = is_wide(f.type) && !f.has(".wide");
       cost.issues = wide ? 3 : 1;
       cost.busy *= cost.issues;
       return cost;
     }
-    cost.either = one_of(f.root, {"add", "sub", "neg"}) || (f.root == "shl" && !kIsWide(f.type));
+    cost.either = one_of(f.root, {"add", "sub", "neg"}) || (f.root == "shl" && !is_wide(f.type));
     if (one_of(f.root, {"div", "rem"})) cost.issues = kDivisionIssues;
-    if (kIsWide(f.type) && f.root != "setp") cost.issues = 2;
+    if (is_wide(f.type) && f.root != "setp") cost.issues = 2;
     if (one_of(f.root, {"popc", "clz", "bfind", "brev"})) {
       return arithmetic(Unit::special, p.special_per_clock_sm, p.special_latency);
     }
@@ -304,9 +304,9 @@ class Translator {
     if (one_of(f.root, {"add", "sub"}) && is_integer(f.type) && def_use.reads(i).size() == 1) {
       return all_users(i, is_address_user);
     }
-    if ((f.root == "shl" && kIsWide(f.type)) || (f.root == "mul" && f.has(".wide"))) {
+    if ((f.root == "shl" && is_wide(f.type)) || (f.root == "mul" && f.has(".wide"))) {
       return only_user(i, [&](std::uint32_t user) {
-        return form(user).root == "add" && kIsWide(form(user).type);
+        return form(user).root == "add" && is_wide(form(user).type);
       });
     }
     if (f.root == "selp" && def_use.reads(i).size() == 1) {
