@@ -135,7 +135,8 @@ lint_lint_changed() {
   beyond=("${files[@]:most_changed}")
   if [ ${#beyond[@]} -gt 0 ]; then
     say "tidy: of ${#files[@]} sources that changed or include a header that did, the first" \
-      "$most_changed are looked at, NOT ${beyond[*]}; tools/test --lint looks at all"
+      "$most_changed are looked at, NOT ${beyond[*]:0:20}$( ((${#beyond[@]} <= 20)) ||
+        printf ' and %s more' $((${#beyond[@]} - 20))); tools/test --lint looks at all"
   fi
   if [ ${#files[@]} -eq 0 ]; then
     say "tidy: no source changed since ${base:0:12}"
