@@ -67,7 +67,7 @@ std::string literal(const Json& json, Notation notation, std::size_t indent) {
                   : plain_string(json.get<std::string>());
   if (!json.is_structured()) return json.dump();
   const char* const brackets = json.is_object() ? "{}" : "[]";
-  const std::string flat = brackets[0] + joined(json, notation, indent, ", ") + brackets[1];
+  std::string flat = brackets[0] + joined(json, notation, indent, ", ") + brackets[1];
   if (flat.find('\n') == std::string::npos && flat.size() + indent <= kColumns) return flat;
   const std::string margin = "\n" + std::string(indent + 4, ' ');
   return brackets[0] + margin + joined(json, notation, indent + 4, "," + margin) + "\n" +

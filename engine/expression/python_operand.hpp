@@ -33,7 +33,7 @@ class PythonNodes {
                    std::vector<ComparisonOperator> comparisons = {});
   PythonChild literal(const Cell& cell, std::size_t offset);
   PythonChild name(std::size_t position, std::size_t offset);
-  PythonChild copy(const Expression::Node& node);
+  PythonChild copy(const Expression::Node& from);
   // Whether a node gives true or false, whatever its names stand for.
   static bool is_boolean(const Expression::Node& node);
   // The same as true or false.

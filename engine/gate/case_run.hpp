@@ -46,7 +46,7 @@ class CaseRun {
     return input_cache_ != nullptr && input_cache_->worth(buffer.data_bytes());
   }
   std::optional<Rejection> run(Fill what, Look look = Look::all);
-  std::optional<Rejection> fill_apart(std::size_t buffer);
+  std::optional<Rejection> fill_apart(std::size_t i);  // the i-th buffer
   std::optional<Rejection> compare_outputs(Verdict& verdict);
   std::optional<Rejection> compare_runs(const Outputs& first);
   std::optional<Rejection> compare_inputs_apart();

@@ -97,7 +97,7 @@ std::expected<SharedBuffer, device::Fault> DeviceInputCache::keep(
   if (found != kept_.end()) forget(found);
   const std::span<const std::byte> bytes = contents();
   while (!kept_.empty() && bytes_ + bytes.size() > most_) forget(std::prev(kept_.end()));
-  const auto buffer = [&] {
+  auto buffer = [&] {
     try {
       return std::make_shared<const DeviceBuffer>(device_, bytes.size());
     } catch (const OutOfMemory&) {

@@ -22,19 +22,19 @@ class TensorSource {
                std::shared_ptr<const problem::Instance> known, DeviceInputCache* input_cache)
       : device_(device), instance_(instance), known_(std::move(known)), input_cache_(input_cache) {}
 
-  // Writes all of a buffer: the tensor between two guard bands, which may be empty.
-  void write_guarded(std::size_t tensor, device::BufferHandle to,
+  // Writes all of a buffer: the i-th tensor between two guard bands, which may be empty.
+  void write_guarded(std::size_t i, device::BufferHandle to,
                      std::span<const std::byte> guard) const;
-  // A buffer with the given data of the tensor, from its first byte on, which must not be written
+  // A buffer with the given data of the i-th tensor, from its first byte on, which must not be written
   // to: that of the input cache if it has one, else one made for this.
-  SharedBuffer given(std::size_t tensor) const;
+  SharedBuffer given(std::size_t i) const;
 
   device::Device& device() const { return device_; }
   const std::vector<problem::Tensor>& tensors() const { return instance_.tensors; }
 
  private:
-  bool has_original(std::size_t tensor) const;
-  void write(std::size_t tensor, const Place& to) const;
+  bool has_original(std::size_t i) const;
+  void write(std::size_t i, const Place& to) const;
 
   device::Device& device_;
   const problem::Instance& instance_;

@@ -23,6 +23,6 @@ std::string run_fingerprint(const db::Store& store, std::int64_t run);
 // duplicate has the time of the trial whose kernel it shares, and cost only what it cost itself.
 // Whether times were measured or predicted stands among the facts. Throws UserError where there is
 // no such run, or one without trials.
-community::RecordedRun run_table(const db::Store& store, std::int64_t run);
+community::RecordedRun run_table(const db::Store& store, std::int64_t id);
 
 }  // namespace fa_tune::report

@@ -22,7 +22,7 @@ struct RacedFinal {
 
 // By trial; empty for a run whose times are predicted, or that has had no finals yet.
 std::map<std::int64_t, RacedFinal> raced_finals(const db::Store& store, std::int64_t run);
-std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<db::FinalRow>& finals);
+std::map<std::int64_t, RacedFinal> raced_finals(const std::vector<db::FinalRow>& all);
 
 // "tied with 2 others (trials 4, 7)", "faster than the 12 others", "1.0312 times the fastest's time
 // [1.0290, 1.0335]", or what there is to say without a race.

@@ -17,6 +17,6 @@ std::vector<std::string> compile_options(const YamlNode& node);
 // with "..", nor by a macro. What a line with a header's plain name asks for, the compiler finds
 // where it was told to look, which is nowhere of the user's. Looks at every place that could be
 // such a directive, in comments and strings too. Throws UserError; `name` stands in it.
-void refuse_foreign_includes(const std::string& text, const std::string& name);
+void refuse_foreign_includes(const std::string& source, const std::string& name);
 
 }  // namespace fa_tune::source

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include <fmt/core.h>
@@ -106,9 +107,9 @@ std::optional<std::uint64_t> ConfigSet::rank(const Genome& genome) const {
 
 Genome ConfigSet::at(std::uint64_t index) const {
   Genome genome(plan_->levels().size(), kInactiveGene);
-  for (auto diagram = diagrams_.rbegin(); diagram != diagrams_.rend(); ++diagram) {
-    diagram->at(index % diagram->count(), genome);
-    index /= diagram->count();
+  for (const auto& diagram : std::views::reverse(diagrams_)) {
+    diagram.at(index % diagram.count(), genome);
+    index /= diagram.count();
   }
   return genome;
 }

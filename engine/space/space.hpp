@@ -122,7 +122,7 @@ class Space {
   std::optional<std::uint64_t> index_of(const Config& config) const;
   Config sample(Random& random) const { return config(sample_genome(random)); }
   // Neighborhood::one_gene.
-  std::vector<Config> neighbors(const Config& config) const;
+  std::vector<Config> neighbors(const Config& from) const;
   // `wish` may have any names and values; those that the space does not know wish for nothing.
   Config nearest(const Config& wish, Random& random) const;
 

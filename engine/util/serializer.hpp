@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
@@ -83,7 +82,7 @@ class Getter {
   void get(T& value) {
     if constexpr (std::is_enum_v<T>) {
       using Number = std::underlying_type_t<T>;
-      const std::uint64_t number = raw<std::uint64_t>();
+      const auto number = raw<std::uint64_t>();
       // A handle is any number of its type; every other enumeration says which is its last.
       if constexpr (requires { last_of(*this, T{}); }) {
         if (number > static_cast<std::uint64_t>(last_of(*this, T{}))) return refuse();
@@ -92,15 +91,15 @@ class Getter {
       }
       value = static_cast<T>(number);
     } else if constexpr (std::same_as<T, bool>) {
-      const std::uint64_t number = raw<std::uint64_t>();
+      const auto number = raw<std::uint64_t>();
       if (number > 1) return refuse();
       value = number == 1;
     } else if constexpr (std::unsigned_integral<T>) {
-      const std::uint64_t number = raw<std::uint64_t>();
+      const auto number = raw<std::uint64_t>();
       if (number > std::numeric_limits<T>::max()) return refuse();
       value = static_cast<T>(number);
     } else if constexpr (std::signed_integral<T>) {
-      const std::int64_t number = raw<std::int64_t>();
+      const auto number = raw<std::int64_t>();
       if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
         return refuse();
       value = static_cast<T>(number);
@@ -127,7 +126,7 @@ class Getter {
   }
   template <typename... T>
   void get(std::variant<T...>& value) {
-    const std::uint64_t index = raw<std::uint64_t>();
+    const auto index = raw<std::uint64_t>();
     if (index >= sizeof...(T)) return refuse();
     choose(value, index, std::index_sequence_for<T...>{});
   }
@@ -144,7 +143,7 @@ class Getter {
       bytes_ = {};
       return value;
     }
-    std::memcpy(&value, bytes_.data(), sizeof value);
+    bytes_.copy(reinterpret_cast<char*>(&value), sizeof value);
     bytes_.remove_prefix(sizeof value);
     return value;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 #include "engine/problem/problem.hpp"
 #include "engine/util/half.hpp"
@@ -51,7 +52,7 @@ inline float error_weight(DType dtype, float p) {
   constexpr auto kRounding = static_cast<float>(kRoundingOfP);
   const float smallest_normal = 0x1p-14F;  // of both; e4m3 with its gain
   const float relative = kRounding * (e4m3 ? 0x1p-4F : 0x1p-11F);
-  const float absolute = (e4m3 ? 0x1p-18F : 0x1p-25F) / 1.7320508F;
+  const float absolute = (e4m3 ? 0x1p-18F : 0x1p-25F) / std::numbers::sqrt3_v<float>;
   return p < smallest_normal ? std::min(absolute, p) / relative : p;
 }
 

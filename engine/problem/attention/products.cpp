@@ -54,7 +54,6 @@ void add_product(Real* out, std::size_t out_stride, const Real* left, std::size_
 
 }  // namespace
 
-extern const Products kProducts;
 const Products kProducts = {.in_double = add_product<double>, .in_single = add_product<float>};
 
 }  // namespace fa_tune::problem::FA_PRODUCTS

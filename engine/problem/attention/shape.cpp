@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxHeadDim = 512;
 
 // A setting that a plain problem, or a shape stored before there was this one, does not have.
 template <typename T>
-T given(const Constants& constants, const std::string& name, T otherwise) {
+T given(const Constants& constants, const std::string& name, const T& otherwise) {
   const auto found = constants.find(name);
   return found == constants.end() ? otherwise : std::get<T>(found->second);
 }

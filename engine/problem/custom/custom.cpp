@@ -227,7 +227,7 @@ void CustomProblem::draw_noise(const ReferenceCall& call, const ReferenceCall& i
                      if (auto& noise = noises[next]) noise->add_rounding(runs[next], bytes);
                      ++next;
                    });
-    } catch (const NoTruth&) {
+    } catch (const NoTruth&) {  // NOLINT(bugprone-empty-catch)
       // Right beside the case's inputs there may be a pole. It goes with fewer draws.
     }
 }

@@ -126,6 +126,7 @@ Scale Scale::linear(double low, double high, double begin, double end, int count
   const auto first = std::floor(low / step + 1e-9);
   const auto last = std::ceil(high / step - 1e-9);
   Scale scale(first * step, last * step, begin, end, false);
+  // NOLINTNEXTLINE(cert-flp30-c): whole numbers, which a double counts exactly
   for (double i = first; i <= last; ++i) scale.ticks_.push_back(i * step);
   return scale;
 }
@@ -134,6 +135,7 @@ Scale Scale::logarithmic(double low, double high, double begin, double end) {
   Scale scale(low, high > low ? high : low * 2, begin, end, true);
   // Only powers of ten where there are many of them.
   const bool sparse = std::log10(scale.high_ / scale.low_) > 2;
+  // NOLINTNEXTLINE(cert-flp30-c): a tick more or less at the edge is cut off below
   for (double power = std::pow(10, std::floor(std::log10(low))); power <= scale.high_; power *= 10)
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double tick = factor * power;

@@ -32,37 +32,36 @@ Svg::Svg(double width, double height, std::string label)
     : width_(width), height_(height), label_(std::move(label)) {}
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view css) {
-  content_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>",
-                          number(x1), number(y1), number(x2), number(y2), css);
+  content_ += fmt::format(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>)", number(x1),
+                          number(y1), number(x2), number(y2), css);
 }
 
 void Svg::rect(double x, double y, double width, double height, std::string_view css) {
-  content_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{}\"/>",
-                          number(x), number(y), number(width), number(height), css);
+  content_ += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" class="{}"/>)", number(x),
+                          number(y), number(width), number(height), css);
 }
 
 void Svg::circle(double x, double y, double radius, std::string_view css, std::string_view tip) {
-  content_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"{}\"", number(x), number(y),
+  content_ += fmt::format(R"(<circle cx="{}" cy="{}" r="{}" class="{}")", number(x), number(y),
                           number(radius), css);
   content_ += tip.empty() ? "/>" : ">" + text_element("title", tip) + "</circle>";
 }
 
 void Svg::text(double x, double y, std::string_view text, std::string_view css, Anchor anchor) {
-  content_ += fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\" text-anchor=\"{}\">{}</text>",
-                          number(x), number(y), css, name_of(anchor), escaped(text));
+  content_ += fmt::format(R"(<text x="{}" y="{}" class="{}" text-anchor="{}">{}</text>)", number(x),
+                          number(y), css, name_of(anchor), escaped(text));
 }
 
 void Svg::text_upwards(double x, double y, std::string_view text, std::string_view css) {
   content_ += fmt::format(
-      "<text transform=\"translate({},{}) rotate(-90)\" class=\"{}\" "
-      "text-anchor=\"middle\">{}</text>",
+      R"~(<text transform="translate({},{}) rotate(-90)" class="{}" text-anchor="middle">{}</text>)~",
       number(x), number(y), css, escaped(text));
 }
 
 void Svg::polyline(const std::vector<std::pair<double, double>>& points, std::string_view css) {
   std::string list;
   for (const auto& [x, y] : points) list += (list.empty() ? "" : " ") + number(x) + "," + number(y);
-  content_ += fmt::format("<polyline points=\"{}\" class=\"{}\"/>", list, css);
+  content_ += fmt::format(R"(<polyline points="{}" class="{}"/>)", list, css);
 }
 
 void Svg::dots(const std::vector<std::pair<double, double>>& points, std::string_view css) {
@@ -71,14 +70,14 @@ void Svg::dots(const std::vector<std::pair<double, double>>& points, std::string
   for (const auto& [x, y] : points)
     if (drawn.emplace(std::lround(x), std::lround(y)).second)
       path += fmt::format("M{} {}h0", std::lround(x), std::lround(y));
-  if (!path.empty()) content_ += fmt::format("<path d=\"{}\" class=\"{}\"/>", path, css);
+  if (!path.empty()) content_ += fmt::format(R"(<path d="{}" class="{}"/>)", path, css);
 }
 
 std::string Svg::markup() const {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{}\" "
-      "viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\">{}</svg>",
-      escaped(label_), number(width_), number(height_), number(width_), number(height_), content_);
+  return fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{}" )"
+                     R"(viewBox="0 0 {} {}" width="{}" height="{}">{}</svg>)",
+                     escaped(label_), number(width_), number(height_), number(width_),
+                     number(height_), content_);
 }
 
 }  // namespace fa_tune::report

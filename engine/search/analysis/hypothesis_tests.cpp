@@ -91,7 +91,7 @@ std::vector<double> chances_of_sums(const std::vector<int>& ranks) {
     chance.resize(before + static_cast<std::size_t>(rank), 0.0);
     for (std::size_t sum = chance.size(); sum-- > 0;) {
       const double without = sum < before ? chance[sum] : 0.0;
-      const std::size_t step = static_cast<std::size_t>(rank);
+      const auto step = static_cast<std::size_t>(rank);
       const double with = sum >= step ? chance[sum - step] : 0.0;
       chance[sum] = 0.5 * (without + with);
     }

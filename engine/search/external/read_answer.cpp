@@ -42,10 +42,10 @@ std::string genome_problem(const AnswerJson& genome) {
 }
 
 std::string read_parents(const AnswerJson& parents, RawItem& item) {
-  const std::string wrong = "its parents are no list of up to 8 trial numbers";
-  if (!parents.is_array() || parents.size() > kMostParents) return wrong;
+  constexpr const char* kWrong = "its parents are no list of up to 8 trial numbers";
+  if (!parents.is_array() || parents.size() > kMostParents) return kWrong;
   for (const AnswerJson& parent : parents) {
-    if (!parent.is_number_unsigned()) return wrong;
+    if (!parent.is_number_unsigned()) return kWrong;
     const auto number = parent.get<std::uint64_t>();
     if (std::ranges::find(item.parents, number) != item.parents.end())
       return "it names a parent twice";

@@ -172,7 +172,7 @@ void Regression::learn(int steps) {
 void Regression::update(int steps) {
   process_.forget_beliefs();
   if (sites_.empty()) return;
-  const double observations = static_cast<double>(sites_.size());
+  const auto observations = static_cast<double>(sites_.size());
   if (learned_at_ == 0 || observations >= kLearnAgain * static_cast<double>(learned_at_)) {
     learn(steps);
     learned_at_ = sites_.size();

@@ -40,7 +40,7 @@ void Surrogate::learn_earlier(const space::Space& space, const PriorTrials& run,
     values.push_back(std::log(*told.time_us));
   }
   if (sites.size() < kFewest) return;
-  const double n = static_cast<double>(values.size());
+  const auto n = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
