@@ -14,7 +14,7 @@
 namespace fa_tune::db {
 namespace {
 
-// Where a holder writes its process number for the others' messages: so many bytes a run.
+// Where a holder writes its process number for the others' messages: bytes a run.
 constexpr std::int64_t kNote = 16;
 
 flock one_byte(short type, std::int64_t byte) {

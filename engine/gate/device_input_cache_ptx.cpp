@@ -32,8 +32,8 @@ DONE:
 )";
 }
 
-// Over `bytes` in words of 16, every thread taking each so many-th, and then over what is left, a
-// byte a thread. `word` and `byte` are what is done at offset %d4 from the places %d0 and %d1.
+// Goes over `bytes` in words of 16, with a stride of all threads, then over what is left, a byte a
+// thread. `word` and `byte` are what is done at offset %d4 from the places %d0 and %d1.
 std::string over_bytes(const char* name, const char* word, const char* byte) {
   return kernel(name, ".param .u64 first, .param .u64 second, .param .u64 bytes, .param .u64 found",
                 fmt::format(R"(  ld.param.u64 %d0, [first];
@@ -85,7 +85,7 @@ constexpr const char* kDifferByte = R"(  ld.global.u8 %r4, [%d10];
   setp.ne.u32 %p1, %r4, %r5;
   @%p1 red.global.min.u64 [%d3], %d4;)";
 
-// Over `elements`, every thread taking each so many-th: %d8 is which, the %d13-th of row %d12,
+// Goes over `elements` with a stride of all threads: %d8 is which, the %d13-th of row %d12,
 // which the list of u32 at %d1 calls another row; %d15 is the place of that number in that row, in
 // bytes. `parameters` are all, `begin` reads those besides elements and length.
 std::string over_elements(const char* name, const std::string& parameters, const char* begin,

@@ -120,7 +120,7 @@ enum class Truth {
 struct Coverage {
   std::int64_t rows = 0;   // whose truth is computed; a few more or less, as they are drawn
   std::int64_t of = 0;     // rows of the output
-  std::int64_t every = 1;  // of so many neighbours one at least is among them; 1: these are all
+  std::int64_t every = 1;  // at least one of this many neighbours is among them; 1: these are all
 };
 
 enum class SuiteName {

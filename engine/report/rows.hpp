@@ -16,7 +16,7 @@ namespace fa_tune::report {
 // How a trial did in its run's finals, beside those that it was raced with.
 struct RacedFinal {
   db::FinalRow row;
-  int of = 1;                           // so many ran
+  int of = 1;                           // how many ran
   std::vector<std::int64_t> tied_with;  // if it ties first: the others that do, by place
 };
 

@@ -18,7 +18,7 @@ namespace {
 // How often a constraint that the diagrams do not know may refuse before the search for a config is
 // given up; a second or two.
 constexpr std::uint64_t kMostDraws = 1'000'000;
-// The estimate of a count stops at so many valid draws: a relative error of 1.6%, one sigma.
+// The estimate of a count stops at this many valid draws: a relative error of 1.6%, one sigma.
 constexpr std::uint64_t kEnoughHits = 4'096;
 constexpr std::uint64_t kEnoughDraws = 65'536;
 

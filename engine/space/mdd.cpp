@@ -119,10 +119,10 @@ Diagram DiagramWriter::finish(Diagram::Node root) && {
   return std::move(diagram_);
 }
 
-// The paths of a diagram that miss at most so many genes of a wish, found level by level: a place
-// is a node together with the misses on the way to it, and knows how many ways lead there. Few
-// misses leave few places, so the bound starts low and rises until a path gets through. Misses that
-// are sure to come are counted in advance.
+// Finds, level by level, the paths of a diagram that miss at most a given number of a wish's genes.
+// A place is a node together with the misses on the way to it, and knows how many ways lead there.
+// Few misses leave few places, so the bound starts low and rises until a path gets through. Misses
+// that are sure to come are counted in advance.
 class NearestSearch {
  public:
   NearestSearch(const Diagram& diagram, const Genome& wish)

@@ -33,7 +33,7 @@ constexpr std::size_t element_pieces(std::size_t count) {
   return (count + kElementsOfPiece - 1) / kElementsOfPiece;
 }
 
-// As work(first, end) for pieces of so many elements, the last one shorter: always the same ones.
+// Calls work(first, end) for pieces of kElementsOfPiece elements; the last one is shorter.
 template <typename Work>
 void in_pieces(std::size_t count, const Work& work) {
   in_parallel(element_pieces(count), [&](std::size_t i) {

@@ -19,7 +19,7 @@ struct Deadlines {
   // A launch, and samples of one, as long as no correct kernel is known.
   Milliseconds launch{10'000};
   Milliseconds time{60'000};
-  // From then on: so many times what the fastest would take, and not less than this. No limit of
+  // From then on: this multiple of what the fastest would take, and not less than this. No limit of
   // this kind if `incumbents` is 0.
   double incumbents = 20;
   Milliseconds least{2'000};

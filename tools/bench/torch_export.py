@@ -104,7 +104,7 @@ def half_ulp(values):
 
 
 def worst_error(q, k, v, o, causal=False):
-    """The largest error of an element, over what the gate allows it: attention_tolerance.hpp has the formula."""
+    """The largest error of an element, over what the gate allows it: problem/attention/tolerance.hpp has the formula."""
     q, k, v = (each.double() for each in (q, k, v))
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     p = torch.softmax(scores, -1)

@@ -14,7 +14,7 @@ namespace fa_tune::lone {
 struct Agreement {
   enum class Kind : std::uint8_t {
     exact,     // bit for bit; NaN of any payload are alike
-    ulp,       // so many representable numbers apart
+    ulp,       // representable numbers apart
     absolute,  // |a - b|
   };
   Kind kind = Kind::exact;

@@ -16,8 +16,8 @@ namespace fa_tune::community {
 inline constexpr std::array kNearnessPercent = {10, 5, 2, 1};
 inline constexpr std::array<std::size_t, 4> kFixedBudgets = {25, 50, 100, 200};
 
-// Evaluations until a time within so many percent of the optimum was known. Runs that did not come
-// that near count as later than all others.
+// Evaluations until a time within a given percentage of the optimum was known. Runs that did not
+// come that near count as later than all others.
 struct EvaluationsTo {
   std::optional<double> median;  // nothing where half of the runs or more did not come that near
   std::optional<double> low;     // of a 95% percentile bootstrap interval of the median

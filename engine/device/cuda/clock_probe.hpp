@@ -9,7 +9,7 @@ namespace fa_tune::cuda {
 
 // The SMs' clock as the GPU itself counts it: a kernel of one thread an SM between two samples, in
 // which SM 0 writes down its cycle counter and the GPU's clock of nanoseconds; two of these give
-// the mean between. NVML's figure is no match for it: it is sampled by the driver every so many
+// the mean between. NVML's figure is no match for it: the driver samples it every few
 // milliseconds, while a sample takes a fifth of one. The probe touches 16 bytes, and lies outside
 // the events that time.
 class ClockProbe {
@@ -18,7 +18,7 @@ class ClockProbe {
   // context is more than that.
   static std::expected<ClockProbe, device::Fault> make(CudaContext& context, int sms);
 
-  // Room for so many marks, which are forgotten.
+  // Makes room for `marks` marks; earlier ones are forgotten.
   std::expected<void, device::Fault> begin(CudaContext& context, int marks);
   // Puts the next mark into the stream.
   std::expected<void, device::Fault> mark(CudaContext& context);

@@ -25,7 +25,7 @@ class GpuWatch {
   std::expected<void, device::Fault> begin(CudaContext& context, int samples);
   // To be put into the stream before the first sample and after each.
   std::expected<void, device::Fault> mark(CudaContext& context);
-  // While the GPU works, with so many samples done: asks NVML, if it has not been asked of late.
+  // Is called while the GPU works, after `done` samples. Asks NVML if the last time is a while ago.
   void look(int done);
   // When all samples are done. The result leaves out the first `skipped`.
   std::expected<device::GpuState, device::Fault> end(CudaContext& context, int skipped);

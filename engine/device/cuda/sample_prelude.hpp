@@ -11,7 +11,7 @@
 namespace fa_tune::cuda {
 
 // Leaves nothing of use in the second-level cache, by writing twice its size of other memory. What
-// is timed next pays for its own misses, and for what of those writes it pushes out, as it would
+// is timed next pays for its own misses, and for the writes that it pushes out, as it would
 // after any other kernel.
 class L2Flush {
  public:

@@ -25,7 +25,7 @@ using emulator::GlobalMemory;
 using emulator::LaunchContext;
 using emulator::Program;
 
-// A CTA that has executed so many warp instructions does not end: the longest honest ones, a serial
+// A CTA that has executed this many warp instructions is stuck: the longest honest ones, a serial
 // loop over thousands of keys in 32 warps, stay below half of it. Some ten seconds here.
 constexpr std::uint64_t kInstructionBudget = 500'000'000;
 // How many CTAs a prediction looks at.

@@ -9,7 +9,7 @@ namespace fa_tune::kernel {
 // What a kernel's file may include. NVRTC has no host and brings no header along, while files that
 // were written for nvcc name <stdio.h>, <stdint.h> or <math.h> out of habit.
 
-// Text that stands in for a header of the host's: what of it a kernel can use, types, limits,
+// Text that stands in for a header of the host's. It has what a kernel can use: types, limits,
 // constants and functions that NVRTC has anyway. Those of C++ (<limits>, <type_traits>, ...) are
 // libcu++'s, which the toolkit has, under std.
 struct HeaderText {

@@ -87,8 +87,8 @@ class Template {
   // manifest. `manifest` is the name that messages give.
   static Template parse(const std::string& name, const std::string& manifest_text,
                         const std::string& cuda_text, const std::filesystem::path& manifest);
-  // One that is written out within another file, as a node of it: what of `given` it leaves out is
-  // as there, and `include` beside `source` is known to space_files.hpp.
+  // One that is written out within another file, as a node of it. Members that it leaves out are
+  // those of `given`, and `include` beside `source` is known to space_files.hpp.
   struct Given {
     std::string problem;
     std::vector<std::string> parameters;

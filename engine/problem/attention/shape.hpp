@@ -51,7 +51,7 @@ struct AttentionShape {
   std::int64_t window_right = -1;
   double softcap = 0;  // 0: none
   bool alibi = false;  // slopes are an input, float32 [H]
-  // With e4m3, and 0 else: so many rows of a head (of Q, of K, of V) from its first on have one
+  // With e4m3, and 0 else: how many rows of a head (of Q, of K, of V), from its first on, share a
   // scale, by which what their bytes say is multiplied. Scales are inputs, float32.
   std::int64_t scale_rows = 0;
 
@@ -67,7 +67,7 @@ struct AttentionShape {
   std::int64_t group() const { return H / kv_heads(); }
   // Of O: e4m3 is too coarse for a result.
   DType output_type() const { return dtype == DType::e4m3 ? DType::bf16 : dtype; }
-  // Scales of one head of so many rows.
+  // Scales of a head of `rows` rows.
   std::int64_t scale_blocks(std::int64_t rows) const {
     return (rows + scale_rows - 1) / scale_rows;
   }

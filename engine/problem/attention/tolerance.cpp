@@ -16,7 +16,7 @@ constexpr double kFlatVariation = 4;  // of a row's p, in the same units
 constexpr double kElementFactor = 8;
 constexpr double kLsePrecision = 0x1p-13;
 
-// How much more than its expectation a root mean square over so many rows may be.
+// How much more than its expectation a root mean square over `rows` rows may be.
 double rms_factor(double rows) { return 1.25 + 2 / std::sqrt(rows); }
 
 double noise_of(const AttentionShape& shape, double exact, double spread, double variation) {

@@ -18,7 +18,7 @@ namespace fa_tune::problem {
 //     the running one, a stale one, the sum): another tiling is another draw, so a bound must rest
 //     on the distribution and not on one computation's luck. Where all p of a row are nearly one
 //     value (within 4 u), they may lie astride a rounding boundary, half of them off by +u and half
-//     by -u: there it is u. In e4m3 a p stands for 2^8 p (attention_precision.hpp). Q, K and V are
+//     by -u: there it is u. In e4m3 a p stands for 2^8 p (precision.hpp). Q, K and V are
 //     what their bits and scales say: that they were rounded to begin with is no error.
 //  2. O is rounded to its type: uniform within half a unit in the last place of O.
 // Hence noise = hypot(0.425 u (or u) * spread, half_ulp(O) / sqrt(3)), an element's standard

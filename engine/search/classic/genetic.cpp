@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kPopulation = 12;
 // The best of a generation live on, so that nothing good is lost.
 constexpr std::size_t kElites = 2;
-// Each parent is the best of so many drawn: a hard choice, for the same reason.
+// Each parent is the best of this many drawn: a hard choice, for the same reason.
 constexpr std::size_t kTournament = 4;
 // Tries to breed a child that is new, before one is drawn at random: a population that has grown
 // alike breeds what was tried before.
@@ -65,7 +65,7 @@ class Genetic : public ClassicSearch {
     return space().nearest(child, random());
   }
 
-  // A generation is so many outcomes, failures included; they just leave no children. What is under
+  // A generation is this many outcomes. Failures count; they just leave no children. What is under
   // way when it is complete counts to the next one.
   void learn(const space::Genome& genome, const Known& known) override {
     ++told_;

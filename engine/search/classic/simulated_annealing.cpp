@@ -14,7 +14,7 @@ constexpr double kHot = 0.1;
 constexpr double kCold = 0.01;
 // Trials from hot to cold, a walk's length: short enough for a budget of a hundred to see one.
 constexpr double kWalk = 50;
-// Moves to configs that were tried before cost no trial; so many in a row, and the walk is caught.
+// Moves to configs that were tried before cost no trial; after this many in a row it restarts.
 constexpr int kFree = 200;
 // Of all moves, those to the next value, and those of two genes that hang together; the others give
 // one gene any value.

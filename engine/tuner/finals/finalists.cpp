@@ -13,7 +13,8 @@ namespace {
 // How many of the best are measured again: enough that the truly fastest is among them although
 // screens differ by a few percent, few enough to take seconds.
 constexpr std::size_t kFinalists = 12;
-// Who is further behind by the screens than they can be wrong stays away, but for so many.
+// A trial stays away if it is further behind by its screen than screens can be wrong, but for the
+// first few.
 constexpr double kBehind = 1.08;
 constexpr std::size_t kAtLeast = 4;
 

@@ -104,7 +104,7 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
     }
     return at->second;
   };
-  // The best first: the first so many of a shape are its candidates.
+  // The best come first: a shape's first few are its candidates.
   for (const db::TrialRow& trial : trials) {
     const std::size_t shape = shape_of(trial.run);
     const Config config = Config::from_json(trial.config_json);

@@ -35,7 +35,7 @@ double half_ulp(double value) {
   return std::ldexp(1.0, static_cast<int>(std::floor(std::log2(std::max(std::abs(value), 0x1p-14)))) - 11);
 }
 
-// The largest error of an element over what the gate allows it (attention_tolerance.hpp).
+// The largest error of an element over what the gate allows it (problem/attention/tolerance.hpp).
 double worst_error(const NAME::Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o) {
   double worst = 0;
   std::vector<double> p(static_cast<std::size_t>(s.Lk));

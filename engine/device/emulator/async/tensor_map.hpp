@@ -26,7 +26,7 @@ struct TensorMapBits {
   std::uint8_t rank = 0;
   std::uint8_t element_bytes = 0;
   TensorElement element = TensorElement::u8;
-  std::uint8_t swizzle = 0;  // rows of so many 32 bytes: 0 none, 1, 2, 4
+  std::uint8_t swizzle = 0;  // bytes of a row / 32: 0 (none), 1, 2 or 4
   std::uint8_t nan_fill = 0;
   std::array<std::uint8_t, 41> unused{};
 

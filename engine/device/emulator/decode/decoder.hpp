@@ -47,7 +47,7 @@ struct Draft {
 // The memory of a module's variables in global or constant memory.
 struct Placing {
   std::function<std::uint64_t(const Symbol&)> place;  // gives the address
-  // Writes a value of so many bytes to an address within what was placed.
+  // Writes the low `bytes` bytes of a value to an address within what was placed.
   std::function<void(std::uint64_t address, std::uint64_t value, int bytes)> write;
 };
 

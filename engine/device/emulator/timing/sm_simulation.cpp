@@ -10,8 +10,8 @@ namespace {
 constexpr double kSectorsPerLine = 4;
 // Instructions that a simulation looks at: some 50 ms.
 constexpr std::uint64_t kMostInstructions = 600'000;
-// The port between a partition and shared memory takes an instruction in so many clocks, and half
-// as many bytes a clock as shared memory gives (microbenchmarks on the H100).
+// Clocks in which the port between a partition and shared memory takes an instruction. It gives
+// half as many bytes a clock as shared memory gives (microbenchmarks on the H100).
 constexpr double kPortClocks = 4;
 constexpr double kPortClocksPerWavefront = 2;
 // Spills are in the machine code alone, out of sight of an emulator of PTX, and where they happen

@@ -39,9 +39,9 @@ using Json = nlohmann::ordered_json;
 
 // What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
 constexpr double kModelBias = 1.16;
-// Where many CTAs read the same lines at about the same time, L2 serves several SMs at once: so
-// much faster than its rate for lines that are read once, where lines are read at least so many
-// times.
+// Where many CTAs read the same lines at about the same time, L2 serves several SMs at once. It
+// is this much faster than its rate for lines that are read once, if lines are read at least that
+// often.
 constexpr double kSharedLineGain = 1.45;
 constexpr double kSharedLineReads = 12;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
