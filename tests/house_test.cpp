@@ -39,7 +39,7 @@ std::vector<fs::path> files(const std::vector<std::string>& folders) {
 using Includes = std::map<std::string, std::set<std::string>>;
 
 Includes includes() {
-  static const std::regex line("#include \"((engine|db)/[^\"]*)/[^/\"]*\"");
+  static const std::regex line(R"(#include "((engine|db)/[^"]*)/[^/"]*")");
   Includes found;
   for (const fs::path& path : files({"engine", "db"})) {
     if (!is_cpp(path)) continue;

@@ -13,7 +13,7 @@ std::string read_file(const std::filesystem::path& path);
 // new, never a part, whatever happens to the machine. A symbolic link is followed and a file that
 // is replaced keeps its permissions. Throws UserError where the folder does not exist or may not be
 // written, and MachineError where the disk is full.
-void write_file(const std::filesystem::path& path, std::string_view bytes);
+void write_file(const std::filesystem::path& name, std::string_view bytes);
 
 // An empty folder of its own that nobody but this user can read, gone with all in it when this
 // object goes.

@@ -54,7 +54,7 @@ class Putter {
   template <typename... T>
   void put(const std::variant<T...>& value) {
     raw(std::uint64_t{value.index()});
-    std::visit([this](const auto& one) { put(one); }, value);
+    std::visit([this](const auto& one) { this->put(one); }, value);
   }
 
   void raw(auto value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
@@ -118,7 +118,7 @@ class Getter {
   template <typename T>
   void get(std::vector<T>& values) {
     values.clear();
-    for (std::uint64_t left = raw<std::uint64_t>(); left > 0 && good_; --left) {
+    for (auto left = raw<std::uint64_t>(); left > 0 && good_; --left) {
       T value{};
       get(value);
       values.push_back(std::move(value));

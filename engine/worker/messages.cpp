@@ -86,9 +86,7 @@ void fields(auto& archive, kernel::CompileFailure& failure) {
 
 }  // namespace fa_tune::wire
 
-namespace fa_tune::worker {
-
-namespace message {
+namespace fa_tune::worker::message {
 namespace {
 
 // Tells answers from requests.
@@ -189,5 +187,4 @@ void throw_failed(const Failed& failed) {
   throw std::runtime_error(failed.text);
 }
 
-}  // namespace message
-}  // namespace fa_tune::worker
+}  // namespace fa_tune::worker::message

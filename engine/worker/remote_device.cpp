@@ -233,8 +233,7 @@ class RemoteDevice final : public device::Device {
     message::Time request{*there, plan};
     request.plan.before_each = std::move(*changes);
     request.plan.restore = std::move(*restored);
-    const double launches =
-        double{1.0} * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
+    const double launches = 1.0 * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
     const auto held = lease_.hold(device::GpuLease::Use::timing);
     return worker().ask<device::Timing>(std::move(request), allowed(deadlines_.time, launches),
                                         "timing");

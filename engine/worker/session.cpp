@@ -119,7 +119,7 @@ WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& wh
 }
 
 std::string WorkerSession::last_words() const {
-  const std::size_t last = errors_.find_last_not_of("\n");
+  const std::size_t last = errors_.find_last_not_of('\n');
   if (last == std::string::npos) return {};
   const std::size_t feed = errors_.rfind('\n', last);
   const std::size_t begin = feed == std::string::npos ? 0 : feed + 1;

@@ -32,7 +32,7 @@ class Worker {
     char run = 0;
     REQUIRE(read(ready[0], &run, 1) == 1);
     close(ready[0]);
-    run_ = run;
+    run_ = static_cast<unsigned char>(run);
   }
   ~Worker() { die(); }
   Worker(const Worker&) = delete;

@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
   const Cost comparing = cost_of([&] {
     right = gate::compare(instance.tensors[2], result, truth[0]).finding == gate::Finding::kPassed;
   });
-  const double elements = static_cast<double>(truth[0].exact.size());
+  const auto elements = static_cast<double>(truth[0].exact.size());
   const auto told = [&](const Cost& cost) {
     return nlohmann::ordered_json{{"wall_ns", 1e9 * cost.wall_s / elements},
                                   {"core_ns", 1e9 * cost.core_s / elements},

@@ -73,8 +73,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   problem::AttentionShape shape{
-      .B = std::atoll(argv[1]), .H = std::atoll(argv[2]), .D = std::atoll(argv[4])};
-  shape.Lq = shape.Lk = std::atoll(argv[3]);
+      .B = std::stoll(argv[1]), .H = std::stoll(argv[2]), .D = std::stoll(argv[4])};
+  shape.Lq = shape.Lk = std::stoll(argv[3]);
   problem::Truth truth = problem::Truth::usual;
   for (int i = 5; i < argc; ++i) {
     shape.causal = shape.causal || std::string(argv[i]) == "causal";

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <ranges>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -42,12 +43,12 @@ int check_file(const DbArguments& arguments) {
   for (const std::string& defect : report.defects) text += "DEFECT     " + defect + "\n";
   if (sound) {
     const db::Store store(arguments.file, db::Store::Mode::read);
-    std::vector<db::RunRow> runs = store.runs();
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-      const std::string state = standing(store, *run);
-      const std::string fingerprint = report::run_fingerprint(store, run->id);
-      json["runs"].push_back({{"run", run->id}, {"state", state}, {"fingerprint", fingerprint}});
-      text += fmt::format("run {:<6} {:<22} fingerprint {}\n", run->id, state, fingerprint);
+    const std::vector<db::RunRow> runs = store.runs();
+    for (const db::RunRow& run : std::views::reverse(runs)) {
+      const std::string state = standing(store, run);
+      const std::string fingerprint = report::run_fingerprint(store, run.id);
+      json["runs"].push_back({{"run", run.id}, {"state", state}, {"fingerprint", fingerprint}});
+      text += fmt::format("run {:<6} {:<22} fingerprint {}\n", run.id, state, fingerprint);
     }
     text += fmt::format("{}: sound; schema {}{}, {} runs, {} trials, {} series of samples\n",
                         arguments.file, report.schema,

@@ -96,9 +96,9 @@ std::string as_table(const tuner::PortfolioField& field, const tuner::SetCover& 
     const double over = *field.over_best(kernel, shape);
     table.add(
         {field.shapes()[shape].described, std::to_string(field.kernels()[kernel].trial),
-         fmt::format("{} ({}..{})", report::time_text(time.us()),
+         fmt::format("{} ({}..{})", report::time_text(time.time->us.value),
                      report::time_text(time.time->us.low), report::time_text(time.time->us.high)),
-         report::time_text(*field.best_us(shape)),
+         report::time_text(field.best_us(shape)),
          time.ratio ? percent_text(over) + fmt::format(" ({}..{})", percent_text(time.ratio->low),
                                                        percent_text(time.ratio->high))
                     : percent_text(over),

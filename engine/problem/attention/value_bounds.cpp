@@ -79,8 +79,8 @@ void widen(const AttentionShape& shape, double growth, const Range& range, float
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (std::size_t d = 0; d < range.least.size(); ++d) {
     if (range.least[d] > range.most[d]) continue;  // no row of it sees anything
-    const double low = static_cast<double>(range.least[d]),
-                 high = static_cast<double>(range.most[d]);
+    const auto low = static_cast<double>(range.least[d]);
+    const auto high = static_cast<double>(range.most[d]);
     const double room = growth * largest_bound(shape, std::max(std::abs(low), std::abs(high)));
     least[d] = std::nextafter(static_cast<float>(low - room), -infinity);
     most[d] = std::nextafter(static_cast<float>(high + room), infinity);

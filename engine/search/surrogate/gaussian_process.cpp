@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 
 namespace fa_tune::search {
 namespace {
@@ -15,9 +16,9 @@ constexpr double kLeastVariance = 1e-9;
 // e^x for x <= 0 with a relative error below 2e-6. By hand, because a library's is not vectorized
 // and not the same everywhere.
 inline float exp_of_negative(float x) {
-  const float t = std::max(x, -80.0F) * 1.44269504F;
+  const float t = std::max(x, -80.0F) * std::numbers::log2e_v<float>;
   const auto whole = static_cast<std::int32_t>(t);
-  const float f = (t - static_cast<float>(whole)) * 0.69314718F;
+  const float f = (t - static_cast<float>(whole)) * std::numbers::ln2_v<float>;
   const float series =
       1.0F +
       f * (1.0F + f * (0.5F + f * (0.16666667F +

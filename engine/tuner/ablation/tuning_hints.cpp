@@ -15,11 +15,12 @@ constexpr std::uint64_t kNearestSeed = 1;
 // What a run's trials came to, beside one of them.
 class RunBeside {
  public:
-  RunBeside(const db::Store& store, const db::TrialRow& trial) : trials_(store.trials(trial.run)) {
-    const auto own = report::screen_beside(trial, trial);
+  RunBeside(const db::Store& store, const db::TrialRow& beside)
+      : trials_(store.trials(beside.run)) {
+    const auto own = report::screen_beside(beside, beside);
     for (const db::TrialRow& row : trials_) {
       configs_.push_back(Config::from_json(row.config_json));
-      const auto us = report::screen_beside(row, trial);
+      const auto us = report::screen_beside(row, beside);
       if (row.outcome == Outcome::passed && us && own) ratios_[row.id] = *us / *own;
       // A duplicate is its original, under another config.
       if (const auto known = ratios_.find(row.duplicate_of);

@@ -33,14 +33,14 @@ class NoCompiler final : public kernel::Compiler {
 }  // namespace
 
 std::expected<report::Profile, std::string> profile_kernel(
-    std::unique_ptr<KernelUnderTest> given_contender, std::unique_ptr<device::Device> given_device,
+    std::unique_ptr<KernelUnderTest> given, std::unique_ptr<device::Device> given_device,
     std::unique_ptr<kernel::Compiler> given_compiler, const ProfilingOptions& options) {
   const TemporaryFolder scratch;
   const auto compiled = scratch.path() / "kernels";
   // In the order in which they rest on one another: the last goes first.
   const auto compiler = kernel::with_cache(std::move(given_compiler), compiled);
   auto device = std::move(given_device);
-  auto tested = std::move(given_contender);
+  auto tested = std::move(given);
   const device::DeviceInfo info = device->info();
   std::optional<measure::Measurement> timed;
   KernelResources resources;

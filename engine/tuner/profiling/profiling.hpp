@@ -38,7 +38,7 @@ struct ProfilingOptions {
 // use Nsight Compute, in a process that has the device for itself. The error says why the kernel
 // failed or could not be timed.
 std::expected<report::Profile, std::string> profile_kernel(
-    std::unique_ptr<KernelUnderTest> tested, std::unique_ptr<device::Device> device,
+    std::unique_ptr<KernelUnderTest> given, std::unique_ptr<device::Device> device,
     std::unique_ptr<kernel::Compiler> compiler, const ProfilingOptions& options);
 
 // The work of the command `profiled`, the process under Nsight Compute: launches the exported

@@ -184,13 +184,15 @@ TEST_CASE("a workspace may be written, holds NaN before each launch, and has gua
           for (int i = 0; i < 4; ++i) w[i] = 1;
           for (int i = 0; i < 4; ++i) y[i] = w[3 - i];
         }).passed());
-  CHECK(check_workspace([](float* w, float* y) {
-          for (int i = 0; i < 4; ++i) y[i] = 1 + 0 * w[i];
-        }).finding == Finding::kNotFinite);
-  CHECK(check_workspace([](float* w, float* y) {
-          w[4] = 0;
-          for (int i = 0; i < 4; ++i) y[i] = 1;
-        }).finding == Finding::kGuardDamaged);
+  const auto unwritten = check_workspace([](const float* w, float* y) {
+    for (int i = 0; i < 4; ++i) y[i] = 1 + 0 * w[i];
+  });
+  CHECK(unwritten.finding == Finding::kNotFinite);
+  const auto beyond = check_workspace([](float* w, float* y) {
+    w[4] = 0;
+    for (int i = 0; i < 4; ++i) y[i] = 1;
+  });
+  CHECK(beyond.finding == Finding::kGuardDamaged);
 }
 
 }  // namespace fa_tune::test

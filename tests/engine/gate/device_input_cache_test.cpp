@@ -208,7 +208,7 @@ TEST_CASE("originals: an integer that nobody writes is found where it should be 
           }
           return {};
         });
-    const BoundKernel bound{.kernel = kernel, .launch = {}, .argument_names = {"y"}};
+    BoundKernel bound{.kernel = kernel, .launch = {}, .argument_names = {"y"}};
     const GateCase one{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1};
     const auto gated = [&] {
       return Gate(device, truths, &input_cache)

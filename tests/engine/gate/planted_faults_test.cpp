@@ -27,7 +27,7 @@ struct Planted {
 };
 
 // A kernel that is right but for what `spoil` does after (or before) it.
-PlantedKernel spoiled(std::function<void(const AttentionCall&)> spoil) {
+PlantedKernel spoiled(const std::function<void(const AttentionCall&)>& spoil) {
   return [spoil](const AttentionCall& call) {
     call.attend({});
     spoil(call);

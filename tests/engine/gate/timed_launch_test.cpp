@@ -108,7 +108,7 @@ TEST_CASE("what a kernel finds round its tensors is the same in the gate and und
   FakeDevice device;
   // 64 bytes before each tensor, and the first behind the output.
   std::vector<std::vector<std::byte>> seen;
-  const BoundKernel bound = attention_kernel(device, kTinyShape, [&](const AttentionCall& call) {
+  BoundKernel bound = attention_kernel(device, kTinyShape, [&](const AttentionCall& call) {
     std::vector<std::byte> round;
     for (const auto* tensor : {call.Q, call.K, call.V, call.O}) {
       const auto* begin = reinterpret_cast<const std::byte*>(tensor);

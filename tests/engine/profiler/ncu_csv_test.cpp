@@ -80,8 +80,7 @@ TEST_CASE("what cannot be read is said in one line") {
        "there twice, with"},
       {kWide.substr(0, kWide.find("\"0\",")), "no kernel"},
       {kWide + kWide.substr(kWide.find("\"0\",")), "more than one kernel"},
-      {replaced(kLong, "\"0\",\"f\",\"9.0\",\"Raw\",\"x__y\"",
-                "\"1\",\"f\",\"9.0\",\"Raw\",\"x__y\""),
+      {replaced(kLong, R"("0","f","9.0","Raw","x__y")", R"("1","f","9.0","Raw","x__y")"),
        "more than one kernel"},
       {replaced(kLong, "Metric Unit", "Unit"), "no column 'Metric Unit'"},
   };

@@ -76,7 +76,7 @@ class Variable {
 TEST_CASE("a launch is profiled by words, without a shell") {
   const ScratchFolder folder;
   const Profile profile = profile_with_ncu(run_of(
-      fake(folder, "printf '%s\\n' \"$@\" >'" + (folder / "words").string() + "'\n" + kTable)));
+      fake(folder, R"(printf '%s\n' "$@" >')" + (folder / "words").string() + "'\n" + kTable)));
   CHECK(profile.source == "ncu");
   CHECK(profile.version == "2025.3.1.0");
   CHECK(profile.time_us == doctest::Approx(5.376));

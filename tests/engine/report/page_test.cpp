@@ -26,7 +26,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 // Two of each fate; 3 came from 1, 5 from 3 with 2 beside it and is the fastest.
-std::int64_t fill(Store& store, RunRow run) {
+std::int64_t fill(Store& store, const RunRow& run) {
   const std::int64_t id = store.begin_run(run);
   for (int number = 1; number <= 9; ++number) {
     TrialRow trial = a_trial(id, number, 100 - 10 * (number <= 5 ? number : 1));
@@ -81,10 +81,10 @@ PageExtras extras() {
   return found;
 }
 
-std::string page_of(RunRow run, PageExtras more = extras()) {
+std::string page_of(const RunRow& run, PageExtras more = extras()) {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
-  return run_page(store, fill(store, std::move(run)), std::move(more));
+  return run_page(store, fill(store, run), std::move(more));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ std::size_t files_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-// NOLINTBEGIN(bugprone-reserved-identifier): names that the linker gives
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names that the linker gives
 extern "C" {
 int __real_mkstemp(char* name);
 ssize_t __real_write(int descriptor, const void* bytes, std::size_t count);
@@ -70,7 +70,7 @@ int __wrap_rename(const char* from, const char* to) {
   return fails(Step::name) ? -1 : __real_rename(from, to);
 }
 }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 
 TEST_CASE(
     "whichever call fails, the old file stays whole, nothing is left, and the class is right") {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -19,7 +20,7 @@ TEST_CASE("normal: values are distributed as they should be, up to the tails") {
   };
   for (const double x : {-3.0, -2.0, -1.0, -0.25, 0.0, 0.25, 1.0, 2.0, 3.0}) {
     CAPTURE(x);
-    const double expected = std::erfc(-x / std::sqrt(2.0)) / 2;
+    const double expected = std::erfc(-x / std::numbers::sqrt2) / 2;
     const double noise = std::sqrt(expected * (1 - expected) / kValues);
     CHECK(std::abs(share_below(static_cast<float>(2 * x)) - expected) < 4 * noise);
   }

@@ -61,7 +61,8 @@ double kendall(const std::vector<double>& a, const std::vector<double>& b) {
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 Json score(const std::vector<double>& measured, const std::vector<double>& predicted) {

@@ -248,11 +248,11 @@ Operands draw_operands(const Format& format, Draw draw, Random& random) {
 
 Registers to_registers(const Format& format, const Operands& operands) {
   Registers registers;
-  const int lines = format.m / 8;
+  const int groups = format.m / 8;
   for (int row = 0; row < format.m; ++row) {
     for (int k = 0; k < format.kind.k; ++k) {
-      const Place place = format.f64 ? place_of_f64(row, k, lines)
-                                     : place_of(row, k, bits_of(format.kind.a), lines);
+      const Place place = format.f64 ? place_of_f64(row, k, groups)
+                                     : place_of(row, k, bits_of(format.kind.a), groups);
       put(registers.a.data(), place, operands.a[row][k]);
     }
     for (int column = 0; column < 8; ++column) {

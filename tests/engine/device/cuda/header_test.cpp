@@ -18,6 +18,7 @@ namespace ours = fa_tune::cuda;
 // Two types are passed alike if both are pointers, or both are not and have one size and sort.
 template <typename A, typename B>
 constexpr bool kAlike =
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): the size of a pointer is what is asked for
     sizeof(A) == sizeof(B) && std::is_pointer_v<A> ==
                                   std::is_pointer_v<B>&& std::is_floating_point_v<A> ==
                                   std::is_floating_point_v<B>;

@@ -29,7 +29,7 @@ std::vector<std::string> words_of(const std::string& text) {
       continue;
     }
     end();
-    words.push_back(std::string(1, c));
+    words.emplace_back(1, c);
   }
   end();
   return words;

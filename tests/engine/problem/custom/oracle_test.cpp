@@ -154,7 +154,7 @@ TEST_CASE("custom: a reference is checked before it is believed") {
   says("if (i < n)", "if (i <= n)", "past the end of");
   says("y[i];", "y[i]; if (i == 0) ((float*)x)[0] = 0;", "wrote to an input");
   says("y[i];", "yy[i];", "it does not compile");
-  says("y[i];", "y[i]; if (i < n) asm(\"mov.b32 %0, %1;\" : \"=f\"(y[i]) : \"f\"(x[i]));",
+  says("y[i];", R"(y[i]; if (i < n) asm("mov.b32 %0, %1;" : "=f"(y[i]) : "f"(x[i]));)",
        "a `tolerance` in the space goes without it");
   says("y[i];", "y[i]; __shared__ int last; last = i; __syncwarp(); if (i < n) y[i] += last;",
        "race");

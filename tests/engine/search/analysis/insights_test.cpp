@@ -255,7 +255,8 @@ TEST_CASE("failures by chance are no insight") {
 
 TEST_CASE("operators are paid by what their children gain over their parents") {
   Insights insights;
-  const auto tell = [&](std::uint64_t number, std::int64_t block, double us, TrialOrigin origin) {
+  const auto tell = [&](std::uint64_t number, std::int64_t block, double us,
+                        const TrialOrigin& origin) {
     insights.tell({number, Config({{"BLOCK", block}}), us > 0,
                    us > 0 ? std::optional(us) : std::nullopt, 2.0},
                   origin);

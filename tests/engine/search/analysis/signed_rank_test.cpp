@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -75,7 +76,7 @@ TEST_CASE("the normal approximation goes on where the exact count ends") {
 
 TEST_CASE("intervals cover the center, and p errs, at the stated rate, whatever the errors") {
   const auto heavy = [](Random& random) {
-    return std::tan(3.14159 * (random.uniform() - 0.5));  // Cauchy
+    return std::tan(std::numbers::pi * (random.uniform() - 0.5));  // Cauchy
   };
   const auto normal = [](Random& random) { return random.normal(); };
   for (const int n : {6, 12, 30, 70})

@@ -85,7 +85,7 @@ struct Tensor {
     for (std::size_t number = 0; number < elements(); ++number) {
       std::size_t rest = number;
       bool inside = true;
-      std::int64_t place = static_cast<std::int64_t>(map.offset);
+      auto place = static_cast<std::int64_t>(map.offset);
       for (std::size_t i = 0; i < map.box.size(); ++i) {
         const std::uint32_t step = i == 0 || map.element_steps.empty() ? 1 : map.element_steps[i];
         const std::int64_t c = at[i] + static_cast<std::int64_t>(rest % taken(i) * step);

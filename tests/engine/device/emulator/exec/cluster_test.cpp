@@ -160,7 +160,7 @@ TEST_CASE("schedules show what only luck orders") {
   for (std::uint64_t schedule = 0; schedule < 12; ++schedule) {
     hopper.launch.schedule = schedule;
     const std::string outcome = hopper.run();
-    wrong += outcome != "" || hopper.words()[0] != 190 ? 1 : 0;
+    wrong += !outcome.empty() || hopper.words()[0] != 190 ? 1 : 0;
   }
   CHECK(wrong > 6);
 }

@@ -21,8 +21,8 @@ std::string with(const std::string& body, const std::string& before = "") {
   return kernel(".param .u64 out", kDeclarations + body, before);
 }
 
-std::vector<u32> run(const std::string& body, std::vector<u32> words = std::vector<u32>(32),
-                     const std::string& before = "", std::vector<Argument> more = {},
+std::vector<u32> run(const std::string& body, const std::vector<u32>& words = std::vector<u32>(32),
+                     const std::string& before = "", const std::vector<Argument>& more = {},
                      const std::string& parameters = ".param .u64 out") {
   Bench bench(kernel(parameters, kDeclarations + body, before), words.size());
   bench.write(words);
