@@ -51,6 +51,20 @@ def agreement():
         )
 
 
+def minutes(seconds):
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def fresh_clone():
+    print("| cores | compiler | to the first trial | `tools/test` | of that tests | date |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for run in load("fresh_clone/*.json"):
+        cells = [str(run["cores"]), run["compiler"], minutes(run["to_first_trial_s"]), minutes(run["test_s"])]
+        cells += [f"{minutes(run['of_that_ctest_s'])} ({run['tests']})", run["date"]]
+        print("| " + " | ".join(cells) + " |")
+
+
 if __name__ == "__main__":
     mission()
     agreement()
+    fresh_clone()
