@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   fa_tune::commands::add_export(app, action);
   fa_tune::commands::add_portfolio(app, action);
   fa_tune::commands::add_lineage(app, action);
+  fa_tune::commands::add_failures(app, action);
   fa_tune::commands::add_insights(app, action);
   fa_tune::commands::add_report(app, action);
   fa_tune::commands::add_show(app, action);

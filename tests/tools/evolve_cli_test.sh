@@ -191,5 +191,23 @@ check 'one that is named is exported' equal "$status$(grep -c "trial *$second" o
 try "$program" export --run 3 --db two.db --out one.cu
 check 'so is the best of one run' equal "$status" 0
 
+# A space of six configs, two of which are wrong: why they failed is said, and that no config is left.
+scale_space
+sed -i 's/if (i < n)/if (i < n \&\& BLOCK != 64)/' mine.cu
+try "$program" evolve --db six.db --space scale.yaml --device emulator:l4 --budget 10
+check 'a space is gone through' equal "$status" 0
+check 'which is said' contains "$out" 'All 6 valid configs of the space were tried.'
+check 'so are the reasons of failures' contains "$out" '2 of 6 trials failed:'
+check 'in words' contains "$out" '2 at gate     not_finite, as trial '
+try "$program" failures --db six.db
+check 'failures lists them' equal "$status$(grep -c '^ *2  gate   not_finite ' "$out")" 01
+try "$program" failures --db six.db --format json
+check 'as JSON too' equal "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["failed"])' "$out")" 2
+sed -i 's/BLOCK != 64/nothing/' mine.cu
+try "$program" evolve --db none.db --space scale.yaml --device emulator:l4 --budget 2
+check 'nothing passed' equal "$status" 1
+check 'for one reason' contains "$out" 'error: identifier "nothing" is undefined'
+check 'and the command that tells more is named' contains "$err" 'fa-tune failures --run 1 --db none.db'
+
 echo "$(sql fa.db 'SELECT count(*) FROM trials') trials in 2 runs of one seed, 0 differences"
 finish

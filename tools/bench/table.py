@@ -56,9 +56,12 @@ def minutes(seconds):
 
 
 def fresh_clone():
+    runs = load("fresh_clone/*.json")
+    if not runs:
+        return
     print("| cores | compiler | to the first trial | `tools/test` | of that tests | date |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for run in load("fresh_clone/*.json"):
+    for run in runs:
         cells = [str(run["cores"]), run["compiler"], minutes(run["to_first_trial_s"]), minutes(run["test_s"])]
         cells += [f"{minutes(run['of_that_ctest_s'])} ({run['tests']})", run["date"]]
         print("| " + " | ".join(cells) + " |")

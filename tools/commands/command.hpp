@@ -24,6 +24,7 @@ void add_best(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_portfolio(CLI::App& app, Action& action);
 void add_lineage(CLI::App& app, Action& action);
+void add_failures(CLI::App& app, Action& action);
 void add_insights(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);

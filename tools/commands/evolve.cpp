@@ -241,8 +241,8 @@ int evolve_command(const EvolveArguments& arguments) {
   if (result.finals_left)
     log_info("no finals were held: these are screens. Hold them with: {}", resume);
   if (result.counts.passed == 0) {
-    log_warning("no variant passed; see the reasons with: sqlite3 {} 'select * from failures'",
-                arguments.db);
+    log_warning("no variant passed; see the reasons with: fa-tune failures --run {} --db {}",
+                result.run, arguments.db);
     return 1;
   }
   return 0;

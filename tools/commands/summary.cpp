@@ -1,10 +1,12 @@
 #include "tools/commands/summary.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/report/failures.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
@@ -29,6 +31,12 @@ std::string settings_lines(const std::string& config_json) {
   return text + line + "\n";
 }
 
+std::size_t configs_of(const std::vector<db::TrialRow>& trials) {
+  std::set<std::string> configs;
+  for (const db::TrialRow& trial : trials) configs.insert(trial.config_json);
+  return configs.size();
+}
+
 // Against a kernel that was timed in the same way: finals with finals, else by the screens.
 std::string compared(const db::TrialRow& best, const db::TrialRow& other) {
   const bool finals = best.final_time && other.final_time;
@@ -46,7 +54,11 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   filter.run = result.run;
   filter.limit = 1;
   const auto ranked = store.best(filter);
-  std::string text;
+  const auto trials = store.trials(result.run);
+  const auto failures = report::failure_groups(store, result.run);
+  std::string text = report::common_failures(*run, trials.size(), failures, db);
+  if (task.space.exact() && configs_of(trials) >= task.space.count())
+    text += fmt::format("\nAll {} valid configs of the space were tried.\n", task.space.count());
   if (ranked.empty()) return text;
   const db::TrialRow& best = ranked.front();
   const bool predicted = run->time_kind == "predicted";
@@ -61,7 +73,6 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   if (const auto raced = finals.find(best.id); raced != finals.end())
     text += fmt::format("  in the finals: {}\n", report::standing_text(raced->second));
   text += settings_lines(best.config_json);
-  const auto trials = store.trials(result.run);
   for (const space::Preset& preset : task.space.presets()) {
     const auto found = std::ranges::find_if(trials, [&](const db::TrialRow& trial) {
       return trial.config_json == preset.config.to_json();
