@@ -11,6 +11,7 @@
 #include "engine/device/local/open.hpp"
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/forwarding_device.hpp"
 
 namespace fa_tune::test {
@@ -21,14 +22,6 @@ using namespace fa_tune::kernel;
 using namespace fa_tune::tuner;
 
 namespace {
-
-struct Quiet : EvolveListener {
-  std::function<void(const TrialRow&)> each;
-  void on_trial(const TrialRow& trial, const RunCounts&) override {
-    if (each) each(trial);
-  }
-  void on_final(const TrialRow&, int, int) override {}
-};
 
 // Short sequences and small tiles: what a search does is the same, and NVRTC has less to do.
 const test::Replacements kSmall = {
@@ -45,19 +38,13 @@ const TuningTask& small() {
   return task;
 }
 
-Compiler& compiler() {
-  static test::ScratchFolder folder;
-  static const auto instance = with_cache(open_nvrtc(), folder.path());
-  return *instance;
-}
-
 EvolveResult run(Store& store, const EvolveOptions& options, int stop_after = -1) {
   const auto device = open_device("emulator:l4", small().target, test::root());
   std::atomic<bool> stop{false};
-  Quiet listener;
+  WatchingListener listener;
   int trials = 0;
   listener.each = [&](const TrialRow&) { stop = ++trials == stop_after; };
-  return evolve(small(), *device, compiler(), store, options, listener, stop);
+  return evolve(small(), *device, cached_nvrtc(), store, options, listener, stop);
 }
 
 EvolveOptions trials(int count, std::uint64_t seed = 3) {
@@ -223,10 +210,10 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   const auto expected = fingerprint(store, whole, false);
 
   Fragile device(open_device("emulator:l4", small().target, test::root()), 100);
-  Quiet listener;
+  WatchingListener listener;
   const std::atomic<bool> stop{false};
   const EvolveResult broken =
-      evolve(small(), device, compiler(), store, trials(24), listener, stop);
+      evolve(small(), device, cached_nvrtc(), store, trials(24), listener, stop);
   CHECK(broken.device_lost);
   CHECK(store.run(broken.run)->state == "interrupted");
   const auto kept = store.trials(broken.run);
@@ -255,8 +242,8 @@ TEST_CASE("what a search drew is kept with it, if the device tells") {
     Store store(folder / "a.db", Store::Mode::write);
     Metered device(open_device("emulator:l4", small().target, test::root()), readings);
     const std::atomic<bool> stop{false};
-    Quiet listener;
-    const auto done = evolve(small(), device, compiler(), store, trials(1), listener, stop);
+    WatchingListener listener;
+    const auto done = evolve(small(), device, cached_nvrtc(), store, trials(1), listener, stop);
     const auto sessions = store.sessions(done.run);
     REQUIRE(sessions.size() == 1);
     const bool told = readings == 2;
@@ -277,9 +264,10 @@ TEST_CASE("what cannot be resumed is refused") {
   const TuningTask other =
       test::task("l4.yaml", {{"STAGES: {values: [1, 2, 3]", "STAGES: {values: [1, 2]"}});
   const auto device = open_device("emulator:l4", other.target, test::root());
-  Quiet listener;
+  WatchingListener listener;
   const std::atomic<bool> stop{false};
-  CHECK_THROWS_AS(evolve(other, *device, compiler(), store, options, listener, stop), UserError);
+  CHECK_THROWS_AS(evolve(other, *device, cached_nvrtc(), store, options, listener, stop),
+                  UserError);
 }
 
 TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
@@ -294,7 +282,7 @@ TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
   const auto device = open_device("emulator:l4", small().target, test::root());
   const std::atomic<bool> stop{false};
   Broken listener;
-  CHECK_THROWS_WITH_AS(evolve(small(), *device, compiler(), store, trials(6), listener, stop),
+  CHECK_THROWS_WITH_AS(evolve(small(), *device, cached_nvrtc(), store, trials(6), listener, stop),
                        "planted", MachineError);
   REQUIRE(store.run(1));
   CHECK(store.run(1)->state == "interrupted");
